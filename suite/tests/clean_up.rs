@@ -109,3 +109,29 @@ async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(left(&url).await, Vec::<String>::new());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pod_that_tries_containers_out_has_the_label_of_the_run() {
+    // The first to install a provider wins; it is the same one for everybody.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let server = Simulator::builder().start().await.unwrap();
+    let url = server.url();
+    let run = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+        .args([
+            "conformance",
+            "--run",
+            "tries",
+            "--target",
+            &url,
+            "behaviour/pods/create/succeeds",
+        ])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{run:?}");
+    let history =
+        format!("{url}/api/v1/watch/namespaces/default/pods?labelSelector=stuntdouble-run%3Dtries&timeoutSeconds=1");
+    let history = reqwest::get(history).await.unwrap().text().await.unwrap();
+    assert!(history.contains("\"name\":\"sd-process-"), "{history}");
+    let pods = get(&url, "/api/v1/pods?labelSelector=stuntdouble-run%3Dtries").await;
+    assert_eq!(pods["items"], serde_json::json!([]));
+}

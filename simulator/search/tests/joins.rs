@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use support::Backend;
+use support::{Backend, ask};
 
 /// Three posts with comments, which are nested and have nested votes.
 async fn posts() -> Backend {
@@ -252,5 +252,92 @@ async fn children_are_aggregated() {
         (&json!(2), &json!(7.0)),
         "{}",
         answer.text
+    );
+}
+
+/// Inner hits of the first hit, as their ids (and offsets) with their sources.
+fn inner(answer: &Value, name: &str) -> Vec<(String, u64)> {
+    let found = &answer["hits"]["hits"][0]["inner_hits"][name]["hits"];
+    let hits = found["hits"].as_array().unwrap().iter();
+    hits.map(|hit| {
+        let offset = hit["_nested"]["offset"].as_u64().unwrap_or(0);
+        (hit["_id"].as_str().unwrap().to_owned(), offset)
+    })
+    .collect()
+}
+
+#[rstest]
+#[case(json!({"query": {"nested": {"path": "comments", "query": {"term": {"comments.by": "bob"}}, "inner_hits": {}}}}), "comments", &[1])]
+#[case(json!({"query": {"nested": {"path": "comments", "filter": {"range": {"comments.stars": {"gte": 1}}}, "inner_hits": {"name": "all", "sort": [{"comments.stars": "asc"}]}}}, "filter": {"ids": {"values": ["1"]}}}), "all", &[1, 0])]
+#[case(json!({"query": {"nested": {"path": "comments", "query": {"match_all": {}}, "inner_hits": {"size": 1, "from": 1}}}, "filter": {"ids": {"values": ["1"]}}}), "comments", &[0])]
+#[case(json!({"query": {"ids": {"values": ["1"]}}, "inner_hits": {"mine": {"path": {"comments": {"query": {"term": {"comments.by": "ann"}}}}}}}), "mine", &[0])]
+#[tokio::test]
+async fn nested_objects_are_shown_as_inner_hits(#[case] body: Value, #[case] name: &str, #[case] expected: &[u64]) {
+    let backend = posts().await;
+    let answer = ask(&backend, "POST", "/blog/_search", body).await;
+    let offsets: Vec<u64> = inner(&answer, name).into_iter().map(|(_, offset)| offset).collect();
+    assert_eq!(offsets, expected, "{answer}");
+    let hit = &answer["hits"]["hits"][0]["inner_hits"][name]["hits"]["hits"][0];
+    assert_eq!(hit["_nested"]["field"], "comments", "{answer}");
+    assert!(hit["_source"]["by"].is_string(), "{answer}");
+}
+
+#[tokio::test]
+async fn inner_hits_of_inner_hits_are_of_their_objects() {
+    let backend = posts().await;
+    let below = json!({"votes": {"path": {"comments.votes": {"query": {"term": {"comments.votes.up": "true"}}}}}});
+    let body = json!({"query": {"ids": {"values": ["2"]}}, "inner_hits": {"c": {"path": {"comments": {"inner_hits": below}}}}});
+    let answer = ask(&backend, "POST", "/blog/_search", body).await;
+    let comment = &answer["hits"]["hits"][0]["inner_hits"]["c"]["hits"]["hits"][0];
+    let votes = &comment["inner_hits"]["votes"]["hits"];
+    assert_eq!(
+        (&votes["total"], &votes["hits"][0]["_source"]),
+        (&json!(1), &json!({"up": true})),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn children_and_parents_are_shown_as_inner_hits() {
+    let backend = Backend::new();
+    ask(
+        &backend,
+        "PUT",
+        "/family",
+        json!({"mappings": {"parent": {}, "child": {"_parent": {"type": "parent"}}}}),
+    )
+    .await;
+    ask(&backend, "PUT", "/family/parent/1", json!({"name": "one"})).await;
+    for (id, name) in [("a", "ann"), ("b", "bob")] {
+        ask(
+            &backend,
+            "PUT",
+            &format!("/family/child/{id}?parent=1"),
+            json!({"name": name}),
+        )
+        .await;
+    }
+    ask(&backend, "POST", "/family/_refresh", Value::Null).await;
+    let body = json!({"query": {"has_child": {"type": "child", "query": {"match_all": {}}, "inner_hits": {"sort": ["name"]}}}});
+    let answer = ask(&backend, "POST", "/family/_search", body).await;
+    assert_eq!(
+        inner(&answer, "child"),
+        [("a".to_owned(), 0), ("b".to_owned(), 0)],
+        "{answer}"
+    );
+    let body =
+        json!({"query": {"has_parent": {"type": "parent", "query": {"match": {"name": "one"}}, "inner_hits": {}}}});
+    let answer = ask(&backend, "POST", "/family/_search", body).await;
+    assert_eq!(inner(&answer, "parent"), [("1".to_owned(), 0)], "{answer}");
+    let body =
+        json!({"query": {"has_child": {"type": "child", "query": {"match_all": {}}, "inner_hits": {"sizes": 1}}}});
+    let refused = backend.post("/family/_search", &body.to_string()).await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    assert!(
+        refused
+            .text
+            .contains("Unknown key for a VALUE_NUMBER for nested query: [sizes]"),
+        "{}",
+        refused.text
     );
 }

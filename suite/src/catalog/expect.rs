@@ -138,6 +138,8 @@ pub struct Expect {
     /// Texts that the body contains, byte for byte.
     #[serde(default)]
     pub texts: Vec<String>,
+    /// Regular expression that the whole body matches, a template. A dot is any character but a line's end.
+    pub matches: Option<String>,
     /// The body is the bytes that `Body::bytes` sends, this many.
     pub bytes: Option<usize>,
     /// Letters of the trial's objects in the list: all of them and no others.

@@ -77,9 +77,12 @@ pub struct Socket {
     /// Messages that must arrive, in any order, among others.
     #[serde(default)]
     pub receive: Vec<Message>,
-    /// Messages that must not arrive before the others have.
+    /// Messages that must not arrive before the others have. One without content stands for any on its channel.
     #[serde(default)]
     pub silent: Vec<Message>,
+    /// Whether the texts of `receive` are all that arrives on their channels. Default: no.
+    #[serde(default)]
+    pub exact: bool,
     /// Whether the server closes the connection. Default: not checked.
     pub ends: Option<bool>,
 }

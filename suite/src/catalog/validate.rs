@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::expect::StatusWord;
-use super::{Action, Body, CaseData, Kind, Profile};
+use super::{Action, Body, CaseData, Kind, Profile, Socket};
 
 /// Why a case cannot be played, if so.
 pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
@@ -21,8 +21,8 @@ pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
     if !case.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
         return Err(format!("the kind {} has no sample", kind.name));
     }
-    if case.socket.is_some() && (case.body.is_some() || case.expect.events.is_some()) {
-        return Err("a WebSocket case has neither body nor events".to_owned());
+    if let Some(socket) = &case.socket {
+        validate_socket(case, socket)?;
     }
     let not_a_request = |request: &str| {
         request
@@ -37,6 +37,25 @@ pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
         Some(unknown) => Err(format!("unknown object {unknown:?}")),
         None => Ok(()),
     }
+}
+
+fn validate_socket(case: &CaseData, socket: &Socket) -> Result<(), String> {
+    if case.body.is_some() {
+        return Err("a WebSocket case has no body".to_owned());
+    }
+    if case.expect.events.is_some()
+        && *socket
+            != (Socket {
+                origin: socket.origin,
+                ..Socket::default()
+            })
+    {
+        return Err("a watch over WebSocket has events, and no messages".to_owned());
+    }
+    if socket.exact && socket.ends != Some(true) {
+        return Err("an exact conversation has an end".to_owned());
+    }
+    Ok(())
 }
 
 /// How many sources of a body are set.

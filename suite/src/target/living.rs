@@ -114,27 +114,27 @@ impl Target {
     }
 
     /// Whether containers run processes. On a target that the suite did not start, a pod is run once to find out: the
-    /// containers of a hollow node run nothing.
+    /// containers of a hollow node run nothing. The pod has the labels of the run, so that a clean-up finds it.
     ///
     /// # Errors
     /// If the target does not answer.
-    pub async fn runs_processes(&self) -> Result<bool, TargetError> {
+    pub async fn runs_processes(&self, labels: &Value) -> Result<bool, TargetError> {
         if self.is_own() {
             return Ok(true);
         }
         self.logs
             .processes
-            .get_or_try_init(|| self.run_process())
+            .get_or_try_init(|| self.run_process(labels))
             .await
             .copied()
     }
 
-    async fn run_process(&self) -> Result<bool, TargetError> {
+    async fn run_process(&self, labels: &Value) -> Result<bool, TargetError> {
         let container = json!({"name": "main", "image": "busybox", "command": ["sh", "-c", "exit 0"]});
         let pod = json!({
             "kind": "Pod",
             "apiVersion": "v1",
-            "metadata": {"generateName": "sd-process-"},
+            "metadata": {"generateName": "sd-process-", "labels": labels},
             "spec": {"restartPolicy": "Never", "containers": [container]},
         });
         let create = Request::new(Method::POST, PODS).with_body("application/json", pod.to_string());

@@ -73,6 +73,14 @@ pub enum TargetError {
         /// Cause.
         reason: String,
     },
+    /// The connection ended before the answer did.
+    #[error("{request}: the connection ended before the answer did: {reason}")]
+    BrokenOff {
+        /// Method and path.
+        request: String,
+        /// Cause.
+        reason: String,
+    },
     /// No whole answer came in time.
     #[error("{0}: no whole answer in time")]
     TooLate(String),
@@ -98,6 +106,16 @@ pub enum TargetError {
     /// The simulator did not start.
     #[error("the simulator did not start: {0}")]
     Simulator(String),
+}
+
+impl TargetError {
+    /// Whether the server was reached, so that the fault is in what it answered.
+    pub fn is_of_answer(&self) -> bool {
+        matches!(
+            self,
+            Self::BrokenOff { .. } | Self::TooLate(_) | Self::TooLarge(_) | Self::Stream { .. }
+        )
+    }
 }
 
 /// A server under test.
@@ -382,7 +400,11 @@ impl Target {
     ) -> Result<reqwest::Response, TargetError> {
         match tokio::time::timeout(timeout, asked.send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(TargetError::Unreachable {
+            Ok(Err(error)) if error.is_connect() || error.is_builder() => Err(TargetError::Unreachable {
+                request: named.to_owned(),
+                reason: reason(&error),
+            }),
+            Ok(Err(error)) => Err(TargetError::BrokenOff {
                 request: named.to_owned(),
                 reason: reason(&error),
             }),

@@ -6,6 +6,7 @@ use base64::Engine;
 use futures::{SinkExt, StreamExt};
 use http::HeaderValue;
 use http::header::{CONNECTION, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE};
+use serde_json::Value;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{self, Message, handshake::client::generate_key, protocol::Role};
 
@@ -25,6 +26,8 @@ pub struct Received {
     pub channel: Option<u8>,
     /// What came.
     pub bytes: Vec<u8>,
+    /// Whether the message is text or binary as the sub-protocol has it.
+    pub typed: bool,
 }
 
 /// How the sub-protocol tells its channels apart.
@@ -60,15 +63,17 @@ impl Framing {
     }
 
     fn read(self, message: Message) -> Option<Received> {
-        let bytes = match message {
-            Message::Text(text) => text.as_bytes().to_vec(),
-            Message::Binary(bytes) => bytes.to_vec(),
+        let (bytes, is_binary) = match message {
+            Message::Text(text) => (text.as_bytes().to_vec(), false),
+            Message::Binary(bytes) => (bytes.to_vec(), true),
             _ => return None,
         };
+        let typed = is_binary == (self == Self::Binary);
         match (self, bytes.split_first()) {
             (Self::Binary, Some((channel, rest))) => Some(Received {
                 channel: Some(*channel),
                 bytes: rest.to_vec(),
+                typed,
             }),
             (Self::Base64, Some((digit, rest))) => {
                 let bytes = base64::engine::general_purpose::STANDARD
@@ -77,9 +82,14 @@ impl Framing {
                 Some(Received {
                     channel: Some(digit.wrapping_sub(b'0')),
                     bytes,
+                    typed,
                 })
             }
-            _ => Some(Received { channel: None, bytes }),
+            _ => Some(Received {
+                channel: None,
+                bytes,
+                typed,
+            }),
         }
     }
 }
@@ -125,11 +135,11 @@ impl Target {
             return Stream::of(response, named).whole().await.map(Err);
         }
         let headers = response.headers().clone();
-        let unreachable = |error: reqwest::Error| TargetError::Unreachable {
+        let broken_off = |error: reqwest::Error| TargetError::BrokenOff {
             request: named.clone(),
             reason: reason(&error),
         };
-        let upgraded = response.upgrade().await.map_err(unreachable)?;
+        let upgraded = response.upgrade().await.map_err(broken_off)?;
         let bounds = tungstenite::protocol::WebSocketConfig::default().max_message_size(Some(BODY));
         let stream = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(bounds)).await;
         let framing = Framing::of(wanted.protocol.as_deref().unwrap_or_default());
@@ -143,6 +153,18 @@ impl Target {
             framing,
             request: named,
         }))
+    }
+
+    /// Opens a WebSocket whose messages are JSON values. A refusal is a stream of its body.
+    ///
+    /// # Errors
+    /// If no answer came in time.
+    pub async fn open_socket(&self, request: &Request, wanted: &Wanted) -> Result<Stream, TargetError> {
+        let named = format!("{} {}", request.method, request.target());
+        Ok(match self.upgrade(request, wanted).await? {
+            Ok(socket) => Stream::over(socket, named),
+            Err(answer) => Stream::whole_answer(answer, named),
+        })
     }
 }
 
@@ -174,13 +196,29 @@ impl Socket {
         }
     }
 
+    /// The next message as a JSON value; `None` at the end. Waits without limit.
+    ///
+    /// # Errors
+    /// If the message is binary, or anything but one JSON value.
+    pub(super) async fn next(&mut self) -> Result<Option<Value>, TargetError> {
+        let Some(received) = self.receive().await else {
+            return Ok(None);
+        };
+        if !received.typed {
+            return Err(self.broken(&"a message is binary"));
+        }
+        serde_json::from_slice(&received.bytes)
+            .map(Some)
+            .map_err(|error| self.broken(&error))
+    }
+
     /// Closes it.
     pub async fn close(mut self) {
         // Who is gone already need not be told.
         drop(tokio::time::timeout(SAYING, self.stream.close(None)).await);
     }
 
-    fn broken(&self, error: &tungstenite::Error) -> TargetError {
+    fn broken(&self, error: &dyn std::fmt::Display) -> TargetError {
         TargetError::Stream {
             request: self.request.clone(),
             reason: error.to_string(),
@@ -206,8 +244,17 @@ mod tests {
             framing.read(framing.write(channel, "hello")),
             Some(Received {
                 channel,
-                bytes: b"hello".to_vec()
+                bytes: b"hello".to_vec(),
+                typed: true,
             })
         );
+    }
+
+    #[rstest]
+    #[case("channel.k8s.io", Message::text("1hello"))]
+    #[case("base64.channel.k8s.io", Message::binary(b"1aGVsbG8=".to_vec()))]
+    #[case("", Message::binary(b"{}".to_vec()))]
+    fn a_message_of_the_other_type_is_found(#[case] protocol: &str, #[case] message: Message) {
+        assert!(!Framing::of(protocol).read(message).unwrap().typed);
     }
 }

@@ -6,7 +6,7 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::client::reason;
-use super::{BODY, TargetError};
+use super::{BODY, Socket, TargetError};
 use crate::check::Answer;
 
 /// A response of which the head has been read.
@@ -18,9 +18,18 @@ pub struct Stream {
     pub content_type: Option<String>,
     /// All headers.
     pub headers: HeaderMap,
-    response: reqwest::Response,
+    source: Source,
     request: String,
     unread: BytesMut,
+}
+
+/// Where the rest of a body comes from.
+#[derive(Debug)]
+enum Source {
+    Body(reqwest::Response),
+    Socket(Box<Socket>),
+    /// The whole body has been read.
+    Read,
 }
 
 impl Stream {
@@ -35,9 +44,33 @@ impl Stream {
             status: response.status().as_u16(),
             content_type,
             headers,
-            response,
+            source: Source::Body(response),
             request,
             unread: BytesMut::new(),
+        }
+    }
+
+    /// The messages of a WebSocket.
+    pub(super) fn over(socket: Socket, request: String) -> Self {
+        Self {
+            status: socket.answer.status,
+            content_type: None,
+            headers: socket.answer.headers.clone(),
+            source: Source::Socket(Box::new(socket)),
+            request,
+            unread: BytesMut::new(),
+        }
+    }
+
+    /// An answer that has been read.
+    pub(super) fn whole_answer(answer: Answer, request: String) -> Self {
+        Self {
+            status: answer.status,
+            content_type: answer.content_type,
+            headers: answer.headers,
+            source: Source::Read,
+            request,
+            unread: BytesMut::from(answer.body),
         }
     }
 
@@ -60,11 +93,14 @@ impl Stream {
 
     /// The next piece of the body; none at its end.
     async fn chunk(&mut self) -> Result<Option<Bytes>, TargetError> {
-        let unreachable = |error: reqwest::Error| TargetError::Unreachable {
+        let broken_off = |error: reqwest::Error| TargetError::BrokenOff {
             request: self.request.clone(),
             reason: reason(&error),
         };
-        self.response.chunk().await.map_err(unreachable)
+        match &mut self.source {
+            Source::Body(response) => response.chunk().await.map_err(broken_off),
+            Source::Socket(_) | Source::Read => Ok(None),
+        }
     }
 
     /// The next JSON value of the body; none at its end. Waits as long as it takes.
@@ -72,6 +108,9 @@ impl Stream {
     /// # Errors
     /// If the body breaks off, is no sequence of JSON values, or a value is larger than anybody should read.
     pub async fn next(&mut self) -> Result<Option<Value>, TargetError> {
+        if let Source::Socket(socket) = &mut self.source {
+            return socket.next().await;
+        }
         loop {
             if let Some(value) = self.buffered()? {
                 return Ok(Some(value));

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::environment::{Environment, EnvironmentError, namespaces_needed};
-use super::run::Run;
+use super::run::{LABEL, Run};
 use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, contract, logs, race, socket, verify, watch};
 use crate::catalog::{CaseData, Need};
 use crate::check::{Answer, Mismatch};
@@ -46,7 +48,7 @@ impl Trial {
             return Verdict::Skipped(reason);
         }
         let broken = |error: &dyn std::fmt::Display| Verdict::Failed(Failure::broken("set-up", error.to_string()));
-        let beside = match surroundings(target, data).await {
+        let beside = match surroundings(target, data, run).await {
             Ok(Ok(beside)) => beside,
             Ok(Err(missing)) => return Verdict::Skipped(missing),
             Err(error) => return broken(&error),
@@ -166,7 +168,7 @@ impl Trial {
         let mut attempt = 0;
         loop {
             let request = build_request::request(environment, &self.case).await?;
-            if let Some(wanted) = &data.socket {
+            if let Some(wanted) = data.socket.as_ref().filter(|_| data.expect.events.is_none()) {
                 let (found, answer) = socket::converse(environment, self.profile, wanted, &request).await?;
                 return Ok((request, found, answer, false));
             }
@@ -182,7 +184,13 @@ impl Trial {
                 let (found, answer) = race::patches(environment, &request, clients).await?;
                 return Ok((request, found, answer, false));
             }
-            let answer = environment.target().send(&request).await?;
+            let answer = match environment.target().send(&request).await {
+                Err(error) if error.is_of_answer() => {
+                    let mismatch = Mismatch::new("answer", "a whole answer", error.to_string());
+                    return Ok((request, vec![mismatch], Answer::default(), false));
+                }
+                answer => answer?,
+            };
             attempt += 1;
             let succeeds = !verify::expected_status(&self.case, self.profile)?.is_error();
             let reads_first = data
@@ -203,14 +211,21 @@ impl Trial {
 }
 
 /// The target that has what a case needs around it, if it is another one; a reason if there is none.
-async fn surroundings(target: &Target, data: &CaseData) -> Result<Result<Option<Target>, String>, TargetError> {
+async fn surroundings(
+    target: &Target,
+    data: &CaseData,
+    run: &Run,
+) -> Result<Result<Option<Target>, String>, TargetError> {
     let missing = |what: &str| Ok(Err(what.to_owned()));
     let mut found = None;
     if data.needs.contains(&Need::LivingCluster) || data.needs.contains(&Need::Processes) {
         found = target.with_living_cluster().await?;
         match &found {
             None => return missing("the target has no node that is ready, or no controllers that act"),
-            Some(living) if data.needs.contains(&Need::Processes) && !living.runs_processes().await? => {
+            Some(living)
+                if data.needs.contains(&Need::Processes)
+                    && !living.runs_processes(&json!({LABEL: run.name()})).await? =>
+            {
                 return missing("the containers of the target run no processes");
             }
             Some(_) => {}
@@ -234,6 +249,9 @@ async fn surroundings(target: &Target, data: &CaseData) -> Result<Result<Option<
 
 /// Status and media type of an answer.
 fn answered(answer: &Answer) -> String {
+    if answer.status == 0 {
+        return "(no whole answer)".to_owned();
+    }
     let media = answer.content_type.as_deref().unwrap_or("(no content type)");
     format!("{} {media}", answer.status)
 }

@@ -1,5 +1,6 @@
 //! A trial of a WebSocket conversation.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -7,7 +8,7 @@ use serde_json::Value;
 use super::environment::{Environment, EnvironmentError};
 use super::verify;
 use crate::catalog::profile::ExpectedStatus;
-use crate::catalog::{Message, Profile, Socket as Wanted};
+use crate::catalog::{Level, Message, Profile, Socket as Wanted};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
 use crate::target::{Received, Socket};
@@ -48,6 +49,7 @@ pub(super) async fn converse(
     let mut conversation = Conversation {
         wanted: filled(environment, &wanted.receive)?,
         silent: filled(environment, &wanted.silent)?,
+        exact: wanted.exact,
         received: Vec::new(),
     };
     for message in filled(environment, &wanted.send)? {
@@ -83,6 +85,7 @@ fn filled(environment: &Environment<'_>, messages: &[Message]) -> Result<Vec<Mes
 struct Conversation {
     wanted: Vec<Message>,
     silent: Vec<Message>,
+    exact: bool,
     received: Vec<Received>,
 }
 
@@ -99,7 +102,7 @@ impl Conversation {
         let deadline = tokio::time::Instant::from_std(asked) + seconds + watched;
         let over = loop {
             if ends.is_none() && self.missing().is_none() || self.received.len() > KEPT {
-                return self.unwanted().into_iter().collect();
+                return self.unwanted().into_iter().chain(self.mistyped()).collect();
             }
             match tokio::time::timeout_at(deadline, socket.receive()).await {
                 Ok(Some(received)) => self.received.push(received),
@@ -127,14 +130,49 @@ impl Conversation {
             )),
             _ => None,
         };
-        self.missing().into_iter().chain(self.unwanted()).chain(end).collect()
+        let missing = self.missing().or_else(|| self.inexact());
+        let others = self.unwanted().into_iter().chain(self.mistyped());
+        missing.into_iter().chain(others).chain(end).collect()
+    }
+
+    /// A message that is text where the sub-protocol has binary ones, or the other way round.
+    fn mistyped(&self) -> Option<Mismatch> {
+        let expected = "text or binary as the sub-protocol has them";
+        let mistyped = self.received.iter().any(|received| !received.typed);
+        mistyped.then(|| Mismatch::new("type of the messages", expected, "the other").at(Level::Should))
+    }
+
+    /// A channel on which something else arrived than the texts that were to arrive there.
+    fn inexact(&self) -> Option<Mismatch> {
+        let channels: BTreeSet<Option<u8>> = self.wanted.iter().map(|wanted| wanted.channel).collect();
+        channels.into_iter().filter(|_| self.exact).find_map(|channel| {
+            let of_channel = self.wanted.iter().filter(|wanted| wanted.channel == channel);
+            let expected: String = of_channel.filter_map(|wanted| wanted.text.clone()).collect();
+            let actual = self.text_on(channel);
+            let about = channel.map_or_else(
+                || "messages".to_owned(),
+                |channel| format!("messages on channel {channel}"),
+            );
+            (!expected.is_empty() && expected != actual).then(|| Mismatch::new(about, expected, actual))
+        })
+    }
+
+    /// All text that has arrived on a channel.
+    fn text_on(&self, channel: Option<u8>) -> String {
+        let on_channel = self.received.iter().filter(|received| received.channel == channel);
+        let all: Vec<u8> = on_channel.flat_map(|received| received.bytes.clone()).collect();
+        String::from_utf8_lossy(&all).into_owned()
     }
 
     /// A message that must not have arrived.
     fn unwanted(&self) -> Option<Mismatch> {
         let message = self.silent.iter().find(|message| self.was_received(message))?;
-        let text = message.text.clone().unwrap_or_default();
-        Some(Mismatch::new("messages", format!("none that contains {text:?}"), text))
+        let expected = match (&message.text, message.channel) {
+            (None, Some(channel)) => format!("none on channel {channel}"),
+            (text, _) => format!("none that contains {:?}", text.clone().unwrap_or_default()),
+        };
+        let actual = self.text_on(message.channel);
+        Some(Mismatch::new("messages", expected, actual))
     }
 
     /// The first expected message that has not arrived.
@@ -163,10 +201,13 @@ impl Conversation {
                 .iter()
                 .filter(|received| received.channel == wanted.channel)
         };
-        let text = wanted.text.as_ref().is_none_or(|text| {
-            let all: Vec<u8> = on_channel().flat_map(|received| received.bytes.clone()).collect();
-            String::from_utf8_lossy(&all).contains(text.as_str())
-        });
+        if wanted.text.is_none() && wanted.contains.is_none() {
+            return on_channel().any(|received| !received.bytes.is_empty());
+        }
+        let text = wanted
+            .text
+            .as_ref()
+            .is_none_or(|text| self.text_on(wanted.channel).contains(text.as_str()));
         let value = wanted.contains.as_ref().is_none_or(|value| {
             on_channel()
                 .filter_map(|received| serde_json::from_slice::<Value>(&received.bytes).ok())
@@ -195,10 +236,12 @@ mod tests {
         let received = |channel, text: &str| Received {
             channel: Some(channel),
             bytes: text.as_bytes().to_vec(),
+            typed: channel != 2,
         };
         Conversation {
             wanted: vec![wanted],
             silent: Vec::new(),
+            exact: true,
             received: vec![
                 received(1, "hel"),
                 received(2, "x"),
@@ -217,6 +260,32 @@ mod tests {
         };
         assert_eq!(conversation(on(1)).missing(), None);
         assert!(conversation(on(2)).missing().is_some());
+    }
+
+    #[test]
+    fn an_exact_conversation_has_nothing_else() {
+        let on = |channel, text: &str| Message {
+            channel: Some(channel),
+            text: Some(text.to_owned()),
+            contains: None,
+        };
+        assert_eq!(conversation(on(2, "x")).inexact(), None);
+        assert!(conversation(on(1, "hello")).inexact().is_some());
+    }
+
+    #[test]
+    fn a_message_without_content_is_any_on_its_channel() {
+        let any = |channel| Message {
+            channel: Some(channel),
+            ..Message::default()
+        };
+        assert_eq!(conversation(any(2)).missing(), None);
+        assert!(conversation(any(3)).missing().is_some());
+    }
+
+    #[test]
+    fn a_message_of_the_other_type_is_a_mismatch() {
+        assert!(conversation(Message::default()).mistyped().is_some());
     }
 
     #[test]

@@ -144,6 +144,15 @@ fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Resul
             found.push(Mismatch::new("body", expected, shown_body(answer)));
         }
     }
+    if let Some(pattern) = &expect.matches {
+        let pattern = bindings.fill(pattern)?;
+        let whole = regex::Regex::new(&format!("^(?:{pattern})$"))
+            .map_err(|error| EnvironmentError::Case(format!("{pattern}: {error}")))?;
+        if !whole.is_match(&text) {
+            let expected = format!("a text that is {pattern}");
+            found.push(Mismatch::new("body", expected, shown_body(answer)));
+        }
+    }
     if let Some(count) = expect.bytes
         && answer.body != all_values(count)
     {

@@ -14,7 +14,7 @@ use crate::catalog::profile::ExpectedStatus;
 use crate::catalog::{Level, Profile};
 use crate::check::{Answer, Mismatch, Notification, Progress, StreamRules, WrittenObjects, judge};
 use crate::request::{Media, Request};
-use crate::target::Stream;
+use crate::target::{Stream, TargetError};
 
 /// Status, and code of an ERROR event, of a version that is too old.
 const GONE: u16 = 410;
@@ -55,7 +55,7 @@ pub(super) async fn watch(
     let written_before = environment.written();
     let asked = Instant::now();
     let mut acting = std::pin::pin!(act(environment));
-    let mut opening = std::pin::pin!(environment.target().open(request));
+    let mut opening = std::pin::pin!(open(environment, request));
     let mut acted = false;
     // A server may send the head with the first event only.
     let mut stream = match tokio::time::timeout(HEAD, &mut opening).await {
@@ -93,6 +93,13 @@ pub(super) async fn watch(
         answer: head(&stream, Bytes::new()),
         history_expired,
     })
+}
+
+async fn open(environment: &Environment<'_>, request: &Request) -> Result<Stream, TargetError> {
+    match &environment.case().data.socket {
+        Some(wanted) => environment.target().open_socket(request, wanted).await,
+        None => environment.target().open(request).await,
+    }
 }
 
 async fn act(environment: &Environment<'_>) -> Result<(), EnvironmentError> {
@@ -189,8 +196,12 @@ impl Watcher<'_> {
                     deadline = deadline.max(Deadline::now() + patience);
                     limit = limit.max(Deadline::now() + LIMIT);
                 }
-                item = stream.next() => match item? {
-                    Some(item) => {
+                item = stream.next() => match item {
+                    Err(error) if error.is_of_answer() => {
+                        return Ok(vec![Mismatch::new("stream", "whole items", error.to_string())]);
+                    }
+                    Err(error) => return Err(error.into()),
+                    Ok(Some(item)) => {
                         let notification = match Notification::read(&item) {
                             Ok(notification) => notification,
                             Err(mismatch) => return Ok(vec![mismatch]),
@@ -203,8 +214,8 @@ impl Watcher<'_> {
                             news = true;
                         }
                     }
-                    None if complete => return Ok(Vec::new()),
-                    None => return Ok(self.ended(unfinished)),
+                    Ok(None) if complete => return Ok(Vec::new()),
+                    Ok(None) => return Ok(self.ended(unfinished)),
                 },
                 () = tokio::time::sleep(PAUSE), if news => {}
                 // Requests have a time limit of their own.

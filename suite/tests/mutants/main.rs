@@ -17,6 +17,7 @@ mod mutant;
 mod operator;
 mod proxy;
 mod request;
+mod socket;
 mod stream;
 
 use std::{collections::BTreeSet, process::ExitCode, sync::Arc};
@@ -36,6 +37,8 @@ use crate::{mutant::Mutant, operator::Bent, proxy::Proxy};
 
 /// How many mutants are tried at once. Most of the time they wait for what does not come.
 const JOBS: usize = 32;
+/// How many of the trials that catch a mutant are named where it names none.
+const SHOWN: usize = 5;
 
 struct Bench {
     runtime: Runtime,
@@ -149,15 +152,15 @@ impl Bench {
         })
     }
 
-    /// Ids of the trials of the operations and kinds that a mutant is about and that catch it.
+    /// Ids of some trials of the operations and kinds that a mutant is about and that catch it.
     async fn catching(&self, mutant: &Mutant) -> Vec<String> {
         let of_profile = || self.trials.iter().filter(|trial| trial.profile == mutant.profile);
         let about = |trial: &&Trial| mutant.when.is_about(&operator::pattern(&trial.case.operation.path));
         let kinds: BTreeSet<(&str, &str)> = of_profile().filter(about).map(operator::kind).collect();
         let plays = |trial: &&Trial| mutant.living || operator::plays(trial);
         let played = of_profile().filter(|trial| plays(trial) && kinds.contains(&operator::kind(trial)));
-        let played = futures::stream::iter(played).map(async |trial| {
-            let name = format!("s{}", mutant.number);
+        let played = futures::stream::iter(played.enumerate()).map(async |(number, trial)| {
+            let name = format!("s{}x{number}", mutant.number);
             let outcome = self.outcome(trial, mutant, true, name).await.ok()?;
             let caught = outcome.verdict.failure().is_some_and(|failure| !failure.broken);
             caught.then(|| trial.case.id.clone())
@@ -165,6 +168,7 @@ impl Bench {
         played
             .buffer_unordered(JOBS)
             .filter_map(std::future::ready)
+            .take(SHOWN)
             .collect()
             .await
     }

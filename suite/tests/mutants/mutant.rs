@@ -9,9 +9,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use stuntdouble_suite::catalog::Profile;
 
-use crate::alter::Leaf;
+use crate::{alter::Leaf, socket::Messages};
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Mutant {
     /// Its place among all, of which names are made.
@@ -34,6 +34,8 @@ pub(crate) struct Mutant {
     pub(crate) answer: Answer,
     #[serde(default)]
     pub(crate) stream: Stream,
+    #[serde(default)]
+    pub(crate) messages: Messages,
     pub(crate) caught_by: Vec<String>,
 }
 

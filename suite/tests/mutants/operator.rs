@@ -11,7 +11,10 @@ use stuntdouble_suite::{
     trial::{Partition, Selection, Trial},
 };
 
-use crate::mutant::{Answer, Answered, Ask, Mutant, Stream, When, read};
+use crate::{
+    mutant::{Answer, Answered, Ask, Mutant, Stream, When, read},
+    socket::Messages,
+};
 
 /// The part of the mutants that a test run plays.
 const PART: Partition = Partition { part: 1, of: 60 };
@@ -142,6 +145,7 @@ fn bent(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number
             ask: operator.ask.clone(),
             answer: operator.answer.clone(),
             stream: operator.stream.clone(),
+            messages: Messages::default(),
             caught_by: Vec::new(),
         },
         trials: likeliest.chain(others).collect(),

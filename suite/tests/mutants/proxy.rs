@@ -5,19 +5,25 @@ use std::{
     convert::Infallible,
     net::SocketAddr,
     sync::{
-        Arc, Mutex,
+        Arc, LazyLock, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{
+    HeaderMap, Method, Request, Response, StatusCode,
+    header::{CONNECTION, SEC_WEBSOCKET_PROTOCOL, UPGRADE},
+};
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    task::{JoinHandle, JoinSet},
+};
 
 use crate::{
     alter::alter,
@@ -25,6 +31,7 @@ use crate::{
     memory::Memory,
     mutant::{Ask, Mutant, When},
     request::{Asked, altered},
+    socket,
     stream::stream,
 };
 
@@ -33,6 +40,12 @@ type Body = BoxBody<Bytes, Infallible>;
 const HOP_BY_HOP: [&str; 3] = ["transfer-encoding", "content-length", "connection"];
 
 pub(crate) type Trouble = Box<dyn std::error::Error + Send + Sync>;
+
+/// The client of all proxies: each of its own takes longer to make than a trial.
+static CLIENT: LazyLock<reqwest::Result<reqwest::Client>> = LazyLock::new(|| {
+    let client = reqwest::Client::builder().no_proxy();
+    client.redirect(reqwest::redirect::Policy::none()).build()
+});
 
 /// A proxy that stands before a server until it is dropped.
 pub(crate) struct Proxy {
@@ -62,28 +75,27 @@ impl Proxy {
     pub(crate) async fn before(upstream: &str, mutant: Option<Mutant>) -> Result<Self, Trouble> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .build()?;
         let mutator = Arc::new(Mutator {
             upstream: upstream.to_owned(),
             mutant,
-            client,
+            client: CLIENT.as_ref().map_err(|error| error.to_string())?.clone(),
             earlier: Mutex::default(),
             memory: Memory::default(),
             matched: AtomicUsize::new(0),
         });
         let serving = tokio::spawn(async move {
+            // The connections end with the proxy: a client keeps those that it may use again.
+            let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
+                while connections.try_join_next().is_some() {}
                 let mutator = Arc::clone(&mutator);
                 let service = service_fn(move |request| {
                     let mutator = Arc::clone(&mutator);
                     async move { mutator.pass(request).await }
                 });
-                tokio::spawn(
-                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service),
-                );
+                let connection =
+                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                connections.spawn(connection.with_upgrades());
             }
         });
         Ok(Self { address, serving })
@@ -102,7 +114,11 @@ struct Answered {
 }
 
 impl Mutator {
-    async fn pass(&self, request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
+    async fn pass(&self, mut request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
+        let upgrading = request
+            .headers()
+            .contains_key(UPGRADE)
+            .then(|| hyper::upgrade::on(&mut request));
         let (head, body) = request.into_parts();
         let sent = head.uri.query().map(str::to_owned);
         let text = sent.as_deref().unwrap_or_default().as_bytes();
@@ -127,6 +143,9 @@ impl Mutator {
         asked.headers.remove("content-length");
         if asked.headers.contains_key("origin") {
             asked.headers.insert("origin", self.upstream.parse()?);
+        }
+        if let Some(client) = upgrading {
+            return self.upgraded(asked, client, mutant, stars.unwrap_or_default()).await;
         }
         let Some(mutant) = mutant else {
             let answer = self.request(&asked)?.send().await?;
@@ -155,6 +174,34 @@ impl Mutator {
         }
         let mutant = Some(mutant).filter(|mutant| mutant.when.answers(answer.status()));
         self.answered(&asked, answer, mutant, watch, key).await
+    }
+
+    /// Passes a connection on that is to be upgraded to WebSocket.
+    async fn upgraded(
+        &self,
+        mut asked: Asked,
+        client: hyper::upgrade::OnUpgrade,
+        mutant: Option<&Mutant>,
+        stars: Vec<String>,
+    ) -> Result<Response<Body>, Trouble> {
+        if let Some(mutant) = mutant {
+            altered(&mut asked, &mutant.ask, stars)?;
+        }
+        let answer = self.request(&asked)?.send().await?;
+        let mutant = mutant.filter(|mutant| mutant.when.answers(answer.status()));
+        if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+            return self.answered(&asked, answer, mutant, false, String::new()).await;
+        }
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let response = head(status, &headers, mutant).header(CONNECTION, "Upgrade");
+        let protocol = headers
+            .get(SEC_WEBSOCKET_PROTOCOL)
+            .and_then(|value| value.to_str().ok());
+        let base64 = protocol.is_some_and(|protocol| protocol.ends_with("base64.channel.k8s.io"));
+        let server = answer.upgrade().await?;
+        let mutant = mutant.cloned().unwrap_or_default();
+        tokio::spawn(socket::pass(client, server, mutant, base64));
+        Ok(response.body(Full::new(Bytes::new()).boxed())?)
     }
 
     fn request(&self, asked: &Asked) -> Result<reqwest::RequestBuilder, Trouble> {

@@ -82,7 +82,7 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
 
 /// What has passed.
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     /// The last object of each name.
     last: HashMap<String, Value>,
     /// How many items could be altered.
@@ -90,7 +90,7 @@ struct Seen {
 }
 
 /// What becomes of one item.
-fn altered_item(mut item: Value, altered: &Stream, seen: &mut Seen) -> Vec<Value> {
+pub(crate) fn altered_item(mut item: Value, altered: &Stream, seen: &mut Seen) -> Vec<Value> {
     let event = item["type"].as_str().unwrap_or_default().to_owned();
     let name = item["object"]["metadata"]["name"]
         .as_str()

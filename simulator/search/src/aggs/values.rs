@@ -89,6 +89,9 @@ impl Source {
         if field == "_type" {
             return Ok(Source::Terms(view.segment.ordinals(crate::mapping::TYPE)?));
         }
+        if field == "_uid" {
+            return Ok(Source::Terms(view.segment.ordinals(crate::mapping::UID)?));
+        }
         let Some(field) = mapping.field(field) else {
             return Ok(Source::Nothing);
         };

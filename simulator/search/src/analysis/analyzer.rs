@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::addresses::{each_address, each_classic};
 use super::chars::{Changed, CharFilter};
 use super::filter::Filter;
-use super::grams::{Grams, each_path};
+use super::grams::{Grams, Paths};
 use super::language;
 use super::lexeme::Lexeme;
+use super::normalize::classic;
 use super::words::each_word;
 
 /// A term cut out of a text.
@@ -39,7 +41,11 @@ pub(super) enum Tokenizer {
     /// Parts of the whole text, each at a position of its own.
     Grams(Grams),
     /// The paths above a path, all at one position.
-    Paths(char),
+    Paths(Paths),
+    /// Whole addresses of mail and of pages, and words.
+    Addresses,
+    /// Names of hosts and companies, acronyms, numbers and words.
+    Classic,
 }
 
 /// From text to terms. Cheap to clone.
@@ -91,7 +97,13 @@ impl Analyzer {
     pub fn named(name: &str) -> Option<Analyzer> {
         let english = language::stop_words;
         Some(match name {
-            "standard" | "default" | "standard_html_strip" => Analyzer::standard(),
+            "standard" | "default" => Analyzer::standard(),
+            "standard_html_strip" => Analyzer::standard().with_chars(vec![CharFilter::HtmlStrip]),
+            "classic" => Analyzer::new(
+                Tokenizer::Classic,
+                vec![Filter::Normalize(classic), Filter::Lowercase, english()],
+            ),
+            "chinese" => Analyzer::new(Tokenizer::Standard, vec![Filter::Lowercase, english()]),
             "simple" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase]),
             "whitespace" => Analyzer::new(Tokenizer::Whitespace, vec![]),
             "keyword" => Analyzer::keyword(),
@@ -148,7 +160,7 @@ impl Analyzer {
                 position: token.position,
                 start: token.start,
                 end: token.end,
-                kind: token.kind,
+                kind: token.kind.or(self.token_type()),
             });
         });
         for (stream, filters) in streams.zip(parts) {
@@ -243,16 +255,22 @@ impl Analyzer {
                 });
                 position
             }
-            Tokenizer::Paths(delimiter) => {
-                each_path(text, *delimiter, |end| emit(0, end, 0));
+            Tokenizer::Paths(paths) => {
+                paths.each(text, |start, end| emit(start, end, 0));
                 1
             }
+            Tokenizer::Addresses => each_address(text, &mut emit),
+            Tokenizer::Classic => each_classic(text, &mut emit),
         }
     }
 
     /// The type of its tokens, if it is the same for all.
     pub(crate) fn token_type(&self) -> Option<&'static str> {
-        (!matches!(self.tokenizer, Tokenizer::Standard)).then_some("word")
+        (!matches!(
+            self.tokenizer,
+            Tokenizer::Standard | Tokenizer::Addresses | Tokenizer::Classic
+        ))
+        .then_some("word")
     }
 
     /// Number of words of its longest shingles, if it makes any.
@@ -300,8 +318,20 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
             });
             return;
         }
-        if let Filter::KeywordMarker(words) = filter {
-            keyword |= words.contains(text.as_str());
+        match filter {
+            Filter::KeywordMarker(words) => keyword |= words.contains(text.as_str()),
+            Filter::StemmerOverride(stems) if !keyword && stems.contains_key(text.as_str()) => {
+                filter.apply(text);
+                keyword = true;
+            }
+            Filter::KeywordRepeat => {
+                let rest = filters.get(at + 1..).unwrap_or(&[]);
+                filtered(rest, &mut text.clone(), true, sink);
+            }
+            _ => {}
+        }
+        if matches!(filter, Filter::StemmerOverride(_)) {
+            continue;
         }
         let spared = keyword && filter.is_stemmer();
         if !spared && !filter.apply(text) {

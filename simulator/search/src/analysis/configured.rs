@@ -2,23 +2,20 @@
 //!
 //! Source: the `analysis` section of Elasticsearch 1.5's index settings.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::analyzer::{Analyzer, Tokenizer};
 use super::chars::CharFilter;
-use super::delimiter::WordDelimiter;
 use super::filter::{Filter, lowercase};
-use super::grams::Grams;
+use super::grams::{Grams, Paths};
 use super::language;
-use super::stream::{CommonGrams, Shingle, StreamFilter, Synonyms};
+use super::normalize::normalization;
+use super::stream_settings::{stems, stream_filter};
 
 /// Longest gram, in characters.
 const LONGEST_GRAM: usize = 32;
-/// Most tokens of one shingle.
-const LONGEST_SHINGLE: usize = 16;
 
 impl Analyzer {
     /// An analyzer of an index: one of its own (settings under `analysis`), else a built-in one.
@@ -109,23 +106,23 @@ fn section<'a>(analysis: Option<&'a Map<String, Value>>, kind: &str, name: &str)
 }
 
 /// A setting as text.
-fn text<'a>(own: Option<&'a Value>, key: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(own: Option<&'a Value>, key: &str) -> Option<&'a str> {
     own.and_then(|own| own.get(key)).and_then(Value::as_str)
 }
 
-fn number(own: Option<&Value>, key: &str, default: usize) -> usize {
+pub(super) fn number(own: Option<&Value>, key: &str, default: usize) -> usize {
     let value = own.and_then(|own| own.get(key));
     value
         .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
         .map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX))
 }
 
-fn flag(own: Option<&Value>, key: &str, default: bool) -> bool {
+pub(super) fn flag(own: Option<&Value>, key: &str, default: bool) -> bool {
     own.and_then(|own| own.get(key)).map_or(default, crate::mapping::truth)
 }
 
 /// A string, a comma list or an array of strings, as a list.
-fn strings(value: Option<&Value>) -> Vec<String> {
+pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
         Some(Value::Array(items)) => items
@@ -140,7 +137,7 @@ fn texts(strings: &[String]) -> Vec<&str> {
     strings.iter().map(String::as_str).collect()
 }
 
-fn compiled(pattern: &str, flags: &str) -> Result<Arc<regex::Regex>, String> {
+pub(super) fn compiled(pattern: &str, flags: &str) -> Result<Arc<regex::Regex>, String> {
     let is_set = |name: &str| flags.split('|').any(|flag| flag.trim() == name);
     regex::RegexBuilder::new(pattern)
         .case_insensitive(is_set("CASE_INSENSITIVE"))
@@ -192,10 +189,12 @@ fn stop_filter(own: &Value) -> Filter {
     Filter::Stop(Arc::new(words.collect()), ignore_case)
 }
 
-fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tokenizer, String> {
+pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tokenizer, String> {
     let own = section(analysis, "tokenizer", name);
     Ok(match text(own, "type").unwrap_or(name) {
-        "standard" | "uax_url_email" | "classic" => Tokenizer::Standard,
+        "standard" | "thai" => Tokenizer::Standard,
+        "uax_url_email" | "uaxUrlEmail" | "uaxURLEmail" => Tokenizer::Addresses,
+        "classic" => Tokenizer::Classic,
         "letter" | "lowercase" => Tokenizer::Letter,
         "whitespace" => Tokenizer::Whitespace,
         "keyword" => Tokenizer::Keyword,
@@ -210,7 +209,11 @@ fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tok
         "edge_ngram" | "edgeNGram" => Tokenizer::Grams(grams_of(own, true)),
         "path_hierarchy" | "PathHierarchy" => {
             let delimiter = text(own, "delimiter").and_then(|text| text.chars().next());
-            Tokenizer::Paths(delimiter.unwrap_or('/'))
+            Tokenizer::Paths(Paths {
+                delimiter: delimiter.unwrap_or('/'),
+                skip: number(own, "skip", 0),
+                reverse: flag(own, "reverse", false),
+            })
         }
         other => return Err(format!("failed to find tokenizer under [{other}]")),
     })
@@ -222,6 +225,7 @@ fn grams_of(own: Option<&Value>, edge: bool) -> Grams {
         min: number(own, "min_gram", 1).min(LONGEST_GRAM),
         max: number(own, "max_gram", 2).min(LONGEST_GRAM),
         edge,
+        back: text(own, "side") == Some("back"),
     }
 }
 
@@ -265,7 +269,7 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
     Ok(vec![match kind {
         "lowercase" => Filter::Lowercase,
         "uppercase" => Filter::Uppercase,
-        "standard" => return Ok(vec![]),
+        "standard" | "type_as_payload" | "typeAsPayload" => return Ok(vec![]),
         "asciifolding" => Filter::AsciiFolding,
         "trim" => Filter::Trim,
         "reverse" => Filter::Reverse,
@@ -276,7 +280,13 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
         },
         "stop" => stop_filter(own.unwrap_or(&Value::Null)),
         "keep" => Filter::Keep(words("keep_words")),
-        "keyword_marker" => Filter::KeywordMarker(words("keywords")),
+        "keyword_marker" | "keywordMarker" => Filter::KeywordMarker(words("keywords")),
+        "keyword_repeat" | "keywordRepeat" => Filter::KeywordRepeat,
+        "stemmer_override" | "stemmerOverride" => Filter::StemmerOverride(Arc::new(stems(own)?)),
+        "delimited_payload_filter" | "delimitedPayloadFilter" => {
+            let delimiter = text(own, "delimiter").and_then(|text| text.chars().next());
+            Filter::Payload(delimiter.unwrap_or('|'))
+        }
         "ngram" | "nGram" => Filter::Grams(grams_of(own, false)),
         "edge_ngram" | "edgeNGram" => Filter::Grams(grams_of(own, true)),
         "porter_stem" | "porterStem" => Filter::Porter,
@@ -285,6 +295,14 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
             return language::stemmer(kind, language)
                 .map(|filter| vec![filter])
                 .ok_or_else(|| format!("Invalid stemmer class specified: {language}"));
+        }
+        "dutch_stem" | "french_stem" | "german_stem" | "russian_stem" => {
+            let language = kind.trim_end_matches("_stem");
+            return Ok(language::stemmer(kind, language).into_iter().collect());
+        }
+        "arabic_stem" => return Ok(normalization(kind).map(Filter::Stem).into_iter().collect()),
+        kind if normalization(kind).is_some() => {
+            return Ok(normalization(kind).map(Filter::Normalize).into_iter().collect());
         }
         "elision" => Filter::Elision(match own.and_then(|own| own.get("articles")) {
             None => Arc::new(language::french_articles()),
@@ -305,101 +323,6 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
         }
         _ => return stream_filter(name, kind, own, analysis).map(|filter| vec![Filter::Stream(Arc::new(filter))]),
     }])
-}
-
-fn stream_filter(
-    name: &str,
-    kind: &str,
-    own: Option<&Value>,
-    analysis: Option<&Map<String, Value>>,
-) -> Result<StreamFilter, String> {
-    Ok(match kind {
-        "shingle" => {
-            let min = number(own, "min_shingle_size", 2).clamp(2, LONGEST_SHINGLE);
-            StreamFilter::Shingle(Shingle {
-                min,
-                max: number(own, "max_shingle_size", 2).clamp(min, LONGEST_SHINGLE),
-                unigrams: flag(own, "output_unigrams", true),
-                unigrams_if_no_shingles: flag(own, "output_unigrams_if_no_shingles", false),
-                separator: text(own, "token_separator").unwrap_or(" ").to_owned(),
-                filler: text(own, "filler_token").unwrap_or("_").to_owned(),
-            })
-        }
-        "synonym" => StreamFilter::Synonyms(Arc::new(synonyms(own, analysis)?)),
-        "unique" => StreamFilter::Unique(flag(own, "only_on_same_position", false)),
-        "word_delimiter" | "wordDelimiter" => StreamFilter::Delimiter(Box::new(WordDelimiter {
-            word_parts: flag(own, "generate_word_parts", true),
-            number_parts: flag(own, "generate_number_parts", true),
-            catenate_words: flag(own, "catenate_words", false),
-            catenate_numbers: flag(own, "catenate_numbers", false),
-            catenate_all: flag(own, "catenate_all", false),
-            split_on_case_change: flag(own, "split_on_case_change", true),
-            split_on_numerics: flag(own, "split_on_numerics", true),
-            preserve_original: flag(own, "preserve_original", false),
-            stem_english_possessive: flag(own, "stem_english_possessive", true),
-            protected: strings(own.and_then(|own| own.get("protected_words")))
-                .into_iter()
-                .collect(),
-        })),
-        "common_grams" | "commonGrams" => {
-            let ignore_case = flag(own, "ignore_case", false);
-            let words = strings(own.and_then(|own| own.get("common_words"))).into_iter();
-            let words: HashSet<String> = words
-                .flat_map(|word| language::named_stop_words(&word).unwrap_or_else(|| vec![word]))
-                .map(|word| if ignore_case { lowercase(&word) } else { word })
-                .collect();
-            if words.is_empty() {
-                return Err(
-                    "mising or empty [common_words] or [common_words_path] configuration for common_grams token \
-                            filter"
-                        .to_owned(),
-                );
-            }
-            StreamFilter::CommonGrams(CommonGrams {
-                words,
-                ignore_case,
-                query_mode: flag(own, "query_mode", false),
-            })
-        }
-        "limit" => StreamFilter::Limit(number(own, "max_token_count", 1)),
-        "pattern_capture" => {
-            let patterns = match own.and_then(|own| own.get("patterns")) {
-                Some(Value::Array(patterns)) => patterns.iter().filter_map(Value::as_str).collect(),
-                Some(Value::String(pattern)) => vec![pattern.as_str()],
-                _ => {
-                    return Err(format!(
-                        "required setting 'patterns' is missing for token filter [{name}]"
-                    ));
-                }
-            };
-            let patterns = patterns
-                .into_iter()
-                .map(|pattern| compiled(pattern, "").map(|pattern| pattern.as_ref().clone()))
-                .collect::<Result<Vec<_>, _>>()?;
-            StreamFilter::Capture(patterns.into(), flag(own, "preserve_original", true))
-        }
-        other => return Err(format!("failed to find token filter under [{other}]")),
-    })
-}
-
-/// The rules of a synonym filter, in the format of Solr.
-fn synonyms(own: Option<&Value>, analysis: Option<&Map<String, Value>>) -> Result<Synonyms, String> {
-    let rules = match own.and_then(|own| own.get("synonyms")) {
-        Some(Value::Array(rules)) => rules.iter().filter_map(Value::as_str).collect(),
-        Some(Value::String(rule)) => vec![rule.as_str()],
-        _ => return Err("synonym requires either `synonyms` or `synonyms_path` to be configured".to_owned()),
-    };
-    let ignore_case = flag(own, "ignore_case", false);
-    let tokenizer = tokenizer_of(text(own, "tokenizer").unwrap_or("whitespace"), analysis)?;
-    let filters = if ignore_case { vec![Filter::Lowercase] } else { vec![] };
-    let analyzer = Analyzer::new(tokenizer, filters);
-    let words = |text: &str| analyzer.terms(text).into_iter().map(|(_, term)| term).collect();
-    let mut synonyms = Synonyms::default();
-    synonyms.ignore_case = ignore_case;
-    for rule in rules.into_iter().filter(|rule| !rule.trim_start().starts_with('#')) {
-        synonyms.add(rule, flag(own, "expand", true), &words);
-    }
-    Ok(synonyms)
 }
 
 #[cfg(test)]
@@ -433,6 +356,15 @@ mod tests {
     #[case(json!({"type": "word_delimiter", "protected_words": ["a-b"]}), "a-b c-d", &[("a-b", 0), ("c", 1), ("d", 2)])]
     #[case(json!({"type": "common_grams", "common_words": ["the", "is"]}), "the fox is", &[("the", 0), ("the_fox", 0), ("fox", 1), ("fox_is", 1), ("is", 2)])]
     #[case(json!({"type": "common_grams", "common_words": ["the"], "query_mode": true}), "the fox ran", &[("the_fox", 0), ("fox", 1), ("ran", 2)])]
+    #[case(json!({"type": "keyword_repeat"}), "a b", &[("a", 0), ("a", 0), ("b", 1), ("b", 1)])]
+    #[case(json!({"type": "stemmer_override", "rules": ["ran => run"]}), "ran a", &[("run", 0), ("a", 1)])]
+    #[case(json!({"type": "delimited_payload_filter"}), "a|1 b", &[("a", 0), ("b", 1)])]
+    #[case(json!({"type": "keep_types", "types": ["<NUM>"]}), "a 1", &[])]
+    #[case(json!({"type": "keep_types", "types": ["word"]}), "a 1", &[("a", 0), ("1", 1)])]
+    #[case(json!({"type": "cjk_bigram"}), "日本語 a", &[("日本", 0), ("本語", 1), ("a", 2)])]
+    #[case(json!({"type": "cjk_bigram", "output_unigrams": true}), "日本", &[("日", 0), ("日本", 0), ("本", 1)])]
+    #[case(json!({"type": "dictionary_decompounder", "word_list": ["donau", "dampf"]}), "Donaudampf x", &[("Donaudampf", 0), ("Donau", 0), ("dampf", 0), ("x", 1)])]
+    #[case(json!({"type": "edgeNGram", "side": "back"}), "abc", &[("c", 0), ("bc", 0)])]
     #[case(json!({"type": "stop", "stopwords": "_french_"}), "le chat", &[("chat", 1)])]
     #[case(json!({"type": "unique"}), "a b a c", &[("a", 0), ("b", 1), ("c", 2)])]
     #[case(json!({"type": "limit", "max_token_count": 2}), "a b c", &[("a", 0), ("b", 1)])]

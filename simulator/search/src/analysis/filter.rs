@@ -4,12 +4,13 @@
 //! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character for one), StopFilter, LengthFilter, ASCIIFoldingFilter,
 //! EnglishPossessiveFilter, PorterStemFilter, SnowballFilter, ElisionFilter.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rust_stemmers::Stemmer;
 
 use super::grams::Grams;
+use super::normalize::Normalization;
 use super::porter;
 use super::stream::StreamFilter;
 
@@ -46,6 +47,14 @@ pub(super) enum Filter {
     Elision(Arc<HashSet<String>>),
     /// Removes an apostrophe and what follows it.
     Apostrophe,
+    /// Removes this character and what follows it.
+    Payload(char),
+    Normalize(Normalization),
+    Stem(Normalization),
+    /// Gives every token twice: as a keyword, and to be stemmed.
+    KeywordRepeat,
+    /// Words with stems of their own.
+    StemmerOverride(Arc<HashMap<String, String>>),
     /// Replaces a token by its grams, at its position.
     Grams(Grams),
     /// A filter over all tokens.
@@ -61,7 +70,7 @@ pub(super) const ENGLISH: [&str; 33] = [
 impl Filter {
     /// Returns whether it is a stemmer, which spares keywords.
     pub(super) fn is_stemmer(&self) -> bool {
-        matches!(self, Filter::Porter | Filter::Snowball(_))
+        matches!(self, Filter::Porter | Filter::Snowball(_) | Filter::Stem(_))
     }
 
     /// Changes `text` in place; false if the token is to be dropped.
@@ -105,7 +114,18 @@ impl Filter {
                 }
             }
             // What is more than a change of one token: see the analyzer.
-            Filter::Grams(_) | Filter::Stream(_) | Filter::KeywordMarker(_) => {}
+            Filter::Grams(_) | Filter::Stream(_) | Filter::KeywordMarker(_) | Filter::KeywordRepeat => {}
+            Filter::Payload(delimiter) => {
+                if let Some(at) = text.find(*delimiter) {
+                    text.truncate(at);
+                }
+            }
+            Filter::Normalize(change) | Filter::Stem(change) => *text = change(text),
+            Filter::StemmerOverride(stems) => {
+                if let Some(stem) = stems.get(text.as_str()) {
+                    text.clone_from(stem);
+                }
+            }
             Filter::Apostrophe => {
                 if let Some(at) = text.find(['\'', '\u{2019}']) {
                     text.truncate(at);

@@ -1,5 +1,6 @@
 //! Grams: parts of a text of given lengths; and the paths above a path.
 //!
+//! Limits: a path keeps its delimiters, without a replacement.
 //! Source: Lucene 4.10's `NGramTokenizer`, `EdgeNGramTokenizer`, their token filters and `PathHierarchyTokenizer`.
 
 /// Lengths of grams, in characters.
@@ -9,12 +10,20 @@ pub(super) struct Grams {
     pub(super) max: usize,
     /// Whether grams start at the beginning of the text only.
     pub(super) edge: bool,
+    /// With `edge`, whether grams end at the end of the text instead.
+    pub(super) back: bool,
 }
 
 impl Grams {
     /// Gives the byte offsets of every gram of `text` to `sink`: by start, then by length.
     pub(super) fn each(self, text: &str, mut sink: impl FnMut(usize, usize)) {
         let bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        if self.edge && self.back {
+            let lengths = self.min.max(1)..=self.max;
+            let starts = lengths.filter_map(|length| bounds.get(bounds.len().checked_sub(length + 1)?));
+            starts.for_each(|start| sink(*start, text.len()));
+            return;
+        }
         let starts = if self.edge { 1 } else { bounds.len() };
         for (at, start) in bounds.iter().enumerate().take(starts) {
             for length in self.min.max(1)..=self.max {
@@ -27,13 +36,44 @@ impl Grams {
     }
 }
 
-/// Gives the end of every path that `text` is below of, or is, to `sink`.
-pub(super) fn each_path(text: &str, delimiter: char, mut sink: impl FnMut(usize)) {
-    for (at, _) in text.match_indices(delimiter).filter(|(at, _)| *at > 0) {
-        sink(at);
-    }
-    if !text.is_empty() && !text.ends_with(delimiter) {
-        sink(text.len());
+/// The paths above a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Paths {
+    pub(super) delimiter: char,
+    /// Number of first parts that are left out.
+    pub(super) skip: usize,
+    /// Whether paths end where the text ends, as domains do.
+    pub(super) reverse: bool,
+}
+
+impl Paths {
+    /// Gives the byte offsets of every path that `text` is below of, or is, to `sink`.
+    pub(super) fn each(self, text: &str, mut sink: impl FnMut(usize, usize)) {
+        let width = self.delimiter.len_utf8();
+        if self.reverse {
+            let skipped = text.rmatch_indices(self.delimiter).nth(self.skip.wrapping_sub(1));
+            let end = if self.skip == 0 {
+                text.len()
+            } else {
+                skipped.map_or(0, |(at, _)| at + width)
+            };
+            let starts = text.match_indices(self.delimiter).map(|(at, _)| at + width);
+            for start in std::iter::once(0).chain(starts).filter(|start| *start < end) {
+                sink(start, end);
+            }
+            return;
+        }
+        let bounds: Vec<usize> = text.match_indices(self.delimiter).map(|(at, _)| at).collect();
+        let own = bounds.iter().filter(|at| **at > 0).copied();
+        let last = (!text.is_empty() && !text.ends_with(self.delimiter)).then_some(text.len());
+        let ends: Vec<usize> = own.chain(last).collect();
+        let start = match self.skip.checked_sub(1) {
+            None => 0,
+            Some(at) => ends.get(at).copied().unwrap_or(text.len()),
+        };
+        ends.iter()
+            .filter(|end| **end > start)
+            .for_each(|end| sink(start, *end));
     }
 }
 
@@ -48,16 +88,35 @@ mod tests {
     #[case("", false, &[])]
     fn grams_are_in_the_order_of_their_starts(#[case] text: &str, #[case] edge: bool, #[case] expected: &[&str]) {
         let mut found = Vec::new();
-        Grams { min: 1, max: 2, edge }.each(text, |start, end| found.push(&text[start..end]));
+        Grams {
+            min: 1,
+            max: 2,
+            edge,
+            back: false,
+        }
+        .each(text, |start, end| found.push(&text[start..end]));
         assert_eq!(found, expected);
     }
 
     #[rstest]
-    #[case("/a/b", &["/a", "/a/b"])]
-    #[case("a/b/", &["a", "a/b"])]
-    fn a_path_is_below_of_others(#[case] text: &str, #[case] expected: &[&str]) {
+    #[case("/a/b", 0, false, &["/a", "/a/b"])]
+    #[case("a/b/", 0, false, &["a", "a/b"])]
+    #[case("/a/b/c", 1, false, &["/b", "/b/c"])]
+    #[case("a/b/c", 0, true, &["a/b/c", "b/c", "c"])]
+    #[case("a/b/c", 1, true, &["a/b/", "b/"])]
+    fn a_path_is_below_of_others(
+        #[case] text: &str,
+        #[case] skip: usize,
+        #[case] reverse: bool,
+        #[case] expected: &[&str],
+    ) {
         let mut found = Vec::new();
-        each_path(text, '/', |end| found.push(&text[..end]));
+        let paths = Paths {
+            delimiter: '/',
+            skip,
+            reverse,
+        };
+        paths.each(text, |start, end| found.push(&text[start..end]));
         assert_eq!(found, expected);
     }
 }

@@ -1,6 +1,7 @@
 //! The filters of the analyzers that are named after languages.
 //!
-//! Limits: stop words are those of NLTK, which are those of Snowball with few others; languages for which Elasticsearch 1.5 has a light stemmer get the Snowball one.
+//! Limits: stop words are those of NLTK, which are those of Snowball with few others; languages for which Elasticsearch 1.5 has a light stemmer get the Snowball one,
+//! and those without a Snowball stemmer none.
 //! Source: the analyzers of Elasticsearch 1.5 and of Lucene 4.10's `analysis.*` packages.
 
 use std::collections::HashSet;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 use rust_stemmers::Algorithm;
 
 use super::filter::{ENGLISH, Filter};
+use super::normalize::normalization;
+use super::stream::StreamFilter;
 
 /// The English stop words.
 pub(super) fn stop_words() -> Filter {
@@ -27,6 +30,9 @@ fn stop_words_of(language: &str) -> Option<Vec<String>> {
     }
     let code = match language {
         "arabic" => "ar",
+        "basque" => "eu",
+        "brazilian" | "portuguese" => "pt",
+        "catalan" => "ca",
         "danish" => "da",
         "dutch" => "nl",
         "finnish" => "fi",
@@ -34,14 +40,17 @@ fn stop_words_of(language: &str) -> Option<Vec<String>> {
         "german" => "de",
         "greek" => "el",
         "hungarian" => "hu",
+        "indonesian" => "id",
         "italian" => "it",
         "norwegian" => "no",
-        "portuguese" => "pt",
         "romanian" => "ro",
         "russian" => "ru",
         "spanish" => "es",
         "swedish" => "sv",
         "turkish" => "tr",
+        // Stop words of these are not at hand.
+        "armenian" | "bulgarian" | "czech" | "galician" | "hindi" | "irish" | "latvian" | "persian" | "sorani"
+        | "thai" => return Some(vec![]),
         _ => return None,
     };
     stop_words::lookup(code).map(|words| words.iter().map(|word| (*word).to_owned()).collect())
@@ -99,6 +108,39 @@ pub(super) fn filters(analyzer: &str) -> Option<Vec<Filter>> {
     Some(match analyzer {
         "english" => vec![Filter::Possessive, Filter::Lowercase, stop_words(), Filter::Porter],
         "snowball" => return snowball_analyzer("English"),
+        "cjk" => {
+            let pairs = Filter::Stream(Arc::new(StreamFilter::Pairs(false)));
+            let width = normalization("cjk_width").map(Filter::Normalize);
+            return Some(
+                width
+                    .into_iter()
+                    .chain([Filter::Lowercase, pairs, stop_words()])
+                    .collect(),
+            );
+        }
+        "arabic" => {
+            let first = [Filter::Lowercase].into_iter().chain(stop_filter("arabic"));
+            let normalized = normalization("arabic_normalization").map(Filter::Normalize);
+            return Some(
+                first
+                    .chain(normalized)
+                    .chain(normalization("arabic_stem").map(Filter::Stem))
+                    .collect(),
+            );
+        }
+        "persian" => {
+            let normalizations = ["arabic_normalization", "persian_normalization"].into_iter();
+            let normalized = normalizations.filter_map(normalization).map(Filter::Normalize);
+            return Some([Filter::Lowercase].into_iter().chain(normalized).collect());
+        }
+        language if algorithm(language).is_none() => {
+            return Some(
+                [Filter::Lowercase]
+                    .into_iter()
+                    .chain([stop_filter(language)?])
+                    .collect(),
+            );
+        }
         language => {
             let stemmer = Filter::Snowball(algorithm(language)?);
             let first = match language {

@@ -4,6 +4,7 @@
 //! Limits: no stop words but the English ones and those of settings; patterns without look-around.
 //! Source: Elasticsearch 1.5's analysis module.
 
+mod addresses;
 mod analyzer;
 mod chars;
 mod configured;
@@ -12,10 +13,14 @@ mod filter;
 mod grams;
 mod language;
 mod lexeme;
+mod normalize;
+mod pairs;
 mod porter;
 mod stream;
+mod stream_settings;
 mod word_class;
 mod words;
 
 pub use analyzer::{Analyzer, Token};
 pub(crate) use filter::lowercase;
+pub(crate) use lexeme::token_type;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use regex::Regex;
 
 use super::delimiter::WordDelimiter;
-use super::lexeme::Lexeme;
+use super::lexeme::{Lexeme, token_type};
+use super::pairs::pairs;
 
 /// A filter over the whole stream of tokens.
 #[derive(Clone, Debug)]
@@ -23,6 +24,57 @@ pub(super) enum StreamFilter {
     CommonGrams(CommonGrams),
     /// Adds what the groups of patterns match; with `true`, keeps the token.
     Capture(Arc<[Regex]>, bool),
+    /// Keeps tokens of these types.
+    KeepTypes(HashSet<String>),
+    /// Pairs of Chinese, Japanese and Korean characters; with `true`, the characters, too.
+    Pairs(bool),
+    Compounds(Compounds),
+}
+
+/// Settings of a filter that finds the words inside of compound words.
+#[derive(Clone, Debug)]
+pub(super) struct Compounds {
+    pub(super) words: HashSet<String>,
+    pub(super) min_word: usize,
+    pub(super) min_part: usize,
+    pub(super) max_part: usize,
+    pub(super) longest_only: bool,
+}
+
+impl Compounds {
+    fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
+        let mut made = Vec::new();
+        for token in tokens {
+            let bounds: Vec<usize> = token
+                .text
+                .char_indices()
+                .map(|(at, _)| at)
+                .chain([token.text.len()])
+                .collect();
+            let length = bounds.len() - 1;
+            made.push(token.clone());
+            if length < self.min_word {
+                continue;
+            }
+            for start in 0..=length.saturating_sub(self.min_part) {
+                let parts = (self.min_part..=self.max_part.min(length - start)).filter_map(|size| {
+                    let part = token.text.get(*bounds.get(start)?..*bounds.get(start + size)?)?;
+                    self.words.contains(&super::lowercase(part)).then_some(part)
+                });
+                let parts: Vec<&str> = parts.collect();
+                let skipped = if self.longest_only {
+                    parts.len().saturating_sub(1)
+                } else {
+                    0
+                };
+                made.extend(parts.into_iter().skip(skipped).map(|part| Lexeme {
+                    text: part.to_owned(),
+                    ..token.clone()
+                }));
+            }
+        }
+        made
+    }
 }
 
 /// Settings of a shingle filter.
@@ -78,6 +130,12 @@ impl StreamFilter {
             StreamFilter::Delimiter(delimiter) => delimiter.apply(tokens),
             StreamFilter::CommonGrams(grams) => grams.apply(&tokens),
             StreamFilter::Capture(patterns, keeps) => captured(tokens, patterns, *keeps),
+            StreamFilter::KeepTypes(types) => {
+                let kept = |token: &Lexeme| types.contains(token.kind.unwrap_or_else(|| token_type(&token.text)));
+                tokens.into_iter().filter(kept).collect()
+            }
+            StreamFilter::Pairs(unigrams) => pairs(tokens, *unigrams),
+            StreamFilter::Compounds(compounds) => compounds.apply(tokens),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::analysis::Analyzer;
+use crate::analysis::{Analyzer, token_type};
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -43,17 +43,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     let units = |end: usize| text.get(..end).map_or(0, |before| before.encode_utf16().count());
     let fixed = analyzer.token_type();
     analyzer.analyze(&text, &mut |token| {
-        let first = token.text.chars().next().unwrap_or(' ');
-        let kind = match first {
-            _ if token.kind.is_some() => token.kind.unwrap_or("word"),
-            _ if fixed.is_some() => fixed.unwrap_or("word"),
-            '\u{4E00}'..='\u{9FFF}' => "<IDEOGRAPHIC>",
-            '\u{3040}'..='\u{309F}' => "<HIRAGANA>",
-            '\u{30A0}'..='\u{30FF}' => "<KATAKANA>",
-            '\u{AC00}'..='\u{D7AF}' => "<HANGUL>",
-            _ if token.text.chars().all(|c| !c.is_alphabetic()) => "<NUM>",
-            _ => "<ALPHANUM>",
-        };
+        let kind = token.kind.or(fixed).unwrap_or_else(|| token_type(token.text));
         tokens.push(
             json!({"token": token.text, "start_offset": units(token.start), "end_offset": units(token.end), "type": kind, "position": token.position + 1}),
         );

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
-use crate::find::{Failure, Outcome, SourceFilter, extract, names, shards_json};
+use crate::find::{Failure, Outcome, SourceFilter, extract, names, shards_json, visible_source};
 use crate::index::{Condition, Stored, VersionType};
 use crate::json;
 use crate::rest::{Answer, Content, RestRequest};
@@ -141,6 +141,9 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     Ok(Answer::json(status, shown))
 }
 
+/// A document and its version.
+type Versioned = (u64, Stored);
+
 /// The document of that id: of any type, if the type is `_all`.
 fn find(
     shared: &Shared,
@@ -148,7 +151,7 @@ fn find(
     type_name: &str,
     id: &str,
     routing: Option<&str>,
-) -> Result<(String, Option<(u64, Stored)>)> {
+) -> Result<(Arc<Index>, Option<Versioned>)> {
     let expand = crate::cluster::Expand::default();
     let indices = shared.cluster.named(index, expand)?;
     let index = match indices.as_slice() {
@@ -175,55 +178,100 @@ fn find(
     for type_name in &types {
         if let Some(found) = shard.get(type_name, id)? {
             shard.counters.found.add(began);
-            return Ok((index.name.clone(), Some(found)));
+            return Ok((index.clone(), Some(found)));
         }
     }
     shard.counters.missed.add(began);
-    Ok((index.name.clone(), None))
+    Ok((index.clone(), None))
 }
 
-/// A document as it is read: its source filtered, its fields taken out.
+/// What is shown of a document: its source filtered, its fields taken out.
+pub(super) fn contents(
+    index: &Index,
+    stored: &Stored,
+    filter: Option<&SourceFilter>,
+    fields: Option<&[String]>,
+) -> Result<Map<String, Value>> {
+    let mapping = index.mapping();
+    let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let source = visible_source(&mapping, stored.type_name(), &whole);
+    let mut shown = Map::new();
+    let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source"));
+    match (filter, &source) {
+        (Some(filter), Some(source)) if filter.enabled => {
+            shown.insert("_source".to_owned(), filter.apply(source));
+        }
+        (None, Some(source)) if wants_source => {
+            shown.insert("_source".to_owned(), source.clone().into_owned());
+        }
+        _ => {}
+    }
+    let mut taken = Map::new();
+    for field in fields.into_iter().flatten().filter(|field| *field != "_source") {
+        for (name, value) in [("_routing", stored.routing()), ("_parent", stored.parent())] {
+            if let (Some(value), true) = (value, field == name) {
+                shown.insert(name.to_owned(), json!(value));
+            }
+        }
+        let own = mapping.exact_field(field);
+        if own.is_none() && !mapping.field_names(&format!("{field}.*")).is_empty() {
+            return Err(SearchError::illegal(format!("field [{field}] isn't a leaf field")));
+        }
+        let from = if own.is_some_and(|own| own.field_type.store) {
+            Some(&whole)
+        } else {
+            source.as_deref()
+        };
+        let values: Vec<Value> = from.map_or(vec![], |from| extract(from, field).into_iter().cloned().collect());
+        if !values.is_empty() {
+            taken.insert(field.clone(), values.into());
+        }
+    }
+    if !taken.is_empty() {
+        shown.insert("fields".to_owned(), taken.into());
+    }
+    Ok(shown)
+}
+
+/// A document as it is read.
 fn shown(
-    index: &str,
+    index: &Index,
     type_name: &str,
     id: &str,
-    found: Option<(u64, Stored)>,
+    found: Option<Versioned>,
     filter: Option<&SourceFilter>,
     fields: Option<&[String]>,
 ) -> Result<Value> {
     let Some((version, stored)) = found else {
-        return Ok(json!({"_index": index, "_type": type_name, "_id": id, "found": false}));
+        return Ok(json!({"_index": index.name, "_type": type_name, "_id": id, "found": false}));
     };
-    let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
     let mut shown =
-        json!({"_index": index, "_type": stored.type_name(), "_id": id, "_version": version, "found": true});
-    let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source")) || filter.is_some();
-    match filter {
-        Some(filter) if filter.enabled => shown["_source"] = filter.apply(&source),
-        None if wants_source => shown["_source"] = source.clone(),
-        _ => {}
-    }
-    if let Some(fields) = fields {
-        for (name, value) in [("_routing", stored.routing()), ("_parent", stored.parent())] {
-            if let (Some(value), true) = (value, fields.iter().any(|field| field == name)) {
-                shown[name] = json!(value);
-            }
-        }
-        let taken: Map<String, Value> = fields
-            .iter()
-            .filter(|field| *field != "_source")
-            .map(|field| {
-                let values: Vec<Value> = extract(&source, field).into_iter().cloned().collect();
-                (field.clone(), values)
-            })
-            .filter(|(_, values)| !values.is_empty())
-            .map(|(field, values)| (field, values.into()))
-            .collect();
-        if !taken.is_empty() {
-            shown["fields"] = taken.into();
-        }
+        json!({"_index": index.name, "_type": stored.type_name(), "_id": id, "_version": version, "found": true});
+    if let Value::Object(shown) = &mut shown {
+        shown.extend(contents(index, &stored, filter, fields)?);
     }
     Ok(shown)
+}
+
+/// Fails for a document that has another version than the one that is wanted.
+fn check_version(
+    index: &Index,
+    (type_name, id): (&str, &str),
+    routing: Option<&str>,
+    wanted: Option<u64>,
+    found: Option<&Versioned>,
+) -> Result<()> {
+    match (wanted, found) {
+        (Some(wanted), Some((version, _))) if wanted != *version => {
+            let (number, _) = index.shard_of(id, routing)?;
+            let reason = format!(
+                "[{}][{number}] [{type_name}][{id}]: version conflict, current [{version}], provided [{wanted}]",
+                index.name
+            );
+            Err(SearchError::new(409, "VersionConflictEngineException", reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
@@ -245,23 +293,15 @@ fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
 /// `GET|HEAD /index/type/id`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
     let (index, found) = find(shared, index, type_name, id, placement(request).value())?;
-    if let ((Some(wanted), version_type), Some((version, _))) = (request.version()?, &found)
-        && wanted != *version
-        && version_type != VersionType::Force
-    {
-        let own = shared.cluster.index(&index);
-        let number = match &own {
-            Some(own) => own.shard_of(id, placement(request).value())?.0,
-            None => 0,
-        };
-        return Err(SearchError::new(
-            409,
-            "VersionConflictEngineException",
-            format!(
-                "[{index}][{number}] [{type_name}][{id}]: version conflict, current [{version}], provided [{wanted}]"
-            ),
-        ));
-    }
+    let (wanted, version_type) = request.version()?;
+    let wanted = wanted.filter(|_| version_type != VersionType::Force);
+    check_version(
+        &index,
+        (type_name, id),
+        placement(request).value(),
+        wanted,
+        found.as_ref(),
+    )?;
     let status = if found.is_some() { 200 } else { 404 };
     let fields = request.param("fields").map(|text| names(&json!(text)));
     Ok(Answer::json(
@@ -279,17 +319,19 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
 
 /// `GET|HEAD /index/type/id/_source`.
 pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (_, found) = find(shared, index, type_name, id, placement(request).value())?;
-    let Some((_, stored)) = found else {
-        return Ok(Answer {
-            status: 404,
-            content: Content::Written(Vec::new()),
-        });
+    let (index, found) = find(shared, index, type_name, id, placement(request).value())?;
+    let missing = || Answer {
+        status: 404,
+        content: Content::Written(Vec::new()),
     };
-    let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
-    Ok(Answer::ok(
-        source_filter(request).map_or_else(|| source.clone(), |filter| filter.apply(&source)),
-    ))
+    let Some((_, stored)) = found else {
+        return Ok(missing());
+    };
+    let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let source = visible_source(&index.mapping(), stored.type_name(), &whole);
+    Ok(source.map_or_else(missing, |source| {
+        Answer::ok(source_filter(request).map_or_else(|| source.clone().into_owned(), |filter| filter.apply(&source)))
+    }))
 }
 
 /// `_mget`.
@@ -306,7 +348,7 @@ pub(crate) fn mget(
         body.get("ids").and_then(Value::as_array),
     ) {
         (Some(docs), _) if !docs.is_empty() => docs.clone(),
-        (None, Some(ids)) => ids.iter().map(|id| json!({"_id": id})).collect(),
+        (None, Some(ids)) if !ids.is_empty() => ids.iter().map(|id| json!({"_id": id})).collect(),
         _ => {
             return Err(SearchError::new(
                 400,
@@ -316,6 +358,7 @@ pub(crate) fn mget(
         }
     };
     let filter = source_filter(request);
+    let default_fields = request.param("fields").map(|text| names(&json!(text)));
     let docs = items.iter().enumerate().map(|(at, item)| {
         let text = |key: &str| {
             item.get(key)
@@ -331,26 +374,22 @@ pub(crate) fn mget(
             .unwrap_or_else(|| "_all".to_owned());
         let id = text("_id").ok_or_else(|| missing("id"))?;
         let own = item.get("_source").map(SourceFilter::parse);
-        let fields = item.get("fields").map(names);
+        let fields = item.get("fields").map(names).or_else(|| default_fields.clone());
         let own_routing = text("_routing").or_else(|| text("routing"));
         let own_routing = own_routing.or_else(|| text("_parent")).or_else(|| text("parent"));
-        match find(
-            shared,
-            &index,
-            &type_name,
-            &id,
-            own_routing.as_deref().or(placement(request).value()),
-        ) {
-            Ok((index, found)) => shown(
-                &index,
-                &type_name,
-                &id,
-                found,
-                own.as_ref().or(filter.as_ref()),
-                fields.as_deref(),
-            ),
-            Err(error) => Ok(json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()})),
-        }
+        let version = item
+            .get("_version")
+            .or_else(|| item.get("version"))
+            .and_then(Value::as_u64);
+        let routing = own_routing.as_deref().or(placement(request).value());
+        let read = find(shared, &index, &type_name, &id, routing).and_then(|(index, found)| {
+            check_version(&index, (&type_name, &id), routing, version, found.as_ref())?;
+            let filter = own.as_ref().or(filter.as_ref());
+            shown(&index, &type_name, &id, found, filter, fields.as_deref())
+        });
+        Ok(read.unwrap_or_else(
+            |error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()}),
+        ))
     });
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::search::types_of;
 use crate::error::{Result, SearchError};
-use crate::find::{Failure, QuerySource, SearchRequest, SourceFilter, prepare_query, search as find, shards_json};
+use crate::find::{Failure, QuerySource, SearchRequest, names, prepare_query, search as find, shards_json};
 use crate::query::label;
 use crate::rest::{Answer, RestRequest};
 use crate::score::{Weight, explain as explain_score};
@@ -63,18 +63,26 @@ pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, type
     ))
 }
 
-/// Text of an exception with its full name.
+/// Text of an exception with its full name, and of what caused it.
 fn qualified(error: &SearchError) -> String {
     let package = match error.kind {
         "QueryParsingException" => "org.elasticsearch.index.query.",
+        "ParseException" | "TokenMgrError" => "org.apache.lucene.queryparser.classic.",
+        "JsonParseException" | "JsonEOFException" => "org.elasticsearch.common.jackson.core.",
+        "NumberFormatException" | "IllegalArgumentException" | "NullPointerException" => "java.lang.",
+        "TooManyClauses" => "org.apache.lucene.search.BooleanQuery$",
         _ => "org.elasticsearch.",
     };
-    let cause = error
-        .cause
-        .as_ref()
-        .map(|cause| format!("; {cause}"))
-        .unwrap_or_default();
-    format!("{package}{}: {}{cause}", error.kind, error.reason)
+    let cause = error.cause.as_ref().map(|cause| format!("; {}", qualified(cause)));
+    format!("{package}{}: {}{}", error.kind, error.reason, cause.unwrap_or_default())
+}
+
+/// What is wrong with a query of an index: whatever is no failure of parsing is the cause of one.
+fn invalid(index: &str, error: &SearchError) -> String {
+    if error.kind == "QueryParsingException" {
+        return qualified(error);
+    }
+    qualified(&SearchError::query(format!("[{index}] Failed to parse")).caused_by(error.clone()))
 }
 
 /// `_validate/query`.
@@ -100,7 +108,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
             Ok(query) => json!({"index": index.name, "valid": true, "explanation": label(&query)}),
             Err(error) => {
                 valid = false;
-                json!({"index": index.name, "valid": false, "error": qualified(&error)})
+                json!({"index": index.name, "valid": false, "error": invalid(&index.name, &error)})
             }
         });
     }
@@ -184,13 +192,15 @@ pub(crate) fn explain(
     let explanation = explain_score(&weight, at, segment, doc, &request.budget)?;
     shown["matched"] = json!(explanation.matched);
     shown["explanation"] = explanation.json();
-    if let Some(filter) = wanted
-        .source
-        .or_else(|| request.params.contains_key("fields").then(SourceFilter::default))
-    {
-        let source: Value =
-            serde_json::from_slice(segment.segment.stored(doc)?.source()).map_err(SearchError::engine)?;
-        shown["get"] = json!({"found": true, "_source": filter.apply(&source)});
+    let fields = request.param("fields").map(|text| names(&json!(text)));
+    if wanted.source.is_some() || fields.is_some() {
+        let stored = segment.segment.stored(doc)?;
+        let found = super::documents::contents(index, &stored, wanted.source.as_ref(), fields.as_deref())?;
+        let mut get = json!({"found": true});
+        if let Value::Object(get) = &mut get {
+            get.extend(found);
+        }
+        shown["get"] = get;
     }
     Ok(Answer::ok(shown))
 }

@@ -261,6 +261,7 @@ impl Index {
             depth: limits.depth,
             documents: Some(cluster),
             names: None,
+            inner_hits: None,
             nested_path: None,
             parsers: PARSERS,
         }

@@ -6,10 +6,12 @@ use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collect::Candidate;
+use crate::find::inner_hits::inner_hits;
 use crate::find::request::SearchRequest;
-use crate::find::source::{SourceFilter, extract};
-use crate::highlight;
+use crate::find::source::{SourceFilter, extract, visible_source};
+use crate::highlight::{Highlighting, highlight};
 use crate::mapping::Kind;
+use crate::query::label;
 use crate::score::{explain, shown as shown_score};
 
 /// One hit of a search; with the node of its shard if scores are explained.
@@ -78,7 +80,9 @@ fn hit_json(
         "_score".to_owned(),
         if scored { shown_score(hit.score) } else { Value::Null },
     );
-    let source: Value = crate::json::value(stored.source())?;
+    let mapping = searched.index.mapping();
+    let whole_source: Value = crate::json::value(stored.source())?;
+    let source = visible_source(&mapping, stored.type_name(), &whole_source);
     let whole = SourceFilter::default();
     let filter = match (&request.source, &request.fields) {
         (Some(filter), _) => filter.enabled.then_some(filter),
@@ -86,8 +90,8 @@ fn hit_json(
         (None, None) => Some(&whole),
         (None, Some(fields)) => fields.iter().any(|field| field == "_source").then_some(&whole),
     };
-    if let Some(filter) = filter {
-        shown.insert("_source".to_owned(), filter.apply(&source));
+    if let (Some(filter), Some(source)) = (filter, &source) {
+        shown.insert("_source".to_owned(), filter.apply(source));
     }
     for (name, value) in [("_routing", stored.routing()), ("_parent", stored.parent())] {
         let wanted = request.fields.iter().flatten().any(|field| field == name);
@@ -96,7 +100,6 @@ fn hit_json(
         }
     }
     let mut fields = Map::new();
-    let mapping = searched.index.mapping();
     for wanted in request.fields.iter().flatten().filter(|field| *field != "_source") {
         // A pattern means stored fields only.
         let names = if wanted.contains('*') {
@@ -106,7 +109,15 @@ fn hit_json(
             vec![wanted.clone()]
         };
         for name in names {
-            let values: Vec<Value> = extract(&source, &name)
+            let is_stored = mapping.exact_field(&name).is_some_and(|field| field.field_type.store);
+            let Some(source) = (if is_stored {
+                Some(&whole_source)
+            } else {
+                source.as_deref()
+            }) else {
+                continue;
+            };
+            let values: Vec<Value> = extract(source, &name)
                 .into_iter()
                 .filter(|value| !value.is_object())
                 .cloned()
@@ -117,7 +128,10 @@ fn hit_json(
         }
     }
     for (name, filter) in &request.partial_fields {
-        fields.insert(name.clone(), json!([filter.apply(&source)]));
+        fields.insert(
+            name.clone(),
+            json!([filter.apply(source.as_deref().unwrap_or(&Value::Null))]),
+        );
     }
     for name in &request.fielddata_fields {
         let Some(field) = mapping.field(name) else {
@@ -160,10 +174,17 @@ fn hit_json(
         shown.insert("fields".to_owned(), fields.into());
     }
     if let Some(wanted) = &request.highlight {
-        let found = {
-            let context = searched.index.context(&mapping, cluster);
-            highlight::highlight(wanted, &searched.query, &context, &source)?
-        };
+        let context = searched.index.context(&mapping, cluster);
+        let nested_path = stored.identity().map(nested_path).transpose()?;
+        let found = highlight(&Highlighting {
+            wanted,
+            query: &searched.query,
+            context: &context,
+            source: source.as_deref().unwrap_or(&Value::Null),
+            nested_path: nested_path.as_deref(),
+            has_source: source.is_some(),
+        });
+        let found = found.map_err(|error| fetch_failure(error, request, searched))?;
         if !found.is_empty() {
             shown.insert("highlight".to_owned(), found.into());
         }
@@ -181,6 +202,9 @@ fn hit_json(
     if !matched.is_empty() {
         shown.insert("matched_queries".to_owned(), json!(matched));
     }
+    if let Some(inner) = inner_hits(cluster, searched, (hit.segment, hit.doc), &stored)? {
+        shown.insert("inner_hits".to_owned(), inner);
+    }
     if request.explain {
         shown.insert(
             "_explanation".to_owned(),
@@ -188,4 +212,35 @@ fn hit_json(
         );
     }
     Ok(shown)
+}
+
+/// The path of a nested object, from where it is in its document.
+fn nested_path(identity: &str) -> Result<String> {
+    let identity: Value = crate::json::value(identity.as_bytes())?;
+    let mut names = Vec::new();
+    let mut at = Some(&identity);
+    while let Some(identity) = at {
+        names.extend(identity.get("field").and_then(Value::as_str));
+        at = identity.get("_nested");
+    }
+    Ok(names.join("."))
+}
+
+/// A failure of the fetch phase, with its place.
+fn fetch_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
+    if error.kind != "FetchPhaseExecutionException" {
+        return error;
+    }
+    SearchError {
+        reason: format!(
+            "[{}][{}]: query[{}],from[{}],size[{}]: Fetch Failed [{}]",
+            searched.index.name,
+            searched.number,
+            label(&searched.query),
+            request.from,
+            request.page(),
+            error.reason
+        ),
+        ..error
+    }
 }

@@ -11,11 +11,14 @@ use crate::aggs::{self, facets};
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
+use crate::find::inner_hits::prepare_inner;
 use crate::find::request::{Element, QuerySource, SearchRequest};
 use crate::find::sort::check_sort;
 use crate::index::Shard;
 use crate::mapping::Mapping;
-use crate::query::{Context, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_string};
+use crate::query::{
+    Context, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_inner_hits, parse_string,
+};
 use crate::score::{Statistics, Weight};
 
 /// The query of a request against one index, with the types and the alias filters that narrow it.
@@ -129,10 +132,11 @@ pub(crate) fn prepare(
     target: &Target<'_>,
     statistics: Option<&Statistics<'_>>,
 ) -> Result<Searched> {
-    let names = RefCell::default();
+    let (names, inner_hits) = (RefCell::default(), RefCell::default());
     let mapping: &Mapping = &target.index.mapping();
     let context = Context {
         names: Some(&names),
+        inner_hits: Some(&inner_hits),
         ..target.index.context(mapping, cluster)
     };
     let view = target.shard.view();
@@ -173,6 +177,8 @@ pub(crate) fn prepare(
                 Element::Aggregations => {
                     aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
                 }
+                Element::InnerHits => parse_inner_hits(&context, request.inner_hits.as_ref().unwrap_or(&Value::Null))
+                    .map(|parsed| inner_hits.borrow_mut().extend(parsed)),
                 Element::Facets => facets::check(request.facets.as_ref(), &context),
                 Element::Invalid(error) => Err(error.clone()),
             };
@@ -201,6 +207,7 @@ pub(crate) fn prepare(
             (query, weight)
         }
     };
+    let inner = prepare_inner(cluster, request, target, &view, &weigh, inner_hits.take())?;
     let sort_filters = request
         .sort
         .iter()
@@ -223,5 +230,6 @@ pub(crate) fn prepare(
         post_filter,
         named,
         sort_filters,
+        inner,
     })
 }

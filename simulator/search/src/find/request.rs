@@ -45,6 +45,7 @@ pub(crate) enum Element {
     Sort,
     Aggregations,
     Facets,
+    InnerHits,
     Invalid(SearchError),
 }
 
@@ -129,6 +130,7 @@ pub(crate) struct SearchRequest {
     pub(crate) facets: Option<Value>,
     pub(crate) suggest: Option<Value>,
     pub(crate) rescore: Vec<Value>,
+    pub(crate) inner_hits: Option<Value>,
     /// Factor of the scores by name of index or alias.
     pub(crate) indices_boost: Vec<(String, f32)>,
     pub(crate) types: Vec<String>,
@@ -229,6 +231,7 @@ impl SearchRequest {
         self.post_filter
             .iter()
             .chain(&self.rescore)
+            .chain(&self.inner_hits)
             .try_for_each(|body| budget.query(body))?;
         let patterns = |filter: &SourceFilter| filter.include.len() + filter.exclude.len();
         let listed = self.fields.as_ref().map_or(0, Vec::len) + self.fielddata_fields.len() + self.script_fields.len();
@@ -388,6 +391,10 @@ impl SearchRequest {
                 return Ok(Some(Element::Aggregations));
             }
             "suggest" => self.suggest = Some(value.clone()),
+            "inner_hits" => {
+                self.inner_hits = Some(value.clone());
+                return Ok(Some(Element::InnerHits));
+            }
             "rescore" => {
                 check_rescorer(value)?;
                 self.rescore = match value {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
+use crate::find::inner_hits::InnerSearch;
 use crate::index::{Condition, Shard, View};
 use crate::query::Query;
 use crate::score::Weight;
@@ -22,6 +23,8 @@ pub(crate) struct Searched {
     pub(crate) named: Vec<(String, Weight)>,
     /// Which nested objects count for each criterion of the order.
     pub(crate) sort_filters: Vec<Option<Weight>>,
+    /// Hits inside of its hits.
+    pub(crate) inner: Vec<InnerSearch>,
 }
 
 impl Searched {

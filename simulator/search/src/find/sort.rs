@@ -10,7 +10,7 @@ use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
-use crate::mapping::{Field, Kind, Mapping, sortable, unsortable};
+use crate::mapping::{Field, Kind, Mapping, TYPE, UID, sortable, unsortable};
 use crate::score::Scorer;
 use crate::script::{Script, SegmentScript};
 
@@ -257,7 +257,7 @@ impl SortReader {
             .iter()
             .zip(filters)
             .map(|(spec, filter)| {
-                let mut reader = reader(spec, mapping, view)?;
+                let mut reader = reader(spec, &searched.index.name, mapping, view)?;
                 let path = spec.nested_path.as_deref().or_else(|| mapping.nested_path(&spec.field));
                 if let Some(path) = path {
                     let budget = &request.budget;
@@ -333,6 +333,8 @@ fn joined(
         };
         if let (true, Some(owner)) = (passes, whole.next(object)) {
             objects.entry(owner).or_default().push(object);
+            // A nested object that is a hit itself has its own values.
+            objects.insert(object, vec![object]);
         }
     }
     Ok(match reader {
@@ -416,23 +418,30 @@ pub(super) fn check_sort(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
             if field.is_none_or(|field| field.field_type.kind != Kind::GeoPoint) {
                 return Err(GeoSettings::unmapped(&spec.field));
             }
-        } else if spec.field == "_type" {
-            continue;
-        } else if !matches!(spec.field.as_str(), "_score" | "_doc") && mapping.field(&spec.field).is_none() {
+        } else if !matches!(
+            spec.field.as_str(),
+            "_score" | "_doc" | "_type" | "_uid" | "_id" | "_index" | "_timestamp"
+        ) && mapping.field(&spec.field).is_none()
+        {
             unmapped(spec)?;
         }
     }
     Ok(())
 }
 
-fn reader(spec: &SortSpec, mapping: &Mapping, view: &SegmentView) -> Result<Reader> {
+fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -> Result<Reader> {
     if let Some(script) = &spec.script {
         return Ok(Reader::Script(script.mapped(mapping)?.of(&view.segment)?));
     }
     match spec.field.as_str() {
         "_score" => return Ok(Reader::Score),
         "_doc" => return Ok(Reader::Document),
-        "_type" => return Ok(Reader::Terms(view.segment.ordinals(crate::mapping::TYPE)?)),
+        "_type" => return Ok(Reader::Terms(view.segment.ordinals(TYPE)?)),
+        "_uid" => return Ok(Reader::Terms(view.segment.ordinals(UID)?)),
+        "_index" => return Ok(Reader::Nothing(SortValue::Text(Some(index.to_owned())))),
+        // Ids by themselves, and times of writing unless the mapping wants them, are not indexed.
+        "_id" => return Ok(Reader::Nothing(absent(spec, Kind::String, None))),
+        "_timestamp" => return Ok(Reader::Nothing(absent(spec, Kind::Long, None))),
         _ => {}
     }
     let Some(field) = mapping.field(&spec.field) else {

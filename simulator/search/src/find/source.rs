@@ -1,7 +1,10 @@
 //! Which parts of a document's source are handed out.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
+use crate::mapping::{Mapping, truth};
 use crate::pattern;
 
 /// Which parts of a document's source are handed out.
@@ -126,6 +129,23 @@ impl SourceFilter {
             value => included.then(|| value.clone()),
         }
     }
+}
+
+/// What a type keeps of a source. None if it keeps no sources.
+pub(crate) fn visible_source<'a>(mapping: &Mapping, type_name: &str, source: &'a Value) -> Option<Cow<'a, Value>> {
+    let settings = mapping.type_mapping(type_name).and_then(|own| own.metadata("_source"));
+    let Some(settings) = settings else {
+        return Some(Cow::Borrowed(source));
+    };
+    if settings.get("enabled").is_some_and(|enabled| !truth(enabled)) {
+        return None;
+    }
+    let filter = SourceFilter::parse(settings);
+    Some(if filter.is_plain() {
+        Cow::Borrowed(source)
+    } else {
+        Cow::Owned(filter.apply(source))
+    })
 }
 
 /// The values at a dotted path of a source, arrays opened.

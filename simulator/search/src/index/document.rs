@@ -8,16 +8,13 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::analysis::Analyzer;
-use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
 use crate::index::building::Building;
 use crate::index::completion::completion_terms;
 use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::mapping::{
-    ALL, Dynamic, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TypeMapping,
-    Unmapped, guess,
+    ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TypeMapping, Unmapped, guess,
 };
 use crate::query::GeoPoint;
 use crate::routing::Placement;
@@ -57,6 +54,7 @@ pub(crate) fn read<'a>(
         unmapped: Vec::new(),
         known: HashSet::new(),
         source,
+        in_all: true,
     };
     let mut path = Vec::new();
     reader.object(&mut path, Some(&type_mapping.root), document, true)?;
@@ -75,23 +73,25 @@ pub(crate) fn read<'a>(
     Ok(Outcome::Ready(Box::new(encoded)))
 }
 
-struct Reader<'a> {
-    mapping: &'a Mapping,
-    type_name: &'a str,
-    type_mapping: &'a TypeMapping,
-    id: &'a str,
+pub(super) struct Reader<'a> {
+    pub(super) mapping: &'a Mapping,
+    pub(super) type_name: &'a str,
+    pub(super) type_mapping: &'a TypeMapping,
+    pub(super) id: &'a str,
     /// What is being read: the whole document, or a nested object.
-    doc: Building,
+    pub(super) doc: Building,
     /// What that is in, the whole document first.
-    outer: Vec<Building>,
+    pub(super) outer: Vec<Building>,
     /// The nested objects, each before those inside of it.
-    blocks: Vec<Encoded>,
+    pub(super) blocks: Vec<Encoded>,
     /// Above 0 where fields of a nested object are read as those of what it is in.
-    flat: usize,
-    unmapped: Unmapped,
+    pub(super) flat: usize,
+    pub(super) unmapped: Unmapped,
     /// The paths of `unmapped`.
-    known: HashSet<Vec<String>>,
-    source: &'a [u8],
+    pub(super) known: HashSet<Vec<String>>,
+    pub(super) source: &'a [u8],
+    /// Whether values go into `_all`, unless a field says otherwise.
+    in_all: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -108,6 +108,20 @@ impl<'a> Reader<'a> {
         if node.and_then(|node| node.enabled) == Some(false) {
             return Ok(());
         }
+        let in_all = self.in_all;
+        self.in_all = node.and_then(|node| node.include_in_all).unwrap_or(in_all);
+        let read = self.members(path, node, object, dynamic);
+        self.in_all = in_all;
+        read
+    }
+
+    fn members(
+        &mut self,
+        path: &mut Vec<String>,
+        node: Option<&'a ObjectNode>,
+        object: &Map<String, Value>,
+        dynamic: bool,
+    ) -> Result<()> {
         let policy = node.and_then(|node| node.dynamic);
         let dynamic = match policy {
             Some(Dynamic::No) => false,
@@ -185,11 +199,11 @@ impl<'a> Reader<'a> {
                     .caused_by(SearchError::illegal(format!("unknown property [{property}]"))))
             }
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
-                Some(value) => self.field(&path.join("."), field, value, true),
+                Some(value) => self.copied_field(&path.join("."), field, value),
                 None => Ok(()),
             },
             (Value::Null, _) => Ok(()),
-            (_, Some(Node::Field(field))) => self.field(&path.join("."), field, value, true),
+            (_, Some(Node::Field(field))) => self.copied_field(&path.join("."), field, value),
             (_, Some(Node::Object(_))) => {
                 let (name, above) = path.split_last().map_or(("", &[][..]), |(name, above)| (name, above));
                 let object = above.last().map_or(self.type_name, String::as_str);
@@ -338,6 +352,28 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Indexes a value, also in the fields that it is copied to.
+    fn copied_field(&mut self, name: &str, node: &'a FieldNode, value: &Value) -> Result<()> {
+        self.field(name, node, value, true)?;
+        let targets = node
+            .field_type
+            .setting("copy_to")
+            .map(crate::find::names)
+            .unwrap_or_default();
+        for target in targets {
+            match self.type_mapping.root.field(&target) {
+                Some(node) => self.field(&target, node, value, false)?,
+                None => {
+                    let path: Vec<String> = target.split('.').map(str::to_owned).collect();
+                    if let Some(node) = guess(self.type_mapping, &path, value)? {
+                        self.learn(&path, Some(node))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Indexes a value; the other ways of indexing a field leave `_all` alone.
     fn field(&mut self, name: &str, node: &FieldNode, value: &Value, in_all: bool) -> Result<()> {
         let mapping = self.mapping;
@@ -358,6 +394,7 @@ impl<'a> Reader<'a> {
         let in_all = in_all
             && self.flat == 0
             && field.field_type.include_in_all
+            && (self.in_all || field.field_type.setting("include_in_all").is_some())
             && self.type_mapping.all_enabled
             && field.field_type.indexing != Indexing::No;
         let shared = in_all
@@ -379,115 +416,6 @@ impl<'a> Reader<'a> {
         for (other, node) in &node.fields {
             self.field(&format!("{name}.{other}"), node, value, false)?;
         }
-        Ok(())
-    }
-
-    fn index(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
-        let kind = &field.field_type;
-        if kind.indexing == Indexing::No {
-            return Ok(());
-        }
-        if !self.doc.names.contains(&field.name) {
-            self.doc.names.insert(field.name.clone());
-        }
-        match kind.kind {
-            Kind::String => {
-                if kind.ignore_above.is_some_and(|most| text.chars().count() > most) {
-                    return Ok(());
-                }
-                if kind.indexing == Indexing::NotAnalyzed && text.len() > LONGEST_TERM {
-                    return Err(SearchError::illegal(format!(
-                        "Document contains at least one immense term in field=\"{}\" (whose UTF8 encoding is longer than the max length {LONGEST_TERM})",
-                        field.name
-                    )));
-                }
-                if shared {
-                    self.analyze_twice(field, text)
-                } else {
-                    self.analyze(field.ordinal, &field.index_analyzer, text, kind.norms, kind.boost)
-                }
-            }
-            Kind::Boolean => {
-                let truth = match value {
-                    Value::Bool(truth) => *truth,
-                    other => crate::mapping::truth(other),
-                };
-                self.analyze(
-                    field.ordinal,
-                    &Analyzer::keyword(),
-                    if truth { "T" } else { "F" },
-                    false,
-                    1.0,
-                )
-            }
-            Kind::Date => {
-                let millis = match value {
-                    Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(|float| float as i64)),
-                    Value::String(text) => kind.format.parse_lenient(text, Fill::Floor),
-                    _ => None,
-                };
-                let millis = millis.ok_or_else(|| {
-                    SearchError::mapping(format!(
-                        "failed to parse date field [{text}], tried both date format [{}], and timestamp number with locale []",
-                        kind.format.as_str()
-                    ))
-                    .caused_by(kind.format.invalid(text))
-                })?;
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, millis);
-                Ok(())
-            }
-            Kind::Binary | Kind::GeoPoint | Kind::Completion => Ok(()),
-            _ => {
-                let encoded = match value {
-                    // A number with a fraction is cut where a whole one is wanted.
-                    Value::Number(number) if !kind.kind.is_floating() && number.is_f64() => {
-                        kind.encode_text(&(number.as_f64().unwrap_or(0.0) as i64).to_string())?
-                    }
-                    _ => kind.encode_text(text)?,
-                };
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, encoded);
-                Ok(())
-            }
-        }
-    }
-
-    fn analyze(&mut self, field: FieldOrdinal, analyzer: &Analyzer, text: &str, norms: bool, boost: f32) -> Result<()> {
-        // `_all` is of the whole document.
-        let doc = match self.outer.first_mut() {
-            Some(root) if field == ALL => root,
-            _ => &mut self.doc,
-        };
-        let state = doc.states.entry(field).or_default();
-        (state.norms, state.boost) = (norms, boost);
-        let base = state.position;
-        let encoded = &mut doc.encoded;
-        let end = analyzer.analyze(text, &mut |token| {
-            if token.text.len() <= LONGEST_TERM {
-                state.length += 1;
-                encoded.push_term(field, token.text, base.saturating_add(token.position));
-            }
-        });
-        state.position = base.saturating_add(end);
-        Ok(())
-    }
-
-    /// One pass for the field and `_all`, which see the same terms.
-    fn analyze_twice(&mut self, field: &Field, text: &str) -> Result<()> {
-        let mut own = self.doc.states.remove(&field.ordinal).unwrap_or_default();
-        let mut all = self.doc.states.remove(&ALL).unwrap_or_default();
-        (own.norms, own.boost) = (field.field_type.norms, field.field_type.boost);
-        (all.norms, all.boost) = (true, 1.0);
-        let encoded = &mut self.doc.encoded;
-        let end = field.index_analyzer.analyze(text, &mut |token| {
-            own.length += 1;
-            all.length += 1;
-            encoded.push_term(field.ordinal, token.text, own.position.saturating_add(token.position));
-            encoded.push_term(ALL, token.text, all.position.saturating_add(token.position));
-        });
-        own.position = own.position.saturating_add(end);
-        all.position = all.position.saturating_add(end);
-        self.doc.states.insert(field.ordinal, own);
-        self.doc.states.insert(ALL, all);
         Ok(())
     }
 }

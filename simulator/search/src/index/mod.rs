@@ -12,6 +12,7 @@ mod counters;
 mod document;
 mod encoded;
 mod ids;
+mod indexing;
 mod ordinals;
 mod segment;
 mod shard;

@@ -9,7 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use super::encoded::field_prefix;
 use super::segment::Segment;
 use crate::error::{Result, SearchError};
-use crate::mapping::FieldOrdinal;
+use crate::mapping::{FieldOrdinal, UID};
 
 /// Most terms of all documents of a segment that are turned around.
 const MOST: usize = 100_000_000;
@@ -28,7 +28,31 @@ impl Ordinals {
         (texts + (self.starts.len() + self.ordinals.len()) * size_of::<u32>()) as u64
     }
 
+    /// One text of every document.
+    fn of_texts(texts: &[String]) -> Ordinals {
+        let mut terms: Vec<Box<str>> = texts.iter().map(|text| text.as_str().into()).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        let ordinal = |text: &String| terms.binary_search_by(|term| (**term).cmp(text)).unwrap_or(0);
+        let ordinals = texts
+            .iter()
+            .map(|text| u32::try_from(ordinal(text)).unwrap_or(u32::MAX));
+        Ordinals {
+            starts: (0..=u32::try_from(texts.len()).unwrap_or(u32::MAX)).collect(),
+            ordinals: ordinals.collect(),
+            terms,
+        }
+    }
+
     pub(super) fn read(segment: &Segment, field: FieldOrdinal) -> Result<Ordinals> {
+        if field == UID {
+            let uid = |doc| {
+                let stored = segment.stored(doc)?;
+                Ok(format!("{}#{}", stored.type_name(), stored.id()))
+            };
+            let texts = (0..segment.max_doc()).map(uid).collect::<Result<Vec<_>>>()?;
+            return Ok(Ordinals::of_texts(&texts));
+        }
         let prefix = field_prefix(field).to_string();
         let mut stream = segment
             .terms()

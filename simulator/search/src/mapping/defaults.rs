@@ -6,21 +6,6 @@ use serde_json::{Map, Value, json};
 
 use crate::mapping::{FieldNode, Indexing, Kind, TypeMapping};
 
-/// Precision step of a numeric kind, and its name in analyzers.
-fn numeric(kind: Kind) -> Option<(&'static str, u32)> {
-    Some(match kind {
-        Kind::Long => ("long", 16),
-        Kind::Integer => ("int", 8),
-        Kind::Short => ("short", 8),
-        Kind::Byte => ("byte", 2_147_483_647),
-        Kind::Double => ("double", 16),
-        Kind::Float => ("float", 8),
-        Kind::Date => ("date", 16),
-        Kind::Ip => ("ip", 16),
-        Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion => return None,
-    })
-}
-
 /// A field with all of its settings.
 pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
     let field = &node.field_type;
@@ -51,7 +36,7 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             shown.extend(settings);
         }
     };
-    if let Some((kind, step)) = numeric(field.kind) {
+    if let Some((kind, step)) = field.kind.precision() {
         add(json!({
             "index_analyzer": format!("_{kind}/{step}"),
             "search_analyzer": format!("_{kind}/max"),

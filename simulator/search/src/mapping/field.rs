@@ -34,6 +34,10 @@ pub(crate) enum Kind {
     GeoPoint,
     /// What is suggested for the beginning of a text.
     Completion,
+    /// The number of terms of a text.
+    TokenCount,
+    /// The hash of a text.
+    Hash,
 }
 
 impl Kind {
@@ -53,6 +57,8 @@ impl Kind {
             "binary" => Kind::Binary,
             "geo_point" => Kind::GeoPoint,
             "completion" => Kind::Completion,
+            "token_count" => Kind::TokenCount,
+            "murmur3" => Kind::Hash,
             _ => return None,
         })
     }
@@ -73,6 +79,8 @@ impl Kind {
             Kind::Binary => "binary",
             Kind::GeoPoint => "geo_point",
             Kind::Completion => "completion",
+            Kind::TokenCount => "token_count",
+            Kind::Hash => "murmur3",
         }
     }
 
@@ -82,6 +90,21 @@ impl Kind {
             self,
             Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion
         )
+    }
+
+    /// Name of a numeric kind in analyzers, and its precision step.
+    pub(crate) fn precision(self) -> Option<(&'static str, u32)> {
+        Some(match self {
+            Kind::Long | Kind::Hash => ("long", 16),
+            Kind::Integer | Kind::TokenCount => ("int", 8),
+            Kind::Short => ("short", 8),
+            Kind::Byte => ("byte", 2_147_483_647),
+            Kind::Double => ("double", 16),
+            Kind::Float => ("float", 8),
+            Kind::Date => ("date", 16),
+            Kind::Ip => ("ip", 16),
+            Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion => return None,
+        })
     }
 
     /// True for what has a fractional part.
@@ -146,7 +169,10 @@ impl FieldType {
             analyzer: None,
             search_analyzer: None,
             format: DateFormat::default(),
-            include_in_all: !matches!(kind, Kind::Binary | Kind::GeoPoint | Kind::Completion),
+            include_in_all: !matches!(
+                kind,
+                Kind::Binary | Kind::GeoPoint | Kind::Completion | Kind::TokenCount | Kind::Hash
+            ),
             norms: kind == Kind::String,
             null_value: None,
             ignore_above: None,
@@ -185,13 +211,11 @@ impl FieldType {
                         Some("no") => Indexing::No,
                         _ => {
                             return Err(SearchError::mapping(format!(
-                                "Wrong value for index [{value}] for field [{name}]"
+                                "Wrong value for index [{}] for field [{name}]",
+                                value.as_str().map_or_else(|| value.to_string(), str::to_owned)
                             )));
                         }
                     };
-                    field.norms = kind == Kind::String
-                        && field.indexing == Indexing::Analyzed
-                        && !definition.get("omit_norms").is_some_and(truth);
                 }
                 "analyzer" => {
                     (field.analyzer, field.search_analyzer) = (text(), field.search_analyzer.take().or_else(text))
@@ -200,8 +224,6 @@ impl FieldType {
                 "search_analyzer" => field.search_analyzer = text(),
                 "format" => field.format = text().map(|format| DateFormat::new(&format)).unwrap_or_default(),
                 "include_in_all" => field.include_in_all = truth(value),
-                "omit_norms" => field.norms = kind == Kind::String && !truth(value),
-                "norms" => field.norms = kind == Kind::String && value.get("enabled").is_none_or(truth),
                 "null_value" => field.null_value = Some(value.clone()),
                 "ignore_above" => field.ignore_above = value.as_u64().and_then(|most| usize::try_from(most).ok()),
                 "ignore_malformed" => field.ignore_malformed = truth(value),
@@ -213,6 +235,12 @@ impl FieldType {
             }
             field.settings.insert(key.clone(), value.clone());
         }
+        let norms = definition
+            .get("norms")
+            .and_then(|norms| norms.get("enabled"))
+            .map(truth);
+        let norms = norms.or_else(|| definition.get("omit_norms").map(|omitted| !truth(omitted)));
+        field.norms = kind == Kind::String && norms.unwrap_or(field.indexing == Indexing::Analyzed);
         Ok(field)
     }
 
@@ -242,36 +270,6 @@ impl FieldType {
         self.settings.get("index_options").and_then(Value::as_str) == Some("offsets")
     }
 
-    /// The field as a mapping shows it.
-    pub(crate) fn describe(&self) -> Map<String, Value> {
-        let mut shown = Map::new();
-        shown.insert("type".to_owned(), json!(self.kind.name()));
-        for (key, value) in &self.settings {
-            match key.as_str() {
-                "omit_norms" if truth(value) => drop(shown.insert("norms".to_owned(), json!({"enabled": false}))),
-                "omit_norms" => {}
-                "index" if *value == "analyzed" && self.kind == Kind::String => {}
-                "index" if *value == "not_analyzed" && self.kind.is_numeric() => {}
-                _ => drop(shown.insert(key.clone(), value.clone())),
-            }
-        }
-        if self.kind == Kind::Completion {
-            for (key, default) in [
-                ("analyzer", json!("simple")),
-                ("payloads", json!(false)),
-                ("preserve_separators", json!(true)),
-                ("preserve_position_increments", json!(true)),
-                ("max_input_length", json!(50)),
-            ] {
-                shown.entry(key).or_insert(default);
-            }
-        }
-        if self.kind == Kind::Date && !shown.contains_key("format") {
-            shown.insert("format".to_owned(), json!(self.format.as_str()));
-        }
-        shown
-    }
-
     /// The number that `text` says, encoded so that whole numbers compare as values do.
     ///
     /// # Errors
@@ -279,8 +277,8 @@ impl FieldType {
     pub(crate) fn encode_text(&self, text: &str) -> Result<i64> {
         let refuse = || SearchError::number(text);
         Ok(match self.kind {
-            Kind::Long => text.parse().map_err(|_| refuse())?,
-            Kind::Integer => i64::from(text.parse::<i32>().map_err(|_| refuse())?),
+            Kind::Long | Kind::Hash => text.parse().map_err(|_| refuse())?,
+            Kind::Integer | Kind::TokenCount => i64::from(text.parse::<i32>().map_err(|_| refuse())?),
             Kind::Short => i64::from(text.parse::<i16>().map_err(|_| refuse())?),
             Kind::Byte => i64::from(text.parse::<i8>().map_err(|_| refuse())?),
             Kind::Double => sortable(number(text).ok_or_else(refuse)?),

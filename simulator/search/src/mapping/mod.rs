@@ -5,6 +5,7 @@
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
 mod defaults;
+mod describe;
 mod dynamic;
 mod field;
 mod tree;
@@ -35,6 +36,9 @@ pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
 
 /// The field that holds the type and the id of a document's parent.
 pub(crate) const PARENT: FieldOrdinal = 3;
+
+/// The type and the id of a document, which are stored and not indexed.
+pub(crate) const UID: FieldOrdinal = FieldOrdinal::MAX;
 
 /// Paths that a mapping does not have yet, each with its field, or none for an object.
 pub(crate) type Unmapped = Vec<(Vec<String>, Option<FieldNode>)>;
@@ -123,6 +127,7 @@ impl Mapping {
             TYPE => Some("_type"),
             FIELD_NAMES => Some("_field_names"),
             PARENT => Some("_parent"),
+            UID => Some("_uid"),
             _ => self
                 .fields
                 .values()
@@ -249,7 +254,9 @@ impl Mapping {
     }
 
     fn adopt(&mut self, type_name: &str, fresh: TypeMapping) -> Result<()> {
-        let mut added = Vec::new();
+        let (mut added, mut changed) = (Vec::new(), Vec::new());
+        let before = self.types.get(type_name);
+        let is_own = |name: &str| before.is_some_and(|before| before.root.field(name).is_some());
         for (name, node) in fresh.root.leaves() {
             match self.fields.get(&name) {
                 Some(known) if known.field_type.kind != node.field_type.kind => {
@@ -263,16 +270,33 @@ impl Mapping {
                         ),
                     ));
                 }
-                Some(_) => {}
+                // What another type says of a field of that name changes nothing.
+                Some(_) if !is_own(&name) => {}
+                Some(known) => {
+                    let search = node.field_type.search_analyzer.as_deref();
+                    let search_analyzer = match search {
+                        Some(name) if known.field_type.search_analyzer.as_deref() != Some(name) => {
+                            Analyzer::configured(name, self.analysis.as_ref()).map_err(SearchError::mapping)?
+                        }
+                        _ => known.search_analyzer.clone(),
+                    };
+                    changed.push(Field {
+                        field_type: node.field_type.clone(),
+                        search_analyzer,
+                        ..known.clone()
+                    });
+                }
                 None => {
+                    let full_name = name.clone();
                     let analyzer = |name: Option<&str>| match (node.field_type.indexing, node.field_type.kind) {
                         (Indexing::Analyzed, Kind::Completion) => {
                             Analyzer::configured(name.unwrap_or("simple"), self.analysis.as_ref())
                                 .map_err(SearchError::mapping)
                         }
-                        (Indexing::Analyzed, Kind::String) => {
-                            Analyzer::configured(name.unwrap_or("default"), self.analysis.as_ref())
-                                .map_err(SearchError::mapping)
+                        (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
+                            let own = name.unwrap_or("default");
+                            Analyzer::configured(own, self.analysis.as_ref())
+                                .map_err(|error| SearchError::mapping(unknown_analyzer(error, own, &full_name)))
                         }
                         _ => Ok(Analyzer::keyword()),
                     };
@@ -296,6 +320,8 @@ impl Mapping {
         if self.fields.len() + added.len() > self.most_fields {
             return Err(self.full());
         }
+        self.fields
+            .extend(changed.into_iter().map(|field| (field.name.clone(), field)));
         for mut field in added {
             field.ordinal = PARENT + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
             if let Some((_, short)) = field.name.rsplit_once('.') {
@@ -323,4 +349,13 @@ impl Mapping {
             .map(|(name, mapping)| (name.clone(), mapping.describe()))
             .collect()
     }
+}
+
+/// The error of an analyzer that a field cannot have.
+fn unknown_analyzer(error: String, analyzer: &str, field: &str) -> String {
+    if error == format!("Analyzer [{analyzer}] not found") {
+        let field = field.rsplit('.').next().unwrap_or(field);
+        return format!("{error} for field [{field}]");
+    }
+    error
 }

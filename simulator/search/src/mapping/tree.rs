@@ -25,6 +25,10 @@ pub(crate) struct ObjectNode {
     pub(crate) include_in_parent: bool,
     /// Whether fields of nested objects are indexed with the whole document, too.
     pub(crate) include_in_root: bool,
+    /// Whether values go into `_all`, unless a field says otherwise.
+    pub(crate) include_in_all: Option<bool>,
+    /// How names of fields are made, if not of the whole path.
+    path: Option<String>,
 }
 
 /// What happens to a field that the mapping does not know.
@@ -102,6 +106,27 @@ impl FieldNode {
         })
     }
 
+    /// Takes the settings of another definition; what cannot be changed is noted in `conflicts`.
+    fn merge(&mut self, fresh: FieldNode, path: &str, conflicts: &mut Vec<String>) {
+        let (own, other) = (self.field_type.kind, fresh.field_type.kind);
+        if own != other {
+            conflicts.push(format!(
+                "mapper [{path}] of different type, current_type [{}], merged_type [{}]",
+                own.name(),
+                other.name()
+            ));
+            return;
+        }
+        conflicts.extend(self.field_type.conflicts(&fresh.field_type, path));
+        self.field_type = fresh.field_type;
+        for (name, field) in fresh.fields {
+            match self.fields.get_mut(&name) {
+                Some(known) => known.merge(field, &format!("{path}.{name}"), conflicts),
+                None => drop(self.fields.insert(name, field)),
+            }
+        }
+    }
+
     pub(crate) fn describe(&self) -> Value {
         let mut shown = self.field_type.describe();
         if !self.fields.is_empty() {
@@ -120,7 +145,14 @@ impl FieldNode {
 }
 
 impl ObjectNode {
-    fn merge(&mut self, definition: &Map<String, Value>, depth: usize) -> Result<()> {
+    /// Adds a definition; what cannot be changed is noted in `conflicts`.
+    fn merge(
+        &mut self,
+        definition: &Map<String, Value>,
+        path: &str,
+        depth: usize,
+        conflicts: &mut Vec<String>,
+    ) -> Result<()> {
         if depth > 20 {
             return Err(SearchError::mapping("objects are nested too deeply"));
         }
@@ -133,6 +165,16 @@ impl ObjectNode {
         }
         if let Some(enabled) = definition.get("enabled") {
             self.enabled = Some(truth(enabled));
+        }
+        if let Some(included) = definition.get("include_in_all") {
+            self.include_in_all = Some(truth(included));
+        }
+        if let Some(path) = definition
+            .get("path")
+            .and_then(Value::as_str)
+            .filter(|path| *path != "full")
+        {
+            self.path = Some(path.to_owned());
         }
         self.nested |= definition.get("type").and_then(Value::as_str) == Some("nested");
         self.include_in_parent |= definition.get("include_in_parent").is_some_and(truth);
@@ -161,33 +203,37 @@ impl ObjectNode {
             if kind.is_none() && !derivable {
                 return Err(SearchError::mapping(format!("No type specified for property [{name}]")));
             }
+            let full = if path.is_empty() {
+                name.clone()
+            } else {
+                format!("{path}.{name}")
+            };
             match (self.properties.get_mut(name), is_object) {
-                (Some(Node::Object(known)), true) => known.merge(definition, depth + 1)?,
-                (Some(Node::Field(known)), false) => {
-                    let fresh = FieldNode::parse(name, definition)?;
-                    if fresh.field_type.kind != known.field_type.kind {
-                        return Err(SearchError::new(
-                            400,
-                            "MergeMappingException",
-                            format!(
-                                "Merge failed with failures {{[mapper [{name}] of different type, current_type [{}], merged_type [{}]]}}",
-                                known.field_type.kind.name(),
-                                fresh.field_type.kind.name()
-                            ),
-                        ));
+                (Some(Node::Object(known)), true) => {
+                    let nested = kind == Some("nested");
+                    if kind.is_some() && nested != known.nested {
+                        let (from, to) = if nested {
+                            ("non-nested", "nested")
+                        } else {
+                            ("nested", "non-nested")
+                        };
+                        conflicts.push(format!("object mapping [{full}] can't be changed from {from} to {to}"));
                     }
-                    known.fields.extend(fresh.fields);
+                    known.merge(definition, &full, depth + 1, conflicts)?;
                 }
-                (Some(_), _) => {
-                    return Err(SearchError::new(
-                        400,
-                        "MergeMappingException",
-                        format!("Merge failed with failures {{[Can't merge an object and a field [{name}]]}}"),
-                    ));
+                (Some(Node::Field(known)), false) => {
+                    known.merge(FieldNode::parse(name, definition)?, &full, conflicts);
                 }
+                (Some(Node::Field(known)), true) => conflicts.push(format!(
+                    "mapper [{full}] of different type, current_type [{}], merged_type [ObjectMapper]",
+                    known.field_type.kind.name()
+                )),
+                (Some(Node::Object(_)), false) => conflicts.push(format!(
+                    "Can't merge a non object mapping [{name}] with an object mapping [{name}]"
+                )),
                 (None, true) => {
                     let mut node = ObjectNode::default();
-                    node.merge(definition, depth + 1)?;
+                    node.merge(definition, &full, depth + 1, conflicts)?;
                     self.properties.insert(name.clone(), Node::Object(Box::new(node)));
                 }
                 (None, false) => {
@@ -304,15 +350,21 @@ impl ObjectNode {
             Some(Dynamic::No) => drop(shown.insert("dynamic".to_owned(), "false".into())),
             None => {}
         }
-        if let Some(enabled) = self.enabled {
-            shown.insert("enabled".to_owned(), enabled.into());
+        if self.enabled == Some(false) {
+            shown.insert("enabled".to_owned(), false.into());
+        }
+        if let Some(path) = &self.path {
+            shown.insert("path".to_owned(), path.clone().into());
+        }
+        if let Some(included) = self.include_in_all {
+            shown.insert("include_in_all".to_owned(), included.into());
         }
         if !self.properties.is_empty() {
             let properties = self.properties.iter().map(|(name, node)| {
                 let shown = match node {
                     Node::Object(object) => {
                         let mut shown = object.describe();
-                        if shown.is_empty() {
+                        if object.properties.is_empty() && !object.nested {
                             shown.insert("type".to_owned(), "object".into());
                         }
                         Value::Object(shown)
@@ -332,10 +384,15 @@ impl TypeMapping {
         let Value::Object(definition) = definition else {
             return Err(SearchError::mapping("a mapping must be an object"));
         };
-        self.root.merge(definition, 0)?;
+        let mut conflicts = Vec::new();
+        self.root.merge(definition, "", 0, &mut conflicts)?;
+        if !conflicts.is_empty() {
+            let reason = format!("Merge failed with failures {{[{}]}}", conflicts.join(", "));
+            return Err(SearchError::new(400, "MergeMappingException", reason));
+        }
         for (key, value) in definition {
             match key.as_str() {
-                "properties" | "dynamic" | "enabled" => continue,
+                "properties" | "dynamic" | "enabled" | "include_in_all" | "path" => continue,
                 "_all" => self.all_enabled = value.get("enabled").is_none_or(truth),
                 "date_detection" => self.date_detection = truth(value),
                 "numeric_detection" => self.numeric_detection = truth(value),

@@ -325,20 +325,8 @@ impl Builder<'_> {
             "_exists_" => return Ok(Some(self.context.exists(text))),
             "_missing_" => return Ok(Some(self.context.missing(text))),
             "_type" => return Ok(Some(self.context.of_type(text))),
-            "_id" => {
-                return Ok(Some(
-                    Query::from(QueryKind::Ids {
-                        types: self.context.mapping.type_names().map(str::to_owned).collect(),
-                        ids: vec![text.to_owned()],
-                    })
-                    .constant(),
-                ));
-            }
-            "_index" => {
-                let fits = crate::pattern::matches(text, self.context.index);
-                return Ok(Some(
-                    Query::from(if fits { QueryKind::All } else { QueryKind::Nothing }).constant(),
-                ));
+            "_id" | "_uid" | "_index" => {
+                return super::dsl_leaf::term(self.context, name, &text.into()).map(Some);
             }
             _ => {}
         }

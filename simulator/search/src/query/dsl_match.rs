@@ -150,8 +150,8 @@ impl MatchSettings {
                 built => built.map(Some),
             };
         }
-        if name == "_type" {
-            return Ok(Some(context.of_type(&self.text)));
+        if matches!(name, "_type" | "_id" | "_uid" | "_index") {
+            return super::dsl_leaf::term(context, name, &Value::String(self.text.clone())).map(Some);
         }
         let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
         let style = Style {

@@ -8,7 +8,7 @@ use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::index::NESTED;
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
-use crate::query::{Matcher, Query, QueryField, QueryKind};
+use crate::query::{InnerHits, Matcher, Query, QueryField, QueryKind};
 
 /// Reads documents that a query refers to.
 pub(crate) trait Documents {
@@ -40,6 +40,8 @@ pub(crate) struct Context<'a> {
     pub(crate) documents: Option<&'a dyn Documents>,
     /// Takes the queries that have a name.
     pub(crate) names: Option<&'a RefCell<Vec<(String, Query)>>>,
+    /// Takes the inner hits that queries want.
+    pub(crate) inner_hits: Option<&'a RefCell<Vec<InnerHits>>>,
     /// Path of the nested objects that the query is for; none for whole documents.
     pub(crate) nested_path: Option<&'a str>,
     pub(crate) parsers: Parsers,

@@ -1,12 +1,13 @@
 //! Queries that go from one document to another: nested objects, children and parents.
 //!
-//! Limits: `top_children` looks at all children, not at the best ones first; `inner_hits` is refused.
+//! Limits: `top_children` looks at all children, not at the best ones first.
 //! Source: the `nested`, `has_child`, `has_parent` and `top_children` parsers of Elasticsearch 1.5.
 
 use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::query::dsl_parts::{boost_of, join_error, refuse, text_of};
+use crate::query::inner_hits::{InnerRelation, record};
 use crate::query::{Context, Query, QueryKind};
 
 /// How the scores of several documents become one.
@@ -58,15 +59,9 @@ fn any<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
 
 /// The query or filter inside of another.
 fn inner(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
-    if object.contains_key("inner_hits") {
-        return Err(refuse(
-            context,
-            &format!("[{name}] inner_hits are not part of this backend"),
-        ));
-    }
     match (object.get("query"), object.get("filter")) {
         (Some(query), _) => context.parse_query(query),
-        (None, Some(filter)) => context.parse_filter(filter),
+        (None, Some(filter)) => context.parse_filter(filter).map(Query::constant),
         (None, None) => Err(refuse(
             context,
             &format!("[{name}] requires either 'query' or 'filter' field"),
@@ -104,6 +99,11 @@ pub(super) fn nested(context: &Context<'_>, object: &Map<String, Value>) -> Resu
         ..*context
     };
     let query = inner(&inside, "nested", object)?;
+    let relation = InnerRelation::Nested {
+        path: path.clone(),
+        outer: context.nested_path.map(str::to_owned),
+    };
+    record(context, object, &path, relation, &query)?;
     let nested = NestedQuery {
         outer: context.nested_path.map(str::to_owned),
         query,
@@ -128,6 +128,13 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
         .parent_type(&child_type)
         .ok_or_else(|| refuse(context, &format!("[{name}] _parent field not configured")))?;
     let query = inner(context, name, object)?.filtered(context.of_type(&child_type));
+    record(
+        context,
+        object,
+        &child_type,
+        InnerRelation::Related(child_type.clone()),
+        &query,
+    )?;
     let number = |keys: [&str; 2], default: usize| {
         any(object, &keys)
             .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
@@ -166,8 +173,16 @@ pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> 
     if context.mapping.type_mapping(&parent_type).is_none() {
         return Err(join_error(context, "has_parent", object));
     }
+    let query = inner(context, "has_parent", object)?.filtered(context.of_type(&parent_type));
+    record(
+        context,
+        object,
+        &parent_type,
+        InnerRelation::Related(parent_type.clone()),
+        &query,
+    )?;
     let related = RelatedQuery {
-        query: inner(context, "has_parent", object)?.filtered(context.of_type(&parent_type)),
+        query,
         relation: Relation::Parent { parent_type },
         mode: mode(context, "has_parent", object, JoinMode::None)?,
     };

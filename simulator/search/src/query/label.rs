@@ -100,7 +100,11 @@ pub(crate) fn label(query: &Query) -> String {
         QueryKind::Script(script) => format!("ScriptFilter({})", script.text()),
         QueryKind::Limit(limit) => format!("limit(limit={limit})"),
         QueryKind::Geo { field, shape } => format!("{}({})", shape.name(), field.name),
-        QueryKind::Bool { clauses, .. } => {
+        QueryKind::Bool {
+            clauses,
+            minimum_should_match,
+            ..
+        } => {
             let parts: Vec<String> = clauses
                 .iter()
                 .map(|(occur, query)| {
@@ -117,7 +121,11 @@ pub(crate) fn label(query: &Query) -> String {
                 })
                 .collect();
             let text = parts.join(" ");
-            if boost.is_empty() { text } else { format!("({text})") }
+            match minimum_should_match {
+                0 if boost.is_empty() => text,
+                0 => format!("({text})"),
+                least => format!("({text})~{least}"),
+            }
         }
         QueryKind::DisjunctionMax { queries, tie } => {
             let share = if *tie == 0.0 {
@@ -125,7 +133,11 @@ pub(crate) fn label(query: &Query) -> String {
             } else {
                 format!("~{tie:?}")
             };
-            format!("({}){share}", queries.iter().map(label).collect::<Vec<_>>().join(" | "))
+            let part = |query: &Query| match query.kind {
+                QueryKind::Bool { .. } => format!("({})", label(query)),
+                _ => label(query),
+            };
+            format!("({}){share}", queries.iter().map(part).collect::<Vec<_>>().join(" | "))
         }
         QueryKind::Constant(inner) => format!("ConstantScore({})", label(inner)),
         QueryKind::Filtered { query, filter } => {

@@ -17,6 +17,7 @@ mod weigh;
 mod weight;
 
 pub(crate) use explain::explain;
+pub(crate) use span::{Span, ordered, unordered};
 pub(crate) use weigh::Statistics;
 pub(crate) use weight::Weight;
 

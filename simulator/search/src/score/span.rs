@@ -34,7 +34,8 @@ pub(super) enum SpanWeight {
     },
 }
 
-type Span = (u32, u32);
+/// Start and end of a match, in positions.
+pub(crate) type Span = (u32, u32);
 
 /// A span query on one segment.
 enum Matcher {
@@ -197,7 +198,7 @@ impl Matcher {
 }
 
 /// Matches in which the clauses follow one another, each as close to the next as it can be.
-fn ordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
+pub(crate) fn ordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
     let Some((first, rest)) = all.split_first() else {
         return vec![];
     };
@@ -232,7 +233,7 @@ fn ordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
 }
 
 /// Matches in which the clauses are near one another in any order.
-fn unordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
+pub(crate) fn unordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
     let mut at = vec![0usize; all.len()];
     let mut found = Vec::new();
     loop {

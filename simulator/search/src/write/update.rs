@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Indexed, index_document};
 use crate::error::{Result, SearchError};
+use crate::find::visible_source;
 use crate::index::{Condition, Written};
 use crate::routing::Placement;
 use crate::shared::Shared;
@@ -63,7 +64,12 @@ pub(crate) fn update(
                 false,
             ),
             (Some((current, stored)), _) => {
-                let before: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+                let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+                let Some(before) = visible_source(&own.mapping(), type_name, &whole) else {
+                    let reason = format!("[{}][{number}] [{type_name}][{id}]: document source missing", own.name);
+                    return Err(SearchError::new(400, "DocumentSourceMissingException", reason));
+                };
+                let before = before.into_owned();
                 let mut after = before.clone();
                 if let Some(doc) = doc {
                     crate::cluster::merge(&mut after, doc);

@@ -1,0 +1,210 @@
+//! Hits inside of hits: searched for each hit that is shown.
+//!
+//! Limits: found in the shard of the hit, which is where its nested objects and its relatives are.
+//! Source: the fetch phase of Elasticsearch 1.5 for `inner_hits`.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tantivy::DocSet;
+use tantivy::schema::IndexRecordOption;
+
+use crate::aggs::Matches;
+use crate::cluster::Cluster;
+use crate::error::{Result, SearchError};
+use crate::find::Searched;
+use crate::find::execute::best_of;
+use crate::find::hits::render;
+use crate::find::prepare::Target;
+use crate::find::request::SearchRequest;
+use crate::find::sort::check_sort;
+use crate::index::{Bits, Stored, View, nested_docs, outer_docs, term_key};
+use crate::mapping::PARENT;
+use crate::query::{InnerHits, InnerRelation, Query};
+use crate::score::{END, Weight, shown};
+
+/// Number of inner hits of a hit, unless the request says.
+const SIZE: usize = 3;
+
+/// Inner hits whose query has been prepared for a shard.
+pub(crate) struct InnerSearch {
+    name: String,
+    relation: Relation,
+    request: SearchRequest,
+    searched: Searched,
+}
+
+enum Relation {
+    /// By segment, the objects and what they are in.
+    Nested(Vec<(Bits, Bits)>),
+    /// Children or parents of a type.
+    Related(String),
+}
+
+/// Prepares inner hits for a shard.
+///
+/// # Errors
+/// Settings that are not understood.
+pub(super) fn prepare_inner(
+    cluster: &Cluster,
+    request: &SearchRequest,
+    target: &Target<'_>,
+    view: &Arc<View>,
+    weigh: &dyn Fn(&Query) -> Result<Weight>,
+    wanted: Vec<InnerHits>,
+) -> Result<Vec<InnerSearch>> {
+    wanted
+        .into_iter()
+        .map(|wanted| {
+            let mut own = SearchRequest::of_object(&wanted.settings, &cluster.options.limits)?;
+            own.size.get_or_insert(SIZE);
+            own.budget = request.budget.clone();
+            check_sort(&own.sort, &target.index.mapping())?;
+            let relation = match &wanted.relation {
+                InnerRelation::Related(type_name) => Relation::Related(type_name.clone()),
+                InnerRelation::Nested { path, outer } => {
+                    let segments = view.segments.iter().map(|view| &view.segment);
+                    let sets = segments
+                        .map(|segment| Ok((nested_docs(segment, path)?, outer_docs(segment, outer.as_deref())?)));
+                    Relation::Nested(sets.collect::<Result<_>>()?)
+                }
+            };
+            Ok(InnerSearch {
+                name: wanted.name,
+                relation,
+                searched: Searched {
+                    index: target.index.clone(),
+                    number: target.number,
+                    view: view.clone(),
+                    weight: weigh(&wanted.query)?,
+                    query: wanted.query,
+                    post_filter: None,
+                    named: vec![],
+                    sort_filters: vec![],
+                    inner: prepare_inner(cluster, request, target, view, weigh, wanted.inner)?,
+                },
+                request: own,
+            })
+        })
+        .collect()
+}
+
+/// The inner hits of a hit, by name. None if the request wants none.
+pub(super) fn inner_hits(
+    cluster: &Cluster,
+    searched: &Searched,
+    (segment, doc): (usize, u32),
+    stored: &Stored,
+) -> Result<Option<Value>> {
+    if searched.inner.is_empty() {
+        return Ok(None);
+    }
+    let mut all = Map::new();
+    for inner in &searched.inner {
+        let own = std::slice::from_ref(&inner.searched);
+        let matches = match &inner.relation {
+            Relation::Nested(sets) => match sets.get(segment) {
+                Some((nested, outer)) => inner.objects(nested, outer, segment, doc)?,
+                None => Matches::default(),
+            },
+            Relation::Related(type_name) => inner.relatives(type_name, stored)?,
+        };
+        let (hits, best) = best_of(own, &inner.request, &matches)?;
+        let by_score = inner.request.sort.is_empty() || inner.request.track_scores;
+        let max_score = match best {
+            _ if inner.request.page() == 0 => json!(0.0),
+            Some(best) if by_score => shown(best),
+            _ => Value::Null,
+        };
+        let node = cluster.node_of(searched.number);
+        let hits = hits
+            .iter()
+            .map(|hit| render(cluster, &inner.request, own, hit, Some(node.clone())))
+            .collect::<Result<Vec<_>>>()?;
+        let found = json!({"hits": {"total": matches.count(), "max_score": max_score, "hits": hits}});
+        all.insert(inner.name.clone(), found);
+    }
+    Ok(Some(all.into()))
+}
+
+impl InnerSearch {
+    /// The nested objects of a document that match.
+    fn objects(&self, nested: &Bits, outer: &Bits, segment: usize, doc: u32) -> Result<Matches> {
+        let mut matches = Matches::default();
+        let start = (0..doc).rev().find(|doc| outer.contains(*doc)).map_or(0, |doc| doc + 1);
+        let view = self.view(segment)?;
+        let budget = &self.request.budget;
+        let (mut docs, mut scores) = (Vec::new(), Vec::new());
+        if let Some(mut scorer) = self.searched.weight.scorer(segment, view, budget)? {
+            let mut at = scorer.doc();
+            if at < start {
+                at = scorer.seek(start);
+            }
+            while at < doc {
+                budget.check()?;
+                if nested.contains(at) {
+                    docs.push(at);
+                    scores.push(scorer.score());
+                }
+                at = scorer.advance();
+            }
+        }
+        matches.push(0, segment, docs, scores);
+        Ok(matches)
+    }
+
+    /// The children of a document that are of a type, or its parent if that is of the type.
+    fn relatives(&self, type_name: &str, stored: &Stored) -> Result<Matches> {
+        let mapping = self.searched.index.mapping();
+        if mapping.parent_type(type_name) == Some(stored.type_name()) {
+            return self.children(&format!("{}#{}", stored.type_name(), stored.id()));
+        }
+        let mut matches = Matches::default();
+        let is_child = mapping.parent_type(stored.type_name()) == Some(type_name);
+        let place = stored.parent().filter(|_| is_child).and_then(|id| {
+            let place = self.searched.shard()?.locate(type_name, id)?;
+            self.searched.view.place(place)
+        });
+        if let Some((segment, doc)) = place {
+            let view = self.view(segment)?;
+            let scorer = self.searched.weight.scorer(segment, view, &self.request.budget)?;
+            if let Some(mut scorer) = scorer.filter(|scorer| scorer.doc() <= doc)
+                && scorer.seek(doc) == doc
+            {
+                matches.push(0, segment, vec![doc], vec![scorer.score()]);
+            }
+        }
+        Ok(matches)
+    }
+
+    fn children(&self, parent: &str) -> Result<Matches> {
+        let mut matches = Matches::default();
+        let key = term_key(PARENT, parent);
+        for (segment, view) in self.searched.view.segments.iter().enumerate() {
+            let Some(info) = view.segment.term_info(&key)? else {
+                continue;
+            };
+            let Some(mut scorer) = self.searched.weight.scorer(segment, view, &self.request.budget)? else {
+                continue;
+            };
+            let mut postings = view.segment.postings(&info, IndexRecordOption::Basic)?;
+            let (mut docs, mut scores) = (Vec::new(), Vec::new());
+            while postings.doc() != END {
+                self.request.budget.check()?;
+                let doc = postings.doc();
+                if view.is_live(doc) && scorer.doc() <= doc && scorer.seek(doc) == doc {
+                    docs.push(doc);
+                    scores.push(scorer.score());
+                }
+                postings.advance();
+            }
+            matches.push(0, segment, docs, scores);
+        }
+        Ok(matches)
+    }
+
+    fn view(&self, segment: usize) -> Result<&crate::index::SegmentView> {
+        let view = self.searched.view.segments.get(segment);
+        view.ok_or_else(|| SearchError::engine("a hit of no segment"))
+    }
+}

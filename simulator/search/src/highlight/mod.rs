@@ -1,0 +1,205 @@
+//! Highlighting: the words of a document that a query asked for, between tags.
+//!
+//! Guarantees: nothing is shown for a field in which nothing was met, unless the request wants its beginning.
+//! Source: Elasticsearch 1.5's plain, fast vector and postings highlighters.
+
+mod clause;
+mod plain;
+mod postings;
+mod settings;
+mod token;
+mod vector;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Result, SearchError};
+use crate::find::{extract, names};
+use crate::highlight::clause::clauses;
+use crate::highlight::settings::Settings;
+use crate::mapping::{Field, Kind, truth};
+use crate::query::{Context, Query, parse_body};
+
+/// What a document is highlighted for.
+pub(crate) struct Highlighting<'a> {
+    /// The settings of the request.
+    pub(crate) wanted: &'a Value,
+    pub(crate) query: &'a Query,
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) source: &'a Value,
+    /// Path of the nested object that the source is of.
+    pub(crate) nested_path: Option<&'a str>,
+    /// Whether sources of the type are kept.
+    pub(crate) has_source: bool,
+}
+
+/// A highlighter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Highlighter {
+    Plain,
+    Vector,
+    Postings,
+}
+
+impl Highlighter {
+    /// The highlighter of a name, or the best for a field.
+    fn of(name: Option<&str>, field: &Field) -> Result<Highlighter> {
+        match name {
+            Some("plain" | "highlighter") => Ok(Highlighter::Plain),
+            Some("fvh" | "fast-vector-highlighter") => Ok(Highlighter::Vector),
+            Some("postings" | "postings-highlighter") => Ok(Highlighter::Postings),
+            None if field.field_type.has_offsets_in_vectors() => Ok(Highlighter::Vector),
+            None if field.field_type.has_offsets_in_postings() => Ok(Highlighter::Postings),
+            None => Ok(Highlighter::Plain),
+            Some(other) => {
+                let reason = format!("unknown highlighter type [{other}] for the field [{}]", field.name);
+                Err(SearchError::illegal(reason))
+            }
+        }
+    }
+
+    /// Why it cannot highlight a field, if it cannot.
+    fn refusal(self, field: &Field) -> Option<String> {
+        let name = &field.name;
+        match self {
+            Highlighter::Vector if !field.field_type.has_offsets_in_vectors() => Some(format!(
+                "the field [{name}] should be indexed with term vector with position offsets to be used with fast vector highlighter"
+            )),
+            Highlighter::Postings if !field.field_type.has_offsets_in_postings() => Some(format!(
+                "the field [{name}] should be indexed with positions and offsets in the postings list to be used with postings highlighter"
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The fields that a request names, with their settings.
+fn wanted_fields(wanted: &Value) -> Vec<(&String, &Value)> {
+    match wanted.get("fields") {
+        Some(Value::Object(fields)) => fields.iter().collect(),
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_object).flatten().collect(),
+        _ => vec![],
+    }
+}
+
+/// The fragments of a document's fields, by field.
+///
+/// # Errors
+/// A highlighter that does not exist or cannot highlight the field; a query that cannot be parsed.
+pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, Value>> {
+    let Highlighting { wanted, context, .. } = *highlighting;
+    let mapping = context.mapping;
+    let mut found = Map::new();
+    for (pattern, own) in wanted_fields(wanted) {
+        let get = |key: &str| own.get(key).or_else(|| wanted.get(key));
+        let settings = Settings::parse(wanted, own);
+        let own_query;
+        let query = match get("highlight_query") {
+            Some(body) => {
+                own_query = parse_body(context, body)?;
+                &own_query
+            }
+            None => highlighting.query,
+        };
+        let is_pattern = pattern.contains('*');
+        let listed = if is_pattern {
+            mapping.field_names(pattern)
+        } else {
+            names(&json!([pattern]))
+        };
+        if get("force_source").is_some_and(truth) && !highlighting.has_source {
+            let reason = format!("source is forced for fields {listed:?} but type has disabled _source");
+            return Err(SearchError::illegal(reason.replace('"', "")));
+        }
+        for name in listed {
+            let Some(field) = mapping.field(&name) else {
+                continue;
+            };
+            if is_pattern && field.field_type.kind != Kind::String {
+                continue;
+            }
+            let highlighter = Highlighter::of(get("type").and_then(Value::as_str), field)?;
+            match highlighter.refusal(field) {
+                Some(_) if is_pattern => continue,
+                Some(reason) => return Err(SearchError::illegal(reason)),
+                None => {}
+            }
+            let texts = of_field(highlighting, highlighter, (&name, field), query, &settings)?;
+            if !texts.is_empty() {
+                found.insert(name, json!(texts));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The failure to highlight a field.
+fn failed(name: &str, error: SearchError) -> SearchError {
+    SearchError::new(
+        500,
+        "FetchPhaseExecutionException",
+        format!("Failed to highlight field [{name}]"),
+    )
+    .caused_by(error)
+}
+
+fn of_field(
+    highlighting: &Highlighting<'_>,
+    highlighter: Highlighter,
+    (name, field): (&str, &Field),
+    query: &Query,
+    settings: &Settings,
+) -> Result<Vec<String>> {
+    let prefix = highlighting.nested_path.map(|path| format!("{path}."));
+    let path = prefix
+        .as_ref()
+        .and_then(|prefix| name.strip_prefix(prefix.as_str()))
+        .unwrap_or(name);
+    let mut values = extract(highlighting.source, path);
+    // Other forms of a field have its text.
+    if values.is_empty()
+        && let Some((parent, _)) = path.rsplit_once('.')
+        && highlighting.context.mapping.exact_field(parent).is_some()
+    {
+        values = extract(highlighting.source, parent);
+    }
+    let values: Vec<String> = values
+        .into_iter()
+        .filter(|value| !value.is_null() && !value.is_object())
+        .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        .collect();
+    let clauses_of = |field: &str| clauses(query, Some(field).filter(|_| settings.match_field));
+    let analyzer = &field.index_analyzer;
+    match highlighter {
+        Highlighter::Postings => postings::passages(&values, analyzer, &clauses_of(&field.name)?, settings),
+        Highlighter::Vector if settings.matched_fields.is_empty() => {
+            vector::fragments(&values, &[(analyzer, clauses_of(&field.name)?)], settings)
+                .map_err(|error| failed(name, error))
+        }
+        Highlighter::Vector => {
+            let mapping = highlighting.context.mapping;
+            let fields = settings.matched_fields.iter().filter_map(|name| mapping.field(name));
+            let analyzers = fields.map(|field| Ok((&field.index_analyzer, clauses_of(&field.name)?)));
+            vector::fragments(&values, &analyzers.collect::<Result<Vec<_>>>()?, settings)
+                .map_err(|error| failed(name, error))
+        }
+        Highlighter::Plain => {
+            let clauses = clauses_of(&field.name)?;
+            let mut fragments = Vec::new();
+            for value in &values {
+                fragments.extend(plain::fragments(name, value, analyzer, &clauses, settings)?);
+            }
+            if settings.by_score {
+                fragments.sort_by(|a, b| b.0.total_cmp(&a.0));
+            }
+            if settings.fragments > 0 || values.len() == 1 {
+                fragments.truncate(settings.fragments.max(1));
+            }
+            let mut texts: Vec<String> = fragments.into_iter().map(|(_, text)| text).collect();
+            if texts.is_empty() && settings.no_match_size > 0 {
+                let first = values.first();
+                texts.extend(first.and_then(|text| plain::beginning(text, analyzer, settings.no_match_size)));
+            }
+            Ok(texts)
+        }
+    }
+}

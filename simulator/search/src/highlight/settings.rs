@@ -1,0 +1,94 @@
+//! Settings of highlighting: of one field, else of all fields.
+//!
+//! Source: Elasticsearch 1.5's `HighlighterParseElement` and its defaults.
+
+use serde_json::Value;
+
+use crate::mapping::truth;
+
+/// Where fragments of the fast vector highlighter may begin and end.
+const BOUNDARIES: &str = ".,!? \t\n";
+
+pub(super) struct Settings {
+    pub(super) open: Vec<String>,
+    pub(super) close: Vec<String>,
+    /// In UTF-16 units.
+    pub(super) fragment_size: usize,
+    /// Number of fragments; 0 for the whole text.
+    pub(super) fragments: usize,
+    pub(super) no_match_size: usize,
+    pub(super) match_field: bool,
+    pub(super) by_score: bool,
+    pub(super) html: bool,
+    pub(super) fragmenter: Option<String>,
+    pub(super) boundary_chars: String,
+    pub(super) boundary_max_scan: usize,
+    pub(super) phrase_limit: usize,
+    /// Space before the first match of a fragment, in UTF-16 units.
+    pub(super) fragment_offset: usize,
+    pub(super) matched_fields: Vec<String>,
+}
+
+impl Settings {
+    pub(super) fn parse(all: &Value, own: &Value) -> Settings {
+        let get = |key: &str| own.get(key).or_else(|| all.get(key));
+        let styled = get("tags_schema").and_then(Value::as_str) == Some("styled");
+        let tags = |key: &str, default: &str| match get(key) {
+            _ if styled && key == "pre_tags" => (1..=10).map(|n| format!("<em class=\"hlt{n}\">")).collect(),
+            Some(Value::Array(tags)) if !tags.is_empty() => {
+                let texts = tags.iter().filter_map(Value::as_str);
+                texts.map(str::to_owned).collect()
+            }
+            Some(Value::String(tag)) => vec![tag.clone()],
+            _ => vec![default.to_owned()],
+        };
+        let number = |key: &str, default: usize| {
+            get(key)
+                .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+                .map_or(default, |number| usize::try_from(number).unwrap_or(default))
+        };
+        let text = |key: &str| get(key).and_then(Value::as_str);
+        Settings {
+            open: tags("pre_tags", "<em>"),
+            close: tags("post_tags", "</em>"),
+            fragment_size: number("fragment_size", 100),
+            fragments: number("number_of_fragments", 5),
+            no_match_size: number("no_match_size", 0),
+            match_field: get("require_field_match").is_some_and(truth),
+            by_score: text("order") == Some("score"),
+            html: text("encoder") == Some("html"),
+            fragmenter: text("fragmenter").map(str::to_owned),
+            boundary_chars: text("boundary_chars").unwrap_or(BOUNDARIES).to_owned(),
+            boundary_max_scan: number("boundary_max_scan", 20),
+            phrase_limit: number("phrase_limit", 256),
+            fragment_offset: number("fragment_offset", 6),
+            matched_fields: own.get("matched_fields").map(crate::find::names).unwrap_or_default(),
+        }
+    }
+
+    /// A part of a text as fragments show it.
+    pub(super) fn encode(&self, text: &str) -> String {
+        if !self.html {
+            return text.to_owned();
+        }
+        let mut encoded = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c {
+                '"' => encoded.push_str("&quot;"),
+                '&' => encoded.push_str("&amp;"),
+                '<' => encoded.push_str("&lt;"),
+                '>' => encoded.push_str("&gt;"),
+                '\'' => encoded.push_str("&#x27;"),
+                '/' => encoded.push_str("&#x2F;"),
+                other => encoded.push(other),
+            }
+        }
+        encoded
+    }
+
+    /// A part of a text between the tags of a number; the tags repeat.
+    pub(super) fn mark(&self, text: &str, number: usize) -> String {
+        let tag = |tags: &[String]| tags.get(number % tags.len().max(1)).cloned().unwrap_or_default();
+        format!("{}{}{}", tag(&self.open), self.encode(text), tag(&self.close))
+    }
+}

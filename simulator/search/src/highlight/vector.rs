@@ -1,0 +1,374 @@
+//! The fast vector highlighter: fragments around matches, and phrases marked as a whole.
+//!
+//! Source: Lucene 4.10's `FieldPhraseList`, `BaseFragListBuilder`, `BaseFragmentsBuilder` and `SimpleBoundaryScanner`.
+
+use crate::analysis::Analyzer;
+use crate::error::{Result, SearchError};
+use crate::highlight::clause::{Clause, ClauseKind, Wanted};
+use crate::highlight::settings::Settings;
+use crate::highlight::token::{Token, Units, tokens};
+
+/// Least size of a fragment.
+const LEAST_SIZE: usize = 18;
+/// Most phrases that alternatives make of one phrase.
+const MOST_COMBINATIONS: usize = 256;
+
+/// Terms that follow one another in a query; one term alone, mostly.
+struct Phrase {
+    texts: Vec<String>,
+    slop: u32,
+    boost: f32,
+}
+
+/// A match: its parts, the number of its phrase in the query, and its weight.
+#[derive(Clone)]
+struct Match {
+    parts: Vec<(usize, usize)>,
+    number: usize,
+    boost: f32,
+}
+
+impl Match {
+    fn start(&self) -> usize {
+        self.parts.first().map_or(0, |part| part.0)
+    }
+
+    fn end(&self) -> usize {
+        self.parts.last().map_or(0, |part| part.1)
+    }
+}
+
+/// A piece of the text with its matches.
+struct Fragment {
+    start: usize,
+    end: usize,
+    matches: Vec<Match>,
+}
+
+/// The phrases that clauses look for among the terms of a text.
+fn phrases(clauses: &[Clause], tokens: &[Token]) -> Result<Vec<Phrase>> {
+    let mut found: Vec<Phrase> = Vec::new();
+    let mut push = |texts: Vec<String>, slop: u32, boost: f32| {
+        if !texts.is_empty() && !found.iter().any(|known| known.texts == texts) {
+            found.push(Phrase { texts, slop, boost });
+        }
+    };
+    for clause in clauses {
+        match &clause.kind {
+            ClauseKind::Term(text) => push(vec![text.clone()], 0, clause.boost),
+            ClauseKind::Phrase(slots, slop) => {
+                let mut combinations: Vec<Vec<String>> = vec![vec![]];
+                for (_, wanted) in slots {
+                    let texts = alternatives(wanted, tokens);
+                    let longer = combinations.iter().flat_map(|before| {
+                        texts.iter().map(|text| {
+                            let mut texts = before.clone();
+                            texts.push(text.clone());
+                            texts
+                        })
+                    });
+                    combinations = longer.take(MOST_COMBINATIONS).collect();
+                }
+                combinations
+                    .into_iter()
+                    .for_each(|texts| push(texts, *slop, clause.boost));
+            }
+            ClauseKind::Test(_) | ClauseKind::Span(_) => {
+                for token in tokens {
+                    if clause.accepts(&token.text)? {
+                        push(vec![token.text.clone()], 0, clause.boost);
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The terms that may stand in one place of a phrase.
+fn alternatives(wanted: &[Wanted], tokens: &[Token]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for wanted in wanted {
+        match wanted {
+            Wanted::Term(text) => texts.push(text.clone()),
+            Wanted::Prefix(_) => {
+                let own = tokens.iter().filter(|token| wanted.accepts(&token.text));
+                texts.extend(own.map(|token| token.text.clone()));
+            }
+        }
+    }
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
+/// The matches in a text: the longest phrase at each place, none overlapping another.
+fn matches(phrases: &[Phrase], tokens: &[Token], limit: usize) -> Vec<Match> {
+    let wanted = |token: &&Token| phrases.iter().any(|phrase| phrase.texts.contains(&token.text));
+    let stack: Vec<&Token> = tokens.iter().filter(wanted).collect();
+    let mut found: Vec<Match> = Vec::new();
+    let mut at = 0;
+    while at < stack.len() && found.len() < limit {
+        let rest = stack.get(at..).unwrap_or(&[]);
+        let longest = phrases
+            .iter()
+            .enumerate()
+            .filter(|(_, phrase)| fits(phrase, rest))
+            .max_by_key(|(_, phrase)| phrase.texts.len());
+        let Some((number, phrase)) = longest else {
+            at += 1;
+            continue;
+        };
+        let terms = rest.get(..phrase.texts.len()).unwrap_or(&[]);
+        let mut parts: Vec<(usize, usize)> = Vec::new();
+        let mut before = None;
+        for token in terms {
+            match (parts.last_mut(), before) {
+                (Some(last), Some(position)) if token.position == position + 1 => last.1 = token.end,
+                _ => parts.push((token.start, token.end)),
+            }
+            before = Some(token.position);
+        }
+        let own = Match {
+            parts,
+            number,
+            boost: phrase.boost,
+        };
+        if found
+            .iter()
+            .all(|other| other.end() <= own.start() || own.end() <= other.start())
+        {
+            found.push(own);
+        }
+        at += phrase.texts.len();
+    }
+    found
+}
+
+fn fits(phrase: &Phrase, tokens: &[&Token]) -> bool {
+    let Some(tokens) = tokens.get(..phrase.texts.len()) else {
+        return false;
+    };
+    let near = |pair: &[&Token]| match pair {
+        [before, after] => (i64::from(after.position) - i64::from(before.position) - 1).abs() <= i64::from(phrase.slop),
+        _ => true,
+    };
+    tokens
+        .iter()
+        .zip(&phrase.texts)
+        .all(|(token, text)| token.text == *text)
+        && tokens.windows(2).all(near)
+}
+
+/// The matches of several fields in one, those that overlap made one.
+fn merged(mut all: Vec<Match>) -> Vec<Match> {
+    all.sort_by_key(|found| (found.start(), found.end()));
+    let mut merged: Vec<Match> = Vec::new();
+    for next in all {
+        match merged.last_mut() {
+            Some(last) if next.start() < last.end() => {
+                last.boost = last.boost.max(next.boost);
+                last.parts.extend(next.parts);
+                last.parts.sort_unstable();
+                let mut parts: Vec<(usize, usize)> = Vec::new();
+                for part in &last.parts {
+                    match parts.last_mut() {
+                        Some(before) if part.0 < before.1 => before.1 = before.1.max(part.1),
+                        _ => parts.push(*part),
+                    }
+                }
+                last.parts = parts;
+            }
+            _ => merged.push(next),
+        }
+    }
+    merged
+}
+
+/// Fragments of one size around the matches.
+fn around(matches: Vec<Match>, settings: &Settings) -> Result<Vec<Fragment>> {
+    let size = settings.fragment_size;
+    if size < LEAST_SIZE {
+        let reason = format!("fragCharSize({size}) is too small. It must be {LEAST_SIZE} or higher.");
+        return Err(SearchError::argument(reason));
+    }
+    let accepted = |own: &Match, length: usize| own.parts.len() <= 1 || length <= size;
+    let mut fragments = Vec::new();
+    let mut start = 0;
+    let mut queue = matches.into_iter().peekable();
+    while let Some(first) = queue.next() {
+        if first.start() < start {
+            continue;
+        }
+        let (from, mut to) = (first.start(), first.end());
+        let span_end = to.max(from.saturating_sub(settings.fragment_offset).max(start) + size);
+        let mut own = Vec::new();
+        if accepted(&first, to - from) {
+            own.push(first);
+        }
+        while let Some(next) = queue.next_if(|next| next.end() <= span_end) {
+            to = next.end();
+            if accepted(&next, to - from) {
+                own.push(next);
+            }
+        }
+        if own.is_empty() {
+            continue;
+        }
+        let length = to - from;
+        // The matches are in the middle.
+        let margin = size.saturating_sub(length) / 2;
+        let span_start = from.saturating_sub(margin).max(start);
+        let end = span_start + length.max(size);
+        start = end;
+        fragments.push(Fragment {
+            start: span_start,
+            end,
+            matches: own,
+        });
+    }
+    Ok(fragments)
+}
+
+/// Cuts fragments where one value ends and the next begins.
+fn by_value(fragments: Vec<Fragment>, values: &[(usize, usize)]) -> Vec<Fragment> {
+    let mut found = Vec::new();
+    for fragment in fragments {
+        let whole = values
+            .iter()
+            .any(|(start, end)| fragment.start >= *start && fragment.end <= *end);
+        if whole {
+            found.push(fragment);
+            continue;
+        }
+        for (start, end) in values {
+            let inside = |own: &&Match| own.start() >= *start && own.start() < *end;
+            let matches: Vec<Match> = fragment.matches.iter().filter(inside).cloned().collect();
+            if matches.is_empty() {
+                continue;
+            }
+            found.push(Fragment {
+                start: fragment.start.max(*start),
+                end: fragment.end.min(*end),
+                matches,
+            });
+        }
+    }
+    found.sort_by_key(|fragment| fragment.start);
+    found
+}
+
+/// The fragments of the values of a field.
+///
+/// # Errors
+/// A fragment size that is too small.
+pub(super) fn fragments(
+    values: &[String],
+    analyzers: &[(&Analyzer, Vec<Clause>)],
+    settings: &Settings,
+) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    let (mut buffer, mut places) = (String::new(), Vec::new());
+    for value in values {
+        let start = buffer.encode_utf16().count();
+        buffer.push_str(value);
+        buffer.push(' ');
+        if !value.is_empty() {
+            places.push((start, start + value.encode_utf16().count() + 1));
+        }
+    }
+    for (analyzer, clauses) in analyzers {
+        let mut found: Vec<Token> = Vec::new();
+        let mut starts = 0;
+        for value in values {
+            let base = found.last().map_or(0, |token| token.position + 1);
+            found.extend(tokens(analyzer, value).into_iter().map(|token| Token {
+                position: base + token.position,
+                start: starts + token.start,
+                end: starts + token.end,
+                ..token
+            }));
+            starts += value.encode_utf16().count() + 1;
+        }
+        let phrases = phrases(clauses, &found)?;
+        all.extend(matches(&phrases, &found, settings.phrase_limit));
+    }
+    let all = if analyzers.len() > 1 { merged(all) } else { all };
+    let mut fragments = match (settings.fragments, all.is_empty()) {
+        (0, false) => vec![Fragment {
+            start: 0,
+            end: usize::MAX,
+            matches: all,
+        }],
+        (0, true) => vec![],
+        _ => around(all, settings)?,
+    };
+    let mut most = if settings.fragments == 0 {
+        usize::MAX
+    } else {
+        settings.fragments
+    };
+    if fragments.is_empty() && settings.no_match_size > 0 && !values.is_empty() {
+        most = 1;
+        fragments.push(Fragment {
+            start: 0,
+            end: settings.no_match_size,
+            matches: vec![],
+        });
+    } else if values.len() > 1 {
+        fragments = by_value(fragments, &places);
+    }
+    if settings.by_score {
+        let weight = |fragment: &Fragment| fragment.matches.iter().map(|own| own.boost).sum::<f32>();
+        fragments.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.start.cmp(&b.start)));
+    }
+    fragments.truncate(most);
+    let text = Units::of(&buffer);
+    Ok(fragments
+        .iter()
+        .map(|fragment| shown(fragment, &text, settings))
+        .collect())
+}
+
+fn shown(fragment: &Fragment, text: &Units, settings: &Settings) -> String {
+    // The text ends with a separator.
+    let length = text.len().saturating_sub(1);
+    let end = if length < fragment.end {
+        length
+    } else {
+        boundary_after(text, fragment.end, settings)
+    };
+    let mut at = boundary_before(text, fragment.start, settings);
+    let mut shown = String::new();
+    for own in &fragment.matches {
+        for (from, to) in &own.parts {
+            shown.push_str(&settings.encode(&text.slice(at, *from)));
+            shown.push_str(&settings.mark(&text.slice(*from, *to), own.number));
+            at = *to;
+        }
+    }
+    shown.push_str(&settings.encode(&text.slice(at, end)));
+    shown
+}
+
+fn is_boundary(text: &Units, at: usize, settings: &Settings) -> bool {
+    text.char_at(at).is_some_and(|c| settings.boundary_chars.contains(c))
+}
+
+fn boundary_before(text: &Units, start: usize, settings: &Settings) -> usize {
+    if start > text.len() || start < 1 {
+        return start;
+    }
+    let least = start.saturating_sub(settings.boundary_max_scan);
+    let found = (least + 1..=start).rev().find(|at| is_boundary(text, at - 1, settings));
+    match found {
+        Some(at) => at,
+        None if least == 0 => 0,
+        None => start,
+    }
+}
+
+fn boundary_after(text: &Units, end: usize, settings: &Settings) -> usize {
+    let most = end.saturating_add(settings.boundary_max_scan).min(text.len());
+    (end..most).find(|at| is_boundary(text, *at, settings)).unwrap_or(end)
+}

@@ -1,0 +1,151 @@
+//! Values of documents on their way into the index: texts as terms, numbers as columns.
+//!
+//! Limits: hashes of texts are equal for equal texts, and others than those of the original.
+//! Source: Elasticsearch 1.5's field mappers.
+
+use serde_json::Value;
+
+use crate::analysis::Analyzer;
+use crate::dates::Fill;
+use crate::error::{Result, SearchError};
+use crate::index::document::Reader;
+use crate::index::encoded::{ColumnKind, LONGEST_TERM};
+use crate::mapping::{ALL, Field, FieldOrdinal, Indexing, Kind};
+
+/// The hash of a text (FNV-1a).
+fn hash(text: &str) -> i64 {
+    let mixed = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    mixed as i64
+}
+
+impl Reader<'_> {
+    /// Indexes a value of a field; with `shared`, in `_all`, too.
+    pub(super) fn index(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
+        let kind = &field.field_type;
+        if kind.indexing == Indexing::No {
+            return Ok(());
+        }
+        if !self.doc.names.contains(&field.name) {
+            self.doc.names.insert(field.name.clone());
+        }
+        match kind.kind {
+            Kind::String => {
+                if kind.ignore_above.is_some_and(|most| text.chars().count() > most) {
+                    return Ok(());
+                }
+                if kind.indexing == Indexing::NotAnalyzed && text.len() > LONGEST_TERM {
+                    return Err(SearchError::illegal(format!(
+                        "Document contains at least one immense term in field=\"{}\" (whose UTF8 encoding is longer than the max length {LONGEST_TERM})",
+                        field.name
+                    )));
+                }
+                if shared {
+                    self.analyze_twice(field, text)
+                } else {
+                    self.analyze(field.ordinal, &field.index_analyzer, text, kind.norms, kind.boost)
+                }
+            }
+            Kind::Boolean => {
+                let truth = match value {
+                    Value::Bool(truth) => *truth,
+                    other => crate::mapping::truth(other),
+                };
+                self.analyze(
+                    field.ordinal,
+                    &Analyzer::keyword(),
+                    if truth { "T" } else { "F" },
+                    false,
+                    1.0,
+                )
+            }
+            Kind::Date => {
+                let millis = match value {
+                    Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(|float| float as i64)),
+                    Value::String(text) => kind.format.parse_lenient(text, Fill::Floor),
+                    _ => None,
+                };
+                let millis = millis.ok_or_else(|| {
+                    SearchError::mapping(format!(
+                        "failed to parse date field [{text}], tried both date format [{}], and timestamp number with locale []",
+                        kind.format.as_str()
+                    ))
+                    .caused_by(kind.format.invalid(text))
+                })?;
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, millis);
+                Ok(())
+            }
+            Kind::Binary | Kind::GeoPoint | Kind::Completion => Ok(()),
+            Kind::TokenCount => {
+                let count = i64::from(field.index_analyzer.analyze(text, &mut |_| {}));
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, count);
+                Ok(())
+            }
+            Kind::Hash => {
+                self.doc
+                    .encoded
+                    .push_column(ColumnKind::Value, field.ordinal, hash(text));
+                Ok(())
+            }
+            _ => {
+                let encoded = match value {
+                    // A number with a fraction is cut where a whole one is wanted.
+                    Value::Number(number) if !kind.kind.is_floating() && number.is_f64() => {
+                        kind.encode_text(&(number.as_f64().unwrap_or(0.0) as i64).to_string())?
+                    }
+                    _ => kind.encode_text(text)?,
+                };
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, encoded);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn analyze(
+        &mut self,
+        field: FieldOrdinal,
+        analyzer: &Analyzer,
+        text: &str,
+        norms: bool,
+        boost: f32,
+    ) -> Result<()> {
+        // `_all` is of the whole document.
+        let doc = match self.outer.first_mut() {
+            Some(root) if field == ALL => root,
+            _ => &mut self.doc,
+        };
+        let state = doc.states.entry(field).or_default();
+        (state.norms, state.boost) = (norms, boost);
+        let base = state.position;
+        let encoded = &mut doc.encoded;
+        let end = analyzer.analyze(text, &mut |token| {
+            if token.text.len() <= LONGEST_TERM {
+                state.length += 1;
+                encoded.push_term(field, token.text, base.saturating_add(token.position));
+            }
+        });
+        state.position = base.saturating_add(end);
+        Ok(())
+    }
+
+    /// One pass for the field and `_all`, which see the same terms.
+    fn analyze_twice(&mut self, field: &Field, text: &str) -> Result<()> {
+        let mut own = self.doc.states.remove(&field.ordinal).unwrap_or_default();
+        let mut all = self.doc.states.remove(&ALL).unwrap_or_default();
+        (own.norms, own.boost) = (field.field_type.norms, field.field_type.boost);
+        (all.norms, all.boost) = (true, 1.0);
+        let encoded = &mut self.doc.encoded;
+        let end = field.index_analyzer.analyze(text, &mut |token| {
+            own.length += 1;
+            all.length += 1;
+            encoded.push_term(field.ordinal, token.text, own.position.saturating_add(token.position));
+            encoded.push_term(ALL, token.text, all.position.saturating_add(token.position));
+        });
+        own.position = own.position.saturating_add(end);
+        all.position = all.position.saturating_add(end);
+        self.doc.states.insert(field.ordinal, own);
+        self.doc.states.insert(ALL, all);
+        Ok(())
+    }
+}

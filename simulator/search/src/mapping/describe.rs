@@ -1,0 +1,319 @@
+//! A field as a mapping shows it: the settings that are not the default ones, in one form.
+//!
+//! Source: `doXContentBody` of Elasticsearch 1.5's field mappers.
+
+use serde_json::{Map, Value, json};
+
+use super::field::{FieldType, Indexing, Kind, truth};
+
+/// Settings of geographic points that are off by default, and that are on.
+const POINTS: [(&str, bool); 11] = [
+    ("lat_lon", false),
+    ("geohash", false),
+    ("geohash_prefix", false),
+    ("ignore_malformed", false),
+    ("coerce", false),
+    ("validate", true),
+    ("validate_lat", true),
+    ("validate_lon", true),
+    ("normalize", true),
+    ("normalize_lat", true),
+    ("normalize_lon", true),
+];
+
+impl FieldType {
+    /// The field as a mapping shows it.
+    pub(crate) fn describe(&self) -> Map<String, Value> {
+        let mut shown = Map::new();
+        shown.insert("type".to_owned(), json!(self.kind.name()));
+        if let Some(name) = self.setting("index_name") {
+            shown.insert("index_name".to_owned(), name.clone());
+        }
+        if self.boost != 1.0 {
+            shown.insert("boost".to_owned(), json!(self.boost));
+        }
+        let default = FieldType::of(self.kind).indexing;
+        let index = match (self.indexing, default) {
+            (own, default) if own == default => None,
+            (Indexing::Analyzed, _) => Some("analyzed"),
+            (Indexing::NotAnalyzed, _) => Some("not_analyzed"),
+            (Indexing::No, _) => Some("no"),
+        };
+        if let Some(index) = index.filter(|_| self.kind != Kind::Completion) {
+            shown.insert("index".to_owned(), json!(index));
+        }
+        if self.store {
+            shown.insert("store".to_owned(), json!(true));
+        }
+        if let Some(values) = self.setting("doc_values") {
+            shown.insert("doc_values".to_owned(), json!(truth(values)));
+        }
+        if self.has_vectors() {
+            shown.extend(
+                self.setting("term_vector")
+                    .map(|kept| ("term_vector".to_owned(), kept.clone())),
+            );
+        }
+        self.describe_norms(&mut shown);
+        if let Some(options) = self
+            .index_options()
+            .filter(|options| *options != self.default_index_options())
+        {
+            shown.insert("index_options".to_owned(), json!(options));
+        }
+        self.describe_analyzers(&mut shown);
+        for key in ["similarity", "copy_to", "postings_format", "doc_values_format"] {
+            if let Some(value) = self.setting(key) {
+                let value = match (key, value) {
+                    ("copy_to", Value::String(_)) => json!([value]),
+                    _ => value.clone(),
+                };
+                shown.insert(key.to_owned(), value);
+            }
+        }
+        if let Some(settings) = self.setting("fielddata") {
+            let mut flat = Map::new();
+            flatten("", settings, &mut flat);
+            shown.insert("fielddata".to_owned(), flat.into());
+        }
+        self.describe_kind(&mut shown);
+        shown
+    }
+
+    fn describe_norms(&self, shown: &mut Map<String, Value>) {
+        let loading = self.setting("norms").and_then(|norms| norms.get("loading"));
+        let default = self.kind == Kind::String && self.indexing == Indexing::Analyzed;
+        let mut norms = Map::new();
+        if self.kind == Kind::String && self.indexing != Indexing::No && self.norms != default {
+            norms.insert("enabled".to_owned(), json!(self.norms));
+        }
+        norms.extend(loading.map(|loading| ("loading".to_owned(), loading.clone())));
+        if !norms.is_empty() {
+            shown.insert("norms".to_owned(), norms.into());
+        }
+    }
+
+    /// What postings hold, if the mapping says.
+    fn index_options(&self) -> Option<&str> {
+        if self.setting("omit_term_freq_and_positions").is_some_and(truth) {
+            return Some("docs");
+        }
+        self.setting("index_options").and_then(Value::as_str)
+    }
+
+    fn default_index_options(&self) -> &'static str {
+        if self.kind == Kind::String && self.indexing == Indexing::Analyzed {
+            "positions"
+        } else {
+            "docs"
+        }
+    }
+
+    fn describe_analyzers(&self, shown: &mut Map<String, Value>) {
+        if !matches!(self.kind, Kind::String | Kind::Completion | Kind::TokenCount) {
+            return;
+        }
+        let mut add = |key: &str, name: &String| {
+            if name != "default" {
+                shown.insert(key.to_owned(), json!(name));
+            }
+        };
+        match (&self.analyzer, &self.search_analyzer) {
+            (Some(index), Some(search)) if index == search => add("analyzer", index),
+            (index, search) => {
+                if let Some(index) = index {
+                    add("index_analyzer", index);
+                }
+                if let Some(search) = search {
+                    add("search_analyzer", search);
+                }
+            }
+        }
+    }
+
+    /// The settings of one kind of field.
+    fn describe_kind(&self, shown: &mut Map<String, Value>) {
+        let mut keep = |keys: &[&str]| {
+            for key in keys {
+                shown.extend(self.setting(key).map(|value| ((*key).to_owned(), value.clone())));
+            }
+        };
+        match self.kind {
+            Kind::String => keep(&["null_value", "include_in_all", "search_quote_analyzer"]),
+            Kind::Boolean => keep(&["null_value"]),
+            Kind::Binary => keep(&["compress", "compress_threshold"]),
+            Kind::Completion => keep(&["context"]),
+            Kind::GeoPoint => keep(&["geohash_precision", "precision_step"]),
+            _ => keep(&["null_value", "include_in_all"]),
+        }
+        let number = |key: &str| {
+            self.setting(key)
+                .and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
+        };
+        if self.kind == Kind::String {
+            for (key, default) in [("position_offset_gap", 0), ("ignore_above", -1)] {
+                if let Some(own) = number(key).filter(|own| *own != default) {
+                    shown.insert(key.to_owned(), json!(own));
+                }
+            }
+        }
+        if self.kind.is_numeric() {
+            for key in ["ignore_malformed", "coerce"] {
+                shown.extend(self.setting(key).map(|value| (key.to_owned(), json!(truth(value)))));
+            }
+            let default = self.kind.precision().map(|(_, step)| i64::from(step));
+            if let Some(own) = number("precision_step").filter(|own| Some(*own) != default) {
+                shown.insert("precision_step".to_owned(), json!(own));
+            }
+        }
+        match self.kind {
+            Kind::Date => {
+                shown.insert("format".to_owned(), json!(self.format.as_str()));
+                for (key, default) in [("numeric_resolution", "milliseconds"), ("locale", "ROOT")] {
+                    let own = self.setting(key).filter(|own| **own != *default);
+                    shown.extend(own.map(|own| (key.to_owned(), own.clone())));
+                }
+            }
+            Kind::GeoPoint => {
+                for (key, default) in POINTS {
+                    let own = self.setting(key).map(truth).filter(|own| *own != default);
+                    shown.extend(own.map(|own| (key.to_owned(), json!(own))));
+                }
+                if shown.contains_key("geohash_prefix") {
+                    shown.insert("geohash".to_owned(), json!(true));
+                }
+            }
+            Kind::Completion => {
+                for (key, default) in [
+                    ("analyzer", json!("simple")),
+                    ("payloads", json!(false)),
+                    ("preserve_separators", json!(true)),
+                    ("preserve_position_increments", json!(true)),
+                    ("max_input_length", json!(50)),
+                ] {
+                    let own = self.setting(key).cloned();
+                    shown.entry(key).or_insert(own.unwrap_or(default));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Why another definition of the field cannot take the place of this one.
+    pub(super) fn conflicts(&self, other: &FieldType, name: &str) -> Vec<String> {
+        let is_indexed = |field: &FieldType| field.indexing != Indexing::No;
+        let is_tokenized = |field: &FieldType| field.indexing == Indexing::Analyzed;
+        let has_values = |field: &FieldType| field.setting("doc_values").is_some_and(truth);
+        let is_keyword = |field: &FieldType| field.kind == Kind::String && field.indexing == Indexing::NotAnalyzed;
+        let analyzer = |field: &FieldType| match &field.analyzer {
+            _ if is_keyword(field) => Some("_keyword".to_owned()),
+            own => own.clone().filter(|name| name != "default"),
+        };
+        let vectors = |field: &FieldType, part: &str| {
+            let kept = field.setting("term_vector").and_then(Value::as_str).unwrap_or("no");
+            kept != "no" && kept.contains(part)
+        };
+        let text = self.kind == Kind::String;
+        let checks = [
+            (
+                is_indexed(self) != is_indexed(other) || is_tokenized(self) != is_tokenized(other),
+                "has different index values",
+            ),
+            (self.store != other.store, "has different store values"),
+            (
+                !has_values(self) && has_values(other),
+                "has different doc_values values",
+            ),
+            (
+                text && !self.norms && other.norms,
+                "cannot enable norms (`norms.enabled`)",
+            ),
+            (
+                is_tokenized(self) != is_tokenized(other),
+                "has different tokenize values",
+            ),
+            (
+                vectors(self, "") != vectors(other, ""),
+                "has different store_term_vector values",
+            ),
+            (
+                vectors(self, "offsets") != vectors(other, "offsets"),
+                "has different store_term_vector_offsets values",
+            ),
+            (
+                vectors(self, "positions") != vectors(other, "positions"),
+                "has different store_term_vector_positions values",
+            ),
+            (
+                vectors(self, "payloads") != vectors(other, "payloads"),
+                "has different store_term_vector_payloads values",
+            ),
+            (analyzer(self) != analyzer(other), "has different index_analyzer"),
+            (
+                self.setting("similarity") != other.setting("similarity"),
+                "has different similarity",
+            ),
+        ];
+        let found = checks.into_iter().filter(|(conflicts, _)| *conflicts);
+        found.map(|(_, what)| format!("mapper [{name}] {what}")).collect()
+    }
+}
+
+/// The leaves of settings, as texts by their paths.
+fn flatten(path: &str, value: &Value, flat: &mut Map<String, Value>) {
+    match value {
+        Value::Object(parts) => {
+            for (key, value) in parts {
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
+                flatten(&path, value, flat);
+            }
+        }
+        Value::String(_) => drop(flat.insert(path.to_owned(), value.clone())),
+        other => drop(flat.insert(path.to_owned(), json!(other.to_string()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn parsed(definition: &Value) -> FieldType {
+        FieldType::parse("f", definition.as_object().unwrap()).unwrap()
+    }
+
+    #[rstest]
+    #[case(json!({"type": "string", "store": "no", "index": "analyzed", "foo": 1}), json!({"type": "string"}))]
+    #[case(json!({"type": "string", "norms": {"enabled": true}, "index": "not_analyzed"}), json!({"type": "string", "index": "not_analyzed", "norms": {"enabled": true}}))]
+    #[case(json!({"type": "string", "omit_norms": true, "analyzer": "default"}), json!({"type": "string", "norms": {"enabled": false}}))]
+    #[case(json!({"type": "string", "index_analyzer": "a", "search_analyzer": "b"}), json!({"type": "string", "index_analyzer": "a", "search_analyzer": "b"}))]
+    #[case(json!({"type": "string", "copy_to": "x", "fielddata": {"filter": {"min": 2}}}), json!({"type": "string", "copy_to": ["x"], "fielddata": {"filter.min": "2"}}))]
+    #[case(json!({"type": "string", "omit_term_freq_and_positions": true, "store": "yes"}), json!({"type": "string", "index_options": "docs", "store": true}))]
+    #[case(json!({"type": "boolean", "index": "not_analyzed"}), json!({"type": "boolean"}))]
+    #[case(json!({"type": "long", "precision_step": 16, "ignore_malformed": "true", "index": "no"}), json!({"type": "long", "index": "no", "ignore_malformed": true}))]
+    #[case(json!({"type": "geo_point", "geohash_prefix": true, "validate": true}), json!({"type": "geo_point", "geohash_prefix": true, "geohash": true}))]
+    fn a_field_is_shown_in_one_form(#[case] given: Value, #[case] shown: Value) {
+        assert_eq!(Value::Object(parsed(&given).describe()), shown);
+    }
+
+    #[test]
+    fn what_an_index_cannot_change_conflicts() {
+        let [text, whole] =
+            ["analyzed", "not_analyzed"].map(|index| parsed(&json!({"type": "string", "index": index})));
+        let conflicts = [
+            "mapper [f] has different index values",
+            "mapper [f] has different tokenize values",
+            "mapper [f] has different index_analyzer",
+        ];
+        assert_eq!(text.conflicts(&whole, "f"), conflicts);
+        assert_eq!(whole.conflicts(&text, "f").len(), 4);
+        assert!(
+            text.conflicts(&parsed(&json!({"type": "string", "ignore_above": 5})), "f")
+                .is_empty()
+        );
+    }
+}

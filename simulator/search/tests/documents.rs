@@ -1,0 +1,156 @@
+//! Documents and mappings: what is kept of a document, how a field is shown, what cannot be changed.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+#[path = "support/mod.rs"]
+mod support;
+use support::{Backend, ask};
+
+#[tokio::test]
+async fn a_source_that_the_mapping_leaves_out_is_not_shown() {
+    let backend = Backend::new();
+    let mapping = json!({"mappings": {
+        "none": {"_source": {"enabled": false}, "properties": {"a": {"type": "string", "store": true}}},
+        "some": {"_source": {"excludes": ["secret.*"]}},
+    }});
+    ask(&backend, "PUT", "/x", mapping).await;
+    ask(&backend, "PUT", "/x/none/1", json!({"a": "one", "b": 1})).await;
+    ask(
+        &backend,
+        "PUT",
+        "/x/some/1?refresh=true",
+        json!({"a": "one", "secret": {"b": 1}}),
+    )
+    .await;
+    let found = ask(&backend, "GET", "/x/none/1?fields=a,b", Value::Null).await;
+    assert_eq!(
+        (&found["fields"], &found["_source"]),
+        (&json!({"a": ["one"]}), &Value::Null)
+    );
+    assert_eq!(backend.get("/x/none/1/_source").await.status, 404);
+    assert_eq!(
+        ask(&backend, "GET", "/x/some/1", Value::Null).await["_source"],
+        json!({"a": "one"})
+    );
+    let hits = ask(&backend, "GET", "/x/_search?q=a:one&sort=_uid", Value::Null).await;
+    let sources: Vec<&Value> = hits["hits"]["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| &hit["_source"])
+        .collect();
+    assert_eq!(sources, [&Value::Null, &json!({"a": "one"})]);
+    let refused = backend.post("/x/none/1/_update", r#"{"doc": {"c": 1}}"#).await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    assert!(
+        refused.text.contains("DocumentSourceMissingException"),
+        "{}",
+        refused.text
+    );
+}
+
+#[rstest]
+#[case(json!({"type": "string"}), json!({"type": "string", "index": "not_analyzed"}), "mapper [o.f] has different index values, mapper [o.f] has different tokenize values, mapper [o.f] has different index_analyzer")]
+#[case(json!({"type": "string"}), json!({"type": "long"}), "mapper [o.f] of different type, current_type [string], merged_type [long]")]
+#[case(json!({"type": "string"}), json!({"properties": {}}), "mapper [o.f] of different type, current_type [string], merged_type [ObjectMapper]")]
+#[case(json!({"properties": {}}), json!({"type": "nested"}), "object mapping [o.f] can't be changed from non-nested to nested")]
+#[case(json!({"type": "date"}), json!({"type": "date", "store": true}), "mapper [o.f] has different store values")]
+#[tokio::test]
+async fn a_mapping_names_what_it_cannot_change(#[case] given: Value, #[case] other: Value, #[case] conflict: &str) {
+    let backend = Backend::new();
+    let object = |field: Value| json!({"d": {"properties": {"o": {"properties": {"f": field}}}}});
+    ask(&backend, "PUT", "/x", json!({"mappings": object(given)})).await;
+    let answer = backend.put("/x/_mapping/d", &object(other).to_string()).await;
+    assert_eq!(answer.status, 400, "{}", answer.text);
+    let reason = format!("MergeMappingException[Merge failed with failures {{[{conflict}]}}]");
+    assert_eq!(answer.body["error"], reason, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn what_can_be_changed_of_a_field_is_changed() {
+    let backend = Backend::new();
+    let field = |settings: Value| json!({"d": {"properties": {"f": settings}}});
+    let first = json!({"type": "string", "index": "not_analyzed", "foo": 1, "store": "no"});
+    ask(&backend, "PUT", "/x", json!({"mappings": field(first)})).await;
+    let shown = ask(&backend, "GET", "/x/_mapping", Value::Null).await;
+    assert_eq!(
+        shown["x"]["mappings"],
+        field(json!({"type": "string", "index": "not_analyzed"}))
+    );
+    let second = json!({"type": "string", "index": "not_analyzed", "ignore_above": 3});
+    ask(&backend, "PUT", "/x/_mapping/d", field(second.clone())).await;
+    let shown = ask(&backend, "GET", "/x/_mapping", Value::Null).await;
+    assert_eq!(shown["x"]["mappings"], field(second));
+    ask(&backend, "PUT", "/x/d/1?refresh=true", json!({"f": "long"})).await;
+    let found = ask(&backend, "GET", "/x/_count?q=f:long", Value::Null).await;
+    assert_eq!(found["count"], 0, "{found}");
+}
+
+#[tokio::test]
+async fn values_are_copied_counted_and_kept_out_of_all() {
+    let backend = Backend::new();
+    let mapping = json!({"mappings": {"d": {"properties": {
+        "title": {"type": "string", "copy_to": ["both", "new"], "fields": {"words": {"type": "token_count", "analyzer": "standard"}}},
+        "both": {"type": "string", "index": "not_analyzed"},
+        "quiet": {"include_in_all": false, "properties": {"a": {"type": "string"}, "b": {"type": "string", "include_in_all": true}}},
+    }}}});
+    ask(&backend, "PUT", "/x", mapping).await;
+    let document = json!({"title": "Quick Fox", "quiet": {"a": "hidden", "b": "shown"}});
+    ask(&backend, "PUT", "/x/d/1?refresh=true", document).await;
+    for (query, count) in [
+        ("both:%22Quick%20Fox%22", 1),
+        ("new:fox", 1),
+        ("title.words:2", 1),
+        ("title.words:1", 0),
+        ("_all:hidden", 0),
+        ("_all:shown", 1),
+        ("_all:fox", 1),
+    ] {
+        let found = ask(&backend, "GET", &format!("/x/_count?q={query}"), Value::Null).await;
+        assert_eq!(found["count"], count, "{query}: {found}");
+    }
+}
+
+#[tokio::test]
+async fn documents_are_ordered_and_grouped_by_their_uid() {
+    let backend = Backend::new();
+    for id in ["b", "a"] {
+        ask(&backend, "PUT", &format!("/x/d/{id}?refresh=true"), json!({})).await;
+    }
+    let body = json!({"sort": [{"_uid": "desc"}], "fields": [], "aggs": {"u": {"terms": {"field": "_uid"}}}});
+    let found = ask(&backend, "POST", "/x/_search", body).await;
+    assert_eq!(found["hits"]["hits"][0]["sort"], json!(["d#b"]), "{found}");
+    assert_eq!(
+        found["aggregations"]["u"]["buckets"][0],
+        json!({"key": "d#a", "doc_count": 1}),
+        "{found}"
+    );
+    for query in [
+        json!({"match": {"_id": "a"}}),
+        json!({"query_string": {"query": "_uid:d#a"}}),
+    ] {
+        assert_eq!(backend.ids("/x/_search", &json!({"query": query})).await, ["a"]);
+    }
+}
+
+#[tokio::test]
+async fn several_documents_are_read_with_their_own_settings() {
+    let backend = Backend::new();
+    ask(&backend, "PUT", "/x/d/1", json!({"a": 1, "o": {"b": 2}})).await;
+    let body = json!({"docs": [{"_id": "1", "_version": 9}, {"_id": "1"}]});
+    let found = ask(&backend, "POST", "/x/d/_mget?fields=a", body).await;
+    let error = found["docs"][0]["error"].as_str().unwrap();
+    assert!(error.contains("version conflict, current [1], provided [9]"), "{found}");
+    assert_eq!(found["docs"][1]["fields"], json!({"a": [1]}), "{found}");
+    assert_eq!(found["docs"][1]["_source"], Value::Null, "{found}");
+    let refused = backend.get("/x/d/1?fields=o").await;
+    assert_eq!(
+        (refused.status, refused.text.contains("field [o] isn't a leaf field")),
+        (400, true)
+    );
+    assert_eq!(backend.post("/x/d/_mget", r#"{"ids": []}"#).await.status, 400);
+    assert_eq!(backend.post("/_msearch", "{\"index\":\"x\"}\n").await.status, 400);
+}

@@ -1,0 +1,175 @@
+//! The messages of a WebSocket, altered one by one.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Message, protocol::Role},
+};
+
+use crate::{
+    answer::replaced,
+    mutant::Mutant,
+    proxy::Trouble,
+    stream::{Seen, altered_item},
+};
+
+/// What is changed in the messages that the server sends over a WebSocket.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(crate) struct Messages {
+    /// Only messages of this channel are altered.
+    pub(crate) channel: Option<u8>,
+    /// Of those only the ones after the first so many that are not empty.
+    pub(crate) after: usize,
+    pub(crate) drop: bool,
+    pub(crate) repeat: bool,
+    /// The channel on which they come instead.
+    pub(crate) to: Option<u8>,
+    /// How many bytes of the end are lost.
+    pub(crate) shorten: usize,
+    /// Texts that are replaced.
+    pub(crate) replace: BTreeMap<String, String>,
+    /// Text messages are binary, and binary ones text.
+    pub(crate) other_type: bool,
+    /// Each comes as two messages.
+    pub(crate) halves: bool,
+    /// Two come as one message.
+    pub(crate) joined: bool,
+    /// What the client sends is lost.
+    pub(crate) deaf: bool,
+    /// What the client sends arrives twice.
+    pub(crate) echoes: bool,
+    /// The connection stays open when the server has closed it.
+    pub(crate) endless: bool,
+    /// The connection is closed after so many messages.
+    pub(crate) cut: Option<usize>,
+}
+
+/// Passes the messages of a WebSocket on, altered on their way to the client.
+pub(crate) async fn pass(
+    client: hyper::upgrade::OnUpgrade,
+    server: reqwest::Upgraded,
+    mutant: Mutant,
+    base64: bool,
+) -> Result<(), Trouble> {
+    let client = WebSocketStream::from_raw_socket(TokioIo::new(client.await?), Role::Server, None).await;
+    let server = WebSocketStream::from_raw_socket(server, Role::Client, None).await;
+    let ((mut to_client, mut from_client), (mut to_server, mut from_server)) = (client.split(), server.split());
+    let messages = &mutant.messages;
+    let inwards = async {
+        while let Some(Ok(message)) = from_client.next().await {
+            let lost = messages.deaf && !message.is_close();
+            for _ in 0..if lost { 0 } else { 1 + usize::from(messages.echoes) } {
+                to_server.send(message.clone()).await?;
+            }
+        }
+        to_server.close().await
+    };
+    let outwards = async {
+        let mut altering = Altering {
+            mutant: &mutant,
+            base64,
+            seen: Seen::default(),
+            count: 0,
+            held: None,
+        };
+        let mut sent = 0;
+        while let Some(Ok(message)) = from_server.next().await {
+            if message.is_close() {
+                break;
+            }
+            for message in altering.altered(message) {
+                if messages.cut.is_some_and(|cut| sent >= cut) {
+                    return to_client.close().await;
+                }
+                to_client.send(message).await?;
+                sent += 1;
+            }
+        }
+        if messages.endless {
+            std::future::pending::<()>().await;
+        }
+        to_client.close().await
+    };
+    tokio::select! {
+        ended = inwards => ended?,
+        ended = outwards => ended?,
+    }
+    Ok(())
+}
+
+/// The messages that have passed, and what becomes of the next.
+struct Altering<'a> {
+    mutant: &'a Mutant,
+    base64: bool,
+    seen: Seen,
+    count: usize,
+    held: Option<Bytes>,
+}
+
+impl Altering<'_> {
+    fn altered(&mut self, message: Message) -> Vec<Message> {
+        let (bytes, is_text) = match message {
+            Message::Text(text) => (Bytes::from(text), true),
+            Message::Binary(bytes) => (bytes, false),
+            other => return vec![other],
+        };
+        let altered = &self.mutant.messages;
+        let channel = bytes
+            .first()
+            .map(|first| if self.base64 { first - b'0' } else { *first });
+        let empty = bytes.len() == 1;
+        let whole = |bytes: Bytes, is_text: bool| match (is_text, std::str::from_utf8(&bytes)) {
+            (true, Ok(text)) => Message::text(text),
+            _ => Message::Binary(bytes),
+        };
+        if empty || altered.channel.is_some_and(|one| Some(one) != channel) {
+            return vec![whole(bytes, is_text)];
+        }
+        self.count += 1;
+        if self.count <= altered.after {
+            return vec![whole(bytes, is_text)];
+        }
+        if altered.drop {
+            return Vec::new();
+        }
+        let mut bytes = bytes;
+        if let Some(to) = altered.to {
+            bytes = [&[to], bytes.get(1..).unwrap_or_default()].concat().into();
+        }
+        bytes.truncate(bytes.len().saturating_sub(altered.shorten).max(1));
+        if !altered.replace.is_empty() {
+            bytes = replaced(&bytes, &altered.replace);
+        }
+        let is_text = is_text != altered.other_type;
+        let mut all = match serde_json::from_slice(&bytes) {
+            Ok(item) if is_text && channel == Some(b'{') => altered_item(item, &self.mutant.stream, &mut self.seen)
+                .into_iter()
+                .map(|item| item.to_string().into())
+                .collect(),
+            _ => vec![bytes],
+        };
+        if altered.joined {
+            match self.held.take() {
+                None => {
+                    self.held = all.pop();
+                    return Vec::new();
+                }
+                Some(first) => all = vec![[first, all.concat().into()].concat().into()],
+            }
+        }
+        if altered.halves {
+            let half = |bytes: &Bytes| [bytes.slice(..bytes.len() / 2), bytes.slice(bytes.len() / 2..)];
+            all = all.iter().flat_map(half).collect();
+        }
+        if altered.repeat {
+            all = all.iter().flat_map(|bytes| [bytes.clone(), bytes.clone()]).collect();
+        }
+        all.into_iter().map(|bytes| whole(bytes, is_text)).collect()
+    }
+}
