@@ -61,7 +61,7 @@ impl Bindings {
                 "{} {recorded:?} was {known:?} and is now {live:?}",
                 kind.name()
             )),
-            (None, Some(other)) => Err(format!("{} {live:?} already stands for {other:?}", kind.name())),
+            (None, Some(other)) => Err(format!("{} {live:?} is already bound to {other:?}", kind.name())),
             (None, None) => {
                 if matches!(kind, Kind::Uid | Kind::Name) && recorded != live {
                     let length = recorded.chars().count();

@@ -5,7 +5,7 @@
 //! | record a session | [`Recorder`] |
 //! | answer from a recorded session | [`Replayer`] |
 //! | record in the first run, replay in every later one | [`Once`] |
-//! | judge a server by a recorded session | [`Verifier`] |
+//! | check a server against a recorded session | [`Verifier`] |
 //! | open, save, compare, import and export sessions | [`Cassette`] |
 //! | say what is secret | [`Redaction`] |
 //!
@@ -31,8 +31,8 @@ pub use differ::{Diff, Finding, Grade, Row, Side};
 pub use format::FormatError;
 pub use har::HarError;
 pub use interaction::{
-    Answer, Cassette, Clock, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
-    Payload, Program, Request, Sender, terminal,
+    Cassette, Clock, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload,
+    Program, Request, Response, Sender, terminal,
 };
 pub use once::{Once, OnceError};
 #[cfg(any(test, fuzzing))]

@@ -2,8 +2,10 @@
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
+mod child;
 mod origin;
 
+use child::RecorderProcess;
 use http::Request;
 use http_body_util::BodyExt;
 use origin::{Origin, url};
@@ -12,47 +14,26 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use stuntdouble_cassettes::Cassette;
 use stuntdouble_cassettes::transport::{Client, Credentials, full};
-use stuntdouble_cassettes::{Cassette, Recorder, RecorderOptions};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 /// How often it is killed; `STUNTDOUBLE_KILLS` asks for more or fewer.
 const KILLS: u64 = 100;
 
-const UPSTREAM: &str = "STUNTDOUBLE_TEST_UPSTREAM";
-const FILE: &str = "STUNTDOUBLE_TEST_FILE";
-
 /// The recorder that is killed: this very test, started by the other one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_until_it_is_killed() {
-    let (Ok(upstream), Ok(file)) = (std::env::var(UPSTREAM), std::env::var(FILE)) else {
+    let Some(_recorder) = child::recorder().await else {
         return;
     };
-    let recorder = Recorder::start(RecorderOptions::new(upstream), Path::new(&file))
-        .await
-        .expect("a recorder");
-    println!("\nready {}", recorder.url());
     tokio::time::sleep(Duration::from_secs(60)).await;
 }
 
-async fn start(upstream: &str, path: &Path) -> (Child, String) {
-    let mut child = Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", "records_until_it_is_killed", "--nocapture"])
-        .env(UPSTREAM, upstream)
-        .env(FILE, path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("a child");
-    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-    while let Some(line) = lines.next_line().await.expect("a line") {
-        if let Some(url) = line.strip_prefix("ready ") {
-            return (child, url.to_owned());
-        }
-    }
-    panic!("the recorder did not start");
+async fn start(upstream: &str, path: &Path) -> RecorderProcess {
+    let mut command = Command::new(std::env::current_exe().expect("this test"));
+    command.args(["--exact", "records_until_it_is_killed", "--nocapture"]);
+    RecorderProcess::start(command.stderr(Stdio::null()), upstream, path).await
 }
 
 #[derive(Clone, Default)]
@@ -110,8 +91,8 @@ async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
     let mut most = 0;
     for kill in 0..kills {
         let path = folder.path().join(format!("{kill}.yaml"));
-        let (mut child, at) = start(&url(&origin), &path).await;
-        let client = Client::new(&at, &Credentials::default(), true).expect("a client");
+        let mut child = start(&url(&origin), &path).await;
+        let client = Client::new(&child.url, &Credentials::default(), true).expect("a client");
         let received = Received::default();
         let mut clients = Vec::new();
         for number in 0..3 {
@@ -120,7 +101,7 @@ async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
         }
         // Any moment: no two rounds have the same.
         tokio::time::sleep(Duration::from_micros(3_000 + (kill * 7_919) % 60_000)).await;
-        child.kill().await.expect("killed");
+        child.process.kill().await.expect("killed");
         for client in clients {
             client.await.expect("no panic");
         }
@@ -139,7 +120,7 @@ async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
                     recorded.extend((1..=frames.len()).map(|n| format!("watch {client} frame {n}")));
                 }
                 None => {
-                    let answer = interaction.answer().expect("an answer").payload.bytes();
+                    let answer = interaction.response().expect("an answer").payload.bytes();
                     recorded.insert(String::from_utf8_lossy(&answer).into_owned());
                 }
             }

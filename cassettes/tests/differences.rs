@@ -56,7 +56,7 @@ fn a_change_has_its_grade(#[case] from: &str, #[case] to: &str, #[case] expected
 #[test]
 fn headers_and_frames_and_absences_are_found() {
     let mut changed = cassette(&text());
-    if let Outcome::Answer(answer) = &mut changed.interactions[3].outcome {
+    if let Outcome::Response(answer) = &mut changed.interactions[3].outcome {
         answer.headers.0.push(("X-New".into(), "1".into()));
     }
     assert_eq!(grades(&changed), [Grade::Header]);

@@ -6,14 +6,14 @@ use proptest::prelude::*;
 use rstest::rstest;
 use std::time::Duration;
 use stuntdouble_cassettes::{
-    Answer, Cassette, Data, Failure, FailureKind, FormatError, Frame, Header, Headers, Interaction, Marks, Message,
-    Outcome, Payload, Request, Sender,
+    Cassette, Data, Failure, FailureKind, FormatError, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
+    Payload, Request, Response, Sender,
 };
 
 const V1: &str = include_str!("samples/v1.yaml");
 
 fn body(interaction: &Interaction) -> String {
-    String::from_utf8_lossy(&interaction.answer().expect("an answer").payload.bytes()).into_owned()
+    String::from_utf8_lossy(&interaction.response().expect("an answer").payload.bytes()).into_owned()
 }
 
 #[test]
@@ -53,16 +53,19 @@ fn version_1_stays_readable() {
     assert_eq!(messages[5].data, Data::Close(Some((1000, "done".into()))));
     assert!(socket.is_websocket());
     assert!(matches!(&error.outcome, Outcome::Failure(failure) if failure.kind == FailureKind::Refused));
-    assert_eq!(long.answer().expect("an answer").payload.bytes(), &b"one, \x00\xff"[..]);
     assert_eq!(
-        (long.request.omitted, long.answer().and_then(|a| a.cut.as_deref())),
+        long.response().expect("an answer").payload.bytes(),
+        &b"one, \x00\xff"[..]
+    );
+    assert_eq!(
+        (long.request.omitted, long.response().and_then(|a| a.cut.as_deref())),
         (10, Some("the connection was reset"))
     );
     assert_eq!(Cassette::parse(&cassette.to_yaml()).expect("it again"), cassette);
     assert_eq!(Cassette::from_har(&cassette.to_har()).expect("it from HAR"), cassette);
     let contents = cassette.contents();
     assert!(
-        contents.contains("6 interactions, 1 of them streams, 1 upgraded, 1 without an answer"),
+        contents.contains("6 interactions, 1 of them streams, 1 upgraded, 1 without a response"),
         "{contents}"
     );
 }
@@ -186,7 +189,7 @@ fn interaction() -> impl Strategy<Value = Interaction> {
         4 => (100..600_u16, payload(), prop::option::of("\\PC{0,12}")).prop_map(|(status, payload, cut)| {
             let headers = Headers(vec![("content-type".into(), "x/y; z".into()), ("set-cookie".into(), "a: b #c".into())]);
             let trailers = Headers(cut.iter().map(|cut: &String| ("x-cut".into(), cut.trim().to_owned())).collect());
-            Outcome::Answer(Answer { status, headers, payload, trailers, cut })
+            Outcome::Response(Response { status, headers, payload, trailers, cut })
         }),
         1 => any::<String>().prop_map(|text| Outcome::Failure(Failure { kind: FailureKind::Timeout, text })),
     ];

@@ -292,7 +292,7 @@ async fn failures_are_outcomes() {
     let outcome = |n: usize| cassette.interactions[n].outcome.clone();
     assert!(matches!(outcome(0), Outcome::Failure(failure) if failure.kind == FailureKind::Closed));
     assert!(matches!(outcome(2), Outcome::Failure(failure) if failure.kind == FailureKind::Refused));
-    let Outcome::Answer(answer) = outcome(1) else {
+    let Outcome::Response(answer) = outcome(1) else {
         panic!("an answer that was cut short")
     };
     assert!(answer.cut.is_some());
@@ -369,7 +369,7 @@ async fn many_clients_are_recorded_at_once_without_confusion() {
     let cassette = Cassette::open(&setup.path()).expect("a cassette");
     assert_eq!(cassette.interactions.len(), 16 * 23);
     for interaction in &cassette.interactions {
-        let answer = interaction.answer().expect("an answer");
+        let answer = interaction.response().expect("an answer");
         match &answer.payload {
             Payload::Body(body) => assert_eq!(Some(body), interaction.request.body.as_ref()),
             Payload::Stream(frames) => assert_eq!(frames.len(), 3),

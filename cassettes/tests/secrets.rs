@@ -427,7 +427,7 @@ fn what_is_no_secret_stays_as_it_is() {
         case("POST", "/default", &[JSON], body.clone()),
     ]);
     cassette.redact(Redaction::default());
-    let Payload::Body(kept) = &cassette.interactions[1].answer().expect("an answer").payload else {
+    let Payload::Body(kept) = &cassette.interactions[1].response().expect("an answer").payload else {
         panic!("a body")
     };
     assert_eq!(*kept, body);

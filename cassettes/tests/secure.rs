@@ -167,11 +167,11 @@ async fn both_sides_speak_http_2_over_tls() {
     let cassette = Cassette::open(&path).expect("a cassette");
     assert_eq!(cassette.interactions.len(), 1);
     assert_eq!(cassette.interactions[0].request.url, "/api?a=b");
-    let answer = cassette.interactions[0].answer().expect("an answer");
+    let answer = cassette.interactions[0].response().expect("an answer");
     assert_eq!(answer.payload.bytes(), "HTTP/2.0");
     assert_eq!(answer.trailers.get("x-end"), Some("ended"));
     let har = Cassette::from_har(&cassette.to_har()).expect("a cassette");
-    assert_eq!(har.interactions[0].answer(), Some(answer));
+    assert_eq!(har.interactions[0].response(), Some(answer));
     let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await
         .expect("a replayer");

@@ -1,14 +1,14 @@
 //! The verifier's verdicts on bent answers are those of the reference's own scoring.
 //!
-//! `tests/verdicts.txt` holds, for each session, profile and seed of the bending proxy, the verdicts of that scoring: a
+//! `tests/verdicts.txt` holds, for each session, profile and seed of the altering proxy, the verdicts of that scoring: a
 //! letter for each interaction (`e` exact, `s` shape, `a` answer, `-` none). To have it score anew, set
 //! `STUNTDOUBLE_PARITY` to its script; what it says is then compared, and kept with `STUNTDOUBLE_BLESS=1`.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
-mod bending;
+mod faulty_proxy;
 
-use bending::{Bender, LIMIT};
+use faulty_proxy::{FaultyProxy, LIMIT};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,19 +44,19 @@ fn letters(verdicts: impl Iterator<Item = (bool, bool, bool)>) -> String {
         .collect()
 }
 
-/// A replay of a session behind the bending proxy.
+/// A replay of a session behind the altering proxy.
 async fn target(path: &Path, (seed, one_in): (u64, u64)) -> (Replayer, stuntdouble_cassettes::transport::Server) {
     let cassette = Cassette::open(path).expect("a cassette");
     let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await
         .expect("a replayer");
-    let bender = Bender::start(&replayer.url(), seed, one_in).await;
-    (replayer, bender)
+    let proxy = FaultyProxy::start(&replayer.url(), seed, one_in).await;
+    (replayer, proxy)
 }
 
 async fn ours(path: &Path, profile: &str, seed: (u64, u64)) -> (String, String) {
-    let (_replayer, bender) = target(path, seed).await;
-    let mut verifier = Verifier::new(format!("http://{}", bender.address()));
+    let (_replayer, proxy) = target(path, seed).await;
+    let mut verifier = Verifier::new(format!("http://{}", proxy.address()));
     verifier.profile = Some(profile.to_owned());
     let report = verifier
         .verify(&Cassette::open(path).expect("a cassette"))
@@ -84,13 +84,13 @@ print(out)
 "#;
 
 async fn theirs(script: &str, path: &Path, profile: &str, seed: (u64, u64)) -> (String, String) {
-    let (_replayer, bender) = target(path, seed).await;
+    let (_replayer, proxy) = target(path, seed).await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("session.har");
     std::fs::write(&file, Cassette::open(path).expect("a cassette").to_har()).expect("written");
     let mut command = tokio::process::Command::new("python3");
     command
-        .args(["-c", SCORE, script, &format!("http://{}", bender.address()), profile])
+        .args(["-c", SCORE, script, &format!("http://{}", proxy.address()), profile])
         .arg(&file);
     let output = command.output().await.expect("python3");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();

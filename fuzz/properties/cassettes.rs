@@ -45,12 +45,12 @@ pub(crate) fn redactor(around: &str, cuts: &[u16]) {
         data: body[pair[0]..pair[1]].to_vec().into(),
     });
     let mut cassette = Cassette::parse(HEAD).expect("a cassette");
-    let Outcome::Answer(answer) = &mut cassette.interactions[0].outcome else {
+    let Outcome::Response(answer) = &mut cassette.interactions[0].outcome else {
         panic!("an answer");
     };
     answer.payload = Payload::Stream(frames.collect());
     cassette.redact(Redaction::default());
-    let out = cassette.interactions[0].answer().expect("an answer").payload.bytes();
+    let out = cassette.interactions[0].response().expect("an answer").payload.bytes();
     if !around.contains("S3cret") {
         assert!(!String::from_utf8_lossy(&out).contains(SECRET));
     }

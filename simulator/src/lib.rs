@@ -10,7 +10,7 @@
 //! # }
 //! ```
 //!
-//! The layers, each importing only what stands to its left:
+//! The layers, each importing only those to its left:
 //! `api < compat < scheme < patch < strategy < store < watch < registry < client < cluster < logs < addons < http`. The log
 //! search backend is the crate `stuntdouble-search`, re-exported as [`search`].
 

@@ -5,7 +5,7 @@
 //!
 //! Limits: what it asks is what `fixtures/operations` says, no more.
 //!
-//! Layers, each importing only what stands to its left: `catalog < request, check < target < trial < report < cli`.
+//! Layers, each importing only those to its left: `catalog < request, check < target < trial < report < cli`.
 
 pub mod catalog;
 pub mod check;

@@ -42,7 +42,7 @@ static LAST_OCTET: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\.(25[0-4]|2[0-
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
 static GENERATE_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#""generateName": ?"([^"]+)""#));
 
-/// Compares bodies of one answer.
+/// Compares bodies of one response.
 pub(crate) struct Comparison<'a> {
     /// What was bound so far; learns.
     pub bound: &'a mut Bindings,

@@ -59,7 +59,7 @@ fn put(out: &mut String, row: &Row) {
         }
         out.push_str("</ul>\n");
     }
-    let text = |side: &Option<super::Side>| side.as_ref().map(|side| side.answer.clone()).unwrap_or_default();
+    let text = |side: &Option<super::Side>| side.as_ref().map(|side| side.response.clone()).unwrap_or_default();
     table(out, &text(&row.a), &text(&row.b));
     out.push_str("</details>\n");
 }

@@ -1,8 +1,8 @@
-//! What differs between two answers, and between two cassettes.
+//! What differs between two responses, and between two cassettes.
 //!
 //! Promises: requests are aligned in their order, whatever values were made up anew in them; volatile values are bound,
 //! one to one throughout; each difference has a grade; a page of HTML needs nothing but itself.
-//! Limits: frames are compared one by one in their order; bodies that are no text are told apart, not shown.
+//! Limits: frames are compared one by one in their order; bodies that are not text are compared, not shown.
 //! Source: DESIGN.md, decision 9.
 
 mod align;
@@ -20,7 +20,7 @@ pub use session::{Diff, Row, Side};
 /// What kind of difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grade {
-    /// Another status, media type or header that the answer hangs on, or no answer.
+    /// Another status, media type or header that the response hangs on, or no response.
     Status,
     /// Other keys, another number of items or frames, another type.
     Shape,
@@ -28,7 +28,7 @@ pub enum Grade {
     Value,
     /// Another wording of a message, or another layout of the same body.
     Text,
-    /// Another header that the answer does not hang on.
+    /// Another header that the response does not hang on.
     Header,
     /// Much later or earlier.
     Timing,

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How many lines around a difference are shown.
 const CONTEXT: usize = 3;
 
-/// How long the lines of one answer may take to compare; then a coarser comparison does.
+/// How long the lines of one response may take to compare; then a coarser comparison does.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// Two texts, line by line.
@@ -35,7 +35,7 @@ impl Diff {
         Grade::ALL.iter().map(|grade| (*grade, count(grade))).collect()
     }
 
-    /// Each interaction that differs: its differences with their grades, and the lines of the answers.
+    /// Each interaction that differs: its differences with their grades, and the lines of the responses.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         for row in self.rows.iter().filter(|row| !row.findings.is_empty()) {
@@ -51,7 +51,7 @@ impl Diff {
                 out.push_str(&format!("    {}: {text}\n", finding.grade.name()));
             }
             if let (Some(a), Some(b)) = (&row.a, &row.b) {
-                let changed = lines(&a.answer, &b.answer)
+                let changed = lines(&a.response, &b.response)
                     .unified_diff()
                     .context_radius(CONTEXT)
                     .to_string();

@@ -3,7 +3,7 @@
 use super::align::{Aligned, align};
 use super::{Comparison, Finding, Grade, body};
 use crate::bindings::Bindings;
-use crate::interaction::{Answer, Cassette, Data, Interaction, Outcome, Payload, Request, Sender, to_millis};
+use crate::interaction::{Cassette, Data, Interaction, Outcome, Payload, Request, Response, Sender, to_millis};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -45,8 +45,8 @@ pub struct Side {
     pub id: u64,
     /// Method and URL.
     pub request: String,
-    /// The answer, to be read: volatile values that are bound are spelled as the second cassette has them.
-    pub answer: String,
+    /// The response, to be read: volatile values that are bound are spelled as the second cassette has them.
+    pub response: String,
 }
 
 impl Row {
@@ -96,7 +96,7 @@ fn both(one: &Interaction, two: &Interaction, bound: &mut Bindings) -> Row {
     requests(one, two, bound, &mut found);
     let (mut there, here) = (contents(one), contents(two));
     match (&one.outcome, &two.outcome) {
-        (Outcome::Answer(a), Outcome::Answer(b)) => {
+        (Outcome::Response(a), Outcome::Response(b)) => {
             heads(a, b, bound, &mut found);
             if there.len() != here.len() {
                 let text = format!("{} frames, and {} in the first", here.len(), there.len());
@@ -143,7 +143,7 @@ fn requests(one: &Interaction, two: &Interaction, bound: &mut Bindings, found: &
     found.append(&mut comparison.found);
 }
 
-fn heads(a: &Answer, b: &Answer, bound: &Bindings, found: &mut Vec<Finding>) {
+fn heads(a: &Response, b: &Response, bound: &Bindings, found: &mut Vec<Finding>) {
     if a.status != b.status {
         found.push(Finding::new(
             Grade::Status,
@@ -160,7 +160,7 @@ fn heads(a: &Answer, b: &Answer, bound: &Bindings, found: &mut Vec<Finding>) {
     names.sort();
     names.dedup();
     for name in names.iter().filter(|name| !INCIDENTAL.contains(&name.as_str())) {
-        let values = |answer: &Answer| answer.headers.all(name).collect::<Vec<_>>().join(", ");
+        let values = |response: &Response| response.headers.all(name).collect::<Vec<_>>().join(", ");
         let (there, here) = (bound.text(&values(a)), values(b));
         if there != here {
             let grade = if name == "content-type" {
@@ -175,7 +175,7 @@ fn heads(a: &Answer, b: &Answer, bound: &Bindings, found: &mut Vec<Finding>) {
         }
     }
     if a.cut.is_some() != b.cut.is_some() {
-        let shown = |answer: &Answer| answer.cut.clone().unwrap_or_else(|| "whole".into());
+        let shown = |response: &Response| response.cut.clone().unwrap_or_else(|| "whole".into());
         found.push(Finding::new(
             Grade::Status,
             format!("{}, and {} in the first", shown(b), shown(a)),
@@ -195,22 +195,22 @@ fn timing(one: &Interaction, two: &Interaction, found: &mut Vec<Finding>) {
 
 fn outcome(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Answer(answer) => format!("status {}", answer.status),
-        Outcome::Failure(failure) => format!("no answer ({})", failure.kind.name()),
+        Outcome::Response(response) => format!("status {}", response.status),
+        Outcome::Failure(failure) => format!("no response ({})", failure.kind.name()),
     }
 }
 
-/// The values of an answer: its body, or what each of its frames or messages says.
+/// The values of a response: its body, or what each of its frames or messages says.
 fn contents(interaction: &Interaction) -> Vec<Value> {
-    let Some(answer) = interaction.answer() else {
+    let Some(response) = interaction.response() else {
         return Vec::new();
     };
     let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => format!("{} bytes, the sum of which is {}", bytes.len(), sum(bytes)),
     };
-    match &answer.payload {
-        Payload::Body(bytes) => vec![body(&text(bytes), answer.headers.media_type())],
+    match &response.payload {
+        Payload::Body(bytes) => vec![body(&text(bytes), response.headers.media_type())],
         Payload::Stream(frames) => frames.iter().map(|frame| body(&text(&frame.data), "")).collect(),
         Payload::Messages(messages) => {
             let from_server = messages.iter().filter(|message| message.from == Sender::Server);
@@ -262,24 +262,24 @@ fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
 
 fn side(interaction: &Interaction, contents: &[Value]) -> Side {
     let request = &interaction.request;
-    let mut answer = outcome(&interaction.outcome);
+    let mut response = outcome(&interaction.outcome);
     if let Some(media_type) = interaction
-        .answer()
-        .and_then(|answer| answer.headers.get("content-type"))
+        .response()
+        .and_then(|response| response.headers.get("content-type"))
     {
-        answer.push_str(&format!(" {media_type}"));
+        response.push_str(&format!(" {media_type}"));
     }
     for value in contents {
-        answer.push('\n');
+        response.push('\n');
         match value {
-            Value::String(text) => answer.push_str(text.trim_end_matches('\n')),
-            value => answer.push_str(&format!("{value:#}")),
+            Value::String(text) => response.push_str(text.trim_end_matches('\n')),
+            value => response.push_str(&format!("{value:#}")),
         }
     }
-    answer.push('\n');
+    response.push('\n');
     Side {
         id: interaction.id,
         request: format!("{} {}", request.method, request.url),
-        answer,
+        response,
     }
 }

@@ -46,26 +46,26 @@ fn held(cassette: &Cassette) -> String {
     let all = &cassette.interactions;
     let count = |what: fn(&Interaction) -> bool| all.iter().filter(|each| what(each)).count();
     format!(
-        "{} interactions, {} of them streams, {} upgraded, {} without an answer",
+        "{} interactions, {} of them streams, {} upgraded, {} without a response",
         all.len(),
         count(|each| each.frames().is_some()),
         count(|each| each.messages().is_some()),
-        count(|each| each.answer().is_none())
+        count(|each| each.response().is_none())
     )
 }
 
 fn status(interaction: &Interaction) -> String {
     interaction
-        .answer()
-        .map_or_else(|| "-".into(), |answer| answer.status.to_string())
+        .response()
+        .map_or_else(|| "-".into(), |response| response.status.to_string())
 }
 
 fn rest(interaction: &Interaction) -> String {
     let mut parts = Vec::new();
     match &interaction.outcome {
         Outcome::Failure(failure) => parts.push(format!("[{}: {}]", failure.kind.name(), failure.text)),
-        Outcome::Answer(answer) => {
-            match &answer.payload {
+        Outcome::Response(response) => {
+            match &response.payload {
                 Payload::Stream(frames) => parts.push(format!("[{} frames]", frames.len())),
                 Payload::Messages(messages) => {
                     let content = |data: &Data| matches!(data, Data::Text(_) | Data::Binary(_));
@@ -74,7 +74,7 @@ fn rest(interaction: &Interaction) -> String {
                 }
                 Payload::Body(bytes) => parts.push(format!("[{} bytes]", bytes.len())),
             }
-            if let Some(cut) = &answer.cut {
+            if let Some(cut) = &response.cut {
                 parts.push(format!("[cut short: {cut}]"));
             }
         }

@@ -5,7 +5,7 @@ use super::node::Node;
 use super::yaml::{entry, is_plain_ascii, literal, pad, text_entry};
 use super::{READ_BY, VERSION};
 use crate::interaction::{
-    Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis,
+    Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Response, Sender, to_millis,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -46,7 +46,7 @@ pub(super) fn header(out: &mut String, header: &Header) {
     }
 }
 
-/// What comes first in the document of an interaction: all that is known before there is an answer.
+/// What comes first in the document of an interaction: all that is known before there is a response.
 pub(super) fn opening(out: &mut String, id: u64, started: Timestamp, note: Option<&str>, marks: &Marks, of: &Request) {
     entry(out, 0, "id", &Node::Number(id.to_string().into()));
     if let Some(note) = note {
@@ -72,7 +72,7 @@ pub(super) fn came(out: &mut String, wait: Duration, took: Option<Duration>, out
         entry(out, 0, "wait_ms", &time(wait));
     }
     match outcome {
-        Outcome::Answer(answer) => response(out, answer),
+        Outcome::Response(response) => write_response(out, response),
         Outcome::Failure(failure) => {
             out.push_str("error:\n");
             text_entry(out, 2, "kind", failure.kind.name());
@@ -102,11 +102,11 @@ fn request(out: &mut String, request: &Request) {
     }
 }
 
-fn response(out: &mut String, answer: &Answer) {
+fn write_response(out: &mut String, response: &Response) {
     out.push_str("response:\n");
-    entry(out, 2, "status", &Node::Number(answer.status.to_string().into()));
-    fields(out, 2, "headers", &answer.headers);
-    match &answer.payload {
+    entry(out, 2, "status", &Node::Number(response.status.to_string().into()));
+    fields(out, 2, "headers", &response.headers);
+    match &response.payload {
         Payload::Body(bytes) if bytes.is_empty() => {}
         Payload::Body(bytes) => body(out, 2, bytes, false),
         Payload::Stream(_) => out.push_str("stream:\n"),
@@ -174,7 +174,7 @@ pub(super) fn message(out: &mut String, message: &Message) {
     entry(out, 4, "at_ms", &time(message.at));
 }
 
-/// What comes last in a document: how an answer ended, if it did.
+/// What comes last in a document: how a response ended, if it did.
 pub(super) fn tail(out: &mut String, took: Option<Duration>, trailers: &Headers, cut: Option<&str>) {
     fields(out, 0, "trailers", trailers);
     if let Some(cut) = cut {

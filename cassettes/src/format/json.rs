@@ -224,7 +224,7 @@ impl Layout {
     }
 }
 
-/// Takes text; says whether it wants more.
+/// Takes text. Returns whether the value goes on.
 trait Sink {
     fn put(&mut self, text: &str) -> bool;
 }

@@ -2,7 +2,7 @@
 //!
 //! Promises: the bytes of every body are restored exactly; JSON is kept as structure, other text as a literal block,
 //! the rest as base64; a frame of a stream is in the file as soon as it is appended, and a file whose end is missing
-//! lacks at most the answer that was being written and the frames that had not been appended; every version that was
+//! lacks at most the response that was being written and the frames that had not been appended; every version that was
 //! ever released stays readable, and a newer one is refused with the version of the program that reads it.
 //! Limits: JSON of more than 100 levels, with a key twice, or laid out as no known encoder does is kept as text.
 //! Source: DESIGN.md, decision 8; YAML 1.2.2.

@@ -4,8 +4,8 @@ use super::json::Layout;
 use super::node::Node;
 use super::{FormatError, VERSION};
 use crate::interaction::{
-    Answer, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Program,
-    Request, Sender, millis,
+    Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Program,
+    Request, Response, Sender, millis,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -94,10 +94,10 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
         None => took.unwrap_or_default(),
     };
     let outcome = match (node.get("response"), node.get("error")) {
-        (Some(response), None) => Outcome::Answer(Answer {
+        (Some(response), None) => Outcome::Response(Response {
             trailers,
             cut,
-            ..answer(response, payload)?
+            ..parse_response(response, payload)?
         }),
         (None, Some(error)) => {
             let name = text(error, "kind")?;
@@ -135,7 +135,7 @@ fn request(node: &Node<'_>) -> Result<Request, Wrong> {
     })
 }
 
-fn answer(node: &Node<'_>, payload: Option<Payload>) -> Result<Answer, Wrong> {
+fn parse_response(node: &Node<'_>, payload: Option<Payload>) -> Result<Response, Wrong> {
     let status = node
         .get("status")
         .and_then(whole)
@@ -147,7 +147,7 @@ fn answer(node: &Node<'_>, payload: Option<Payload>) -> Result<Answer, Wrong> {
         Some(payload) => payload,
         None => Payload::Body(body(node, false)?.unwrap_or_default()),
     };
-    Ok(Answer {
+    Ok(Response {
         status,
         headers: fields(node, "headers")?,
         payload,

@@ -85,10 +85,10 @@ fn assemble<R: BufRead>(
 }
 
 fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
-    let Outcome::Answer(answer) = &mut whole.outcome else {
-        return Err(format!("more of interaction {}, which had no answer", more.of));
+    let Outcome::Response(response) = &mut whole.outcome else {
+        return Err(format!("more of interaction {}, which had no response", more.of));
     };
-    match (&mut answer.payload, more.payload) {
+    match (&mut response.payload, more.payload) {
         (Payload::Stream(frames), Some(Payload::Stream(others))) => frames.extend(others),
         (Payload::Messages(messages), Some(Payload::Messages(others))) => messages.extend(others),
         (Payload::Body(body), Some(Payload::Body(other))) => *body = [&body[..], &other[..]].concat().into(),
@@ -99,9 +99,9 @@ fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
     }
     whole.took = more.took.or(whole.took);
     if !more.trailers.0.is_empty() {
-        answer.trailers = more.trailers;
+        response.trailers = more.trailers;
     }
-    answer.cut = more.cut.or(answer.cut.take());
+    response.cut = more.cut.or(response.cut.take());
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Writing to a cassette while it is recorded.
 
 use super::{CassetteWriter, End, Opening};
-use crate::interaction::{Answer, Frame, Header, Headers, Interaction, Marks, Outcome, Payload, Request};
+use crate::interaction::{Frame, Header, Headers, Interaction, Marks, Outcome, Payload, Request, Response};
 use jiff::Timestamp;
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ fn streaming(id: u64) -> Interaction {
             body: None,
             omitted: 0,
         },
-        outcome: Outcome::Answer(Answer {
+        outcome: Outcome::Response(Response {
             status: 200,
             headers: Headers::default(),
             payload: Payload::Stream(Vec::new()),

@@ -180,7 +180,7 @@ impl CassetteWriter {
             state.file.write_all(&all)
         };
         result.map_err(|source| {
-            // What follows half a document could not be told from it.
+            // What follows half a document would be read as part of it.
             state.stopped = true;
             FormatError::File {
                 path: self.path.clone(),
@@ -190,7 +190,7 @@ impl CassetteWriter {
     }
 }
 
-/// The beginning of an interaction's document: what is known before there is an answer.
+/// The beginning of an interaction's document: what is known before there is a response.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     id: u64,
@@ -211,7 +211,7 @@ impl Opening {
 fn close(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> bool {
     came(text, wait, took, outcome);
     let payload = match outcome {
-        Outcome::Answer(answer) => Some(&answer.payload),
+        Outcome::Response(response) => Some(&response.payload),
         Outcome::Failure(_) => None,
     };
     match payload {
@@ -229,7 +229,7 @@ fn close(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Ou
 /// Appends the end of an interaction's document.
 fn end(text: &mut String, took: Option<Duration>, outcome: &Outcome) {
     match outcome {
-        Outcome::Answer(answer) => tail(text, took, &answer.trailers, answer.cut.as_deref()),
+        Outcome::Response(response) => tail(text, took, &response.trailers, response.cut.as_deref()),
         Outcome::Failure(_) => tail(text, took, &Headers::default(), None),
     }
     text.push_str(ENDED);

@@ -2,7 +2,7 @@
 
 use super::NOWHERE;
 use crate::interaction::{
-    Answer, Cassette, Data, Frame, Interaction, Message, Outcome, Payload, Request, Sender, to_millis,
+    Cassette, Data, Frame, Interaction, Message, Outcome, Payload, Request, Response, Sender, to_millis,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -61,7 +61,7 @@ fn entry(number: usize, interaction: &Interaction, base: &str) -> Value {
     if interaction.took.is_none() {
         entry.insert("_ended".into(), false.into());
     }
-    match interaction.answer().map(|answer| &answer.payload) {
+    match interaction.response().map(|response| &response.payload) {
         Some(Payload::Stream(frames)) => {
             entry.insert("_stream".into(), frames.iter().map(frame).collect());
         }
@@ -123,10 +123,10 @@ fn request(request: &Request, base: &str) -> Value {
 }
 
 fn response(outcome: &Outcome) -> Value {
-    let (answer, error) = match outcome {
-        Outcome::Answer(answer) => (answer.clone(), None),
+    let (response, error) = match outcome {
+        Outcome::Response(response) => (response.clone(), None),
         Outcome::Failure(failure) => {
-            let none = Answer {
+            let none = Response {
                 status: 0,
                 headers: Default::default(),
                 payload: Payload::Body(Default::default()),
@@ -136,35 +136,35 @@ fn response(outcome: &Outcome) -> Value {
             (none, Some(json!({"kind": failure.kind.name(), "text": failure.text})))
         }
     };
-    let reason = http::StatusCode::from_u16(answer.status)
+    let reason = http::StatusCode::from_u16(response.status)
         .ok()
         .and_then(|status| status.canonical_reason());
-    let bytes = answer.payload.bytes();
+    let bytes = response.payload.bytes();
     let mut content = Map::new();
     content.insert("size".into(), bytes.len().into());
     content.insert(
         "mimeType".into(),
-        answer.headers.get("content-type").unwrap_or_default().into(),
+        response.headers.get("content-type").unwrap_or_default().into(),
     );
     put_text(&mut content, "text", &bytes);
     let mut out = json!({
-        "status": answer.status,
+        "status": response.status,
         "statusText": reason.unwrap_or_default(),
         "httpVersion": "HTTP/1.1",
         "cookies": [],
-        "headers": headers(&answer.headers.0),
+        "headers": headers(&response.headers.0),
         "content": content,
-        "redirectURL": answer.headers.get("location").unwrap_or_default(),
+        "redirectURL": response.headers.get("location").unwrap_or_default(),
         "headersSize": -1,
         "bodySize": bytes.len(),
     });
     if let Some(error) = error {
         out["_error"] = error;
     }
-    if !answer.trailers.0.is_empty() {
-        out["_trailers"] = headers(&answer.trailers.0);
+    if !response.trailers.0.is_empty() {
+        out["_trailers"] = headers(&response.trailers.0);
     }
-    if let Some(cut) = answer.cut {
+    if let Some(cut) = response.cut {
         out["_cut"] = cut.into();
     }
     out

@@ -2,8 +2,8 @@
 
 use super::{HarError, NOWHERE};
 use crate::interaction::{
-    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
-    Payload, Program, Request, Sender, millis,
+    Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload,
+    Program, Request, Response, Sender, millis,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -69,10 +69,10 @@ pub(crate) fn import(text: &str) -> Result<Cassette, HarError> {
     })
 }
 
-/// The `gitVersion` that the server gave, where it was asked.
+/// The `gitVersion` of the server, if a request for it was recorded.
 fn version(interactions: &[Interaction]) -> Option<String> {
     let asked = interactions.iter().find(|each| each.request.path() == "/version")?;
-    let Payload::Body(body) = &asked.answer()?.payload else {
+    let Payload::Body(body) = &asked.response()?.payload else {
         return None;
     };
     let value: Value = serde_json::from_slice(body).ok()?;
@@ -109,7 +109,7 @@ fn entry(number: usize, entry: &Value, base: &str) -> Result<Interaction, String
     })
 }
 
-/// All that passed before the head of the answer; connecting includes what TLS took.
+/// All that passed before the head of the response; connecting includes what TLS took.
 fn wait(entry: &Value) -> Duration {
     let part = |key: &str| {
         entry
@@ -188,7 +188,7 @@ fn outcome(entry: &Value, started: Timestamp) -> Result<Outcome, String> {
                 .unwrap_or_default(),
         )
     };
-    Ok(Outcome::Answer(Answer {
+    Ok(Outcome::Response(Response {
         status: u16::try_from(status)
             .ok()
             .filter(|status| (100..1000).contains(status))
@@ -213,7 +213,7 @@ fn failure(response: &Value) -> Failure {
             text: text.to_owned(),
         };
     }
-    let text = error.and_then(Value::as_str).unwrap_or("no answer was recorded");
+    let text = error.and_then(Value::as_str).unwrap_or("no response was recorded");
     let kinds = [
         ("REFUSED", FailureKind::Refused),
         ("NAME_NOT_RESOLVED", FailureKind::Unresolved),

@@ -12,7 +12,7 @@
 //! | `note`, `only`, `unjudged`, `text_varies` | `_note`, `_only`, `_unjudged`, `_text_varies` |
 //! | a stream | `_stream`: `at_ms` and `text` without its line break (`newline: false` where it had none) |
 //! | messages | `_webSocketMessages`: `type`, `time`, `opcode` (1 text, 2 binary, 8 close, 9 ping, 10 pong), `data` |
-//! | no answer | status 0 and `_error` |
+//! | no response | status 0 and `_error` |
 //! | cut short, not ended | `_cut`, `_ended: false` |
 
 mod export;

@@ -7,21 +7,23 @@
 
 mod clock;
 mod digest;
-mod exchange;
 mod placeholder;
+mod request;
+mod response;
 pub mod terminal;
 
 pub use clock::Clock;
 pub(crate) use clock::{millis, to_millis};
 pub(crate) use digest::{Digest, before_digest, ends_with_digest};
-pub use exchange::{Answer, Data, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request, Sender};
+pub use request::{Headers, Request};
+pub use response::{Data, Failure, FailureKind, Frame, Message, Outcome, Payload, Response, Sender};
 
 pub(crate) use placeholder::{is_of_length, is_placeholder, number, placeholder, placeholders};
 
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// What is said to have cut an answer short that its client no longer waited for.
+/// What is said to have cut a response short that its client no longer waited for.
 pub(crate) const LEFT: &str = "the client went away";
 
 /// A recorded session: requests and their responses.
@@ -109,30 +111,30 @@ pub struct Interaction {
     pub note: Option<String>,
     /// When the request came.
     pub started: Timestamp,
-    /// From the request to the head of the answer.
+    /// From the request to the head of the response.
     pub wait: Duration,
-    /// From the request to the end of the answer; none where the recording stopped before it.
+    /// From the request to the end of the response; none where the recording stopped before it.
     pub took: Option<Duration>,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// What came of it.
+    /// The response, or the failure.
     pub outcome: Outcome,
     /// How it is to be judged.
     pub marks: Marks,
 }
 
 impl Interaction {
-    /// The answer, where there was one.
-    pub fn answer(&self) -> Option<&Answer> {
+    /// The response, where there was one.
+    pub fn response(&self) -> Option<&Response> {
         match &self.outcome {
-            Outcome::Answer(answer) => Some(answer),
+            Outcome::Response(response) => Some(response),
             Outcome::Failure(_) => None,
         }
     }
 
-    /// The frames of a streamed answer.
+    /// The frames of a streamed response.
     pub fn frames(&self) -> Option<&[Frame]> {
-        match &self.answer()?.payload {
+        match &self.response()?.payload {
             Payload::Stream(frames) => Some(frames),
             Payload::Body(_) | Payload::Messages(_) => None,
         }
@@ -140,7 +142,7 @@ impl Interaction {
 
     /// The messages of an upgraded connection.
     pub fn messages(&self) -> Option<&[Message]> {
-        match &self.answer()?.payload {
+        match &self.response()?.payload {
             Payload::Messages(messages) => Some(messages),
             Payload::Body(_) | Payload::Stream(_) => None,
         }

@@ -1,7 +1,7 @@
 //! The comparison of two requests, value by value.
 
-use super::form::{Place, pairs};
 use super::request::NAME_FIELDS;
+use super::volatile::{Location, pairs};
 use serde_json::Value;
 
 /// Collects volatile values and differences.
@@ -61,7 +61,7 @@ impl Comparison {
             let text = |of: &'_ Value| of.pointer(field).and_then(Value::as_str).map(str::to_owned);
             if let (Some(there), Some(here)) = (text(recorded), text(live)) {
                 self.introduced
-                    .extend(pairs(&there, &here, Place::NewName).unwrap_or_default());
+                    .extend(pairs(&there, &here, Location::NewName).unwrap_or_default());
             }
         }
     }
@@ -69,16 +69,16 @@ impl Comparison {
     /// Compares values of a query or a body.
     pub(super) fn value(&mut self, what: &str, recorded: &str, live: &str) {
         let introduced = std::mem::take(&mut self.introduced);
-        self.text(what, recorded, live, Place::Value(&introduced));
+        self.text(what, recorded, live, Location::Value(&introduced));
         self.introduced = introduced;
     }
 
-    pub(super) fn text(&mut self, what: &str, recorded: &str, live: &str, place: Place<'_>) {
+    pub(super) fn text(&mut self, what: &str, recorded: &str, live: &str, location: Location<'_>) {
         if recorded == live || self.is_decided() {
             return;
         }
-        let place = if self.names_vary { Place::NewName } else { place };
-        match pairs(recorded, live, place) {
+        let location = if self.names_vary { Location::NewName } else { location };
+        match pairs(recorded, live, location) {
             Some(pairs) => self.pairs.extend(pairs),
             None => self.differs(format!("{what} {}, recorded {}", clip(live), clip(recorded))),
         }

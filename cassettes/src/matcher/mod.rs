@@ -10,8 +10,8 @@
 //! Source: DESIGN.md, decision 9.
 
 mod comparison;
-mod form;
 mod request;
+mod volatile;
 
 pub(crate) use request::{MatchQuality, ParsedRequest, RequestMatch};
 

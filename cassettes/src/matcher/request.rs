@@ -1,7 +1,7 @@
 //! A request as it is matched.
 
 use super::comparison::Comparison;
-use super::form::{Place, is_time, may_vary, may_vary_in_path};
+use super::volatile::{Location, is_time, may_vary, may_vary_in_path};
 use crate::interaction::{Request, before_digest, ends_with_digest};
 use bytes::Bytes;
 use serde_json::Value;
@@ -14,7 +14,7 @@ const WATCH_PARAMETERS: [&str; 2] = ["resourceVersion", "timeoutSeconds"];
 /// The query parameters that are terms in any order.
 const SELECTORS: [&str; 2] = ["fieldSelector", "labelSelector"];
 
-/// The headers that choose between recorded answers to otherwise equal requests.
+/// The headers that choose between recorded responses to otherwise equal requests.
 const CHOOSING_HEADERS: [&str; 6] = [
     "accept",
     "authorization",
@@ -134,7 +134,7 @@ impl ParsedRequest {
         if self.method != live.method {
             all.differs(format!("method {}, recorded {}", live.method, self.method));
         }
-        all.text("path", &self.path, &live.path, Place::Path);
+        all.text("path", &self.path, &live.path, Location::Path);
         let other_watch = self.compare_queries(live, &mut all);
         if !all.is_decided() {
             self.compare_bodies(live, &mut all);
@@ -159,7 +159,7 @@ impl ParsedRequest {
                 _ if free => other_watch = true,
                 (Some(there), Some(here)) if there.len() == here.len() => {
                     for (there, here) in there.iter().zip(here) {
-                        all.text(&format!("query parameter {name}"), there, here, Place::Value(&[]));
+                        all.text(&format!("query parameter {name}"), there, here, Location::Value(&[]));
                     }
                 }
                 (there, here) => {

@@ -1,9 +1,9 @@
 //! A reverse proxy that records what passes.
 //!
 //! Promises: bodies, frames and messages are passed on as they come; each is in the cassette before it is passed on, but
-//! for bodies of more than 64 KiB, which are written while they are passed on: a kill loses at most the answers in
+//! for bodies of more than 64 KiB, which are written while they are passed on: a kill loses at most the responses in
 //! flight and the ends of long ones, and keeps the frames of a stream that had come; secrets are taken out before the
-//! disk; the memory for an answer is bounded however long it is, and a client that does not read holds up nobody but its
+//! disk; the memory for a response is bounded however long it is, and a client that does not read holds up nobody but its
 //! server.
 //! Limits: requests of more than [`LONGEST_REQUEST`] are passed on whole and recorded up to there; codings other than
 //! gzip and deflate, and the compression of WebSockets, are not offered to the server; what is recorded when the disk

@@ -4,7 +4,8 @@ use super::frames::{Frames, SpdyFrames, WebSocketFrames};
 use super::request_body::RequestBody;
 use crate::format::{CassetteWriter, End, FormatError, Opening};
 use crate::interaction::{
-    Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as RecordedRequest,
+    Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as RecordedRequest,
+    Response as RecordedResponse,
 };
 use crate::redactor::{BodyRedactor, Conversation, Redactor};
 use crate::transport::Coding;
@@ -62,10 +63,10 @@ impl Log {
 /// Progress of an interaction.
 #[derive(Debug)]
 enum Stage {
-    /// There is no answer yet.
+    /// There is no response yet.
     Asked,
     /// The head of the response was received.
-    Head(Answer),
+    Head(RecordedResponse),
     /// It is in the cassette and open there, as frames, pieces or messages.
     Open(Box<Open>),
     /// It is in the cassette whole.
@@ -130,7 +131,7 @@ impl PendingInteraction {
         self.opening = Some(self.written());
     }
 
-    /// There was no answer.
+    /// There was no response.
     pub(super) fn failed(&mut self, failure: Failure) {
         self.wait = self.elapsed();
         let opening = self.opening();
@@ -147,7 +148,7 @@ impl PendingInteraction {
     /// The head of the response was received.
     pub(super) fn head(&mut self, response: &Response<Incoming>) {
         self.wait = self.elapsed();
-        self.stage = Stage::Head(Answer {
+        self.stage = Stage::Head(RecordedResponse {
             status: response.status().as_u16(),
             headers: response.headers().into(),
             payload: Payload::Body(Bytes::new()),
@@ -161,21 +162,21 @@ impl PendingInteraction {
         self.trailers = trailers;
     }
 
-    /// Whether the answer is expected to go on.
+    /// Whether the response is expected to go on.
     pub(super) fn streams(&self) -> bool {
-        matches!(&self.stage, Stage::Head(answer) if (200..300).contains(&answer.status))
+        matches!(&self.stage, Stage::Head(response) if (200..300).contains(&response.status))
             && self.asked.asks_for_stream()
     }
 
     /// The whole response was received.
     pub(super) fn whole(&mut self, body: Bytes, cut: Option<&str>) {
-        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
+        let Stage::Head(response) = std::mem::replace(&mut self.stage, Stage::Done) else {
             return;
         };
-        // The request first: what is secret in it may be in the answer.
+        // The request first: what is secret in it may be in the response.
         let opening = self.opening();
         let redactor = &self.log.redactor;
-        let decoded = match Coding::named(answer.headers.get("content-encoding")) {
+        let decoded = match Coding::named(response.headers.get("content-encoding")) {
             Some(Coding::Identity) => Some(body.clone()),
             Some(coding) => crate::transport::decode(coding, &body).ok().map(Bytes::from),
             None => None,
@@ -189,30 +190,30 @@ impl PendingInteraction {
                 Some("the body is in a coding that cannot be read".to_owned()),
             ),
         };
-        let headers = redactor.headers(&answer.headers);
-        let body = redactor.body(&body, &answer.headers, self.asked.path(), answer.status >= 400);
+        let headers = redactor.headers(&response.headers);
+        let body = redactor.body(&body, &response.headers, self.asked.path(), response.status >= 400);
         let cut = cut.map(|cut| redactor.text(&cut));
-        let answer = Answer {
+        let response = RecordedResponse {
             headers,
             payload: Payload::Body(body),
             trailers: redactor.headers(&self.trailers),
             cut,
-            ..answer
+            ..response
         };
         self.log.note(
             self.log
                 .writer
-                .append(opening, self.wait, Some(self.elapsed()), &Outcome::Answer(answer)),
+                .append(opening, self.wait, Some(self.elapsed()), &Outcome::Response(response)),
         );
     }
 
-    /// From now on the answer is recorded as it comes: as frames, or as the pieces of a long body.
+    /// From now on the response is recorded as it comes: as frames, or as the pieces of a long body.
     pub(super) fn open(&mut self, pieces: bool) {
-        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
+        let Stage::Head(response) = std::mem::replace(&mut self.stage, Stage::Done) else {
             return;
         };
         let opening = self.opening();
-        let (headers, status) = (answer.headers.clone(), answer.status);
+        let (headers, status) = (response.headers.clone(), response.status);
         let decoder = Decoder::new(
             Coding::named(headers.get("content-encoding")),
             self.log.redactor.is_off(),
@@ -222,12 +223,12 @@ impl PendingInteraction {
         } else {
             Payload::Stream(Vec::new())
         };
-        let recorded = Answer {
+        let recorded = RecordedResponse {
             headers: self.log.redactor.headers(&headers),
             payload,
-            ..answer
+            ..response
         };
-        let outcome = Outcome::Answer(recorded);
+        let outcome = Outcome::Response(recorded);
         let writer = &self.log.writer;
         self.log.note(match pieces {
             true => writer.begin(opening, self.wait, &outcome),
@@ -249,21 +250,21 @@ impl PendingInteraction {
 
     /// The connection was upgraded.
     pub(super) fn upgraded(&mut self) {
-        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
+        let Stage::Head(response) = std::mem::replace(&mut self.stage, Stage::Done) else {
             return;
         };
         let opening = self.opening();
-        let conversation = Conversation::new(&answer.headers, self.asked.path());
-        let headers = self.log.redactor.headers(&answer.headers);
-        let recorded = Answer {
+        let conversation = Conversation::new(&response.headers, self.asked.path());
+        let headers = self.log.redactor.headers(&response.headers);
+        let recorded = RecordedResponse {
             headers,
             payload: Payload::Messages(Vec::new()),
-            ..answer
+            ..response
         };
         self.log.note(
             self.log
                 .writer
-                .append(opening, self.wait, None, &Outcome::Answer(recorded)),
+                .append(opening, self.wait, None, &Outcome::Response(recorded)),
         );
         self.stage = Stage::Open(Box::new(Open {
             pieces: false,
@@ -299,7 +300,7 @@ impl PendingInteraction {
         }
     }
 
-    /// More of an answer that is recorded as it comes.
+    /// More of a response that is recorded as it comes.
     pub(super) fn data(&mut self, data: &Bytes) {
         let at = self.elapsed();
         let Stage::Open(open) = &mut self.stage else {
@@ -327,7 +328,7 @@ impl PendingInteraction {
         }
     }
 
-    /// The end of an answer that is recorded as it comes.
+    /// The end of a response that is recorded as it comes.
     pub(super) fn end(&mut self, cut: Option<&str>) {
         let took = self.elapsed();
         let Stage::Open(mut open) = std::mem::replace(&mut self.stage, Stage::Done) else {
@@ -350,7 +351,7 @@ impl PendingInteraction {
     fn abandoned(&mut self) {
         match self.stage {
             Stage::Asked => {
-                let text = "the client went away before the answer".into();
+                let text = "the client went away before the response".into();
                 self.failed(Failure {
                     kind: FailureKind::Abandoned,
                     text,

@@ -68,7 +68,7 @@ impl PieceQueue {
 
     /// Sends a piece, and how the body ended if it did.
     pub(super) fn send(&mut self, data: Option<Bytes>, end: Option<BodyEnd>) {
-        // The thread ends only when it was told to.
+        // The thread ends only after a request to stop.
         let _ = self.sender.send((data, self.permit.take(), end));
     }
 

@@ -12,10 +12,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
-/// An answer of unknown length that has not ended after this is a stream.
+/// A response of unknown length that has not ended after this is a stream.
 const STREAM: Duration = Duration::from_millis(100);
 
-/// The body of an answer, recorded before it is passed on; a long one while it is passed on.
+/// The body of a response, recorded before it is passed on; a long one while it is passed on.
 pub(super) struct ResponseBody {
     inner: Incoming,
     state: State,
@@ -127,7 +127,7 @@ impl ResponseBody {
         }
     }
 
-    /// Whether the body is complete for a client that knows its length.
+    /// Whether the body has the length that its head announced.
     fn is_all(&self) -> bool {
         self.inner.is_end_stream()
     }

@@ -6,11 +6,11 @@
 
 use super::Redactor;
 use super::blocks::Block;
+use super::context::RedactionContext;
 use super::document;
 use super::encoded;
 use super::headers;
 use super::json::Json;
-use super::knowledge::Knowledge;
 use super::protobuf;
 use super::redaction::Redaction;
 use super::structure::Structure;
@@ -113,18 +113,18 @@ impl BodyRedactor {
     /// More of it; returns what is ready.
     pub(crate) fn push(&mut self, redactor: &Redactor, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
-        redactor.with(|knowledge| self.take(bytes, knowledge, &mut out));
+        redactor.with(|context| self.take(bytes, context, &mut out));
         out
     }
 
     /// Its end; returns what was held back.
     pub(crate) fn finish(self, redactor: &Redactor) -> Vec<u8> {
         let mut out = Vec::new();
-        redactor.with(|knowledge| self.end(knowledge, &mut out));
+        redactor.with(|context| self.end(context, &mut out));
         out
     }
 
-    fn take(&mut self, bytes: &[u8], knowledge: &mut Knowledge<'_>, out: &mut Vec<u8>) {
+    fn take(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
         match &mut self.form {
             Form::Off => out.extend_from_slice(bytes),
             Form::Unknown(begun) => {
@@ -134,15 +134,15 @@ impl BodyRedactor {
                 }
                 if self.running || is_recognizable(begun) {
                     let begun = std::mem::take(begun);
-                    self.form = self.recognized(&begun, knowledge.rules);
-                    self.take(&begun, knowledge, out);
+                    self.form = self.recognized(&begun, context.rules);
+                    self.take(&begun, context, out);
                 }
             }
             Form::Json(json) => {
-                if let Err(broken) = json.push(bytes, knowledge, out) {
+                if let Err(broken) = json.push(bytes, context, out) {
                     let has_secret = json.has_secret();
                     self.form = self.rest(has_secret);
-                    self.take(&broken.rest, knowledge, out);
+                    self.take(&broken.rest, context, out);
                 }
             }
             Form::Whole(_, held) => {
@@ -153,10 +153,10 @@ impl BodyRedactor {
             }
             Form::Text(held, block) => {
                 held.extend_from_slice(bytes);
-                let ready = ready(held, knowledge, *block);
+                let ready = ready(held, context, *block);
                 let rest = held.split_off(ready);
                 let ready = std::mem::replace(held, rest);
-                put(&ready, knowledge, block, out);
+                put(&ready, context, block, out);
                 if held.len() > LONGEST_LINE {
                     self.form = Form::Unread(digest(held));
                 }
@@ -165,28 +165,28 @@ impl BodyRedactor {
         }
     }
 
-    fn end(mut self, knowledge: &mut Knowledge<'_>, out: &mut Vec<u8>) {
+    fn end(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
         if let Form::Unknown(begun) = &mut self.form {
             let begun = std::mem::take(begun);
             if begun.iter().all(u8::is_ascii_whitespace) {
                 return out.extend_from_slice(&begun);
             }
-            self.form = self.recognized(&begun, knowledge.rules);
-            self.take(&begun, knowledge, out);
+            self.form = self.recognized(&begun, context.rules);
+            self.take(&begun, context, out);
         }
         match std::mem::replace(&mut self.form, Form::Off) {
             Form::Off | Form::Unknown(_) => {}
             Form::Json(mut json) => {
                 let secret = json.is_within_secret() || matches!(self.rest(json.has_secret()), Form::Unread(_));
-                if let Err(broken) = json.finish(knowledge, out) {
+                if let Err(broken) = json.finish(context, out) {
                     match secret {
                         true => unread(&broken.rest, out),
-                        false => put(&broken.rest, knowledge, &mut Block::default(), out),
+                        false => put(&broken.rest, context, &mut Block::default(), out),
                     }
                 }
             }
-            Form::Whole(form, held) => self.whole(form, held, knowledge, out),
-            Form::Text(held, mut block) => put(&held, knowledge, &mut block, out),
+            Form::Whole(form, held) => self.whole(form, held, context, out),
+            Form::Text(held, mut block) => put(&held, context, &mut block, out),
             Form::Unread(digest) => {
                 if digest.length() > 0 {
                     out.extend_from_slice(digest.text().as_bytes());
@@ -195,30 +195,30 @@ impl BodyRedactor {
         }
     }
 
-    fn whole(&self, form: Whole, mut held: Vec<u8>, knowledge: &mut Knowledge<'_>, out: &mut Vec<u8>) {
+    fn whole(&self, form: Whole, mut held: Vec<u8>, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
         let found = match form {
             Whole::Yaml => std::str::from_utf8(&held)
                 .ok()
-                .and_then(|text| yaml::redact(text, self.of_secret, knowledge, 0))
+                .and_then(|text| yaml::redact(text, self.of_secret, context, 0))
                 .map(String::into_bytes),
             Whole::Query => {
                 let query = String::from_utf8_lossy(&held);
-                Some(headers::query(&query, knowledge).into_bytes())
+                Some(headers::query(&query, context).into_bytes())
             }
             Whole::Multipart => {
-                let part = |content: &[u8], media_type: &str, knowledge: &mut Knowledge<'_>| {
-                    self.inner(content, media_type, knowledge)
+                let part = |content: &[u8], media_type: &str, context: &mut RedactionContext<'_>| {
+                    self.inner(content, media_type, context)
                 };
                 let boundary = self.boundary.as_deref().unwrap_or_default();
-                Some(encoded::multipart(&held, boundary, knowledge, part))
+                Some(encoded::multipart(&held, boundary, context, part))
             }
-            Whole::Protobuf => protobuf::redact(&mut held, knowledge).then(|| held.clone()),
+            Whole::Protobuf => protobuf::redact(&mut held, context).then(|| held.clone()),
             Whole::Gzip => encoded::gunzip(&held)
-                .filter(|text| !self.of_secret && self.inner(text, "", knowledge) == *text)
+                .filter(|text| !self.of_secret && self.inner(text, "", context) == *text)
                 .map(|_| held.clone()),
             Whole::Utf16 => {
                 let text = encoded::utf16(&held);
-                let clean = !self.of_secret && self.inner(text.as_bytes(), "", knowledge) == text.as_bytes();
+                let clean = !self.of_secret && self.inner(text.as_bytes(), "", context) == text.as_bytes();
                 clean.then(|| held.clone())
             }
             Whole::Rest => None,
@@ -230,12 +230,12 @@ impl BodyRedactor {
         match found {
             Some(found) => out.extend_from_slice(&found),
             None if lost => unread(&held, out),
-            None => put(&held, knowledge, &mut Block::default(), out),
+            None => put(&held, context, &mut Block::default(), out),
         }
     }
 
     /// A body within this one, without its secrets.
-    fn inner(&self, body: &[u8], media_type: &str, knowledge: &mut Knowledge<'_>) -> Vec<u8> {
+    fn inner(&self, body: &[u8], media_type: &str, context: &mut RedactionContext<'_>) -> Vec<u8> {
         let mut inner = Self {
             form: Form::Unknown(Vec::new()),
             of_secret: self.of_secret,
@@ -248,8 +248,8 @@ impl BodyRedactor {
         if encoded::is_gzip(body) || encoded::is_utf16(body) {
             inner.form = Form::Unread(Digest::default());
         }
-        inner.take(body, knowledge, &mut out);
-        inner.end(knowledge, &mut out);
+        inner.take(body, context, &mut out);
+        inner.end(context, &mut out);
         out
     }
 
@@ -335,19 +335,19 @@ fn may_have_secret(bytes: &[u8]) -> bool {
 }
 
 /// How much of a text can be passed on before more of it comes.
-fn ready(held: &[u8], knowledge: &mut Knowledge<'_>, block: Block) -> usize {
-    let wait = text::unfinished(held, knowledge, block);
+fn ready(held: &[u8], context: &mut RedactionContext<'_>, block: Block) -> usize {
+    let wait = text::unfinished(held, context, block);
     let ready = held.len() - wait;
     let rest = held.get(ready..).unwrap_or_default();
-    let is_word = || !rest.iter().any(u8::is_ascii_whitespace) && !text::is_marked(rest, knowledge.rules);
+    let is_word = || !rest.iter().any(u8::is_ascii_whitespace) && !text::is_marked(rest, context.rules);
     if wait > LONGEST_WORD && block == Block::None && is_word() {
-        return knowledge.known.boundary(held, held.len() - LONGEST_WORD);
+        return context.secrets.boundary(held, held.len() - LONGEST_WORD);
     }
     ready
 }
 
-fn put(bytes: &[u8], knowledge: &mut Knowledge<'_>, block: &mut Block, out: &mut Vec<u8>) {
-    match document::bytes(bytes, knowledge, block) {
+fn put(bytes: &[u8], context: &mut RedactionContext<'_>, block: &mut Block, out: &mut Vec<u8>) {
+    match document::bytes(bytes, context, block) {
         Some(found) => out.extend_from_slice(&found),
         None => out.extend_from_slice(bytes),
     }

@@ -3,9 +3,9 @@
 //! Limits: at most [`OBJECTS`] objects are looked for in one text.
 
 use super::blocks::Block;
+use super::context::{NESTED, RedactionContext};
 use super::encoded;
 use super::json::Json;
-use super::knowledge::{Knowledge, NESTED};
 use super::text;
 use super::yaml;
 use base64::Engine;
@@ -27,51 +27,51 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG);
 
 /// A text without its secrets; none if there are none in it. `depth` is how many texts it is within.
-pub(super) fn redact(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
-    if !text::is_marked(text.as_bytes(), knowledge.rules) {
-        return knowledge.known.text(text);
+pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
+    if !text::is_marked(text.as_bytes(), context.rules) {
+        return context.secrets.text(text);
     }
-    match document(text, knowledge, depth) {
+    match document(text, context, depth) {
         Some(document) => (document != text).then_some(document),
-        None => marked(text, knowledge, depth, &mut Block::default()),
+        None => marked(text, context, depth, &mut Block::default()),
     }
 }
 
 /// Lines of a text that goes on where another ended, without their secrets; none if there are none in them.
-fn lines(text: &str, knowledge: &mut Knowledge<'_>, depth: usize, block: &mut Block) -> Option<String> {
-    if *block == Block::None && !text::is_marked(text.as_bytes(), knowledge.rules) {
-        return knowledge.known.text(text);
+fn lines(text: &str, context: &mut RedactionContext<'_>, depth: usize, block: &mut Block) -> Option<String> {
+    if *block == Block::None && !text::is_marked(text.as_bytes(), context.rules) {
+        return context.secrets.text(text);
     }
-    marked(text, knowledge, depth, block)
+    marked(text, context, depth, block)
 }
 
 /// As [`lines`], for a text that may have a secret in it.
-fn marked(text: &str, knowledge: &mut Knowledge<'_>, depth: usize, block: &mut Block) -> Option<String> {
+fn marked(text: &str, context: &mut RedactionContext<'_>, depth: usize, block: &mut Block) -> Option<String> {
     if *block == Block::None
-        && let Some(found) = base64(text, knowledge, depth)
+        && let Some(found) = base64(text, context, depth)
     {
         return Some(found);
     }
-    let runs = runs(text, knowledge, depth);
+    let runs = runs(text, context, depth);
     let text = runs.as_deref().unwrap_or(text);
-    let objects = objects(text, knowledge, depth).or_else(|| runs.clone());
-    let found = text::redact(objects.as_deref().unwrap_or(text), knowledge, block);
+    let objects = objects(text, context, depth).or_else(|| runs.clone());
+    let found = text::redact(objects.as_deref().unwrap_or(text), context, block);
     found.or(objects)
 }
 
 /// As [`redact`], for bytes of any encoding that go on where others ended.
-pub(super) fn bytes(bytes: &[u8], knowledge: &mut Knowledge<'_>, block: &mut Block) -> Option<Vec<u8>> {
+pub(super) fn bytes(bytes: &[u8], context: &mut RedactionContext<'_>, block: &mut Block) -> Option<Vec<u8>> {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return lines(text, knowledge, 0, block).map(String::into_bytes);
+        return lines(text, context, 0, block).map(String::into_bytes);
     }
-    let known = knowledge.known.bytes(bytes);
+    let known = context.secrets.bytes(bytes);
     let text: String = known
         .as_deref()
         .unwrap_or(bytes)
         .iter()
         .map(|byte| char::from(*byte))
         .collect();
-    match lines(&text, knowledge, NESTED, block) {
+    match lines(&text, context, NESTED, block) {
         // A placeholder is ASCII, and every other character was one byte.
         Some(text) => Some(
             text.chars()
@@ -83,22 +83,22 @@ pub(super) fn bytes(bytes: &[u8], knowledge: &mut Knowledge<'_>, block: &mut Blo
 }
 
 /// A document in a text, without its secrets; none if the text is no document.
-fn document(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+fn document(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
     if depth >= NESTED {
         return None;
     }
     if text.trim_start().starts_with(['{', '[']) {
-        return Json::whole(text, knowledge, depth + 1);
+        return Json::whole(text, context, depth + 1);
     }
     let mapped = || text.lines().any(|line| line.ends_with(':') || line.contains(": "));
     match text.trim_end().contains('\n') && mapped() {
-        true => yaml::redact(text, false, knowledge, depth + 1),
+        true => yaml::redact(text, false, context, depth + 1),
         false => None,
     }
 }
 
 /// A text that is base64 of a text with secrets, without them; one that is base64 of compressed secrets is replaced.
-fn base64(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+fn base64(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
     if depth >= NESTED || !text::is_base64(text.as_bytes()) {
         return None;
     }
@@ -108,10 +108,10 @@ fn base64(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<Str
     if encoded::is_gzip(&bytes) {
         let inner = encoded::gunzip(&bytes)?;
         let found = match std::str::from_utf8(&inner) {
-            Ok(inner) => redact(inner, knowledge, depth + 1).map(String::into_bytes),
-            Err(_) => self::bytes(&inner, knowledge, &mut Block::default()),
+            Ok(inner) => redact(inner, context, depth + 1).map(String::into_bytes),
+            Err(_) => self::bytes(&inner, context, &mut Block::default()),
         };
-        return found.map(|_| knowledge.known.placeholder(text, true));
+        return found.map(|_| context.secrets.placeholder(text, true));
     }
     let inner = std::str::from_utf8(&bytes).ok()?;
     if inner
@@ -120,7 +120,7 @@ fn base64(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<Str
     {
         return None;
     }
-    let found = redact(inner, knowledge, depth + 1)?;
+    let found = redact(inner, context, depth + 1)?;
     let padding = if compact.ends_with('=') || compact.len().is_multiple_of(4) {
         PAD
     } else {
@@ -136,8 +136,8 @@ fn base64(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<Str
 }
 
 /// A text without the secrets that are base64 in words of it; none if there are none.
-fn runs(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
-    if depth >= NESTED || !knowledge.rules.defaults {
+fn runs(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
+    if depth >= NESTED || !context.rules.defaults {
         return None;
     }
     let is_code = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
@@ -158,7 +158,7 @@ fn runs(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<Strin
         if length >= RUN
             && !part
             && let Some(run) = text.get(at..end)
-            && let Some(found) = base64(run, knowledge, depth + 1)
+            && let Some(found) = base64(run, context, depth + 1)
         {
             out.push_str(text.get(done..at)?);
             out.push_str(&found);
@@ -174,8 +174,8 @@ fn runs(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<Strin
 }
 
 /// A text without the secrets in the JSON objects within it; none if there are none.
-fn objects(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
-    if depth >= NESTED || !knowledge.rules.defaults {
+fn objects(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
+    if depth >= NESTED || !context.rules.defaults {
         return None;
     }
     let mut out = String::new();
@@ -197,7 +197,7 @@ fn objects(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<St
         let sound = matches!(values.next(), Some(Ok(_)));
         let end = start + if sound { values.byte_offset() } else { 1 };
         let object = text.get(start..end)?;
-        if let Some(found) = sound.then(|| Json::whole(object, knowledge, depth + 1)).flatten()
+        if let Some(found) = sound.then(|| Json::whole(object, context, depth + 1)).flatten()
             && found != object
         {
             out.push_str(text.get(done..start)?);

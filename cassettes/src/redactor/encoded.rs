@@ -2,7 +2,7 @@
 //!
 //! A body with a secret in it that is not text is replaced by its length and hash.
 
-use super::knowledge::Knowledge;
+use super::context::RedactionContext;
 use super::names::{self, NameClass};
 use crate::interaction::placeholder;
 use flate2::read::MultiGzDecoder;
@@ -47,8 +47,8 @@ pub(super) fn utf16(bytes: &[u8]) -> String {
 pub(super) fn multipart(
     body: &[u8],
     boundary: &str,
-    knowledge: &mut Knowledge<'_>,
-    mut other: impl FnMut(&[u8], &str, &mut Knowledge<'_>) -> Vec<u8>,
+    context: &mut RedactionContext<'_>,
+    mut other: impl FnMut(&[u8], &str, &mut RedactionContext<'_>) -> Vec<u8>,
 ) -> Vec<u8> {
     let delimiter = format!("--{boundary}");
     let mut out = Vec::with_capacity(body.len());
@@ -71,7 +71,7 @@ pub(super) fn multipart(
                 .then(|| name.trim().trim_matches('"'))
         });
         if name.is_some_and(|name| names::class(name) != NameClass::Plain) && !content.is_empty() {
-            let number = knowledge.known.number(content, true);
+            let number = context.secrets.number(content, true);
             out.extend_from_slice(placeholder(number, content.len()).as_bytes());
         } else {
             let typed = |line: &str| Some(line.split_once(':')?.1.trim().to_ascii_lowercase());
@@ -79,7 +79,7 @@ pub(super) fn multipart(
                 .lines()
                 .find(|line| line.to_ascii_lowercase().starts_with("content-type:"))
                 .and_then(typed);
-            out.extend(other(content, media_type.as_deref().unwrap_or("text/plain"), knowledge));
+            out.extend(other(content, media_type.as_deref().unwrap_or("text/plain"), context));
         }
     }
     out.extend_from_slice(body.get(at..).unwrap_or_default());

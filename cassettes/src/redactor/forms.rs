@@ -1,6 +1,6 @@
 //! Secrets by their form: JSON web tokens, private keys, keys of well-known services, `Bearer`, user info in URLs.
 
-use super::knowledge::Knowledge;
+use super::context::RedactionContext;
 use super::structure::Secret;
 use crate::interaction::is_placeholder;
 use aho_corasick::AhoCorasick;
@@ -71,14 +71,14 @@ pub(super) fn is_marked(text: &[u8]) -> bool {
 }
 
 /// A text without secrets of a form and known ones; none if there are none in it.
-pub(super) fn redact(text: &str, knowledge: &mut Knowledge<'_>) -> Option<String> {
+pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>) -> Option<String> {
     let mut out = Cow::Borrowed(text);
-    if knowledge.rules.defaults && is_marked(text.as_bytes()) {
-        replace(&mut out, &COMPILED, knowledge);
+    if context.rules.defaults && is_marked(text.as_bytes()) {
+        replace(&mut out, &COMPILED, context);
     }
-    let patterns = &knowledge.rules.clone().patterns;
-    replace(&mut out, patterns, knowledge);
-    if let Some(text) = knowledge.known.text(&out) {
+    let patterns = &context.rules.clone().patterns;
+    replace(&mut out, patterns, context);
+    if let Some(text) = context.secrets.text(&out) {
         out = Cow::Owned(text);
     }
     match out {
@@ -110,22 +110,22 @@ pub(super) fn unfinished(bytes: &[u8]) -> Option<usize> {
     found.or_else(encoded)
 }
 
-fn replace(text: &mut Cow<'_, str>, forms: &[Regex], knowledge: &mut Knowledge<'_>) {
+fn replace(text: &mut Cow<'_, str>, forms: &[Regex], context: &mut RedactionContext<'_>) {
     for form in forms {
-        let replaced = form.replace_all(text, |found: &Captures<'_>| replaced(found, knowledge));
+        let replaced = form.replace_all(text, |found: &Captures<'_>| replaced(found, context));
         if let Cow::Owned(replaced) = replaced {
             *text = Cow::Owned(replaced);
         }
     }
 }
 
-fn replaced(found: &Captures<'_>, knowledge: &mut Knowledge<'_>) -> String {
+fn replaced(found: &Captures<'_>, context: &mut RedactionContext<'_>) -> String {
     let Some(whole) = found.get(0) else {
         return String::new();
     };
     let secret = found.get(1).unwrap_or(whole);
     let range = secret.start() - whole.start()..secret.end() - whole.start();
-    let placeholder = placeholder(whole.as_str(), range.clone(), knowledge);
+    let placeholder = placeholder(whole.as_str(), range.clone(), context);
     let text = whole.as_str();
     format!(
         "{}{placeholder}{}",
@@ -134,19 +134,19 @@ fn replaced(found: &Captures<'_>, knowledge: &mut Knowledge<'_>) -> String {
     )
 }
 
-fn placeholder(whole: &str, range: Range<usize>, knowledge: &mut Knowledge<'_>) -> String {
+fn placeholder(whole: &str, range: Range<usize>, context: &mut RedactionContext<'_>) -> String {
     let secret = whole.get(range).unwrap_or_default();
     if is_placeholder(secret) || (secret.starts_with(PEM) && !is_private_key(secret)) {
         return secret.to_owned();
     }
     if secret.starts_with(PEM) {
-        return knowledge.placeholder(secret, Secret::Data);
+        return context.placeholder(secret, Secret::Data);
     }
     // A credential is known as one beyond the spelling that it came in.
     if whole.starts_with(BEARER_PROTOCOL)
         && let Ok(token) = URL_SAFE_NO_PAD.decode(secret)
     {
-        knowledge.known.number(&token, true);
+        context.secrets.number(&token, true);
     }
     if whole
         .get(..5)
@@ -154,9 +154,9 @@ fn placeholder(whole: &str, range: Range<usize>, knowledge: &mut Knowledge<'_>) 
         && let Ok(pair) = STANDARD.decode(secret)
         && let Some((_, password)) = String::from_utf8_lossy(&pair).split_once(':')
     {
-        knowledge.known.number(password.as_bytes(), true);
+        context.secrets.number(password.as_bytes(), true);
     }
-    knowledge.known.placeholder(secret, true)
+    context.secrets.placeholder(secret, true)
 }
 
 /// Whether base64 is that of a private key in PEM, or its beginning.

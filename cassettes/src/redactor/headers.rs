@@ -1,8 +1,8 @@
 //! Headers, URLs and queries without their secrets.
 
+use super::context::{NESTED, RedactionContext};
 use super::document;
 use super::forms;
-use super::knowledge::{Knowledge, NESTED};
 use super::names::{self, NameClass};
 use crate::interaction::is_placeholder;
 use base64::Engine;
@@ -10,17 +10,17 @@ use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
 
 /// Whether a name has secret values, by default or by a rule of the user's.
-fn is_secret(name: &str, own: bool, knowledge: &Knowledge<'_>) -> bool {
-    own || (knowledge.rules.defaults && names::class(name) != NameClass::Plain)
+fn is_secret(name: &str, own: bool, context: &RedactionContext<'_>) -> bool {
+    own || (context.rules.defaults && names::class(name) != NameClass::Plain)
 }
 
 /// The value of a header.
-pub(super) fn header(name: &str, value: &str, knowledge: &mut Knowledge<'_>) -> String {
-    let own = knowledge.rules.has_header(name);
-    if names::is_trivial(false, value) || !is_secret(name, own, knowledge) {
+pub(super) fn header(name: &str, value: &str, context: &mut RedactionContext<'_>) -> String {
+    let own = context.rules.has_header(name);
+    if names::is_trivial(false, value) || !is_secret(name, own, context) {
         return match value.split_once('?').filter(|(path, _)| path.contains('/')) {
-            Some(_) => url(value, knowledge),
-            None => document::redact(value, knowledge, 0).unwrap_or_else(|| value.to_owned()),
+            Some(_) => url(value, context),
+            None => document::redact(value, context, 0).unwrap_or_else(|| value.to_owned()),
         };
     }
     match name.to_ascii_lowercase().as_str() {
@@ -29,61 +29,61 @@ pub(super) fn header(name: &str, value: &str, knowledge: &mut Knowledge<'_>) -> 
             .map(|pair| {
                 let space = pair.len() - pair.trim_start().len();
                 let (space, pair) = pair.split_at(space);
-                format!("{space}{}", cookie(pair, knowledge))
+                format!("{space}{}", cookie(pair, context))
             })
             .collect::<Vec<_>>()
             .join(";"),
         "set-cookie" => match value.split_once(';') {
-            Some((pair, attributes)) => format!("{};{attributes}", cookie(pair, knowledge)),
-            None => cookie(value, knowledge),
+            Some((pair, attributes)) => format!("{};{attributes}", cookie(pair, context)),
+            None => cookie(value, context),
         },
-        "authorization" | "proxy-authorization" => authorization(value, knowledge),
-        _ => knowledge.known.placeholder(value, true),
+        "authorization" | "proxy-authorization" => authorization(value, context),
+        _ => context.secrets.placeholder(value, true),
     }
 }
 
-fn cookie(pair: &str, knowledge: &mut Knowledge<'_>) -> String {
+fn cookie(pair: &str, context: &mut RedactionContext<'_>) -> String {
     match pair.split_once('=') {
         Some((_, "")) => pair.to_owned(),
         None if pair.is_empty() => String::new(),
-        Some((name, value)) => format!("{name}={}", knowledge.known.placeholder(value, true)),
-        None => knowledge.known.placeholder(pair, true),
+        Some((name, value)) => format!("{name}={}", context.secrets.placeholder(value, true)),
+        None => context.secrets.placeholder(pair, true),
     }
 }
 
 /// The scheme stays, and a password is known as one beyond the pair that it came in.
-fn authorization(value: &str, knowledge: &mut Knowledge<'_>) -> String {
+fn authorization(value: &str, context: &mut RedactionContext<'_>) -> String {
     let Some((scheme, secret)) = value.split_once(' ') else {
-        return knowledge.known.placeholder(value, true);
+        return context.secrets.placeholder(value, true);
     };
     if scheme.eq_ignore_ascii_case("basic")
         && let Ok(pair) = STANDARD.decode(secret.trim())
         && let Some((_, password)) = String::from_utf8_lossy(&pair).split_once(':')
         && !is_placeholder(secret)
     {
-        knowledge.known.number(password.as_bytes(), true);
+        context.secrets.number(password.as_bytes(), true);
     }
-    format!("{scheme} {}", knowledge.known.placeholder(secret, true))
+    format!("{scheme} {}", context.secrets.placeholder(secret, true))
 }
 
 /// A URL, or its path and query.
-pub(super) fn url(url: &str, knowledge: &mut Knowledge<'_>) -> String {
+pub(super) fn url(url: &str, context: &mut RedactionContext<'_>) -> String {
     let (url, fragment) = url
         .split_once('#')
         .map_or((url, None), |(url, fragment)| (url, Some(fragment)));
     let mut out = match url.split_once('?') {
-        Some((path, query)) => format!("{}?{}", self::path(path, knowledge), self::query(query, knowledge)),
-        None => path(url, knowledge).into_owned(),
+        Some((path, query)) => format!("{}?{}", self::path(path, context), self::query(query, context)),
+        None => path(url, context).into_owned(),
     };
     if let Some(fragment) = fragment {
         // Some protocols of authorization answer with tokens there.
-        out = format!("{out}#{}", self::query(fragment, knowledge));
+        out = format!("{out}#{}", self::query(fragment, context));
     }
-    forms::redact(&out, knowledge).unwrap_or(out)
+    forms::redact(&out, context).unwrap_or(out)
 }
 
 /// A path: the values of parameters in its segments (`/a;name=value/b`) whose names are secret.
-fn path<'a>(path: &'a str, knowledge: &mut Knowledge<'_>) -> Cow<'a, str> {
+fn path<'a>(path: &'a str, context: &mut RedactionContext<'_>) -> Cow<'a, str> {
     if !path.contains(';') {
         return Cow::Borrowed(path);
     }
@@ -94,9 +94,9 @@ fn path<'a>(path: &'a str, knowledge: &mut Knowledge<'_>) -> Cow<'a, str> {
             None => (piece, ""),
         };
         match parameter.split_once('=').filter(|_| n > 0 && out.ends_with(';')) {
-            Some((name, value)) if !value.is_empty() && is_secret(&decoded(name), false, knowledge) => {
+            Some((name, value)) if !value.is_empty() && is_secret(&decoded(name), false, context) => {
                 let value = decoded(value);
-                out.push_str(&format!("{name}={}", knowledge.known.placeholder(&value, true)));
+                out.push_str(&format!("{name}={}", context.secrets.placeholder(&value, true)));
             }
             _ => out.push_str(parameter),
         }
@@ -106,7 +106,7 @@ fn path<'a>(path: &'a str, knowledge: &mut Knowledge<'_>) -> Cow<'a, str> {
 }
 
 /// A query or a form: the values of parameters whose names are secret, and secrets within the others.
-pub(super) fn query(query: &str, knowledge: &mut Knowledge<'_>) -> String {
+pub(super) fn query(query: &str, context: &mut RedactionContext<'_>) -> String {
     // The name of the parameter whose value was a flag: commands are given a word at a time.
     let mut flag: Option<&str> = None;
     let mut out = Vec::new();
@@ -118,19 +118,19 @@ pub(super) fn query(query: &str, knowledge: &mut Knowledge<'_>) -> String {
         let decoded = decoded(value);
         let follows = std::mem::take(&mut flag) == Some(name) && !decoded.starts_with('-');
         let plain = self::decoded(name);
-        let own = knowledge.rules.has_query(&plain);
-        let named = is_secret(&plain, own, knowledge) && !names::is_trivial(false, &decoded);
+        let own = context.rules.has_query(&plain);
+        let named = is_secret(&plain, own, context) && !names::is_trivial(false, &decoded);
         if named || follows {
-            out.push(format!("{name}={}", knowledge.known.placeholder(&decoded, named)).into());
+            out.push(format!("{name}={}", context.secrets.placeholder(&decoded, named)).into());
             continue;
         }
-        if knowledge.rules.defaults
+        if context.rules.defaults
             && decoded.starts_with('-')
             && names::is_secret_in_text(decoded.trim_start_matches('-'))
         {
             flag = Some(name);
         }
-        out.push(match parameter(&decoded, knowledge, 0) {
+        out.push(match parameter(&decoded, context, 0) {
             Some(text) => format!("{name}={}", encoded(&text)).into(),
             None => Cow::Borrowed(pair),
         });
@@ -139,13 +139,13 @@ pub(super) fn query(query: &str, knowledge: &mut Knowledge<'_>) -> String {
 }
 
 /// The decoded value of a parameter without the secrets in it; none if there are none. It may be percent-encoded again.
-fn parameter(value: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
-    if let Some(found) = document::redact(value, knowledge, 0) {
+fn parameter(value: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
+    if let Some(found) = document::redact(value, context, 0) {
         return Some(found);
     }
     let inner = decoded(value);
     let again = depth < NESTED && value.contains('%') && inner != value;
-    let found = again.then(|| parameter(&inner, knowledge, depth + 1)).flatten()?;
+    let found = again.then(|| parameter(&inner, context, depth + 1)).flatten()?;
     Some(encoded(&found))
 }
 

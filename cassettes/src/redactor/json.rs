@@ -4,7 +4,7 @@
 //! replaced does not depend on how the input is cut; at most [`HELD`] bytes and one text are held back.
 //! Limits: a text of more than [`LONGEST_TEXT`] is replaced by its length and hash.
 
-use super::knowledge::Knowledge;
+use super::context::RedactionContext;
 use super::structure::{Secret, Structure, Verdict, Wait};
 use super::text;
 use crate::interaction::Digest;
@@ -98,11 +98,11 @@ impl Json {
     }
 
     /// A whole text without its secrets; none if it is not JSON.
-    pub(super) fn whole(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
-        let mut json = Self::new(Structure::new(knowledge.rules.clone(), false), depth);
+    pub(super) fn whole(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
+        let mut json = Self::new(Structure::new(context.rules.clone(), false), depth);
         let mut out = Vec::with_capacity(text.len());
-        json.push(text.as_bytes(), knowledge, &mut out).ok()?;
-        json.finish(knowledge, &mut out).ok()?;
+        json.push(text.as_bytes(), context, &mut out).ok()?;
+        json.finish(context, &mut out).ok()?;
         String::from_utf8(out).ok()
     }
 
@@ -110,23 +110,23 @@ impl Json {
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
-        knowledge: &mut Knowledge<'_>,
+        context: &mut RedactionContext<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Broken> {
-        self.search = knowledge.known.finds(bytes);
-        self.needles = knowledge.known.count();
+        self.search = context.secrets.finds(bytes);
+        self.needles = context.secrets.count();
         let mut at = 0;
         let mut sound = true;
         while let Some(byte) = bytes.get(at) {
             let rest = bytes.get(at..).unwrap_or_default();
             let taken = match &mut self.token {
-                Token::String { .. } | Token::Long { .. } => Some(self.string(rest, knowledge)),
-                Token::Scalar => Some(self.scalar(rest, knowledge)),
+                Token::String { .. } | Token::Long { .. } => Some(self.string(rest, context)),
+                Token::Scalar => Some(self.scalar(rest, context)),
                 Token::None if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') => {
                     self.held.push(*byte);
                     Some(1)
                 }
-                Token::None => self.mark(*byte, rest, knowledge),
+                Token::None => self.mark(*byte, rest, context),
             };
             match taken {
                 Some(taken) => at += taken,
@@ -141,27 +141,27 @@ impl Json {
             self.decided();
         }
         if sound {
-            self.release(knowledge, out);
+            self.release(context, out);
             return Ok(());
         }
         // Nothing decides any more what was deferred.
         self.structure.decide_all();
         self.decided();
-        self.release(knowledge, out);
+        self.release(context, out);
         let rest = bytes.get(at..).unwrap_or_default().to_vec();
         Err(Broken { rest })
     }
 
     /// Its end; appends what was held back.
-    pub(super) fn finish(mut self, knowledge: &mut Knowledge<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
+    pub(super) fn finish(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
         self.search = true;
         if matches!(self.token, Token::Scalar) {
-            self.end_scalar(knowledge);
+            self.end_scalar(context);
         }
         let whole = self.structure.is_root() && matches!(self.token, Token::None);
         self.structure.decide_all();
         self.decided();
-        self.release(knowledge, out);
+        self.release(context, out);
         match (whole, &self.token) {
             (true, _) => Ok(()),
             // A text that was cut off may be a part of a secret.
@@ -191,7 +191,7 @@ impl Json {
     }
 
     /// A byte between tokens; none if it cannot be there.
-    fn mark(&mut self, byte: u8, rest: &[u8], knowledge: &mut Knowledge<'_>) -> Option<usize> {
+    fn mark(&mut self, byte: u8, rest: &[u8], context: &mut RedactionContext<'_>) -> Option<usize> {
         let value = matches!(self.next, Next::Value | Next::FirstElement);
         match byte {
             b'"' if value || matches!(self.next, Next::Key | Next::FirstKey) => {
@@ -199,7 +199,7 @@ impl Json {
                 let within = rest.get(1..)?;
                 match memchr2(b'"', b'\\', within).filter(|end| within.get(*end) == Some(&b'"')) {
                     Some(end) => {
-                        self.text(within.get(..end)?, knowledge);
+                        self.text(within.get(..end)?, context);
                         return Some(end + 2);
                     }
                     None => {
@@ -261,7 +261,7 @@ impl Json {
     }
 
     /// More of a string that was not complete; how much was taken.
-    fn string(&mut self, bytes: &[u8], knowledge: &mut Knowledge<'_>) -> usize {
+    fn string(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>) -> usize {
         let (Token::String { escaped } | Token::Long { escaped, .. }) = &mut self.token else {
             return 0;
         };
@@ -301,12 +301,12 @@ impl Json {
             return bytes.len();
         };
         match std::mem::replace(&mut self.token, Token::None) {
-            Token::Long { digest, .. } => self.text(digest.text().as_bytes(), knowledge),
+            Token::Long { digest, .. } => self.text(digest.text().as_bytes(), context),
             _ => {
                 // It was not searched as a whole yet.
                 let (begun, search) = (std::mem::take(&mut self.begun), self.search);
                 self.search = true;
-                self.text(&begun, knowledge);
+                self.text(&begun, context);
                 self.search = search;
             }
         }
@@ -314,26 +314,26 @@ impl Json {
     }
 
     /// A complete string, as it is written between its quotes.
-    fn text(&mut self, raw: &[u8], knowledge: &mut Knowledge<'_>) {
+    fn text(&mut self, raw: &[u8], context: &mut RedactionContext<'_>) {
         let text = decoded(raw);
-        let search = self.search || knowledge.known.count() != self.needles || matches!(text, Cow::Owned(_));
+        let search = self.search || context.secrets.count() != self.needles || matches!(text, Cow::Owned(_));
         if matches!(self.next, Next::Key | Next::FirstKey) {
             self.structure.key(&text);
             self.next = Next::Colon;
-            let found = search.then(|| knowledge.known.text(&text)).flatten();
+            let found = search.then(|| context.secrets.text(&text)).flatten();
             return self.put(raw, found);
         }
         let verdict = self.structure.scalar(&text);
         self.decided();
         let found = match verdict {
-            Verdict::Secret(secret) if !text.is_empty() => Some(knowledge.placeholder(&text, secret)),
+            Verdict::Secret(secret) if !text.is_empty() => Some(context.placeholder(&text, secret)),
             Verdict::Undecided { secret, wait } if !text.is_empty() => {
                 let start = self.held.len();
                 self.put(raw, None);
                 self.defer(start, secret, wait);
                 return self.after_value();
             }
-            _ if search || text::is_marked(raw, knowledge.rules) => knowledge.search(&text, self.depth),
+            _ if search || text::is_marked(raw, context.rules) => context.search(&text, self.depth),
             _ => None,
         };
         self.put(raw, found);
@@ -363,17 +363,17 @@ impl Json {
     }
 
     /// More of a number or literal; how much was taken.
-    fn scalar(&mut self, bytes: &[u8], knowledge: &mut Knowledge<'_>) -> usize {
+    fn scalar(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>) -> usize {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
         let length = bytes.iter().position(|byte| !is_part(byte)).unwrap_or(bytes.len());
         self.begun.extend_from_slice(bytes.get(..length).unwrap_or_default());
         if length < bytes.len() {
-            self.end_scalar(knowledge);
+            self.end_scalar(context);
         }
         length
     }
 
-    fn end_scalar(&mut self, knowledge: &mut Knowledge<'_>) {
+    fn end_scalar(&mut self, context: &mut RedactionContext<'_>) {
         self.token = Token::None;
         let raw = std::mem::take(&mut self.begun);
         let text = String::from_utf8_lossy(&raw).into_owned();
@@ -383,7 +383,7 @@ impl Json {
         let long = text.bytes().filter(u8::is_ascii_digit).count() >= 6;
         match verdict {
             Verdict::Secret(_) if long => {
-                let placeholder = knowledge.known.placeholder(&text, false);
+                let placeholder = context.secrets.placeholder(&text, false);
                 self.held.extend_from_slice(quoted(&placeholder, b"").as_bytes());
             }
             verdict => {
@@ -407,7 +407,7 @@ impl Json {
     }
 
     /// Appends what is held up to the first value that is not decided.
-    fn release(&mut self, knowledge: &mut Knowledge<'_>, out: &mut Vec<u8>) {
+    fn release(&mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
         if self.deferred.is_empty() {
             out.append(&mut self.held);
             return;
@@ -430,9 +430,9 @@ impl Json {
             let raw = self.held.get(range.clone()).unwrap_or_default();
             let within = raw.strip_prefix(b"\"").and_then(|raw| raw.strip_suffix(b"\""));
             let found = match (within, is_secret) {
-                (Some(within), Some(false)) => knowledge.search(&decoded(within), self.depth),
+                (Some(within), Some(false)) => context.search(&decoded(within), self.depth),
                 (None, Some(false)) => None,
-                _ => Some(knowledge.placeholder(&decoded(within.unwrap_or(raw)), secret)),
+                _ => Some(context.placeholder(&decoded(within.unwrap_or(raw)), secret)),
             };
             match found {
                 Some(text) => out.extend_from_slice(quoted(&text, within.unwrap_or_default()).as_bytes()),

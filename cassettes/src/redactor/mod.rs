@@ -7,7 +7,7 @@
 //! Secrets is replaced by its length and hash.
 //! Limits: what came before a secret was known as one is found by [`scrub`], which goes over a cassette twice, and not
 //! while recording; values of fewer than 8 characters, or that could be any word, are taken out only where a rule
-//! names them, and so are those that were seen after 8 MiB of spellings of others; up to 100,000 secrets are told apart.
+//! names them, and so are those that were seen after 8 MiB of spellings of others; up to 100,000 secrets have numbers of their own.
 //! Deliberately kept: the names of objects, Secrets' among them; keys;
 //! certificates; values of names that say where a secret is (`secretName`, `password_file`); booleans and counts.
 //! Source: RFC 9110, section 11 (credentials); the API's Secret; the credentials of kubeconfig and docker config files.
@@ -15,19 +15,19 @@
 mod blocks;
 mod body;
 mod commands;
+mod context;
 mod conversation;
 mod document;
 mod encoded;
 mod forms;
 mod headers;
 mod json;
-mod knowledge;
-mod known;
 mod markup;
 mod named;
 mod names;
 mod protobuf;
 mod redaction;
+mod secret_index;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -38,30 +38,30 @@ pub(crate) use body::BodyRedactor;
 pub(crate) use conversation::Conversation;
 pub use redaction::{Redaction, RedactionError};
 
-use crate::interaction::{Answer, Cassette, Headers, Interaction, Outcome, Payload, Request};
+use crate::interaction::{Cassette, Headers, Interaction, Outcome, Payload, Request, Response};
 use bytes::Bytes;
-use knowledge::Knowledge;
-use known::Known;
+use context::RedactionContext;
 use parking_lot::Mutex;
+use secret_index::SecretIndex;
 use std::sync::Arc;
 
 /// Takes secrets out, and remembers them.
 #[derive(Debug)]
 pub(crate) struct Redactor {
     rules: Arc<Redaction>,
-    known: Mutex<Known>,
+    secrets: Mutex<SecretIndex>,
 }
 
 impl Redactor {
     /// A redactor by these rules.
     pub(crate) fn new(rules: Redaction) -> Self {
-        let mut known = Known::default();
+        let mut secrets = SecretIndex::default();
         for secret in &rules.literals {
-            known.number(secret.as_bytes(), true);
+            secrets.number(secret.as_bytes(), true);
         }
         Self {
             rules: Arc::new(rules),
-            known: Mutex::new(known),
+            secrets: Mutex::new(secrets),
         }
     }
 
@@ -93,21 +93,18 @@ impl Redactor {
         }
     }
 
-    /// The headers of a request or an answer without their secrets.
+    /// The headers of a request or a response without their secrets.
     pub(crate) fn headers(&self, headers: &Headers) -> Headers {
         if self.is_off() {
             return headers.clone();
         }
         let field = |(name, value): &(String, String)| {
-            (
-                name.clone(),
-                self.with(|knowledge| headers::header(name, value, knowledge)),
-            )
+            (name.clone(), self.with(|context| headers::header(name, value, context)))
         };
         Headers(headers.0.iter().map(field).collect())
     }
 
-    /// A body without its secrets. `path` is that of the request, `failed` whether it is the answer to one that failed.
+    /// A body without its secrets. `path` is that of the request, `failed` whether it is the response to one that failed.
     pub(crate) fn body(&self, body: &Bytes, headers: &Headers, path: &str, failed: bool) -> Bytes {
         if self.is_off() || body.is_empty() {
             return body.clone();
@@ -123,7 +120,7 @@ impl Redactor {
         if self.is_off() {
             return text.to_owned();
         }
-        self.with(|knowledge| document::redact(text, knowledge, 0))
+        self.with(|context| document::redact(text, context, 0))
             .unwrap_or_else(|| text.to_owned())
     }
 
@@ -132,14 +129,14 @@ impl Redactor {
         if self.is_off() {
             return url.to_owned();
         }
-        self.with(|knowledge| headers::url(url, knowledge))
+        self.with(|context| headers::url(url, context))
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Knowledge<'_>) -> T) -> T {
-        let mut known = self.known.lock();
-        work(&mut Knowledge {
+    fn with<T>(&self, work: impl FnOnce(&mut RedactionContext<'_>) -> T) -> T {
+        let mut secrets = self.secrets.lock();
+        work(&mut RedactionContext {
             rules: &self.rules,
-            known: &mut known,
+            secrets: &mut secrets,
             search: document::redact,
         })
     }
@@ -150,17 +147,17 @@ impl Redactor {
         interaction.note = interaction.note.as_ref().map(|note| self.text(note));
         match &mut interaction.outcome {
             Outcome::Failure(failure) => failure.text = self.text(&failure.text),
-            Outcome::Answer(answer) => self.answer(answer, &path),
+            Outcome::Response(response) => self.response(response, &path),
         }
     }
 
-    fn answer(&self, answer: &mut Answer, path: &str) {
-        let failed = answer.status >= 400;
-        let original = answer.headers.clone();
-        answer.headers = self.headers(&answer.headers);
-        answer.trailers = self.headers(&answer.trailers);
-        answer.cut = answer.cut.as_ref().map(|cut| self.text(cut));
-        match &mut answer.payload {
+    fn response(&self, response: &mut Response, path: &str) {
+        let failed = response.status >= 400;
+        let original = response.headers.clone();
+        response.headers = self.headers(&response.headers);
+        response.trailers = self.headers(&response.trailers);
+        response.cut = response.cut.as_ref().map(|cut| self.text(cut));
+        match &mut response.payload {
             Payload::Body(body) => *body = self.body(body, &original, path, failed),
             Payload::Messages(messages) => {
                 let mut conversation = Conversation::new(&original, path);
@@ -192,7 +189,7 @@ pub(crate) fn scrub(cassette: &mut Cassette, rules: Redaction) {
     if redactor.is_off() {
         return;
     }
-    redactor.known.lock().avoid(&crate::format::to_string(cassette));
+    redactor.secrets.lock().avoid(&crate::format::to_string(cassette));
     // Once to learn what is secret, once more for what came before it was known.
     for _ in 0..2 {
         cassette

@@ -4,8 +4,8 @@
 //! Source: the API's envelope (`k8s` and a zero byte, then `runtime.Unknown`) and the field numbers of Secret.
 
 use super::blocks::Block;
+use super::context::RedactionContext;
 use super::document;
-use super::knowledge::Knowledge;
 use super::names::{self, NameClass};
 use crate::interaction::placeholder;
 use std::ops::Range;
@@ -22,7 +22,7 @@ struct Field {
 }
 
 /// Takes the secrets out of a body; false if it cannot be read.
-pub(super) fn redact(body: &mut [u8], knowledge: &mut Knowledge<'_>) -> bool {
+pub(super) fn redact(body: &mut [u8], context: &mut RedactionContext<'_>) -> bool {
     // A watch sends envelopes one after the other, each after its length.
     let starts: Vec<usize> = memchr::memmem::find_iter(body, MAGIC).collect();
     if starts.is_empty() {
@@ -31,13 +31,13 @@ pub(super) fn redact(body: &mut [u8], knowledge: &mut Knowledge<'_>) -> bool {
     let mut sound = true;
     for (n, start) in starts.iter().enumerate() {
         let end = starts.get(n + 1).copied().unwrap_or(body.len());
-        sound &= envelope(body, start + MAGIC.len()..end, knowledge).is_some();
+        sound &= envelope(body, start + MAGIC.len()..end, context).is_some();
     }
     sound
 }
 
 /// An object with its kind.
-fn envelope(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) -> Option<()> {
+fn envelope(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>) -> Option<()> {
     // What follows the last field of a frame is the length of the next one.
     let fields = fields(body, of, true)?;
     let kind_of = fields.iter().find(|field| field.number == 1)?.content.clone();
@@ -47,20 +47,20 @@ fn envelope(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) ->
     let kind = body.get(kind.content)?.to_vec();
     let raw = fields.iter().find(|field| field.number == 2)?.content.clone();
     match kind.as_slice() {
-        b"Secret" => secret(body, raw, knowledge),
+        b"Secret" => secret(body, raw, context),
         b"SecretList" => self::fields(body, raw, false)?
             .into_iter()
             .filter(|field| field.number == 2)
-            .try_for_each(|item| secret(body, item.content, knowledge)),
+            .try_for_each(|item| secret(body, item.content, context)),
         _ => {
-            strings(body, raw, knowledge, 0);
+            strings(body, raw, context, 0);
             Some(())
         }
     }
 }
 
 /// A Secret: field 2 is `data`, field 4 `stringData`, each a list of entries of key and value.
-fn secret(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) -> Option<()> {
+fn secret(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>) -> Option<()> {
     for field in fields(body, of, false)? {
         match field.number {
             2 | 4 => {
@@ -68,10 +68,10 @@ fn secret(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) -> O
                     .into_iter()
                     .find(|field| field.number == 2);
                 if let Some(value) = value {
-                    replace(body, value.content, knowledge);
+                    replace(body, value.content, context);
                 }
             }
-            _ => strings(body, field.content, knowledge, 0),
+            _ => strings(body, field.content, context, 0),
         }
     }
     Some(())
@@ -79,13 +79,13 @@ fn secret(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) -> O
 
 /// Searches the texts in a message of any kind. Field 1 of a variable or of an entry of a map is its name, field 2 its
 /// value; arguments of a command are one field after the other.
-fn strings(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>, depth: usize) {
+fn strings(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>, depth: usize) {
     let is_text = |text: &str| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
     let text = |body: &[u8], of: &Range<usize>| {
         let text = std::str::from_utf8(body.get(of.clone())?).ok()?;
         is_text(text).then(|| text.to_owned())
     };
-    if let Some(found) = text(body, &of).and_then(|text| document::redact(&text, knowledge, 0))
+    if let Some(found) = text(body, &of).and_then(|text| document::redact(&text, context, 0))
         && let Some(place) = body.get_mut(of.clone())
     {
         return fill(place, found.as_bytes());
@@ -94,7 +94,7 @@ fn strings(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>, dep
     let Some(inner) = inner.filter(|inner| !inner.is_empty()) else {
         let found = body
             .get(of.clone())
-            .and_then(|bytes| document::bytes(bytes, knowledge, &mut Block::default()));
+            .and_then(|bytes| document::bytes(bytes, context, &mut Block::default()));
         if let (Some(found), Some(place)) = (found, body.get_mut(of)) {
             fill(place, &found);
         }
@@ -111,17 +111,17 @@ fn strings(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>, dep
             _ => false,
         });
         let value = text(body, &field.content).filter(|value| !names::is_trivial(false, value));
-        if knowledge.rules.defaults && is_secret && value.is_some_and(|value| !value.starts_with('-')) {
-            replace(body, field.content.clone(), knowledge);
+        if context.rules.defaults && is_secret && value.is_some_and(|value| !value.starts_with('-')) {
+            replace(body, field.content.clone(), context);
         } else {
-            strings(body, field.content.clone(), knowledge, depth + 1);
+            strings(body, field.content.clone(), context, depth + 1);
         }
     }
 }
 
-fn replace(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) {
+fn replace(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>) {
     if let Some(place) = body.get_mut(of) {
-        let number = knowledge.known.number(place, false);
+        let number = context.secrets.number(place, false);
         let text = placeholder(number, place.len());
         fill(place, text.as_bytes());
     }
@@ -187,8 +187,8 @@ fn varint(body: &[u8], at: usize, end: usize) -> Option<(u64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redactor::known::Known;
     use crate::redactor::redaction::Redaction;
+    use crate::redactor::secret_index::SecretIndex;
     use std::sync::Arc;
 
     fn message(fields: &[(u8, &[u8])]) -> Vec<u8> {
@@ -207,12 +207,12 @@ mod tests {
         let kind = message(&[(1, b"v1"), (2, b"Secret")]);
         let mut body = [MAGIC, &message(&[(1, &kind), (2, &object)])].concat();
         let before = body.clone();
-        let (rules, mut known) = (Arc::new(Redaction::default()), Known::default());
+        let (rules, mut secrets) = (Arc::new(Redaction::default()), SecretIndex::default());
         assert!(redact(
             &mut body,
-            &mut Knowledge {
+            &mut RedactionContext {
                 rules: &rules,
-                known: &mut known,
+                secrets: &mut secrets,
                 search: document::redact,
             }
         ));

@@ -2,8 +2,8 @@
 //! seen before.
 
 use super::blocks::Block;
+use super::context::RedactionContext;
 use super::forms;
-use super::knowledge::Knowledge;
 use super::named;
 use super::redaction::Redaction;
 use super::structure::Secret;
@@ -84,17 +84,17 @@ fn is_pair(text: &[u8]) -> bool {
 }
 
 /// Running text without its secrets; none if there are none in it. `block` is that of the text before it.
-pub(super) fn redact(text: &str, knowledge: &mut Knowledge<'_>, block: &mut Block) -> Option<String> {
-    let named = match knowledge.rules.defaults {
-        true => named(text, knowledge, block),
+pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>, block: &mut Block) -> Option<String> {
+    let named = match context.rules.defaults {
+        true => named(text, context, block),
         false => None,
     };
-    let formed = forms::redact(named.as_deref().unwrap_or(text), knowledge);
+    let formed = forms::redact(named.as_deref().unwrap_or(text), context);
     formed.or(named)
 }
 
 /// Takes out values whose names are secret.
-fn named(text: &str, knowledge: &mut Knowledge<'_>, block: &mut Block) -> Option<String> {
+fn named(text: &str, context: &mut RedactionContext<'_>, block: &mut Block) -> Option<String> {
     let mut ranges: Vec<Range<usize>> = named::values(text);
     ranges.extend(block.values(text));
     if ranges.is_empty() {
@@ -107,7 +107,7 @@ fn named(text: &str, knowledge: &mut Knowledge<'_>, block: &mut Block) -> Option
         if range.start >= end {
             let value = text.get(range.clone()).unwrap_or_default();
             out.push_str(text.get(end..range.start).unwrap_or_default());
-            out.push_str(&knowledge.placeholder(value, Secret::Value));
+            out.push_str(&context.placeholder(value, Secret::Value));
             end = range.end;
         }
     }
@@ -116,18 +116,18 @@ fn named(text: &str, knowledge: &mut Knowledge<'_>, block: &mut Block) -> Option
 }
 
 /// How much of the end of a text must wait for what follows it: a line that could have the beginning of a secret.
-pub(super) fn unfinished(bytes: &[u8], knowledge: &Knowledge<'_>, block: Block) -> usize {
+pub(super) fn unfinished(bytes: &[u8], context: &RedactionContext<'_>, block: Block) -> usize {
     let start = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     let line = bytes.get(start..).unwrap_or_default();
-    let begun = knowledge.known.begun(line);
-    if !knowledge.rules.defaults && knowledge.rules.patterns.is_empty() {
+    let begun = context.secrets.begun(line);
+    if !context.rules.defaults && context.rules.patterns.is_empty() {
         return begun;
     }
     if let Some(at) = forms::unfinished(bytes) {
         return (bytes.len() - at).max(line.len());
     }
     let tag = || memchr::memchr(b'<', line).is_some();
-    if block != Block::None || !knowledge.rules.patterns.is_empty() || is_marked(line, knowledge.rules) || tag() {
+    if block != Block::None || !context.rules.patterns.is_empty() || is_marked(line, context.rules) || tag() {
         return line.len();
     }
     let word = line.iter().rev().take_while(|byte| !byte.is_ascii_whitespace()).count();

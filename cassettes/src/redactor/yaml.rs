@@ -4,7 +4,7 @@
 //! Limits: a document is read as a whole; keys are kept.
 
 use super::blocks::Block;
-use super::knowledge::Knowledge;
+use super::context::RedactionContext;
 use super::structure::{Secret, Structure, Verdict};
 use super::text;
 use crate::interaction::is_placeholder;
@@ -30,15 +30,15 @@ enum State {
 }
 
 /// A text without its secrets; none if it is not YAML with an object or a list at its root.
-pub(super) fn redact(text: &str, of_secret: bool, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
-    let scalars = scalars(text, of_secret, knowledge)?;
+pub(super) fn redact(text: &str, of_secret: bool, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
+    let scalars = scalars(text, of_secret, context)?;
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for (scalar, state) in scalars {
         let found = match state {
             State::Secret { secret } | State::Deferred { secret } => {
-                Some(knowledge.placeholder(scalar.text.trim_end_matches('\n'), secret))
+                Some(context.placeholder(scalar.text.trim_end_matches('\n'), secret))
             }
-            State::Open => knowledge.search(&scalar.text, depth),
+            State::Open => context.search(&scalar.text, depth),
         };
         if let Some(found) = found.filter(|found| *found != scalar.text) {
             let (range, indent) = match scalar.style {
@@ -60,14 +60,14 @@ pub(super) fn redact(text: &str, of_secret: bool, knowledge: &mut Knowledge<'_>,
     }
     out.push_str(text.get(end..)?);
     Some(if out.contains('#') {
-        comments(&out, knowledge)
+        comments(&out, context)
     } else {
         out
     })
 }
 
 /// A document without the secrets in its comments. What has the look of a comment within a scalar was searched already.
-fn comments(text: &str, knowledge: &mut Knowledge<'_>) -> String {
+fn comments(text: &str, context: &mut RedactionContext<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let starts = |at: &usize| *at == 0 || line.as_bytes().get(at - 1).is_some_and(u8::is_ascii_whitespace);
@@ -80,7 +80,7 @@ fn comments(text: &str, knowledge: &mut Knowledge<'_>) -> String {
         let lead = comment.len() - comment.trim_start().len();
         let found = match content {
             "" => None,
-            content => text::redact(content, knowledge, &mut Block::default()),
+            content => text::redact(content, context, &mut Block::default()),
         };
         out.push_str(before);
         match found {
@@ -124,10 +124,10 @@ fn block(text: &str, range: Range<usize>) -> Option<(Range<usize>, usize)> {
 }
 
 /// The scalars of a text, but for keys, with what is known of them.
-fn scalars(text: &str, of_secret: bool, knowledge: &Knowledge<'_>) -> Option<Vec<(Scalar, State)>> {
+fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Option<Vec<(Scalar, State)>> {
     let mut found: Vec<(Scalar, State)> = Vec::new();
     let mut anchors: HashMap<usize, usize> = HashMap::new();
-    let mut structure = Structure::new(knowledge.rules.clone(), of_secret);
+    let mut structure = Structure::new(context.rules.clone(), of_secret);
     // For each open object, whether a key comes next.
     let mut keys: Vec<bool> = Vec::new();
     let mut nested = false;
@@ -184,7 +184,7 @@ fn scalars(text: &str, of_secret: bool, knowledge: &Knowledge<'_>) -> Option<Vec
                     {
                         *state = State::Secret { secret };
                     }
-                    // The anchor of an object: what is in it cannot be told apart any more.
+                    // The anchor of an object: its values cannot be redacted one by one any more.
                     (_, Verdict::Secret(_) | Verdict::Undecided { .. }) => return None,
                     _ => {}
                 }
@@ -211,8 +211,8 @@ fn scalars(text: &str, of_secret: bool, knowledge: &Knowledge<'_>) -> Option<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redactor::known::Known;
     use crate::redactor::redaction::Redaction;
+    use crate::redactor::secret_index::SecretIndex;
     use rstest::rstest;
     use std::sync::Arc;
 
@@ -234,12 +234,12 @@ mod tests {
     )]
     #[case("secret_a: |\n  abc\n  def\nb: c\n", "secret_a: |\n  redacted-1\nb: c\n")]
     fn secrets_are_replaced_where_they_are(#[case] text: &str, #[case] expected: &str) {
-        let (rules, mut known) = (Arc::new(Redaction::default()), Known::default());
-        let mut knowledge = Knowledge {
+        let (rules, mut secrets) = (Arc::new(Redaction::default()), SecretIndex::default());
+        let mut context = RedactionContext {
             rules: &rules,
-            known: &mut known,
+            secrets: &mut secrets,
             search: crate::redactor::document::redact,
         };
-        assert_eq!(redact(text, false, &mut knowledge, 0).as_deref(), Some(expected));
+        assert_eq!(redact(text, false, &mut context, 0).as_deref(), Some(expected));
     }
 }

@@ -22,14 +22,14 @@ struct LastChanges {
 }
 
 impl Changes {
-    /// Notes a change of what is at a path; `place` is that of the interaction.
-    pub(super) fn note(&mut self, path: &str, place: usize) {
+    /// Notes a change of what is at a path; `position` is that of the interaction.
+    pub(super) fn note(&mut self, path: &str, position: usize) {
         let segments = segments(path);
-        self.with_namespaces.note(&segments, place);
-        self.without_namespaces.note(&without_namespace(&segments), place);
+        self.with_namespaces.note(&segments, position);
+        self.without_namespaces.note(&without_namespace(&segments), position);
     }
 
-    /// The place of the last change in the session that concerns a path, of those that were noted.
+    /// The position of the last change in the session that concerns a path, of those that were noted.
     pub(super) fn last(&self, path: &str) -> Option<usize> {
         let segments = segments(path);
         let within = self.with_namespaces.last(&segments);
@@ -38,10 +38,10 @@ impl Changes {
 }
 
 impl LastChanges {
-    fn note(&mut self, segments: &[&str], place: usize) {
+    fn note(&mut self, segments: &[&str], position: usize) {
         let latest = |of: &mut HashMap<String, usize>, path: String| {
-            let known = of.entry(path).or_insert(place);
-            *known = place.max(*known);
+            let known = of.entry(path).or_insert(position);
+            *known = position.max(*known);
         };
         latest(&mut self.at, segments.join("/"));
         for length in 0..=segments.len() {

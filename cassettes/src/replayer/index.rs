@@ -32,8 +32,8 @@ pub(super) struct RequestIndex {
 /// Interactions whose requests are equal.
 struct Group {
     request: ParsedRequest,
-    /// Their places in the session, rising.
-    places: Vec<usize>,
+    /// Their positions in the session, rising.
+    positions: Vec<usize>,
     /// Whether its body is known by its hash in part, so that a better match can come after a first one.
     has_digest: bool,
 }
@@ -68,7 +68,7 @@ impl RequestIndex {
             #[cfg(test)]
             comparisons: AtomicUsize::new(0),
         };
-        for (place, request) in requests.enumerate() {
+        for (position, request) in requests.enumerate() {
             let watch = request.watch_hash_code().map(|hash| {
                 let known = index.equal(index.watches.get(&hash), &request);
                 known.unwrap_or_else(|| {
@@ -85,7 +85,7 @@ impl RequestIndex {
                     .groups
                     .get_mut(group)
                     .into_iter()
-                    .for_each(|group| group.places.push(place));
+                    .for_each(|group| group.positions.push(position));
             }
         }
         index
@@ -107,7 +107,7 @@ impl RequestIndex {
         self.groups.push(Group {
             has_digest: request.has_digest(),
             request,
-            places: Vec::new(),
+            positions: Vec::new(),
         });
         self.groups.len() - 1
     }
@@ -133,7 +133,7 @@ impl RequestIndex {
             by_group: self
                 .groups
                 .iter()
-                .map(|group| group.places.iter().copied().collect())
+                .map(|group| group.positions.iter().copied().collect())
                 .collect(),
             varying: self
                 .varying
@@ -144,13 +144,13 @@ impl RequestIndex {
     }
 
     /// The request of an interaction.
-    pub(super) fn request(&self, place: usize) -> Option<&ParsedRequest> {
-        Some(&self.groups.get(self.groups_of.get(place)?.0)?.request)
+    pub(super) fn request(&self, position: usize) -> Option<&ParsedRequest> {
+        Some(&self.groups.get(self.groups_of.get(position)?.0)?.request)
     }
 
-    /// The places of a group.
-    pub(super) fn places(&self, group: usize) -> &[usize] {
-        self.groups.get(group).map_or(&[], |group| group.places.as_slice())
+    /// The positions of a group.
+    pub(super) fn positions(&self, group: usize) -> &[usize] {
+        self.groups.get(group).map_or(&[], |group| group.positions.as_slice())
     }
 
     /// The groups that match a request best. `other_headers` says in how many headers a recorded request differs, and
@@ -218,7 +218,7 @@ impl RequestIndex {
         best(found.into_iter())
     }
 
-    /// In what a request differs from the recorded ones with the nearest paths: the differences and the first place of
+    /// In what a request differs from the recorded ones with the nearest paths: the differences and the first position of
     /// each, the nearest first.
     pub(super) fn nearest(&self, request: &ParsedRequest) -> Vec<(Vec<String>, usize)> {
         let path = request.path.as_str();
@@ -237,33 +237,33 @@ impl RequestIndex {
         let mut found = Vec::new();
         for group in before.chain(after).filter_map(|group| self.groups.get(group)) {
             let differences = group.request.differences(request);
-            if let (false, Some(place)) = (differences.is_empty(), group.places.first()) {
+            if let (false, Some(position)) = (differences.is_empty(), group.positions.first()) {
                 let near = std::cmp::Reverse(shared(&group.request.path, path));
                 let other_method = group.request.method != request.method;
-                found.push(((other_method, differences.len(), near), differences, *place));
+                found.push(((other_method, differences.len(), near), differences, *position));
             }
         }
         found.sort();
         found
             .into_iter()
-            .map(|(_, differences, place)| (differences, place))
+            .map(|(_, differences, position)| (differences, position))
             .collect()
     }
 
     /// Notes that an interaction was replayed. Returns whether it had been before.
-    pub(super) fn play(&self, place: usize, unplayed: &mut Unplayed) -> bool {
-        let Some((same, watch)) = self.groups_of.get(place).copied() else {
+    pub(super) fn play(&self, position: usize, unplayed: &mut Unplayed) -> bool {
+        let Some((same, watch)) = self.groups_of.get(position).copied() else {
             return true;
         };
         if let Some(left) = watch.and_then(|group| unplayed.by_group.get_mut(group)) {
-            left.remove(&place);
+            left.remove(&position);
         }
         let Some(left) = unplayed.by_group.get_mut(same) else {
             return true;
         };
-        let again = !left.remove(&place);
+        let again = !left.remove(&position);
         if left.is_empty()
-            && let Some(request) = self.request(place)
+            && let Some(request) = self.request(position)
             && let Some(groups) = unplayed
                 .varying
                 .get_mut(&(request.method.clone(), request.path.clone()))
@@ -274,12 +274,12 @@ impl RequestIndex {
     }
 
     /// Whether an interaction was replayed.
-    pub(super) fn is_played(&self, place: usize, unplayed: &Unplayed) -> bool {
+    pub(super) fn is_played(&self, position: usize, unplayed: &Unplayed) -> bool {
         let left = self
             .groups_of
-            .get(place)
+            .get(position)
             .and_then(|(group, _)| unplayed.by_group.get(*group));
-        left.is_none_or(|left| !left.contains(&place))
+        left.is_none_or(|left| !left.contains(&position))
     }
 
     /// How many requests were compared so far.
@@ -290,11 +290,11 @@ impl RequestIndex {
 }
 
 impl Unplayed {
-    /// The first place of a group that was not replayed, after this one.
-    pub(super) fn after(&self, group: usize, place: Option<usize>) -> Option<usize> {
+    /// The first position of a group that was not replayed, after this one.
+    pub(super) fn after(&self, group: usize, position: Option<usize>) -> Option<usize> {
         let left = self.by_group.get(group)?;
-        match place {
-            Some(place) => left.range(place + 1..).next().copied(),
+        match position {
+            Some(position) => left.range(position + 1..).next().copied(),
             None => left.first().copied(),
         }
     }

@@ -1,20 +1,20 @@
-//! Serves the recorded answers of a cassette.
+//! Serves the recorded responses of a cassette.
 //!
-//! Promises: the same requests get the same answers, each request its recorded sequence, whatever other clients ask in
-//! between; an answer that a later change has made stale is passed over; a stream comes at the recorded speed, any
+//! Promises: the same requests get the same responses, each request its recorded sequence, whatever other clients ask in
+//! between; a response that a later change has made stale is passed over; a stream comes at the recorded speed, any
 //! factor of it or at once, but no frame before the change that caused it was made, as long as clients are making
-//! changes at all; what a client made up anew is put into its answers; a request that was not recorded is told which
+//! changes at all; what a client made up anew is put into its responses; the response to a request that was not recorded says which
 //! were nearest and in what it differs, or is answered by another server; the work for a request that was recorded does
 //! not grow with the length of the session.
 //! Limits: bodies of requests up to [`LONGEST_BODY`]; a stream that was compressed is served uncompressed.
 //! Source: DESIGN.md, decisions 8 and 9.
 
 mod aliases;
-mod answer;
 mod changes;
 mod index;
 mod pace;
 mod playback;
+mod response;
 mod socket;
 mod state;
 
@@ -68,7 +68,7 @@ pub type Thawed = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
 /// Brings a server to a state.
 pub trait Thaw: Send + Sync {
-    /// Starts a server in this state. It is asked once in a session, at the first request that was not recorded.
+    /// Starts a server in this state. Called once in a session, at the first request that was not recorded.
     fn thaw(&self, state: State) -> Thawed;
 }
 
@@ -91,7 +91,7 @@ pub struct ReplayerOptions {
     pub speed: Speed,
     /// What happens to a request that was not recorded.
     pub on_miss: OnMiss,
-    /// A frame waits for the change that caused it until no client has asked anything for this long.
+    /// A frame waits for the change that caused it until no client has sent a request for this long.
     pub hold: Duration,
 }
 
@@ -268,12 +268,12 @@ impl Player {
         tasks: &Tasks,
     ) -> Result<Response<Body>, ConnectionClosed> {
         let interaction: &Interaction = &selected.interaction;
-        let Outcome::Answer(recorded) = &interaction.outcome else {
+        let Outcome::Response(recorded) = &interaction.outcome else {
             return Err(ConnectionClosed);
         };
         match (&recorded.payload, near) {
             (Payload::Messages(_), Some(near)) => {
-                let response = answer::switching(recorded, asked, &self.playback);
+                let response = response::switching(recorded, asked, &self.playback);
                 tasks.spawn(socket::run(near, selected, self.playback.clone(), self.pace()));
                 Ok(response)
             }
@@ -281,8 +281,8 @@ impl Player {
                 StatusCode::UPGRADE_REQUIRED,
                 "the recorded connection was upgraded, and this one is not",
             )),
-            (Payload::Stream(_), _) => Ok(answer::stream(selected, self.playback.clone(), self.pace())),
-            (Payload::Body(bytes), _) => Ok(answer::plain(recorded, bytes, &asked.method, &self.playback)),
+            (Payload::Stream(_), _) => Ok(response::stream(selected, self.playback.clone(), self.pace())),
+            (Payload::Body(bytes), _) => Ok(response::plain(recorded, bytes, &asked.method, &self.playback)),
         }
     }
 
@@ -302,7 +302,7 @@ impl Player {
     }
 }
 
-/// An answer of the replayer's own, in the form that clients of the API know.
+/// A response of the replayer's own, in the form that clients of the API know.
 fn refusal(status: StatusCode, message: &str) -> Response<Body> {
     let body = json!({
         "kind": "Status",

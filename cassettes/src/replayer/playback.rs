@@ -28,7 +28,7 @@ const DIFFERENCES: usize = 4;
 pub(super) struct Playback {
     interactions: Vec<Arc<Interaction>>,
     index: RequestIndex,
-    /// The UUIDs in responses, with the place of the first. Clients received them, and make no others up.
+    /// The UUIDs in responses, with the position of the first. Clients received them, and make no others up.
     answered: HashMap<String, usize>,
     progress: Mutex<Progress>,
     /// When the last request was answered.
@@ -45,13 +45,13 @@ struct Progress {
 /// The interaction that answers a request.
 #[derive(Clone)]
 pub(super) struct SelectedInteraction {
-    pub(super) place: usize,
+    pub(super) position: usize,
     pub(super) interaction: Arc<Interaction>,
     /// Whether it had been replayed before.
     pub(super) again: bool,
 }
 
-/// The changes that a stream waits for: the place up to which all have been replayed.
+/// The changes that a stream waits for: the position up to which all have been replayed.
 #[derive(Debug)]
 pub(super) struct Causes(usize);
 
@@ -65,13 +65,13 @@ impl Playback {
             misses: Vec::new(),
         };
         let mut answered = HashMap::new();
-        for (place, answer) in interactions
+        for (position, response) in interactions
             .iter()
             .enumerate()
-            .filter_map(|(place, each)| Some((place, each.answer()?)))
+            .filter_map(|(position, each)| Some((position, each.response()?)))
         {
-            for uuid in uuids(&answer.payload.bytes()) {
-                answered.entry(uuid).or_insert(place);
+            for uuid in uuids(&response.payload.bytes()) {
+                answered.entry(uuid).or_insert(position);
             }
         }
         Self {
@@ -94,8 +94,8 @@ impl Playback {
         let same = |there: &str, here: &str| is_redacted(there, here, aliases);
         let admits = |group: usize, found: &RequestMatch| {
             let next = progress.unplayed.after(group, None);
-            let place = next.or(self.index.places(group).last().copied()).unwrap_or_default();
-            aliases.admit(&found.values) && !found.values.iter().any(|(there, _)| self.was_answered(there, place))
+            let position = next.or(self.index.positions(group).last().copied()).unwrap_or_default();
+            aliases.admit(&found.values) && !found.values.iter().any(|(there, _)| self.was_answered(there, position))
         };
         let found = self.index.find(
             &parsed,
@@ -108,22 +108,22 @@ impl Playback {
             Ok(None) => return Err(self.miss(&mut progress, self.explain(&parsed, request))),
             Err(why) => return Err(self.miss(&mut progress, why)),
         };
-        let (place, candidate) = selected;
+        let (position, candidate) = selected;
         if let Some(candidate) = found.into_iter().nth(candidate) {
             progress.aliases.learn(candidate.values);
         }
-        self.play(&mut progress, place)
-            .ok_or_else(|| format!("{} {} has no place in the session", request.method, request.url))
+        self.play(&mut progress, position)
+            .ok_or_else(|| format!("{} {} has no position in the session", request.method, request.url))
     }
 
-    /// Whether a value was in a response before the request at a place.
-    fn was_answered(&self, value: &str, place: usize) -> bool {
+    /// Whether a value was in a response before the request at a position.
+    fn was_answered(&self, value: &str, position: usize) -> bool {
         self.answered
             .get(&value.to_ascii_lowercase())
-            .is_some_and(|first| *first < place)
+            .is_some_and(|first| *first < position)
     }
 
-    /// The place of the next of equal requests, and its candidate: the first that has not been replayed and that no
+    /// The position of the next of equal requests, and its candidate: the first that has not been replayed and that no
     /// change has made stale; of what only reads, else the last one again.
     fn next(
         &self,
@@ -133,18 +133,18 @@ impl Playback {
     ) -> Result<Option<(usize, usize)>, String> {
         let each = || found.iter().map(|candidate| candidate.group).enumerate();
         let unplayed = |after: Option<usize>| {
-            let places = each().filter_map(|(n, group)| Some((progress.unplayed.after(group, after)?, n)));
-            places.min()
+            let positions = each().filter_map(|(n, group)| Some((progress.unplayed.after(group, after)?, n)));
+            positions.min()
         };
         let last = each()
-            .filter_map(|(n, group)| Some((*self.index.places(group).last()?, n)))
+            .filter_map(|(n, group)| Some((*self.index.positions(group).last()?, n)))
             .max();
         if !request.reads() {
             let next = unplayed(None);
             if let (None, Some((last, _))) = (next, last) {
-                let count: usize = each().map(|(_, group)| self.index.places(group).len()).sum();
+                let count: usize = each().map(|(_, group)| self.index.positions(group).len()).sum();
                 return Err(format!(
-                    "{} {} was recorded {count} times (last as {}), and is asked once more",
+                    "{} {} was recorded {count} times (last as {}), and was requested once more",
                     request.method,
                     request.path,
                     self.id(last)
@@ -152,12 +152,12 @@ impl Playback {
             }
             return Ok(next);
         }
-        let recorded = each().find_map(|(_, group)| self.index.request(*self.index.places(group).first()?));
+        let recorded = each().find_map(|(_, group)| self.index.request(*self.index.positions(group).first()?));
         let Some(recorded) = recorded else {
             return Ok(None);
         };
         let change = progress.changes.last(&recorded.path);
-        let fresh = |(place, _): &(usize, usize)| change.is_none_or(|change| *place > change);
+        let fresh = |(position, _): &(usize, usize)| change.is_none_or(|change| *position > change);
         let next = unplayed(change).or(last.filter(fresh)).or_else(|| unplayed(None));
         match (next, change) {
             (None, Some(change)) => Err(format!(
@@ -170,33 +170,35 @@ impl Playback {
         }
     }
 
-    fn play(&self, progress: &mut Progress, place: usize) -> Option<SelectedInteraction> {
-        let interaction = self.interactions.get(place)?.clone();
-        let again = self.index.play(place, &mut progress.unplayed);
+    fn play(&self, progress: &mut Progress, position: usize) -> Option<SelectedInteraction> {
+        let interaction = self.interactions.get(position)?.clone();
+        let again = self.index.play(position, &mut progress.unplayed);
         if !again
-            && self.is_change(place)
-            && let Some(request) = self.index.request(place)
+            && self.is_change(position)
+            && let Some(request) = self.index.request(position)
         {
-            progress.changes.note(&request.path, place);
+            progress.changes.note(&request.path, position);
         }
         self.last_request.send_replace(Instant::now());
         Some(SelectedInteraction {
-            place,
+            position,
             interaction,
             again,
         })
     }
 
     /// Whether an interaction changed something.
-    fn is_change(&self, place: usize) -> bool {
-        let succeeded =
-            |each: &Arc<Interaction>| each.answer().is_some_and(|answer| (200..300).contains(&answer.status));
-        let request = self.index.request(place);
-        request.is_some_and(|request| !request.reads()) && self.interactions.get(place).is_some_and(succeeded)
+    fn is_change(&self, position: usize) -> bool {
+        let succeeded = |each: &Arc<Interaction>| {
+            each.response()
+                .is_some_and(|response| (200..300).contains(&response.status))
+        };
+        let request = self.index.request(position);
+        request.is_some_and(|request| !request.reads()) && self.interactions.get(position).is_some_and(succeeded)
     }
 
-    fn id(&self, place: usize) -> u64 {
-        self.interactions.get(place).map_or(0, |interaction| interaction.id)
+    fn id(&self, position: usize) -> u64 {
+        self.interactions.get(position).map_or(0, |interaction| interaction.id)
     }
 
     fn miss(&self, progress: &mut Progress, why: String) -> String {
@@ -209,8 +211,8 @@ impl Playback {
 
     fn explain(&self, parsed: &ParsedRequest, request: &Request) -> String {
         let mut text = format!("{} {} was not recorded.", request.method, request.url);
-        for (differences, place) in self.index.nearest(parsed).into_iter().take(NEAREST) {
-            let Some(interaction) = self.interactions.get(place) else {
+        for (differences, position) in self.index.nearest(parsed).into_iter().take(NEAREST) {
+            let Some(interaction) = self.interactions.get(position) else {
                 continue;
             };
             let (method, url) = (&interaction.request.method, &interaction.request.url);
@@ -239,9 +241,11 @@ impl Playback {
     /// The interactions that have been replayed, or those that have not.
     fn played(&self, played: bool) -> Vec<&Arc<Interaction>> {
         let unplayed = &self.progress.lock().unplayed;
-        let is = |place: &usize| self.index.is_played(*place, unplayed) == played;
-        let places = (0..self.interactions.len()).filter(is);
-        places.filter_map(|place| self.interactions.get(place)).collect()
+        let is = |position: &usize| self.index.is_played(*position, unplayed) == played;
+        let positions = (0..self.interactions.len()).filter(is);
+        positions
+            .filter_map(|position| self.interactions.get(position))
+            .collect()
     }
 
     /// The numbers of the interactions that have not been replayed.
@@ -259,7 +263,7 @@ impl Playback {
 
     /// The changes that a stream waits for.
     pub(super) fn causes(&self, stream: &SelectedInteraction) -> Causes {
-        Causes(stream.place + 1)
+        Causes(stream.position + 1)
     }
 
     /// Waits until the changes have been replayed that could have caused what a stream carried at a time, or there was

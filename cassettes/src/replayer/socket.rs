@@ -1,8 +1,8 @@
 //! Upgraded connections: each message of the server is sent after the client's messages that came before it.
 
-use super::answer::live;
 use super::pace::Pace;
 use super::playback::{Playback, SelectedInteraction};
+use super::response::live;
 use crate::interaction::{Data, Message, Sender};
 use bytes::Bytes;
 use futures::stream::{SplitSink, SplitStream};
@@ -59,7 +59,7 @@ async fn count_messages(mut stream: SplitStream<WebSocketStream<Io>>, received: 
             Wire::Ping(_) | Wire::Pong(_) | Wire::Frame(_) => {}
         }
     }
-    // The answer to a close frame may follow, and the server may have recorded messages after it.
+    // The response to a close frame may follow, and the server may have recorded messages after it.
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 

@@ -1,4 +1,4 @@
-//! The state of a server that the answers of a session imply.
+//! The state of a server that the responses of a session imply.
 
 use crate::interaction::{Interaction, Payload};
 use serde_json::Value;
@@ -25,14 +25,14 @@ impl State {
     pub fn of<'a>(interactions: impl Iterator<Item = &'a Interaction>) -> Self {
         let mut there: BTreeMap<String, Value> = BTreeMap::new();
         for interaction in interactions {
-            let Some(answer) = interaction
-                .answer()
-                .filter(|answer| (200..300).contains(&answer.status))
+            let Some(response) = interaction
+                .response()
+                .filter(|response| (200..300).contains(&response.status))
             else {
                 continue;
             };
             let path = interaction.request.path();
-            match &answer.payload {
+            match &response.payload {
                 Payload::Stream(frames) => frames.iter().for_each(|frame| event(&mut there, path, &frame.data)),
                 Payload::Body(body) => change(&mut there, &interaction.request.method, path, body),
                 Payload::Messages(_) => {}

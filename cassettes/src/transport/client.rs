@@ -76,7 +76,7 @@ impl Client {
     /// Sends a request, whose URI is path and query, to the server, with the credentials unless it has its own.
     ///
     /// # Errors
-    /// If there is no answer.
+    /// If there is no response.
     pub async fn send(&self, mut request: Request<Body>) -> Result<Response<Incoming>, Failure> {
         let target = match self.prefix.as_str() {
             "" => request.uri().path_and_query().cloned(),

@@ -10,10 +10,10 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
 
-/// Passes a request on to a server, and its answer back.
+/// Passes a request on to a server, and its response back.
 ///
 /// # Errors
-/// If there is no answer.
+/// If there is no response.
 pub async fn forward(
     client: &Client,
     mut request: Request<Bytes>,

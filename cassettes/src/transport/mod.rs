@@ -1,6 +1,6 @@
 //! HTTP/1.1 and HTTP/2 on both sides, with TLS or without: a server that hands each request to a function, and a client with any credentials.
 //!
-//! Promises: bodies are passed on as they come; a failure is told apart by its kind; a connection of an upgraded
+//! Promises: bodies are passed on as they come; each failure has a kind; a connection of an upgraded
 //! protocol is handed over as it is.
 //! Limits: towards a server HTTP/2 is spoken over TLS alone, and what is upgraded is HTTP/1.1; certificates are judged by the system's roots and those given.
 //! Source: RFC 9110, RFC 9112, RFC 9113.
@@ -53,7 +53,7 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
         .map(|name| name.trim().to_ascii_lowercase())
         .filter(|name| !name.is_empty() && name != "close")
         .collect();
-    // Who takes trailers is told of them, and who sends them is told that they are taken.
+    // `TE: trailers` and `Trailer` are passed on: they say that trailers are taken, and that they follow.
     let takes_trailers = headers.get(http::header::TE).is_some_and(|value| value == "trailers");
     if !takes_trailers {
         headers.remove(http::header::TE);

@@ -28,7 +28,7 @@ const HANDSHAKE: Duration = Duration::from_secs(30);
 /// How many connections are open. Further ones wait to be accepted.
 const CONNECTIONS: usize = 16_384;
 
-/// How a client that speaks HTTP/2 without TLS begins.
+/// The connection preface of HTTP/2 without TLS.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
 /// Handles the requests of a server.
@@ -211,7 +211,7 @@ fn name_host(request: &mut Request<Incoming>) {
     }
 }
 
-/// Whether a client speaks HTTP/2 at once.
+/// Whether a connection begins with the preface of HTTP/2.
 async fn begins_with_preface(socket: &TcpStream) -> bool {
     let mut begun = [0; PREFACE.len()];
     loop {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use stuntdouble_server::{Identity, PemError};
 use tokio_rustls::TlsAcceptor;
 
-/// What a client shows a server, and what it wants to see of it.
+/// The credentials of a client, and the certificates that it trusts.
 #[derive(Clone, Default)]
 pub struct Credentials {
     /// A bearer token.

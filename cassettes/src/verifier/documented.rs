@@ -1,4 +1,4 @@
-//! What the documents have a recorded answer be, where they differ from the recorded server.
+//! What the documents have a recorded response be, where they differ from the recorded server.
 //!
 //! Source: DESIGN.md, "Two profiles".
 
@@ -7,7 +7,7 @@ use crate::interaction::Interaction;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What is expected of an answer.
+/// What is expected of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expected<'a> {
     /// The status; none for any refusal of a client's mistake.
@@ -89,7 +89,7 @@ fn after(text: &str, start: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interaction::{Answer, Headers, Marks, Outcome, Payload, Request};
+    use crate::interaction::{Headers, Marks, Outcome, Payload, Request, Response};
     use jiff::Timestamp;
     use rstest::rstest;
     use std::time::Duration;
@@ -109,7 +109,7 @@ mod tests {
                 body: None,
                 omitted: 0,
             },
-            outcome: Outcome::Answer(Answer {
+            outcome: Outcome::Response(Response {
                 status: 200,
                 headers,
                 payload: Payload::Body("".into()),

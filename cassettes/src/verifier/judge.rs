@@ -1,4 +1,4 @@
-//! The verdict on one answer.
+//! The verdict on one response.
 
 use super::documented::{Expected, documented, recorded};
 use super::player::Got;
@@ -6,11 +6,11 @@ use super::watch::{outcome, settled, start, watching};
 use super::{DOCUMENTED, RECORDED, Verdict};
 use crate::bindings::Bindings;
 use crate::differ::{Comparison, Finding, Grade, body, short};
-use crate::interaction::{Answer, Data, Interaction, Message, Outcome, Sender, to_millis};
+use crate::interaction::{Data, Interaction, Message, Outcome, Response, Sender, to_millis};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The headers that an answer hangs on.
+/// The headers that a response hangs on.
 const HEADERS: [&str; 4] = ["location", "www-authenticate", "set-cookie", "content-encoding"];
 
 /// The headers that say nothing about the server's behaviour.
@@ -26,10 +26,10 @@ const INCIDENTAL: [&str; 6] = [
 /// A frame may be this much later than it was recorded.
 const LATE: Duration = Duration::from_millis(1500);
 
-/// Judges the answers of a session, one after the other.
+/// Judges the responses of a session, one after the other.
 pub(super) struct Judge {
     profile: String,
-    /// Whether the recorded answers must be translated to what the documents say.
+    /// Whether the recorded responses must be translated to what the documents say.
     translate: bool,
     pub(super) bound: Bindings,
 }
@@ -51,9 +51,9 @@ impl Judge {
 
     pub(super) fn verdict(&mut self, interaction: &Interaction, got: &Got) -> Verdict {
         let mut found = match &interaction.outcome {
-            Outcome::Answer(answer) => self.findings(interaction, answer, got),
+            Outcome::Response(response) => self.findings(interaction, response, got),
             Outcome::Failure(failure) if got.status != 0 && interaction.marks.unjudged.is_none() => {
-                let text = format!("status {}, recorded no answer ({})", got.status, failure.text);
+                let text = format!("status {}, recorded no response ({})", got.status, failure.text);
                 vec![Finding::new(Grade::Status, text)]
             }
             Outcome::Failure(_) => Vec::new(),
@@ -64,13 +64,13 @@ impl Judge {
         Verdict::new(interaction, found)
     }
 
-    fn findings(&mut self, interaction: &Interaction, answer: &Answer, got: &Got) -> Vec<Finding> {
-        let bytes = answer.payload.bytes();
+    fn findings(&mut self, interaction: &Interaction, response: &Response, got: &Got) -> Vec<Finding> {
+        let bytes = response.payload.bytes();
         let text = String::from_utf8_lossy(&bytes);
         let original = text.clone();
         let expected = match self.translate {
-            true => documented(interaction, answer.status, text),
-            false => Some(recorded(answer.status, text)),
+            true => documented(interaction, response.status, text),
+            false => Some(recorded(response.status, text)),
         };
         let Some(expected) = expected else {
             // Not judged, but what it binds is needed later.
@@ -84,11 +84,11 @@ impl Judge {
         let Some(status) = expected.status else {
             return refusal(got);
         };
-        let stream = watching(interaction) && answer.status == 200;
+        let stream = watching(interaction) && response.status == 200;
         let media_type = match self.profile.as_str() {
             DOCUMENTED if stream => "application/json",
             RECORDED if stream => "",
-            _ => answer.headers.media_type(),
+            _ => response.headers.media_type(),
         };
         let mut found = Vec::new();
         if got.status != status {
@@ -101,7 +101,7 @@ impl Judge {
             let text = format!("media type {:?}, recorded {media_type:?}", got.media_type);
             found.push(Finding::new(Grade::Status, text));
         }
-        self.headers(answer, got, &mut found);
+        self.headers(response, got, &mut found);
         timing(interaction, got, &mut found);
         let asked = interaction.request.text();
         let mut comparison = Comparison::new(&mut self.bound, &asked);
@@ -127,9 +127,9 @@ impl Judge {
         found
     }
 
-    fn headers(&self, answer: &Answer, got: &Got, found: &mut Vec<Finding>) {
+    fn headers(&self, response: &Response, got: &Got, found: &mut Vec<Finding>) {
         for name in HEADERS {
-            let wanted = self.bound.text(answer.headers.last(name).unwrap_or_default());
+            let wanted = self.bound.text(response.headers.last(name).unwrap_or_default());
             let given = got.headers.last(name).unwrap_or_default();
             if wanted != given {
                 found.push(Finding::new(
@@ -138,7 +138,7 @@ impl Judge {
                 ));
             }
         }
-        for (name, wanted) in &answer.headers.0 {
+        for (name, wanted) in &response.headers.0 {
             let known = |names: &[&str]| names.iter().any(|other| other.eq_ignore_ascii_case(name));
             if known(&HEADERS) || known(&INCIDENTAL) || got.status == 0 {
                 continue;

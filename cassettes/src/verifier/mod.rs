@@ -1,7 +1,7 @@
-//! Plays the requests of a cassette against a server, and judges each answer.
+//! Plays the requests of a cassette against a server, and judges each response.
 //!
 //! Promises: the three verdicts are those of the reference's own scoring, interaction by interaction: *answer* (status,
-//! media type and the headers that an answer hangs on), *shape* (answer, and the body is equal but for messages),
+//! media type and the headers that a response hangs on), *shape* (answer, and the body is equal but for messages),
 //! *exact* (shape, and the messages are equal too); what is checked beyond (other headers, timing) is reported and
 //! changes no verdict. Requests go out in the recorded order and with the recorded concurrency, with volatile values
 //! bound; every wait has a bound.

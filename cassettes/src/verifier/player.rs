@@ -1,4 +1,4 @@
-//! Sends recorded requests, rewritten for the server at hand, and takes its answers.
+//! Sends recorded requests, rewritten for the server at hand, and takes its responses.
 
 use crate::bindings::{Bindings, Kind};
 use crate::interaction::{Data, Headers, Interaction, Message, Payload, Sender};
@@ -28,14 +28,14 @@ const QUIET: Duration = Duration::from_secs(3);
 /// What a server answered.
 #[derive(Debug, Default)]
 pub(super) struct Got {
-    /// The status; 0 where there was no answer.
+    /// The status; 0 where there was no response.
     pub(super) status: u16,
     pub(super) media_type: String,
     pub(super) text: String,
     pub(super) headers: Headers,
-    /// From the head of the answer to its first line.
+    /// From the head of the response to its first line.
     pub(super) first: Option<Duration>,
-    /// From the head of the answer to its end.
+    /// From the head of the response to its end.
     pub(super) took: Duration,
     pub(super) messages: Vec<Message>,
 }
@@ -104,7 +104,7 @@ impl Player {
             .is_websocket()
             .then(|| interaction.messages().unwrap_or_default().to_vec());
         let streams = matches!(
-            interaction.answer().map(|answer| &answer.payload),
+            interaction.response().map(|response| &response.payload),
             Some(Payload::Stream(_))
         );
         Ok(Call {
@@ -114,14 +114,14 @@ impl Player {
         })
     }
 
-    /// Sends a request and takes all of its answer; `opened` is told when the head has come.
+    /// Sends a request and takes all of its response; `opened` is notified when the head has come.
     pub(super) async fn play(&self, call: Call, opened: Arc<Notify>) -> Got {
-        let answer = timeout(self.patience, self.client.send(call.request)).await;
+        let response = timeout(self.patience, self.client.send(call.request)).await;
         opened.notify_one();
-        let response = match answer {
+        let response = match response {
             Ok(Ok(response)) => response,
             Ok(Err(failure)) => return Got::nothing(failure.text),
-            Err(_) => return Got::nothing("the answer did not come in time"),
+            Err(_) => return Got::nothing("the response did not come in time"),
         };
         let got = Got {
             status: response.status().as_u16(),
@@ -144,7 +144,7 @@ impl Player {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(error))) => return Got::nothing(error.to_string()),
                 Ok(None) => break,
-                Err(_) => return Got::nothing("the answer stopped"),
+                Err(_) => return Got::nothing("the response stopped"),
             };
             let Ok(data) = frame.into_data() else {
                 continue;

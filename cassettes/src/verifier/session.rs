@@ -81,7 +81,7 @@ pub(super) async fn play(cassette: &Cassette, mut judge: Judge, player: Player) 
 }
 
 fn streams(interaction: &Interaction) -> bool {
-    let payload = interaction.answer().map(|answer| &answer.payload);
+    let payload = interaction.response().map(|response| &response.payload);
     matches!(payload, Some(Payload::Stream(_) | Payload::Messages(_)))
 }
 

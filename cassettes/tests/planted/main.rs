@@ -114,7 +114,7 @@ fn leaks(search: &Search, path: &Path) -> Vec<usize> {
     let cassette = Cassette::parse(std::str::from_utf8(&text).expect("text")).expect("a cassette");
     for interaction in &cassette.interactions {
         found.extend(search.found(interaction.request.body.as_deref().unwrap_or_default()));
-        let Some(answer) = interaction.answer() else { continue };
+        let Some(answer) = interaction.response() else { continue };
         found.extend(search.found(&answer.payload.bytes()));
         if let Payload::Messages(messages) = &answer.payload {
             for from in [Sender::Client, Sender::Server] {

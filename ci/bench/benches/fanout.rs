@@ -17,16 +17,17 @@
 #[path = "../src/client.rs"]
 #[expect(dead_code, reason = "what else the program of this crate asks")]
 mod client;
+#[path = "../src/own_process.rs"]
+mod own_process;
 
 use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
     sync::LazyLock,
     time::{Duration, Instant},
 };
 
 use client::{Client, Outcome};
 use memchr::{memchr, memmem::Finder};
+use own_process::OwnProcess;
 use stuntdouble_simulator::Simulator;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -91,33 +92,6 @@ async fn simulator() -> Outcome {
     std::future::pending().await
 }
 
-struct Server {
-    process: Child,
-    address: String,
-}
-
-impl Server {
-    fn start() -> Outcome<Self> {
-        let mut process = Command::new(std::env::current_exe()?)
-            .arg("simulator")
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut address = String::new();
-        BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut address)?;
-        Ok(Self {
-            process,
-            address: address.trim().to_owned(),
-        })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 /// What a round has come to.
 #[derive(Default)]
 struct Round {
@@ -149,7 +123,7 @@ async fn measure(scale: &Scale) -> Outcome {
     for pair in 0..pairs {
         let mut rates = [0.0; 2];
         for stalled in if pair % 2 == 0 { [false, true] } else { [true, false] } {
-            let server = Server::start()?;
+            let server = OwnProcess::start(&["simulator"])?;
             let round = round(&server.address, scale, stalled).await?;
             let fate = round
                 .unread

@@ -5,12 +5,14 @@
 //! Source: RFC 9110, sections 8.6 and 15.5.14.
 
 use std::{
-    io::{self, IoSlice},
+    io,
     pin::Pin,
     task::{Context, Poll, ready},
 };
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
+
+use crate::filtered::{Filter, Filtered};
 
 /// The name of the field, with its colon.
 const NAME: &[u8] = b"content-length:";
@@ -26,25 +28,18 @@ const BAD_REQUEST: &[u8] = b"HTTP/1.1 400 Bad Request\r\n";
 const TOO_LARGE: &[u8] = b"HTTP/1.1 413 Over 2^64-1\r\n";
 
 /// A connection on which a `Content-Length` beyond 64 bits is answered with 413.
-#[derive(Debug)]
-pub struct LengthCheck<T> {
-    io: T,
+pub type LengthCheck<T> = Filtered<T, Lengths>;
+
+/// Finds a `Content-Length` beyond 64 bits, and replaces the parser's response to it.
+#[derive(Debug, Default)]
+pub struct Lengths {
     /// The last bytes that were read, unless they end a line.
     last: Vec<u8>,
     /// Whether such a number was read.
     found: bool,
 }
 
-impl<T> LengthCheck<T> {
-    /// Checks what is read from `io`.
-    pub fn new(io: T) -> Self {
-        Self {
-            io,
-            last: Vec::with_capacity(KEPT),
-            found: false,
-        }
-    }
-
+impl Lengths {
     fn check(&mut self, bytes: &[u8]) {
         self.found = self.found || has_long_number(bytes);
         if !self.last.is_empty() {
@@ -64,8 +59,21 @@ impl<T> LengthCheck<T> {
         }
         self.last.drain(..self.last.len().saturating_sub(KEPT));
     }
+}
 
-    /// The response to send in the place of `bytes`, if they are the parser's to a number that is too large.
+impl Filter for Lengths {
+    fn poll_read<T: AsyncRead + Unpin>(
+        &mut self,
+        io: &mut T,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(io).poll_read(context, buffer))?;
+        self.check(buffer.filled().get(before..).unwrap_or_default());
+        Poll::Ready(Ok(()))
+    }
+
     fn replaced(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let rest = bytes.strip_prefix(BAD_REQUEST).filter(|_| self.found)?;
         Some([TOO_LARGE, rest].concat())
@@ -107,49 +115,6 @@ fn is_long(digits: &[u8]) -> bool {
     digits.len() >= DIGITS && digits.parse::<u64>().is_err()
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for LengthCheck<T> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.io).poll_read(context, buffer))?;
-        self.check(buffer.filled().get(before..).unwrap_or_default());
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<T: AsyncWrite + Unpin> AsyncWrite for LengthCheck<T> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let replaced = self.replaced(bytes);
-        Pin::new(&mut self.io).poll_write(context, replaced.as_deref().unwrap_or(bytes))
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match slices.first().and_then(|first| self.replaced(first)) {
-            Some(replaced) => Pin::new(&mut self.io).poll_write(context, &replaced),
-            None => Pin::new(&mut self.io).poll_write_vectored(context, slices),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -165,7 +130,7 @@ mod tests {
     fn a_number_of_more_than_64_bits_is_found_however_it_is_cut(#[case] number: &str, #[case] expected: bool) {
         let request = format!("POST / HTTP/1.1\r\nHost: a\r\ncontent-Length:  {number}\r\n\r\n");
         for size in [1, 2, 19, 20, 21, 33, 1000] {
-            let mut check = LengthCheck::new(());
+            let mut check = Lengths::default();
             request.as_bytes().chunks(size).for_each(|piece| check.check(piece));
             assert_eq!(check.found, expected, "in pieces of {size}");
         }
@@ -174,7 +139,7 @@ mod tests {
 
     #[test]
     fn other_numbers_are_not_lengths() {
-        let mut check = LengthCheck::new(());
+        let mut check = Lengths::default();
         check.check(format!("GET /{} HTTP/1.1\r\nx: {}\r\n\r\n", "9".repeat(200), "8".repeat(64)).as_bytes());
         assert!(!check.found && check.replaced(BAD_REQUEST).is_none());
     }

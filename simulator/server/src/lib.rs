@@ -11,6 +11,7 @@
 
 mod connection_origins;
 mod content_length;
+mod filtered;
 mod head_timer;
 mod limits;
 mod listener;
@@ -23,7 +24,8 @@ mod socket;
 mod target;
 
 pub use connection_origins::ConnectionOrigins;
-pub use content_length::LengthCheck;
+pub use content_length::{LengthCheck, Lengths};
+pub use filtered::{Filter, Filtered};
 pub use limits::Limits;
 pub use listener::{Peer, bind, serve};
 pub use origins::{Accepted, Origin, Origins};

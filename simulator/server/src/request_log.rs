@@ -27,7 +27,7 @@ struct Entry {
 }
 
 impl RequestLog {
-    /// Begins with a request of `client`. Does nothing if nobody subscribes to the events.
+    /// Begins with a request of `client`. Does nothing if there is no subscriber to the events.
     pub fn begin<B>(request: &Request<B>, client: SocketAddr) -> Self {
         if !enabled!(target: TARGET, Level::INFO) {
             return Self(None);

@@ -13,7 +13,9 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
+
+use crate::filtered::{Filter, Filtered};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 16 << 10;
@@ -180,72 +182,37 @@ impl Requests {
 }
 
 /// A connection whose requests have their targets percent-encoded.
-#[derive(Debug)]
-pub(crate) struct Escaped<T> {
-    io: T,
+pub(crate) type Escaped<T> = Filtered<T, Escaping>;
+
+/// Percent-encodes the targets of requests.
+#[derive(Debug, Default)]
+pub(crate) struct Escaping {
     requests: Requests,
     /// What has been read and not been passed on.
     ready: Vec<u8>,
     at: usize,
 }
 
-impl<T> Escaped<T> {
-    pub(crate) fn new(io: T) -> Self {
-        Self {
-            io,
-            requests: Requests::default(),
-            ready: Vec::new(),
-            at: 0,
-        }
-    }
-}
-
-impl<T: AsyncRead + Unpin> AsyncRead for Escaped<T> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
+impl Filter for Escaping {
+    fn poll_read<T: AsyncRead + Unpin>(
+        &mut self,
+        io: &mut T,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        if this.at == this.ready.len() {
+        if self.at == self.ready.len() {
             let mut chunk = [0; CHUNK];
             let mut read = ReadBuf::new(&mut chunk);
-            ready!(Pin::new(&mut this.io).poll_read(context, &mut read))?;
-            this.ready.clear();
-            this.at = 0;
-            this.requests.pass(read.filled(), &mut this.ready);
+            ready!(Pin::new(io).poll_read(context, &mut read))?;
+            self.ready.clear();
+            self.at = 0;
+            self.requests.pass(read.filled(), &mut self.ready);
         }
-        let rest = this.ready.get(this.at..).unwrap_or(&[]);
+        let rest = self.ready.get(self.at..).unwrap_or(&[]);
         let length = rest.len().min(buffer.remaining());
         buffer.put_slice(rest.get(..length).unwrap_or(&[]));
-        this.at += length;
+        self.at += length;
         Poll::Ready(Ok(()))
-    }
-}
-
-impl<T: AsyncWrite + Unpin> AsyncWrite for Escaped<T> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(context)
     }
 }
 

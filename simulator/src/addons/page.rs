@@ -20,7 +20,10 @@ const SHARED: [File; 3] = [
 
 /// The log viewer.
 const VIEWER: [File; 12] = [
-    ("", include_str!("web/viewer/index.html")),
+    (
+        "",
+        concat!(include_str!("web/head.html"), include_str!("web/viewer/index.html")),
+    ),
     ("viewer.css", include_str!("web/viewer/viewer.css")),
     ("main.js", include_str!("web/viewer/main.js")),
     ("state.js", include_str!("web/viewer/state.js")),
@@ -36,7 +39,10 @@ const VIEWER: [File; 12] = [
 
 /// The user interface of the cluster.
 const DASHBOARD: [File; 8] = [
-    ("", include_str!("web/dashboard/index.html")),
+    (
+        "",
+        concat!(include_str!("web/head.html"), include_str!("web/dashboard/index.html")),
+    ),
     ("dashboard.css", include_str!("web/dashboard/dashboard.css")),
     ("main.js", include_str!("web/dashboard/main.js")),
     ("store.js", include_str!("web/dashboard/store.js")),
@@ -48,7 +54,10 @@ const DASHBOARD: [File; 8] = [
 
 /// The metrics dashboard.
 const METRICS: [File; 3] = [
-    ("", include_str!("web/metrics/index.html")),
+    (
+        "",
+        concat!(include_str!("web/head.html"), include_str!("web/metrics/index.html")),
+    ),
     ("metrics.css", include_str!("web/metrics/metrics.css")),
     ("main.js", include_str!("web/metrics/main.js")),
 ];

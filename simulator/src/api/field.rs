@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// Where a field stands in an object: `spec.containers[0].ports[1].name`.
+/// The path of a field in an object: `spec.containers[0].ports[1].name`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path(String);
 
@@ -49,7 +49,7 @@ pub enum FieldErrorKind {
     NotFound,
     /// The field has to be given.
     Required,
-    /// The value stands more than once where it may stand once.
+    /// The value is a duplicate.
     Duplicate,
     /// The value is malformed or out of range.
     Invalid,
@@ -126,7 +126,7 @@ impl FieldError {
         }
     }
 
-    /// `value` stands more than once.
+    /// `value` is a duplicate.
     pub fn duplicate(field: &Path, value: impl Into<Value>) -> Self {
         Self {
             kind: FieldErrorKind::Duplicate,
@@ -181,7 +181,7 @@ impl FieldError {
         }
     }
 
-    /// The text without the field: what stands in a cause of a `Status`.
+    /// The text without the field: the message of a cause of a `Status`.
     pub fn body(&self) -> String {
         let mut text = self.kind.words().to_owned();
         if !matches!(

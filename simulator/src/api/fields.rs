@@ -6,7 +6,7 @@
 //! Limits: there is no escaping; a value cannot contain a comma, nor twice an operator.
 //! Source: `fields` of Kubernetes v1.2, and its functions that convert field labels.
 //!
-//! Which names a kind knows, and how it refuses others, is data of the kind (`select` in `fixtures/kinds`). The facts, for v1.2:
+//! Which names a kind has, and how it refuses others, is data of the kind (`select` in `fixtures/kinds`). The facts, for v1.2:
 //!
 //! | kind | names | refusal of another (always 400 `BadRequest`) |
 //! |---|---|---|
@@ -42,7 +42,7 @@ struct Term {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector(Vec<Term>);
 
-/// The two sides of `operator` in `text`, if it stands there once.
+/// The two sides of `operator` in `text`, if it is there once.
 fn sides<'a>(text: &'a str, operator: &str) -> Option<(&'a str, &'a str)> {
     text.split_once(operator).filter(|(_, right)| !right.contains(operator))
 }

@@ -186,7 +186,7 @@ fn scaled(number: &str, by: Multiplier) -> Result<i128, QuantityError> {
     if digits.is_empty() {
         return Ok(0);
     }
-    // The first digit that is not zero stands `point` places before the decimal point (after it where negative).
+    // The first digit that is not zero is `point` places before the decimal point (after it where negative).
     let (exponent, factor) = match by {
         Multiplier::Ten(power) => (power, ONE),
         Multiplier::Two(power) => (0, ONE << power),

@@ -40,7 +40,7 @@ type Handler = Box<dyn Fn(&Change) + Send + Sync>;
 /// A cache of the selected objects: lists them, watches from there on, and lists again if the watch has fallen too far behind.
 ///
 /// Each change is passed to the handlers, once, in order. A handler adds keys to a [`WorkQueue`](super::WorkQueue);
-/// work that reads the cache calls [`catch_up`](Self::catch_up) first, and then sees everything that is committed.
+/// work that reads the cache calls [`catch_up`](Self::catch_up) first, and then reads everything that is committed.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {

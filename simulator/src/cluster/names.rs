@@ -1,6 +1,6 @@
 //! The names of the cluster: of services, of the pods behind headless services, and of pods by their address.
 //!
-//! | name below `cluster.local` | stands for |
+//! | name below `cluster.local` | resolves to |
 //! |---|---|
 //! | `SERVICE.NAMESPACE.svc` | the service's address; of a headless service those of its ready pods |
 //! | `POD.SERVICE.NAMESPACE.svc` | one pod of a headless service, by its host name or a label made of its address |
@@ -34,7 +34,7 @@ pub(crate) struct ServicePort {
     pub(crate) address: Ipv4Addr,
 }
 
-/// What a name stands for.
+/// What a name resolves to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// The name is not of the cluster.
@@ -70,7 +70,7 @@ impl Names {
         })
     }
 
-    /// What a full name stands for. Upper and lower case are the same.
+    /// What a full name resolves to. Upper and lower case are the same.
     pub(crate) fn meaning(&self, name: &str) -> Meaning {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
         let labels: Vec<&str> = name.split('.').collect();

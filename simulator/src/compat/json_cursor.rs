@@ -1,4 +1,4 @@
-//! A cursor over JSON, which knows how many bytes it has read.
+//! A cursor over JSON, which counts the bytes that it has read.
 //!
 //! Promises: every refusal has the words of the reference's codec and the count of bytes read so far; never recurses.
 //! Limits: the bytes have passed [`super::json_scan::check`]; where they have not, the outcome is some error.
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Moves to another place in a container, over the separator that stands between.
+    /// Moves to another place in a container, over the separator in between.
     pub(crate) fn step(&mut self, to: At) -> Outcome {
         let fresh = self.at == At::Start;
         match to {

@@ -342,7 +342,7 @@ impl Operation {
     }
 }
 
-/// A path as the library splits it: a tilde stands for itself, and what precedes the first slash is ignored.
+/// A path as the library splits it: a tilde is not an escape, and what precedes the first slash is ignored.
 struct Pointer {
     text: String,
     tokens: Vec<String>,

@@ -1,7 +1,7 @@
 //! Imitation of Go and of the libraries that Kubernetes v1.2 uses, where its answers show them.
 //!
 //! - Functions bear the name of what they imitate: [`go_quote`] for `%q`, [`go_value`] for `%v`, [`strconv::atoi`] for `strconv.Atoi`.
-//! - Nothing here knows kinds, profiles or HTTP.
+//! - Nothing here depends on kinds, profiles or HTTP.
 //!
 //! Source of semantics: Go, and the libraries named in each file.
 

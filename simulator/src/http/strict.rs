@@ -87,7 +87,7 @@ fn walk(of: TypeRef<'_>, value: &Value, path: &mut String, unknown: &mut Vec<Str
                 path.push_str(name);
                 match of.field(name) {
                     Some(field) => walk(field.type_ref, value, path, unknown),
-                    // What tells a patch how to go about it is no field of the object.
+                    // A directive of a patch is no field of the object.
                     None if name.starts_with('$') => {}
                     None if unknown.len() < MOST => unknown.push(format!("unknown field {path:?}")),
                     None => {}

@@ -1,13 +1,13 @@
 //! Patches: changes written down instead of made.
 //!
 //! [`apply`] turns an object's JSON and the body of a PATCH request into the changed JSON. Three languages: JSON patch (RFC 6902), merge patch (RFC 7386), strategic merge patch
-//! (merging that knows the types).
+//! (merging by the types of the fields).
 //! Promises: the original is not touched; a patch takes effect whole or not at all; no body makes it panic, nest deeper than 512 or grow beyond the bounds of its
 //! language. Limits: bodies are JSON, never YAML; what the patched JSON means is for the scheme to decode, and whether it may be stored for the registry to say.
 //! Source of semantics: the two RFCs under the documented profile; what Kubernetes v1.2 made of them under the recorded one; the error texts are always the recorded ones.
 //!
 //! # What happens around it
-//! Facts about v1.2's handler, for whoever calls this:
+//! Facts about v1.2's handler, for callers:
 //! 1. The media type decides the language, its parameters are ignored (`application/merge-patch+json; charset=utf-8`); any other is 415. There is no size limit but the server's own.
 //! 2. What is patched is the current object in the version of the request's path, as a GET would show it, defaults included. An object that is not there is 404
 //!    before the body is looked at.

@@ -33,12 +33,12 @@ pub(crate) trait Schema: Copy {
     fn name(self) -> String;
 }
 
-/// What stands behind a field's name.
+/// The field of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldSchema<S> {
     /// The field's type.
     pub schema: S,
-    /// The member by which the items of a merged list are told apart; lists without one are replaced.
+    /// The member that identifies the items of a merged list; lists without one are replaced.
     pub merge_key: Option<Arc<str>>,
 }
 
@@ -190,7 +190,7 @@ fn lookup<S: Schema>(schema: Option<S>, name: &str) -> Result<FieldSchema<S>, Pa
     schema.field(name).ok_or_else(missing)
 }
 
-/// What v1.2 tells types of list items apart by.
+/// Number of the type of a list item, as v1.2 compares them.
 fn item_type(value: &Value) -> u8 {
     match value {
         Value::Null => 0,

@@ -36,7 +36,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Takes up what follows from the stored objects and is not stored itself: allocations, and the ends of lives.
+    /// Takes up what follows from the stored objects and is not stored itself: allocations, and expirations.
     pub(crate) async fn restore(&self) -> Result<(), Status> {
         for resource in self.scheme().resources().iter().filter(|r| r.is_storage_version()) {
             let strategy = strategy_of(resource);

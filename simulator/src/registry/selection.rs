@@ -10,7 +10,7 @@ use crate::{
 
 use super::request::{ListOptions, RequestInfo};
 
-/// A label selector and a field selector, parsed, and the place they are asked of.
+/// A label selector and a field selector, parsed, and the collection that they select from.
 pub(super) struct Selection {
     namespace: Option<Box<str>>,
     name: Option<Box<str>>,
@@ -22,7 +22,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// The selection of `options` at `at`; refused as the profile has it where a selector is malformed or asks for a field that cannot be selected by.
+    /// The selection of `options` at `at`; refused as the profile has it where a selector is malformed or has a field that is not selectable.
     pub(super) fn parse(request: &RequestInfo, options: &ListOptions, profile: Profile) -> Result<Self, Status> {
         let malformed = |text: String| profile.client_error(400, text);
         let labels = labels::Selector::parse(&options.label_selector).map_err(malformed)?;
@@ -52,7 +52,7 @@ impl Selection {
         self.prefix
     }
 
-    /// The one name that it asks for, if it does.
+    /// The one name that it selects, if it selects by name.
     pub(super) fn only(&self) -> Option<&str> {
         self.fields.required("metadata.name")
     }

@@ -1,7 +1,7 @@
 //! Writing to the store.
 //!
 //! - A change is made to the very revision that it was computed from. What does not change anything is not written.
-//! - An object that expires lives on from each write.
+//! - Each write of an object that expires renews its lifetime.
 
 use std::sync::Arc;
 

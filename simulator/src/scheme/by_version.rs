@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::Resource;
 
-/// One value for each version, made when first asked for. Reading takes no lock; an empty one is two words.
+/// One value for each version, made at the first use. Reading takes no lock; an empty one is two words.
 #[derive(Debug)]
 pub(crate) struct ByVersion<T>(OnceLock<Box<Entry<T>>>);
 

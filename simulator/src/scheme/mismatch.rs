@@ -1,6 +1,6 @@
-//! A body of another kind than the one asked for.
+//! A body of another kind than the expected one.
 //!
-//! The reference decodes the kind that the body names and converts that, field by field, to the internal type it wants. What fits comes
+//! The reference decodes the kind that the body names and converts that, field by field, to the expected internal type. What fits comes
 //! through; where something is missing the refusal says what, and where.
 //! Limits: only what decides is known of internal types, `internal` in `fixtures/kinds`.
 //! Source of semantics: Kubernetes v1.2's `conversion` package.

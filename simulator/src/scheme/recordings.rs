@@ -40,7 +40,7 @@ fn exchanges() -> Vec<Exchange> {
 }
 
 fn exchange(session: &str, of: &Interaction) -> Option<Exchange> {
-    let answer = of.answer()?;
+    let answer = of.response()?;
     Some(Exchange {
         name: format!("{session}[{}]", of.id),
         method: of.request.method.clone(),

@@ -138,7 +138,7 @@ impl Allocator {
         }
     }
 
-    /// Allocates what a service lacks or asks for, before it is stored in place of `old`.
+    /// Allocates what a service lacks or requests, before it is stored in place of `old`.
     pub(crate) fn allocate(&self, service: &mut Object, old: Option<&Object>) -> Result<Allocation, Status> {
         let mut allocation = Allocation::default();
         match self.take(service, old, &mut allocation) {

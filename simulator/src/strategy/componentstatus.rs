@@ -1,6 +1,6 @@
 //! Component statuses: the health of the control plane.
 //!
-//! They are not stored: each request asks the components. A bare server has neither controllers nor a scheduler.
+//! They are not stored: each request checks the components. A bare server has neither controllers nor a scheduler.
 
 use super::{component::Component, context::Context, generic::Strategy};
 use crate::api::Object;

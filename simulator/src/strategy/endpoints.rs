@@ -73,7 +73,7 @@ fn port_name(at: &Cursor, required: bool, errors: &mut Errors) {
     }
 }
 
-/// Judges the names of the hosts behind the addresses, which are JSON in an annotation.
+/// Validates the names of the hosts behind the addresses, which are JSON in an annotation.
 fn host_names(endpoints: &Cursor, errors: &mut Errors) {
     let Some(text) = endpoints
         .at("metadata")

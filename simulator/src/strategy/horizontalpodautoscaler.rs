@@ -82,7 +82,7 @@ fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
     }
 }
 
-/// Judges what is scaled. The newer face has no field for the sub-resource; it always means `scale`.
+/// Validates what is scaled. The newer version has no field for the subresource; it always means `scale`.
 fn target(spec: &Cursor, is_newer: bool, errors: &mut Errors) {
     let reference = if is_newer {
         spec.at("scaleTargetRef").shown_as(spec.path(), "scaleRef")
@@ -111,7 +111,7 @@ fn segment(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the targets for custom metrics, which are JSON in one of the annotations at `at`.
+/// Validates the targets for custom metrics, which are JSON in one of the annotations at `at`.
 fn custom_metrics(at: &Cursor, errors: &mut Errors) {
     let Some(text) = at.member(TARGETS).and_then(Value::as_str) else {
         return;

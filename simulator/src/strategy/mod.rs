@@ -1,7 +1,7 @@
 //! What is special about each kind: one file per kind, named like it.
 //!
 //! - A [`Strategy`] says what a kind does differently; its defaults are the generic behaviour. The data file of a kind names its strategy.
-//! - Strategies change and judge objects. They do not store anything and do not know the registry.
+//! - Strategies change and validate objects. They do not store anything and do not use the registry.
 //! - `validate/` holds the rules that several kinds share, `table.rs` the names.
 //!
 //! Source of the semantics: the strategies of Kubernetes v1.2 (`pkg/registry/*/strategy.go`) and its validation, as recorded.

@@ -35,7 +35,7 @@ impl Strategy for NodeStrategy {
         self.validate_status_update(new, old, errors);
     }
 
-    /// Identity and address range stay, no address stands twice.
+    /// Identity and address range stay; no address is a duplicate.
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         let mut seen = BTreeSet::new();

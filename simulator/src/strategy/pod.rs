@@ -162,7 +162,7 @@ async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, 
     Ok(Location::of_host(parts.scheme, host))
 }
 
-/// Judges a change of the deadline; `false` where the rest of the pod is not looked at any more.
+/// Validates a change of the deadline; `false` where the rest of the pod is not looked at any more.
 fn deadline_only_shrinks(new: &Cursor, old: &Cursor, errors: &mut Errors) -> bool {
     let fault = match (new.optional_int(), old.optional_int()) {
         (Some(now), _) if now < 0 => new.invalid(now, NEGATIVE),

@@ -48,7 +48,7 @@ impl Strategy for ReplicaSetStrategy {
     }
 }
 
-/// Judges replicas, selector and template at `spec`. (The wording about deployments is used for replica sets too.)
+/// Validates replicas, selector and template at `spec`. (The wording about deployments is used for replica sets too.)
 pub(super) fn replicated(spec: &Cursor, errors: &mut Errors) {
     let (wanted, template, replicas) = (spec.at("selector"), spec.at("template"), spec.at("replicas"));
     replicas.require_nonnegative(errors);

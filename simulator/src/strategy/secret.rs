@@ -97,7 +97,7 @@ fn bytes(value: &Value) -> Vec<u8> {
     STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default()
 }
 
-/// Requires a JSON object under `key` of the data at `data`. What stands there instead is not shown.
+/// Requires a JSON object under `key` of the data at `data`. The value is not shown.
 fn json_under(data: &Cursor, key: &str, errors: &mut Errors) {
     let path = data.path().key(key);
     match data.member(key) {
@@ -110,7 +110,7 @@ fn json_under(data: &Cursor, key: &str, errors: &mut Errors) {
     }
 }
 
-/// Judges the keys of the data at `at`, and the size of its values.
+/// Validates the keys of the data at `at`, and the size of its values.
 pub(super) fn data_entries(at: &Cursor, size: fn(&Value) -> usize, errors: &mut Errors) {
     let mut total = 0;
     for (key, entry) in at.entries() {

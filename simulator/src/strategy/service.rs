@@ -280,7 +280,7 @@ fn node_ports_are_unique(ports: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the addresses that may use a load balancer, which are in one of the annotations at `at`.
+/// Validates the addresses that may use a load balancer, which are in one of the annotations at `at`.
 fn source_ranges(at: &Cursor, errors: &mut Errors) {
     let text = at.member(SOURCE_RANGES).and_then(Value::as_str).unwrap_or_default();
     if !text.trim().is_empty() && !text.split(',').all(|block| name::is_cidr(block.trim())) {
@@ -289,7 +289,7 @@ fn source_ranges(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the state of a load balancer at `at`.
+/// Validates the state of a load balancer at `at`.
 pub(super) fn load_balancer(at: &Cursor, errors: &mut Errors) {
     for ingress in at.at("ingress").items() {
         let (address, host) = (ingress.at("ip"), ingress.at("hostname"));

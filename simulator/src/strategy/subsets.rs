@@ -15,7 +15,7 @@ use crate::api::Object;
 
 type Fields = Map<String, Value>;
 
-/// What tells addresses apart: the IP, and the uid of what it belongs to.
+/// Identity of an address: the IP, and the uid of what it belongs to.
 type AddressKey = (String, String);
 
 /// Addresses, and whether each is ready.

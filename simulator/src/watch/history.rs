@@ -31,7 +31,7 @@ pub(super) struct History {
     budget: usize,
     /// The revision of the last event that was dropped; 0 for none.
     dropped: u64,
-    /// How many are kept: whoever starts as far back as that may fall behind as far as anyone.
+    /// How many are kept: also the backlog limit of a watcher that starts that far back.
     keep: usize,
 }
 

@@ -79,7 +79,7 @@ impl Channel {
 
     /// What wakes the watchers that the changes since the last time concern, piece by piece. Closes those that are too far behind.
     ///
-    /// Once in a while all are woken, so that nobody falls behind by changes that do not concern him.
+    /// Once in a while all are woken, so that none falls behind by changes that its filter leaves out.
     fn waiting(&self) -> Vec<Arc<Notify>> {
         let mut woken = self.woken.lock();
         let (seen, all) = *woken;
@@ -120,7 +120,7 @@ pub(crate) struct Hub {
     floor: AtomicU64,
     lag: Option<Arc<Lag>>,
     notify: Arc<Notify>,
-    /// The start of the task that wakes watchers: with the first of them, since a process may have thousands of clusters that nobody watches.
+    /// The start of the task that wakes watchers: with the first of them, since a process may have thousands of clusters without watchers.
     waking: Once,
     activity: Activity,
 }

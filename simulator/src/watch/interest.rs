@@ -1,6 +1,6 @@
 //! Which watchers a change concerns.
 //!
-//! Watchers are told apart by namespace, by name and by the indexed fields, so that a change wakes a few of thousands. What a watcher is woken for may still fail
+//! Watchers are indexed by namespace, by name and by the indexed fields, so that a change wakes a few of thousands. What a watcher is woken for may still fail
 //! its filter.
 
 use std::{

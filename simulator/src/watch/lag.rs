@@ -72,7 +72,7 @@ impl Lag {
             .collect()
     }
 
-    /// Ends it: nobody is left to watch.
+    /// Ends it: there are no watchers any more.
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::Release);
         self.added.notify_one();

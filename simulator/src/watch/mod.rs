@@ -26,7 +26,7 @@ pub(crate) const LAG: usize = 4_096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too old resource version: {asked} ({oldest})")]
 pub(crate) struct TooOld {
-    /// The revision asked for.
+    /// The requested revision.
     pub asked: u64,
     /// The oldest that is kept.
     pub oldest: u64,

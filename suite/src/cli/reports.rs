@@ -53,7 +53,7 @@ pub(super) struct Reports {
     badge: Option<PathBuf>,
 }
 
-/// What the environment of a GitHub workflow wants.
+/// The files that the environment of a GitHub workflow names.
 #[derive(Debug, Default)]
 struct Workflow {
     /// File that Markdown is appended to.

@@ -1,4 +1,4 @@
-//! `stuntdouble search`: the log search backend alone, until it is told to stop.
+//! `stuntdouble search`: the log search backend alone, until a signal stops it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:9200", value_parser = listen::address)]
     listen: SocketAddr,
 
-    /// What `now` means in a query: real, at:TIME (starts there and runs) or frozen:TIME (stands)
+    /// What `now` means in a query: real, at:TIME (starts there and runs) or frozen:TIME (does not run)
     #[arg(long, value_name = "CLOCK", default_value = "real")]
     clock: Clock,
 

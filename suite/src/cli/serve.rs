@@ -1,4 +1,4 @@
-//! `stuntdouble serve`: the simulator, until it is told to stop.
+//! `stuntdouble serve`: the simulator, until a signal stops it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t)]
     seed: u64,
 
-    /// The time that is stamped: real, at:TIME (starts there and runs) or frozen:TIME (stands)
+    /// The time that is stamped: real, at:TIME (starts there and runs) or frozen:TIME (does not run)
     #[arg(long, value_name = "CLOCK", default_value = "real")]
     clock: Clock,
 

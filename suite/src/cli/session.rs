@@ -122,7 +122,7 @@ fn write(path: &Path, text: &str) -> Result<(), Trouble> {
     fs::write(path, text).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
 }
 
-/// Records until told to stop.
+/// Records until a signal stops it.
 pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
     let (upstream, credentials) = arguments.access.upstream(arguments.upstream.as_deref())?;
     arguments.remote.check_with(arguments.listen, &credentials)?;
@@ -227,7 +227,7 @@ fn speed(text: &str) -> Result<Speed, String> {
     }
 }
 
-/// Replays until told to stop.
+/// Replays until a signal stops it.
 pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
     let cassette = read(&arguments.cassette)?;
     let on_miss = match arguments.on_miss.as_str() {
@@ -253,7 +253,7 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
     replayed(cassette, options).await
 }
 
-/// Replays a cassette until told to stop.
+/// Replays a cassette until a signal stops it.
 async fn replayed(cassette: Cassette, options: ReplayerOptions) -> Result<u8, Trouble> {
     let fails = matches!(options.on_miss, OnMiss::Fail);
     let signal = listen::stop_signal()?;
@@ -445,7 +445,7 @@ fn coloured(text: &str) -> String {
     text.lines().map(style).collect()
 }
 
-/// Writes to standard output; whoever has closed it has read enough.
+/// Writes to standard output. That its reader has closed it is no error.
 pub(super) fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -24,7 +24,7 @@ pub(super) async fn start(profile: Option<&str>) -> Result<Simulator, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Thaws a cassette into a simulator, which lives as long as the process.
+/// Thaws a cassette into a simulator, which runs as long as the process.
 pub(super) struct Simulators {
     profile: Option<String>,
 }

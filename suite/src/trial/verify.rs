@@ -29,7 +29,7 @@ pub(super) fn expected_status(case: &Case, profile: Profile) -> Result<ExpectedS
         None => Ok(ExpectedStatus::Code(200)),
         Some(word) => profile
             .status(word)
-            .ok_or_else(|| EnvironmentError::Case(format!("{word:?} stands for no status"))),
+            .ok_or_else(|| EnvironmentError::Case(format!("{word:?} is not a status"))),
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::interaction::{Answer, Headers, Marks, Outcome, Payload};
+use crate::interaction::{Headers, Marks, Outcome, Payload, Response};
 use serde_json::{Value, json};
 
 /// Requests of a controller: it creates a pod with a random name, polls and changes it, lists and watches from its
@@ -66,7 +66,7 @@ fn session(rounds: usize) -> Vec<Interaction> {
         wait: Duration::ZERO,
         took: Some(Duration::ZERO),
         request,
-        outcome: Outcome::Answer(Answer {
+        outcome: Outcome::Response(Response {
             status: 200,
             headers: Headers::default(),
             payload: Payload::Body("{}".into()),
@@ -83,10 +83,10 @@ fn most_comparisons(rounds: usize) -> usize {
     let playback = Playback::new(session(rounds));
     let mut most = 0;
     let before = |playback: &Playback| playback.index.comparisons();
-    for (place, live) in (0..rounds).flat_map(|n| round(n, 50_000)).map(request).enumerate() {
+    for (position, live) in (0..rounds).flat_map(|n| round(n, 50_000)).map(request).enumerate() {
         let compared = before(&playback);
         let selected = playback.select(&live).unwrap_or_else(|why| panic!("{why}"));
-        assert_eq!((selected.place, selected.again), (place, false), "{live:?}");
+        assert_eq!((selected.position, selected.again), (position, false), "{live:?}");
         most = most.max(before(&playback) - compared);
     }
     assert_eq!((playback.unplayed(), playback.misses()), (vec![], vec![]));
@@ -106,7 +106,7 @@ fn an_explanation_compares_a_bounded_number_of_requests() {
     let live = request(("GET", "/api/v1/namespaces/a/pods/web-00007x2".into(), None));
     let why = playback
         .select(&live)
-        .map(|selected| selected.place)
+        .map(|selected| selected.position)
         .expect_err("it was not recorded");
     assert!(why.contains("GET /api/v1/namespaces/a/pods/web-00007x1"), "{why}");
     assert_eq!(playback.index.comparisons(), 0);
@@ -121,7 +121,7 @@ fn recorded_requests_are_replayed_in_any_order() {
     let mut selected: Vec<usize> = Vec::new();
     let requests: Vec<Request> = (0..40).flat_map(|n| round(n, 0)).map(request).collect();
     for n in all {
-        selected.extend(playback.select(&requests[n]).map(|selected| selected.place));
+        selected.extend(playback.select(&requests[n]).map(|selected| selected.position));
     }
     selected.sort_unstable();
     selected.dedup();

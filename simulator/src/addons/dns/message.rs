@@ -85,7 +85,7 @@ fn answer(names: &Names, request: &Message) -> Message {
     response
 }
 
-/// Adds what a name stands for, as far as its type is asked for.
+/// Adds the records of a name whose type is in the question.
 fn add_records(response: &mut Message, name: &Name, kind: RecordType, meaning: Meaning) -> ResponseCode {
     let asks_for = |wanted: RecordType| kind == wanted || kind == RecordType::ANY;
     let code = match meaning {

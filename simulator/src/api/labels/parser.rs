@@ -20,7 +20,7 @@ enum Token<'a> {
 }
 
 impl Token<'_> {
-    /// The text as it stands in error messages.
+    /// The text as error messages have it.
     fn text(&self) -> &str {
         match self {
             Self::End => "",

@@ -19,7 +19,7 @@ use crate::compat::yaml;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ImageData {
-    /// Names, with `*` for any text; one without a tag stands for all its tags.
+    /// Names, with `*` for any text; one without a tag means all its tags.
     images: Vec<String>,
     /// Whether it cannot be pulled.
     #[serde(default)]
@@ -135,7 +135,7 @@ pub(crate) struct RouteData {
     /// Method; any if absent.
     #[serde(default)]
     pub(crate) method: Option<String>,
-    /// Path; one that ends with `*` stands for all that begin with it.
+    /// Path; one that ends with `*` matches all that begin with it.
     pub(crate) path: String,
     /// Seconds after the program's start from which on it is sent.
     #[serde(default)]

@@ -141,7 +141,7 @@ impl Network {
         }
     }
 
-    /// The pod's address and port that a name or address stands for; `None` if the name does not resolve.
+    /// The pod's address and port that a name or address resolves to; `None` if the name does not resolve.
     pub(super) fn resolve(&self, host: &str, port: u16, namespace: &str) -> Option<(Ipv4Addr, u16)> {
         if let Ok(address) = host.parse::<Ipv4Addr>()
             && self.hosts.read().contains_key(&address)

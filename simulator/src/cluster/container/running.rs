@@ -24,7 +24,7 @@ use super::{
 
 /// Exit code of a process that is killed.
 const KILLED: i32 = 137;
-/// Exit code of a process that ends when it is told to.
+/// Exit code of a process that SIGTERM ends.
 const TERMINATED: i32 = 143;
 
 /// The end of a run.

@@ -83,7 +83,7 @@ impl Controllers {
 impl FromStr for Controllers {
     type Err = String;
 
-    /// Names with commas between them; `*` stands for all, and `-` before a name takes it out again. A list that begins with an exclusion begins with all.
+    /// Names with commas between them; `*` means all, and `-` before a name takes it out again. A list that begins with an exclusion begins with all.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut chosen = if text.starts_with('-') {
             Self::default()

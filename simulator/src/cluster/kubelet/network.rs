@@ -29,7 +29,7 @@ struct Services {
 }
 
 impl Resolve for Services {
-    /// The address of a service stands for a pod behind it, whatever the service is called by.
+    /// The address of a service leads to a pod behind it, whatever the service is called by.
     fn target(&self, host: &str, port: u16, namespace: &str) -> Option<(Ipv4Addr, u16)> {
         let address = match host.parse() {
             Ok(address) => address,

@@ -225,7 +225,7 @@ fn signed_infinity(value: f64) -> &'static str {
 
 struct Reader<'a> {
     parser: Parser<&'a mut &'a [u8]>,
-    /// What each anchor stands for; nothing, while that is being read.
+    /// The value of each anchor; none while it is being read.
     anchors: HashMap<String, Option<Node>>,
     unfolded: usize,
     /// The position of the line break that was added at the end.

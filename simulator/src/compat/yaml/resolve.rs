@@ -2,7 +2,7 @@
 //!
 //! Source of semantics: the resolution of go-yaml v2 of 2016.
 
-/// What a plain word stands for.
+/// The value of a plain scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scalar {
     Null,
@@ -13,7 +13,7 @@ pub(super) enum Scalar {
     Text,
 }
 
-/// What the plain word `text` stands for.
+/// The value of the plain scalar `text`.
 pub(super) fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,

@@ -1,6 +1,6 @@
 //! Aggregated discovery: all groups with all their resources in one document, for clients that ask for it by name.
 //!
-//! Source: `apidiscovery.k8s.io/v2` of newer Kubernetes; short names are those that the client tool of v1.2 knows, with three that came soon after.
+//! Source: `apidiscovery.k8s.io/v2` of newer Kubernetes; short names are those of the client tool of v1.2, with three that came soon after.
 
 use serde_json::{Value, json};
 

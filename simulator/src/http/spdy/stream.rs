@@ -11,7 +11,7 @@ use super::{
     state::{Command, PIECE, Shared, State, WINDOW},
 };
 
-/// Bytes that are read before the peer is told that it may send more.
+/// Bytes that are read before the window of the peer is enlarged.
 pub(super) const UPDATE: u32 = 32 * 1024;
 
 /// A stream that the peer has opened.

@@ -1,4 +1,4 @@
-//! The registry asked as a client asks it, by method, path and body.
+//! Requests to the registry, by method, path and body.
 
 mod admission;
 mod agreement;

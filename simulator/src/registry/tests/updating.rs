@@ -1,4 +1,4 @@
-//! Versions that are asked for, and what comes first where several things are wrong.
+//! Expected resource versions, and the order of errors where there are several.
 
 use rstest::rstest;
 use serde_json::{Value, json};

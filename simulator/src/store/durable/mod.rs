@@ -158,7 +158,7 @@ impl Drop for Durable {
     fn drop(&mut self) {
         self.requests = None;
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has answered nobody; its callers have errors.
+            // A writer that panicked has sent no results; its callers have errors.
             let _ = writer.join();
         }
     }

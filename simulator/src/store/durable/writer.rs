@@ -25,7 +25,7 @@ const BATCH: usize = 1024;
 /// How many revisions are reserved at a time with [`Durability::Interval`].
 const RESERVE: u64 = 100_000;
 
-/// What the thread is asked for.
+/// A message to the thread.
 #[expect(clippy::large_enum_variant, reason = "every request but the last is a commit")]
 pub(super) enum Request {
     Commit {

@@ -1,6 +1,6 @@
 //! The election of the process that acts in the cluster.
 //!
-//! - At most one process has the key `leader`, which ends with the process's lease. A process that dies is followed within three seconds.
+//! - At most one process has the key `leader`, which ends with the process's lease. The successor of a process that ends is elected within three seconds.
 //! - A process that cannot renew its lease gives up before the lease ends, so that two never act at the same time.
 
 use std::{sync::Arc, time::Duration};
@@ -33,7 +33,7 @@ pub(crate) struct Election {
 pub(crate) struct Term {
     feed: Arc<Feed>,
     lease: i64,
-    /// When the lease was last renewed, and how long it lives from then on.
+    /// When the lease was last renewed, and its time to live from then on.
     renewed: Instant,
     life: Duration,
 }
@@ -43,7 +43,7 @@ impl Election {
         Self { feed, process }
     }
 
-    /// Waits until this process is elected. `address` tells the others how to reach it.
+    /// Waits until this process is elected. `address` is where the others reach it.
     pub(crate) async fn win(&self, address: &str) -> Term {
         loop {
             if let Ok(Some(term)) = self.attempt(address).await {

@@ -53,7 +53,7 @@ use self::{
 use super::{Change, Expected, Key, Sink, Store, StoreError, Tables, Write};
 use crate::{clock::Activity, strategy::Claims};
 
-/// How long a fence stands, in seconds: longer than any call can be under way.
+/// Lifetime of a fence, in seconds: longer than any call can be under way.
 const FENCE: i64 = 600;
 
 /// Objects in etcd, and in memory for reading.

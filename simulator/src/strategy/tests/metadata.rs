@@ -59,7 +59,7 @@ fn an_event_has_a_name_that_can_stand_in_a_path(#[case] name: &str, #[case] want
 fn what_stays_when_an_object_changes(#[case] change: Value, #[case] want: &[&str]) {
     let old = json!({"metadata": changed(metadata(), json!({"deletionGracePeriodSeconds": 30}))});
     let new = json!({"metadata": changed(old["metadata"].clone(), change)});
-    // What the status of a kind without rules of its own is asked: the common rules alone.
+    // The status of a kind without rules of its own has the common rules alone.
     assert_eq!(
         lines(&update_status(
             "Unknown",

@@ -88,7 +88,7 @@ fn template() -> Value {
     json!({"metadata": {"labels": {"app": "a"}}, "spec": pod_spec()})
 }
 
-/// What the rules say to a case of a fixture.
+/// The errors of a case of a fixture.
 fn judged(case: &Value) -> Vec<String> {
     let text = |key: &str| case[key].as_str().unwrap();
     let object = |key: &str| case[key].as_object().unwrap();
@@ -104,7 +104,7 @@ fn judged(case: &Value) -> Vec<String> {
     lines(&errors)
 }
 
-/// The cases of a fixture that are not judged as they should be, told in full.
+/// The cases of a fixture whose errors differ from the expected ones, with both.
 fn misjudged(fixture: &str) -> Vec<String> {
     let cases: Vec<Value> = serde_json::from_str(fixture).unwrap();
     assert!(cases.len() > 50);

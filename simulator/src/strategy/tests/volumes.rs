@@ -20,7 +20,7 @@ fn persistent(source: Value) -> Vec<String> {
     )
 }
 
-/// Every kind of volume, empty, with the fields that are asked for.
+/// Every kind of volume, empty, with the required fields.
 #[rstest]
 #[case("hostPath", &["hostPath.path: Required value"])]
 #[case("emptyDir", &[])]

@@ -42,7 +42,7 @@ const AFFINITY: Type = Type::Struct(
     )],
 );
 
-/// Judges the affinity among the annotations at `at`; its fields are reported as if they were fields of the annotations.
+/// Validates the affinity among the annotations at `at`; its fields are reported as if they were fields of the annotations.
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     let text = at.member(KEY).and_then(Value::as_str).unwrap_or_default();
     if text.is_empty() {

@@ -11,7 +11,7 @@ use crate::api::FieldError;
 /// The transport protocols of ports.
 pub(crate) const PROTOCOLS: &[&str] = &["TCP", "UDP"];
 
-/// Judges the containers at `at`, in whose pod the volumes `volumes` are.
+/// Validates the containers at `at`, in whose pod the volumes `volumes` are.
 pub(crate) fn validate(at: &Cursor, volumes: &BTreeSet<&str>, errors: &mut Errors) {
     if at.is_empty() {
         errors.push(at.required(""));
@@ -239,7 +239,7 @@ fn http_get(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Privileged containers are refused, as by a server that has not been told to allow them.
+/// Privileged containers are refused, as by a server without `--allow-privileged`.
 fn security(at: &Cursor, errors: &mut Errors) {
     let privileged = at.at("privileged");
     if privileged.is_true() {

@@ -1,6 +1,6 @@
-//! A place in an object under validation: its field path, and the value that stands there, if any.
+//! A position in an object under validation: its field path, and its value, if any.
 //!
-//! Reading never fails: what is absent, or of another type than asked for, reads as the zero of that type, as in the typed form the rules are written for.
+//! Reading never fails: what is absent, or of another type than expected, reads as the zero of that type, as in the typed form the rules are written for.
 //! (Objects of the wrong types do not get this far: decoding refuses them.)
 
 use serde_json::Value;
@@ -143,7 +143,7 @@ impl<'a> Cursor<'a> {
         self.value.and_then(Value::as_i64)
     }
 
-    /// Whether `true` stands here.
+    /// Whether the value here is `true`.
     pub(crate) fn is_true(&self) -> bool {
         self.value.and_then(Value::as_bool).unwrap_or_default()
     }
@@ -209,7 +209,7 @@ impl<'a> Cursor<'a> {
         FieldError::not_supported(&self.path, self.text(), supported)
     }
 
-    /// That nothing may stand here.
+    /// That no value is allowed here.
     pub(crate) fn forbidden(&self, detail: &str) -> FieldError {
         FieldError::forbidden(&self.path, detail)
     }

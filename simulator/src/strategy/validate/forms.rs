@@ -46,7 +46,7 @@ const KEY_REFERENCE: Shape = Struct(&[REFERENCE_NAME, always("key", Text)]);
 /// Amounts by name of resource.
 pub(crate) const RESOURCE_LIST: Shape = Map(&Quantity);
 
-/// What is asked for of resources.
+/// Limits and requests of resources.
 const RESOURCE_REQUIREMENTS: Shape = Struct(&[maybe("limits", RESOURCE_LIST), maybe("requests", RESOURCE_LIST)]);
 
 const METADATA: Shape = Struct(&[

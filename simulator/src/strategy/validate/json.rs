@@ -21,11 +21,11 @@ pub(crate) enum Type {
     Map(&'static Type),
     /// A structure: the name of its Go type, and its fields.
     Struct(&'static str, &'static [(&'static str, &'static Type)]),
-    /// Whatever stands there.
+    /// Any value.
     Any,
 }
 
-/// A map from strings to whatever stands there.
+/// A map from strings to any values.
 pub(crate) const OBJECT: Type = Type::Map(&Type::Any);
 
 /// `text` as a value of type `of`, or why it is none.

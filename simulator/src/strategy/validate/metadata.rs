@@ -7,7 +7,7 @@ use crate::api::FieldError;
 /// The most bytes that keys and values of all annotations of an object can have together.
 const ANNOTATIONS_LIMIT: usize = 256 << 10;
 
-/// Judges the metadata at `meta` of an object that is about to be made.
+/// Validates the metadata at `meta` of an object that is about to be made.
 pub(crate) fn create(meta: &Cursor, namespaced: bool, rule: NameRule, errors: &mut Errors) {
     let prefix = meta.at("generateName");
     if let Some(Err(want)) = (!prefix.text().is_empty()).then(|| rule.prefix(prefix.text())) {
@@ -38,7 +38,7 @@ fn namespace(at: &Cursor, namespaced: bool, errors: &mut Errors) {
     }
 }
 
-/// Judges a change of metadata from `old` to `new`.
+/// Validates a change of metadata from `old` to `new`.
 ///
 /// What v1.2 repairs instead of refusing counts as unchanged: an empty uid, any creation time, an absent deletion grace period.
 /// (Some kinds ask with the two exchanged, after the repair, so an empty uid on either side is no change.)
@@ -72,7 +72,7 @@ pub(crate) fn immutable_text(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the labels at `at`; every fault is reported at the map itself.
+/// Validates the labels at `at`; every fault is reported at the map itself.
 pub(crate) fn labels(at: &Cursor, errors: &mut Errors) {
     for (key, value) in at.entries() {
         label_key(at, key, errors);
@@ -82,14 +82,14 @@ pub(crate) fn labels(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the key of a label, reporting at `at`.
+/// Validates the key of a label, reporting at `at`.
 pub(crate) fn label_key(at: &Cursor, key: &str, errors: &mut Errors) {
     if let Err(want) = name::qualified_name(key) {
         errors.push(at.invalid(key, want));
     }
 }
 
-/// Judges the annotations at `at`: their keys (in any case) and their size.
+/// Validates the annotations at `at`: their keys (in any case) and their size.
 pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
     let mut size = 0;
     for (key, value) in at.entries() {

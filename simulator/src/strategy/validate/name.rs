@@ -1,4 +1,4 @@
-//! The rules for names, keys, values and addresses, each with the text that says what it wants.
+//! The rules for names, keys, values and addresses, each with its error text.
 //!
 //! Source: `util/validation` of Kubernetes v1.2. Lengths are in bytes.
 
@@ -186,7 +186,7 @@ pub(crate) enum NameRule {
 }
 
 impl NameRule {
-    /// Judges a whole name.
+    /// Validates a whole name.
     pub(crate) fn name(self, name: &str) -> Verdict {
         match self {
             Self::DnsLabel => dns_label(name),
@@ -196,9 +196,9 @@ impl NameRule {
         }
     }
 
-    /// Judges the beginning of a name that is to be generated.
+    /// Validates the beginning of a name that is to be generated.
     ///
-    /// A dash at the end is no fault. v1.2 judges such a beginning without its last two characters, and with an `a` instead.
+    /// A dash at the end is no fault. v1.2 validates such a beginning without its last two characters, and with an `a` instead.
     pub(crate) fn prefix(self, prefix: &str) -> Verdict {
         if self == Self::PathSegment {
             return path_segment_prefix(prefix);

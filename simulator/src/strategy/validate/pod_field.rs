@@ -13,7 +13,7 @@ pub(crate) const OF_VOLUMES: &[&str] = &[
     "metadata.namespace",
 ];
 
-/// The fields of a pod by which v1 knows pods.
+/// The fields of a pod that a reference may name in v1.
 const OF_V1: [&str; 8] = [
     "metadata.name",
     "metadata.namespace",
@@ -27,7 +27,7 @@ const OF_V1: [&str; 8] = [
 /// Versions that know fields of some kind, but not of pods.
 const WITHOUT_PODS: [&str; 3] = ["extensions/v1beta1", "batch/v1", "autoscaling/v1"];
 
-/// Judges the reference at `at`, which may be to one of `supported`.
+/// Validates the reference at `at`, which may be to one of `supported`.
 pub(crate) fn reference(at: &Cursor, supported: &[&str], errors: &mut Errors) {
     let (version, field) = (at.at("apiVersion"), at.at("fieldPath"));
     if version.text().is_empty() {

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Errors};
 use super::{affinity, container, metadata, name, volumes};
 
-/// Judges the pod specification at `at`.
+/// Validates the pod specification at `at`.
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     let names = volumes::of_pod(&at.at("volumes"), errors);
     container::validate(&at.at("containers"), &names, errors);
@@ -47,7 +47,7 @@ fn security(spec: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the annotations at `at` that mean something for a pod.
+/// Validates the annotations at `at` that mean something for a pod.
 pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
     affinity::validate(at, errors);
     for key in ["pod.beta.kubernetes.io/hostname", "pod.beta.kubernetes.io/subdomain"] {
@@ -60,7 +60,7 @@ pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the template of a pod at `at`. Labels and annotations are reported without the metadata that they stand in.
+/// Validates the template of a pod at `at`. Labels and annotations are reported without `metadata` in their path.
 pub(crate) fn template(at: &Cursor, errors: &mut Errors) {
     metadata::labels(&at.at("metadata.labels").shown_as(at.path(), "labels"), errors);
     let notes = at.at("metadata.annotations").shown_as(at.path(), "annotations");
@@ -69,7 +69,7 @@ pub(crate) fn template(at: &Cursor, errors: &mut Errors) {
     validate(&at.at("spec"), errors);
 }
 
-/// Judges the template at `at` of pods of which `replicas` are to run for ever; `matched` says whether their controller's selector matches it.
+/// Validates the template at `at` of pods of which `replicas` are to run for ever; `matched` says whether their controller's selector matches it.
 pub(crate) fn replicated_template(at: &Cursor, matched: bool, replicas: i64, errors: &mut Errors) {
     if !matched {
         errors.push(mismatch(at));

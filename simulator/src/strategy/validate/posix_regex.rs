@@ -26,7 +26,7 @@ pub(crate) fn is_valid(pattern: &str) -> bool {
 #[derive(Clone, Copy)]
 struct Pattern<'a> {
     rest: &'a str,
-    /// How far before the pattern's end its last `:]` stands.
+    /// Distance of the last `:]` from the pattern's end.
     last_class_end: Option<usize>,
 }
 
@@ -100,7 +100,7 @@ impl Pattern<'_> {
         plain.then(|| digits.parse().unwrap_or(u32::MAX))
     }
 
-    /// Reads what follows a backslash; the character it stands for.
+    /// Reads what follows a backslash. Returns the escaped character.
     fn escape(&mut self) -> Option<char> {
         match self.next()? {
             // One digit alone would refer back.
@@ -158,7 +158,7 @@ impl Pattern<'_> {
                 '[' if self.rest.starts_with(':') && self.last_class_end.is_some_and(|end| self.rest.len() > end) => {
                     self.named_class()?
                 }
-                // A dash stands for itself only at either end.
+                // A dash is literal only at either end.
                 '-' if !first && self.peek().is_some_and(|c| c != ']') => return None,
                 c => {
                     let low = if c == '\\' { self.escape()? } else { c };

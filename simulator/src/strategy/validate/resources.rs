@@ -42,7 +42,7 @@ pub(crate) fn quantity(at: &Cursor) -> Quantity {
     amount(at.value())
 }
 
-/// Judges the name of a resource, reporting at `at`.
+/// Validates the name of a resource, reporting at `at`.
 pub(crate) fn resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
     if let Err(want) = name::qualified_name(resource) {
         errors.push(at.invalid(resource, want));
@@ -51,7 +51,7 @@ pub(crate) fn resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
     }
 }
 
-/// Judges the name of a resource of a container. Whatever is wrong with a name that has a prefix is let through.
+/// Validates the name of a resource of a container. Whatever is wrong with a name that has a prefix is let through.
 pub(crate) fn container_resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
     narrowed_name(
         at,
@@ -62,7 +62,7 @@ pub(crate) fn container_resource_name(at: &Cursor, resource: &str, errors: &mut 
     );
 }
 
-/// Judges the name of a resource of a quota. Whatever is wrong with a name that has a prefix is let through.
+/// Validates the name of a resource of a quota. Whatever is wrong with a name that has a prefix is let through.
 pub(crate) fn quota_resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
     narrowed_name(
         at,
@@ -88,7 +88,7 @@ pub(crate) fn basic(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the amount at `at` of `resource` in a quota: not negative, and whole if the resource is counted.
+/// Validates the amount at `at` of `resource` in a quota: not negative, and whole if the resource is counted.
 pub(crate) fn quota_amount(at: &Cursor, resource: &str, errors: &mut Errors) {
     let value = quantity(at);
     if value.sign() < 0 {
@@ -99,7 +99,7 @@ pub(crate) fn quota_amount(at: &Cursor, resource: &str, errors: &mut Errors) {
     }
 }
 
-/// Judges the limits and requests at `at`.
+/// Validates the limits and requests at `at`.
 pub(crate) fn requirements(at: &Cursor, errors: &mut Errors) {
     let requests = at.at("requests");
     for (resource, limit) in at.at("limits").entries() {
@@ -116,7 +116,7 @@ pub(crate) fn requirements(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the amount of a standard resource; v1.2 names the resource twice in the path.
+/// Validates the amount of a standard resource; v1.2 names the resource twice in the path.
 fn standard_amount(at: &Cursor, resource: &str, errors: &mut Errors) {
     if is_standard(resource) {
         basic(&Cursor::new(at.path().key(resource), Some(at.value())), errors);

@@ -5,7 +5,7 @@ use super::metadata;
 use crate::api::Object;
 use crate::api::labels::Selector;
 
-/// Judges the label selector at `at`, if there is one.
+/// Validates the label selector at `at`, if there is one.
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     metadata::labels(&at.at("matchLabels"), errors);
     for requirement in at.at("matchExpressions").items() {
@@ -13,7 +13,7 @@ pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges one requirement: operator and number of values, then the key. `ordering` are the operators that take one number.
+/// Validates one requirement: operator and number of values, then the key. `ordering` are the operators that take one number.
 pub(crate) fn requirement_is_sound(at: &Cursor, ordering: &[&str], errors: &mut Errors) {
     let (operator, values) = (at.at("operator"), at.at("values"));
     match operator.text() {

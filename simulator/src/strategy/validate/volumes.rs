@@ -98,7 +98,7 @@ const PERSISTENT: [Source; 13] = [
     AZURE_FILE,
 ];
 
-/// Judges the volumes of a pod at `at`; gives the names of those without fault.
+/// Validates the volumes of a pod at `at`; gives the names of those without fault.
 pub(crate) fn of_pod<'a>(at: &Cursor<'a>, errors: &mut Errors) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for volume in at.items() {
@@ -120,7 +120,7 @@ pub(crate) fn of_pod<'a>(at: &Cursor<'a>, errors: &mut Errors) -> BTreeSet<&'a s
     names
 }
 
-/// Judges what is behind the persistent volume whose specification stands at `at`.
+/// Validates what is behind the persistent volume whose specification is at `at`.
 pub(crate) fn persistent(at: &Cursor, errors: &mut Errors) {
     one_source(at, &PERSISTENT, errors);
 }

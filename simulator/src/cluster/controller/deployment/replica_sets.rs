@@ -10,7 +10,7 @@ use crate::{
     client::EventType,
 };
 
-/// The label that tells the pods of one template from those of another.
+/// The label that identifies the template of a pod.
 pub(super) const HASH: &str = "pod-template-hash";
 
 /// The replica sets of a deployment: the one with its template, if it is there, and the others, oldest first.

@@ -12,13 +12,13 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How many secrets are told apart.
+/// How many secrets have a number of their own.
 const MOST: usize = 100_000;
 
 /// How many bytes of spellings are looked for. Secrets that were seen after that are replaced only where a rule names them.
 const MOST_BYTES: usize = 8 << 20;
 
-/// A longer secret is told from others by its hash.
+/// A longer secret is identified by its hash.
 const LONGEST_KEY: usize = 64;
 
 /// A shorter secret is not looked for where no rule names it.
@@ -54,7 +54,7 @@ const FAST: usize = 300;
 
 /// The secrets that were seen.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct SecretIndex {
     /// Numbers by secret, or by the hash of a long one.
     numbers: HashMap<Vec<u8>, u64>,
     last: u64,
@@ -87,7 +87,7 @@ struct Machine {
     automaton: AhoCorasick,
 }
 
-impl Known {
+impl SecretIndex {
     /// Numbers that a text uses already are not given again.
     pub(super) fn avoid(&mut self, text: &str) {
         let used = placeholders(text)
@@ -360,7 +360,7 @@ fn small_escapes(encoded: &str) -> String {
     out
 }
 
-/// Whether a secret can be told from any word.
+/// Whether a secret differs from any word.
 fn telling(secret: &[u8], credential: bool) -> bool {
     if credential {
         return secret.len() >= SHORTEST_CREDENTIAL;
@@ -384,63 +384,66 @@ mod tests {
 
     #[test]
     fn every_secret_is_found_however_many_there_are() {
-        let mut known = Known::default();
-        let secrets: Vec<String> = (0..300).map(|n| format!("S3cret/value+{n}.")).collect();
-        for (n, secret) in secrets.iter().enumerate() {
-            known.number(secret.as_bytes(), false);
+        let mut secrets = SecretIndex::default();
+        let texts: Vec<String> = (0..300).map(|n| format!("S3cret/value+{n}.")).collect();
+        for (n, secret) in texts.iter().enumerate() {
+            secrets.number(secret.as_bytes(), false);
             // Each is found at once, and so is the first.
-            for other in [secret, &secrets[0], &secrets[n / 2]] {
-                assert!(known.finds(format!("a {other} b").as_bytes()), "{other} after {secret}");
+            for other in [secret, &texts[0], &texts[n / 2]] {
+                assert!(
+                    secrets.finds(format!("a {other} b").as_bytes()),
+                    "{other} after {secret}"
+                );
             }
         }
-        while known.searched.is_some() {
-            assert!(!known.finds(b"nothing of them ".repeat(1 << 12).as_slice()));
+        while secrets.searched.is_some() {
+            assert!(!secrets.finds(b"nothing of them ".repeat(1 << 12).as_slice()));
         }
-        assert_eq!(known.machines.len(), 1, "one automaton once nothing is learned");
-        assert!(secrets.iter().all(|secret| known.finds(secret.as_bytes())));
+        assert_eq!(secrets.machines.len(), 1, "one automaton once nothing is learned");
+        assert!(texts.iter().all(|secret| secrets.finds(secret.as_bytes())));
     }
 
     #[test]
     fn a_stream_of_new_secrets_costs_no_more_for_each() {
-        let mut known = Known::default();
+        let mut secrets = SecretIndex::default();
         for n in 0..400 {
-            known.number(format!("S3cret/value+{n}.").as_bytes(), true);
+            secrets.number(format!("S3cret/value+{n}.").as_bytes(), true);
             for _ in 0..20 {
-                assert!(!known.finds(b"a header of a request"));
+                assert!(!secrets.finds(b"a header of a request"));
             }
         }
         // Each needle was built into an automaton once for each time that their number grew by half, and once at the end of it.
-        let logarithm = known.needles.len().ilog2() as usize;
+        let logarithm = secrets.needles.len().ilog2() as usize;
         assert!(
-            known.built_needles <= known.needles.len() * logarithm,
+            secrets.built_needles <= secrets.needles.len() * logarithm,
             "{}",
-            known.built_needles
+            secrets.built_needles
         );
     }
 
     #[test]
     fn what_is_looked_for_has_a_bound_in_bytes() {
-        let mut known = Known::default();
+        let mut secrets = SecretIndex::default();
         let secret = |n: usize| format!("{n:08}{}", "S3cret/value+".repeat(800));
-        let numbers: HashSet<u64> = (0..200).map(|n| known.number(secret(n).as_bytes(), true)).collect();
+        let numbers: HashSet<u64> = (0..200).map(|n| secrets.number(secret(n).as_bytes(), true)).collect();
         assert_eq!(numbers.len(), 200, "each has a number of its own");
         assert!(
-            (MOST_BYTES / 2..=MOST_BYTES).contains(&known.needle_bytes),
+            (MOST_BYTES / 2..=MOST_BYTES).contains(&secrets.needle_bytes),
             "{}",
-            known.needle_bytes
+            secrets.needle_bytes
         );
-        assert!(known.finds(secret(0).as_bytes()) && !known.finds(secret(199).as_bytes()));
-        let keys: usize = known.numbers.keys().map(Vec::len).sum();
+        assert!(secrets.finds(secret(0).as_bytes()) && !secrets.finds(secret(199).as_bytes()));
+        let keys: usize = secrets.numbers.keys().map(Vec::len).sum();
         assert!(keys <= 200 * LONGEST_KEY, "{keys}");
     }
 
     #[test]
     fn a_placeholder_is_as_long_as_its_secret() {
-        let mut known = Known::default();
+        let mut secrets = SecretIndex::default();
         let secret = "S3cret/value+1 that is long";
-        known.number(secret.as_bytes(), true);
+        secrets.number(secret.as_bytes(), true);
         let text = format!("a {secret} b");
-        let out = known.text(&text).expect("a secret");
+        let out = secrets.text(&text).expect("a secret");
         assert_eq!((out.len(), out.contains("redacted-1~")), (text.len(), true), "{out}");
     }
 }

@@ -1,4 +1,4 @@
-//! The forms of values that are made up anew each time.
+//! Volatile values: those that a client or a server makes anew each time.
 
 use crate::interaction::{is_of_length, is_placeholder, number, placeholders};
 use base64::Engine;
@@ -27,7 +27,7 @@ const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "::1]"];
 
 /// Where a text is in a request, which says what may differ in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(super) enum Location<'a> {
     /// In the path: nothing but what was redacted.
     Path,
     /// A value in the query or in the body, in which these pairs were made up.
@@ -37,15 +37,15 @@ pub(super) enum Place<'a> {
 }
 
 /// The volatile values in which two texts differ, recorded and live; none if they differ in more.
-pub(super) fn pairs(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<(String, String)>> {
+pub(super) fn pairs(recorded: &str, live: &str, location: Location<'_>) -> Option<Vec<(String, String)>> {
     let pair = |one: &str, two: &str| vec![(one.to_owned(), two.to_owned())];
     if is_placeholder(recorded) {
         return redacted(recorded, live);
     }
-    if place != Place::Path && both(&UUID, recorded, live) {
+    if location != Location::Path && both(&UUID, recorded, live) {
         return Some(pair(recorded, live));
     }
-    if place != Place::Path && is_time(recorded) && is_time(live) {
+    if location != Location::Path && is_time(recorded) && is_time(live) {
         return Some(Vec::new());
     }
     let secrets = secrets(recorded);
@@ -58,9 +58,9 @@ pub(super) fn pairs(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<
             return captured(&there, &here, &secrets);
         }
     }
-    match place {
-        Place::Path => None,
-        place => by_words(recorded, live, place),
+    match location {
+        Location::Path => None,
+        location => by_words(recorded, live, location),
     }
 }
 
@@ -173,7 +173,7 @@ fn decoded(secret: &str) -> String {
 }
 
 /// Compares word by word, where a word is what is between marks.
-fn by_words(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<(String, String)>> {
+fn by_words(recorded: &str, live: &str, location: Location<'_>) -> Option<Vec<(String, String)>> {
     let (there, here) = (words(recorded), words(live));
     if there.len() != here.len() {
         return None;
@@ -186,11 +186,11 @@ fn by_words(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<(String,
         if one == two {
             continue;
         }
-        let fits = match place {
+        let fits = match location {
             _ if is_port(one, two, before) => true,
-            Place::NewName => are_made_up(one, two, before),
-            Place::Value(introduced) => introduced.iter().any(|(there, here)| there == one && here == two),
-            Place::Path => false,
+            Location::NewName => are_made_up(one, two, before),
+            Location::Value(introduced) => introduced.iter().any(|(there, here)| there == one && here == two),
+            Location::Path => false,
         };
         if !fits {
             return None;
@@ -264,7 +264,7 @@ mod tests {
         #[case] here: &str,
         #[case] expected: Option<Vec<(&str, &str)>>,
     ) {
-        assert_eq!(found(there, here, Place::NewName), expected.map(owned));
+        assert_eq!(found(there, here, Location::NewName), expected.map(owned));
     }
 
     #[rstest]
@@ -280,12 +280,12 @@ mod tests {
         #[case] expected: Option<Vec<(&str, &str)>>,
     ) {
         let introduced = [("n7x2b".to_owned(), "q9z4d".to_owned())];
-        assert_eq!(found(there, here, Place::Value(&introduced)), expected.map(owned));
-        assert_eq!(found(there, here, Place::Path), None, "a path never differs");
+        assert_eq!(found(there, here, Location::Value(&introduced)), expected.map(owned));
+        assert_eq!(found(there, here, Location::Path), None, "a path never differs");
     }
 
-    fn found(there: &str, here: &str, place: Place<'_>) -> Option<Vec<(String, String)>> {
-        pairs(there, here, place)
+    fn found(there: &str, here: &str, location: Location<'_>) -> Option<Vec<(String, String)>> {
+        pairs(there, here, location)
     }
 
     fn owned(pairs: Vec<(&str, &str)>) -> Vec<(String, String)> {

@@ -1,4 +1,4 @@
-//! What is measured, what it is measured against, and what stands behind both.
+//! The proxy that is measured, the one that it is compared with, and the server behind both.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -115,7 +115,7 @@ pub(crate) async fn simulator(source: &str) -> Outcome {
         .start()
         .await?;
     // What the whole workspace is built with may leave the choice of one open.
-    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::new();
     for (resource, body) in [
         (

@@ -1,8 +1,8 @@
-//! Recorded answers as live ones.
+//! Recorded responses as live ones.
 
 use super::pace::Pace;
 use super::playback::{Causes, Playback, SelectedInteraction};
-use crate::interaction::{Answer, Headers, LEFT, Payload, Request};
+use crate::interaction::{Headers, LEFT, Payload, Request, Response as RecordedResponse};
 use crate::transport::{self, Body, BodyError, Coding, strip_hop_by_hop};
 use bytes::Bytes;
 use futures::stream;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-/// An answer with all of its body.
-pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, playback: &Playback) -> Response<Body> {
+/// A response with all of its body.
+pub(super) fn plain(recorded: &RecordedResponse, body: &Bytes, method: &str, playback: &Playback) -> Response<Body> {
     let coding = Coding::named(recorded.headers.get("content-encoding"));
     let bytes = live(body, playback);
     let bytes = match coding {
@@ -44,8 +44,8 @@ pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, playback: &Pl
     response
 }
 
-/// The answer to a request to upgrade the connection.
-pub(super) fn switching(recorded: &Answer, asked: &Request, playback: &Playback) -> Response<Body> {
+/// The response to a request to upgrade the connection.
+pub(super) fn switching(recorded: &RecordedResponse, asked: &Request, playback: &Playback) -> Response<Body> {
     let protocol = recorded.headers.get("upgrade").or_else(|| asked.headers.get("upgrade"));
     let protocol = protocol.and_then(|value| HeaderValue::from_str(value).ok());
     let mut response = head(recorded, playback, transport::full(Bytes::new()));
@@ -58,9 +58,9 @@ pub(super) fn switching(recorded: &Answer, asked: &Request, playback: &Playback)
     response
 }
 
-/// An answer whose frames come as they came.
+/// A response whose frames come as they came.
 pub(super) fn stream(selected: SelectedInteraction, playback: Arc<Playback>, pace: Pace) -> Response<Body> {
-    let Some(recorded) = selected.interaction.answer().cloned() else {
+    let Some(recorded) = selected.interaction.response().cloned() else {
         return Response::new(transport::full(Bytes::new()));
     };
     let mut response = head(&recorded, &playback, transport::full(Bytes::new()));
@@ -89,8 +89,8 @@ struct Streaming {
 impl Streaming {
     async fn step(mut self) -> Option<(Result<Frame<Bytes>, BodyError>, Self)> {
         let interaction = self.selected.interaction.clone();
-        let answer = interaction.answer()?;
-        let Payload::Stream(frames) = &answer.payload else {
+        let recorded = interaction.response()?;
+        let Payload::Stream(frames) = &recorded.payload else {
             return None;
         };
         // A watch that is opened once more repeats no event.
@@ -100,7 +100,7 @@ impl Streaming {
         if let Some(frame) = frame {
             self.next += 1;
             self.pace.due(frame.at).await;
-            // An answer that only came slowly was complete when it began.
+            // A response that only came slowly was complete when it began.
             if interaction.request.asks_for_stream() {
                 let hold = self.pace.hold;
                 self.playback
@@ -110,7 +110,7 @@ impl Streaming {
             let data = live(&frame.data, &self.playback);
             return Some((Ok(Frame::data(data)), self));
         }
-        let left = answer.cut.as_deref() == Some(LEFT);
+        let left = recorded.cut.as_deref() == Some(LEFT);
         match interaction.took {
             Some(took) if !left => self.pace.due(took).await,
             // The recording stopped first, or the client left: the end of the stream is unknown.
@@ -124,15 +124,15 @@ impl Streaming {
             return None;
         }
         self.next = frames.len() + 1;
-        if let Some(cut) = answer.cut.clone() {
+        if let Some(cut) = recorded.cut.clone() {
             return Some((Err(cut.into()), self));
         }
-        let trailers = fields(&answer.trailers, &self.playback);
+        let trailers = fields(&recorded.trailers, &self.playback);
         (!trailers.is_empty()).then(|| (Ok(Frame::trailers(trailers)), self))
     }
 }
 
-fn head(recorded: &Answer, playback: &Playback, body: Body) -> Response<Body> {
+fn head(recorded: &RecordedResponse, playback: &Playback, body: Body) -> Response<Body> {
     let mut headers = fields(&recorded.headers, playback);
     strip_hop_by_hop(&mut headers);
     headers.remove(header::CONTENT_LENGTH);

@@ -1,4 +1,4 @@
-//! The proxy beside a bare hyper reverse proxy, before the same server, in one run: `cargo bench -p stuntdouble-simulator --bench proxy`.
+//! The proxy beside a bare hyper reverse proxy, before the same server, in one run: `cargo bench -p stuntdouble-bench --bench proxy`.
 //!
 //! Each server is a process of its own, this program again with another first argument. Rounds alternate between the two, and what is printed is
 //! the median of the rounds' ratios: what else the machine does weighs on both.
@@ -9,14 +9,13 @@
     reason = "what a test cannot do without fails it"
 )]
 
+#[path = "../../src/own_process.rs"]
+mod own_process;
 mod servers;
 
-use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
-    time::Instant,
-};
+use std::time::Instant;
 
+use own_process::OwnProcess;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -43,56 +42,28 @@ fn main() -> Outcome {
     }
 }
 
-/// A server in a process of its own.
-struct Server {
-    process: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(arguments: &[&str]) -> Outcome<Self> {
-        let mut process = Command::new(std::env::current_exe()?)
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut address = String::new();
-        BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut address)?;
-        Ok(Self {
-            process,
-            address: address.trim().to_owned(),
-        })
-    }
-
-    /// A line of what the system tells of the process, in MB.
-    fn memory(&self, line: &str) -> Option<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
-        let line = status.lines().find(|known| known.starts_with(line))?;
-        line.split_whitespace()
-            .nth(1)?
-            .parse::<f64>()
-            .ok()
-            .map(|kilobytes| kilobytes / 1024.0)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// A line of the status of a process, in MB.
+fn memory(server: &OwnProcess, line: &str) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.process.id())).ok()?;
+    let line = status.lines().find(|known| known.starts_with(line))?;
+    line.split_whitespace()
+        .nth(1)?
+        .parse::<f64>()
+        .ok()
+        .map(|kilobytes| kilobytes / 1024.0)
 }
 
 const PROXY: &str = "/api/v1/namespaces/default/services/source/proxy";
 
 async fn measure() -> Outcome {
-    let source = Server::start(&["source"])?;
-    let ours = Server::start(&["simulator", &source.address])?;
-    let bare = Server::start(&["bare", &source.address])?;
+    let source = OwnProcess::start(&["source"])?;
+    let ours = OwnProcess::start(&["simulator", &source.address])?;
+    let bare = OwnProcess::start(&["bare", &source.address])?;
     // Both have made their first connections when it is measured.
     for (server, prefix) in [(&ours, PROXY), (&bare, "")] {
         small(&server.address, &format!("{prefix}/small"), 100).await?;
     }
-    let idle = ours.memory("VmRSS:");
+    let idle = memory(&ours, "VmRSS:");
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         left.push(large(&ours.address, &format!("{PROXY}/large")).await?);
@@ -106,7 +77,7 @@ async fn measure() -> Outcome {
         "ratio"
     );
     report(&format!("a body of {} MiB, MB/s", BODY >> 20), left, right);
-    if let (Some(idle), Some(peak)) = (idle, ours.memory("VmHWM:")) {
+    if let (Some(idle), Some(peak)) = (idle, memory(&ours, "VmHWM:")) {
         println!("{:<44}{:>14.1}", "growth of resident memory meanwhile, MB", peak - idle);
     }
     let (mut left, mut right) = (Vec::new(), Vec::new());

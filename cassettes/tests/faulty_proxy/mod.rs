@@ -1,4 +1,4 @@
-//! A proxy that bends answers, the same ones in the same way whenever the same requests come.
+//! A proxy that alters responses: the same ones in the same way for the same requests.
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -11,32 +11,32 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stuntdouble_cassettes::transport::{self, Body, Client, ConnectionClosed, Credentials, Handler, Server, Tasks};
 
-/// Bends answers of a server.
-pub(crate) struct Bender {
+/// Alters responses of a server.
+pub(crate) struct FaultyProxy {
     client: Client,
     seed: u64,
-    /// One answer in this many is bent.
+    /// One response in this many is altered.
     one_in: u64,
     asked: Mutex<HashMap<String, u64>>,
-    /// The UID that was bent last: the server does not know what became of it.
+    /// The UID that was altered last, as the server has it.
     uid: Mutex<Option<String>>,
 }
 
-/// What a UID is bent to.
-const BENT_UID: &str = "01234567-89ab-cdef-0123-456789abcdef";
+/// What a UID is altered to.
+const ALTERED_UID: &str = "01234567-89ab-cdef-0123-456789abcdef";
 
-impl Bender {
+impl FaultyProxy {
     /// Starts before the server at this URL.
     pub(crate) async fn start(upstream: &str, seed: u64, one_in: u64) -> Server {
         let client = Client::new(upstream, &Credentials::default(), false).expect("a client");
-        let bender = Self {
+        let proxy = Self {
             client,
             seed,
             one_in,
             asked: Mutex::default(),
             uid: Mutex::default(),
         };
-        Server::start(([127, 0, 0, 1], 0).into(), Arc::new(bender))
+        Server::start(([127, 0, 0, 1], 0).into(), Arc::new(proxy))
             .await
             .expect("a server")
     }
@@ -67,21 +67,21 @@ impl Chance {
     }
 }
 
-impl Handler for Bender {
+impl Handler for FaultyProxy {
     async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
         tasks: Tasks,
     ) -> Result<Response<Body>, ConnectionClosed> {
         let mut chance = self.chance(&request);
-        let bent = chance.below(self.one_in) == 0;
+        let is_altered = chance.below(self.one_in) == 0;
         let stream = request.uri().path().contains("/watch/") || request.uri().query().unwrap_or("").contains("watch=");
         let (parts, body) = request.into_parts();
         let bytes = body.collect().await.map_err(|_| ConnectionClosed)?.to_bytes();
         let uid = self.uid.lock().expect("no panic before").clone();
-        let named = uid.filter(|_| String::from_utf8_lossy(&bytes).contains(BENT_UID));
+        let named = uid.filter(|_| String::from_utf8_lossy(&bytes).contains(ALTERED_UID));
         let bytes = match &named {
-            Some(uid) => String::from_utf8_lossy(&bytes).replace(BENT_UID, uid).into(),
+            Some(uid) => String::from_utf8_lossy(&bytes).replace(ALTERED_UID, uid).into(),
             None => bytes,
         };
         let request = Request::from_parts(parts, bytes);
@@ -91,25 +91,25 @@ impl Handler for Bender {
         if let Some(uid) = &named {
             response = renamed(response, uid).await?;
         }
-        if !bent {
+        if !is_altered {
             return Ok(response);
         }
         if stream && response.status() == 200 {
-            return Ok(bend_stream(response, chance));
+            return Ok(alter_stream(response, chance));
         }
-        bend(response, chance, &self.uid).await
+        alter(response, chance, &self.uid).await
     }
 }
 
-/// The response in which the UID is the one that the client knows.
+/// The response in which the UID is the one that the client has.
 async fn renamed(response: Response<Body>, uid: &str) -> Result<Response<Body>, ConnectionClosed> {
     let (parts, body) = response.into_parts();
     let bytes = body.collect().await.map_err(|_| ConnectionClosed)?.to_bytes();
-    let text = String::from_utf8_lossy(&bytes).replace(uid, BENT_UID);
+    let text = String::from_utf8_lossy(&bytes).replace(uid, ALTERED_UID);
     Ok(Response::from_parts(parts, transport::full(text)))
 }
 
-fn bend_stream(response: Response<Body>, mut chance: Chance) -> Response<Body> {
+fn alter_stream(response: Response<Body>, mut chance: Chance) -> Response<Body> {
     let kind = chance.below(6);
     let at = chance.below(4);
     let mut frame = 0;
@@ -135,7 +135,7 @@ fn bend_stream(response: Response<Body>, mut chance: Chance) -> Response<Body> {
     })
 }
 
-async fn bend(
+async fn alter(
     response: Response<Body>,
     mut chance: Chance,
     uid: &Mutex<Option<String>>,
@@ -166,14 +166,14 @@ async fn bend(
         let leaves = count(value);
         let mut at = chance.below(leaves);
         match kind {
-            7..=9 => edit(value, &mut at, &mut |leaf| *leaf = "bent".into()),
+            7..=9 => edit(value, &mut at, &mut |leaf| *leaf = "is_altered".into()),
             10 => edit(value, &mut at, &mut |leaf| *leaf = 1.0.into()),
             11 => edit(value, &mut at, &mut |leaf| *leaf = Value::Null),
             12 => rekey(value, "metadata", "metadat"),
             13 => named(value, "message", &mut |leaf| *leaf = "other words".into()),
             14 => named(value, "uid", &mut |leaf| {
                 *uid.lock().expect("no panic before") = leaf.as_str().map(str::to_owned);
-                *leaf = BENT_UID.into()
+                *leaf = ALTERED_UID.into()
             }),
             15 => named(value, "resourceVersion", &mut |leaf| *leaf = "7".into()),
             16 => named(value, "creationTimestamp", &mut |leaf| {

@@ -1,7 +1,7 @@
 //! What a redactor goes by: its rules, and the secrets that were seen.
 
-use super::known::Known;
 use super::redaction::Redaction;
+use super::secret_index::SecretIndex;
 use super::structure::Secret;
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use std::sync::Arc;
 pub(super) const NESTED: usize = 8;
 
 /// Searches a text that is within so many others; none if there is no secret in it.
-pub(super) type Search = fn(&str, &mut Knowledge<'_>, usize) -> Option<String>;
+pub(super) type Search = fn(&str, &mut RedactionContext<'_>, usize) -> Option<String>;
 
 /// The rules, the secrets that were seen, and the search of texts within documents.
-pub(super) struct Knowledge<'a> {
+pub(super) struct RedactionContext<'a> {
     pub(super) rules: &'a Arc<Redaction>,
-    pub(super) known: &'a mut Known,
+    pub(super) secrets: &'a mut SecretIndex,
     pub(super) search: Search,
 }
 
-impl Knowledge<'_> {
+impl RedactionContext<'_> {
     /// The placeholder of a secret value.
     pub(super) fn placeholder(&mut self, text: &str, secret: Secret) -> String {
         match secret {
             Secret::Credential | Secret::Value if !text.starts_with("LS0tLS1CRUdJTi") => {
-                self.known.placeholder(text, secret == Secret::Credential)
+                self.secrets.placeholder(text, secret == Secret::Credential)
             }
-            _ => self.known.placeholder_of_base64(text),
+            _ => self.secrets.placeholder_of_base64(text),
         }
     }
 
