@@ -53,7 +53,7 @@ mod text_programs;
 pub use files::{FileError, Files, absolute};
 pub use limits::{LIMITS, Limits};
 pub use machine::{Machine, RealTime, Time};
-pub use process::{Captured, Process, Signal};
+pub use process::{Captured, Environment, Process, Signal, complete};
 pub use program::{Call, Program, Programs};
 pub use run::{NotFound, is_known, run};
 pub use streams::{Input, Output, WriteError};

@@ -1,9 +1,14 @@
 //! A process: its command, environment and streams.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use crate::streams::{Input, Output};
+
+/// Variables and their values, shared by the processes that have them. Of two of a name the later one counts.
+pub type Environment = Arc<[(String, String)]>;
 
 /// How many pieces of output may wait to be read.
 const QUEUE: usize = 16;
@@ -45,7 +50,7 @@ pub struct Process {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// The environment.
-    pub environment: Vec<(String, String)>,
+    pub environment: Environment,
     /// The working directory.
     pub directory: String,
     /// Standard input.
@@ -75,7 +80,7 @@ impl Process {
         let (stderr, err) = mpsc::channel(QUEUE * 1024);
         let process = Self {
             command: command.into_iter().map(Into::into).collect(),
-            environment: Vec::new(),
+            environment: Environment::default(),
             directory: "/".to_owned(),
             stdin: Input::bytes(""),
             stdout: stdout.into(),
@@ -111,4 +116,40 @@ async fn text(pieces: &mut mpsc::Receiver<Bytes>) -> String {
         all.extend_from_slice(&piece);
     }
     String::from_utf8_lossy(&all).into_owned()
+}
+
+/// `environment` with the variables that every process has: the same one if it has them.
+pub fn complete(environment: Environment, hostname: &str) -> Environment {
+    let defaults = [
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+        ("HOME", "/root"),
+        ("HOSTNAME", hostname),
+    ];
+    let is_set = |name: &str| environment.iter().any(|(set, _)| set == name);
+    if defaults.iter().all(|(name, _)| is_set(name)) {
+        return environment;
+    }
+    let missing = defaults.iter().filter(|(name, _)| !is_set(name));
+    let missing = missing.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    missing.chain(environment.iter().cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_that_is_complete_is_shared() {
+        let own: Environment = Arc::new([("HOME".to_owned(), "/home".to_owned())]);
+        let whole = complete(own, "web-1");
+        let value = |name: &str| {
+            whole
+                .iter()
+                .find(|(set, _)| set == name)
+                .map(|(_, value)| value.as_str())
+        };
+        assert_eq!((value("HOME"), value("HOSTNAME")), (Some("/home"), Some("web-1")));
+        assert_eq!(whole.len(), 3);
+        assert!(Arc::ptr_eq(&complete(whole.clone(), "web-1"), &whole));
+    }
 }

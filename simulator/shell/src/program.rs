@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::machine::Machine;
+use crate::process::Environment;
 use crate::streams::{Input, Output};
 
 /// Finds the programs of a machine.
@@ -25,7 +26,7 @@ pub struct Call {
     /// Its name as called, and its arguments.
     pub command: Vec<String>,
     /// The environment.
-    pub environment: Vec<(String, String)>,
+    pub environment: Environment,
     /// The working directory.
     pub directory: String,
     /// Standard input.

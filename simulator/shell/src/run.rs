@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use crate::execute::run_script;
 use crate::files::absolute;
 use crate::machine::Machine;
-use crate::process::Process;
+use crate::process::{Environment, Process, complete};
+use crate::program::{Call, Program};
 use crate::programs;
 use crate::shell::{Options, Session, Shell, Variable};
 
@@ -38,9 +39,43 @@ pub fn is_known(program: &str) -> bool {
 /// # Errors
 /// [`NotFound`] if the program is not simulated. A script that calls such a program gets status 127 instead.
 pub async fn run(machine: Arc<Machine>, process: Process) -> Result<i32, NotFound> {
+    let program = process.command.first().cloned().unwrap_or_default();
+    let environment = complete(process.environment.clone(), &machine.hostname);
+    if let Some(own) = machine.programs.as_ref().and_then(|all| all.find(&program)) {
+        return Ok(run_own(machine, own, process, environment).await);
+    }
+    // In memory of its own, which the other programs need not have.
+    Box::pin(run_here(machine, process, program, environment)).await
+}
+
+/// Runs a program that the machine brings, which has no traps.
+async fn run_own(machine: Arc<Machine>, own: Arc<dyn Program>, process: Process, environment: Environment) -> i32 {
+    let mut signals = process.signals;
+    let main = own.run(Call {
+        command: process.command,
+        environment,
+        directory: process.directory,
+        stdin: process.stdin,
+        stdout: process.stdout,
+        stderr: process.stderr,
+        machine,
+    });
+    tokio::select! {
+        biased;
+        status = main => status,
+        Some(signal) = signals.recv() => signal.status(),
+    }
+}
+
+/// Runs the shell, or one of its programs.
+async fn run_here(
+    machine: Arc<Machine>,
+    process: Process,
+    program: String,
+    environment: Environment,
+) -> Result<i32, NotFound> {
     let (job_sender, mut new_jobs) = mpsc::unbounded_channel();
     let session = Arc::new(Session::new(machine, job_sender, run_script));
-    let program = process.command.first().cloned().unwrap_or_default();
     let path = absolute(&process.directory, &program);
     let is_file = program.contains('/') && session.machine.files.size(&path).is_some();
     if program.is_empty() || !(programs::exists(&session.machine, &program) || is_file) {
@@ -49,11 +84,7 @@ pub async fn run(machine: Arc<Machine>, process: Process) -> Result<i32, NotFoun
     let mut signals = process.signals;
     let mut shell = Shell {
         session: session.clone(),
-        variables: process
-            .environment
-            .into_iter()
-            .map(|(name, value)| (name, Variable { value, exported: true }))
-            .collect(),
+        variables: environment.iter().map(exported).collect(),
         functions: Default::default(),
         name: "sh".to_owned(),
         arguments: Vec::new(),
@@ -73,21 +104,6 @@ pub async fn run(machine: Arc<Machine>, process: Process) -> Result<i32, NotFoun
         depth: 0,
         tested: false,
     };
-    for (name, value) in [
-        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-        ("HOME", "/root"),
-    ] {
-        let variable = Variable {
-            value: value.to_owned(),
-            exported: true,
-        };
-        shell.variables.entry(name.to_owned()).or_insert(variable);
-    }
-    let hostname = Variable {
-        value: session.machine.hostname.clone(),
-        exported: true,
-    };
-    shell.variables.entry("HOSTNAME".to_owned()).or_insert(hostname);
     let mut main: BoxFuture<'_, i32> = Box::pin(async { programs::run(&mut shell, &process.command).await });
     let mut jobs: FuturesUnordered<BoxFuture<'static, ()>> = FuturesUnordered::new();
     loop {
@@ -101,4 +117,12 @@ pub async fn run(machine: Arc<Machine>, process: Process) -> Result<i32, NotFoun
             Some(()) = jobs.next() => {}
         }
     }
+}
+
+fn exported((name, value): &(String, String)) -> (String, Variable) {
+    let variable = Variable {
+        value: value.clone(),
+        exported: true,
+    };
+    (name.clone(), variable)
 }

@@ -75,14 +75,6 @@ impl Set for BTreeMap<String, String> {
     }
 }
 
-/// Pairs in the order of their names.
-impl Set for Box<[(Box<str>, Box<str>)]> {
-    fn value(&self, name: &str) -> Option<&str> {
-        let index = self.binary_search_by(|(n, _)| (**n).cmp(name)).ok()?;
-        self.get(index).map(|(_, value)| &**value)
-    }
-}
-
 /// How a requirement relates a label to its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {

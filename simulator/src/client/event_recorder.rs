@@ -4,7 +4,8 @@
 //! combined.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{HashMap, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
 
@@ -99,10 +100,22 @@ struct Memory {
     last_name: i128,
 }
 
+/// What a text is remembered by: 128 bits, so that no two texts are taken for one.
+type Digest = (u64, u64);
+
+fn digest(value: &impl Hash) -> Digest {
+    let hash = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        (salt, value).hash(&mut hasher);
+        hasher.finish()
+    };
+    (hash(0), hash(1))
+}
+
 /// The values that were used last: at most [`REMEMBERED`], and at least half as many unless there were fewer.
 struct Recent<V> {
-    young: HashMap<String, V>,
-    old: HashMap<String, V>,
+    young: HashMap<Digest, V>,
+    old: HashMap<Digest, V>,
 }
 
 impl<V> Default for Recent<V> {
@@ -116,17 +129,17 @@ impl<V> Default for Recent<V> {
 
 impl<V> Recent<V> {
     /// Takes a value out.
-    fn take(&mut self, key: &str) -> Option<V> {
-        self.young.remove(key).or_else(|| self.old.remove(key))
+    fn take(&mut self, key: Digest) -> Option<V> {
+        self.young.remove(&key).or_else(|| self.old.remove(&key))
     }
 
     /// The value of a key.
-    fn get(&self, key: &str) -> Option<&V> {
-        self.young.get(key).or_else(|| self.old.get(key))
+    fn get(&self, key: Digest) -> Option<&V> {
+        self.young.get(&key).or_else(|| self.old.get(&key))
     }
 
     /// Puts a value in, the one that was used last.
-    fn put(&mut self, key: String, value: V) {
+    fn put(&mut self, key: Digest, value: V) {
         if self.young.len() >= REMEMBERED / 2 {
             self.old = std::mem::take(&mut self.young);
         }
@@ -136,7 +149,7 @@ impl<V> Recent<V> {
 
 /// The events of an object that differ only in their message.
 struct Similar {
-    messages: BTreeSet<String>,
+    messages: VecDeque<Digest>,
     last: Timestamp,
 }
 
@@ -177,8 +190,8 @@ impl EventRecorder {
         let (message, key, observed, name) = {
             let mut memory = self.memory.lock();
             let message = memory.combine(&subject, message, now);
-            let key = format!("{subject}{message}");
-            let observed = memory.observed.get(&key).cloned();
+            let key = digest(&(&subject, &message));
+            let observed = memory.observed.get(key).cloned();
             let name = memory.name(involved, now);
             (message, key, observed, name)
         };
@@ -238,20 +251,24 @@ impl EventRecorder {
 impl Memory {
     /// The message to record: `message`, or the one for all if there have been many.
     fn combine(&mut self, subject: &str, message: &str, now: Timestamp) -> String {
+        let subject = digest(&subject);
         let mut similar = self.similar.take(subject).unwrap_or_else(|| Similar {
-            messages: BTreeSet::new(),
+            messages: VecDeque::new(),
             last: now,
         });
         if now.duration_since(similar.last) > TOGETHER {
             similar.messages.clear();
         }
         similar.last = now;
-        similar.messages.insert(message.to_owned());
+        let recorded = digest(&message);
+        if !similar.messages.contains(&recorded) {
+            similar.messages.push_back(recorded);
+        }
         let combines = similar.messages.len() >= SINGLE;
         if combines {
-            similar.messages.pop_first();
+            similar.messages.pop_front();
         }
-        self.similar.put(subject.to_owned(), similar);
+        self.similar.put(subject, similar);
         if combines {
             "(events with common reason combined)".to_owned()
         } else {
@@ -303,16 +320,19 @@ mod tests {
     #[test]
     fn what_was_used_last_is_remembered_and_the_number_is_bounded() {
         let mut recent = Recent::default();
-        recent.put("first".to_owned(), 0);
+        let first = digest(&"first");
+        recent.put(first, 0);
         for number in 1..3 * REMEMBERED {
-            recent.put(number.to_string(), number);
-            let first = recent.take("first");
-            assert_eq!(first, Some(0), "{number}");
-            recent.put("first".to_owned(), 0);
+            recent.put(digest(&number), number);
+            assert_eq!(recent.take(first), Some(0), "{number}");
+            recent.put(first, 0);
             assert!(recent.young.len() + recent.old.len() <= REMEMBERED);
         }
         assert_eq!(
-            (recent.take("1"), recent.take(&(3 * REMEMBERED - 1).to_string())),
+            (
+                recent.take(digest(&1_usize)),
+                recent.take(digest(&(3 * REMEMBERED - 1)))
+            ),
             (None, Some(3 * REMEMBERED - 1))
         );
     }

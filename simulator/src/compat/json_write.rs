@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{
     Value,
-    ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer},
+    ser::{CharEscape, CompactFormatter, Formatter, Serializer},
 };
 
 use super::strconv::json_float;
@@ -105,17 +105,88 @@ pub(crate) fn compact(value: &Value) -> Bytes {
     out.into()
 }
 
-/// Encodes any JSON, indented by two spaces.
-pub(crate) fn pretty(value: &Value) -> Bytes {
-    let mut out = Vec::with_capacity(512);
-    write(value, &mut out, PrettyFormatter::with_indent(b"  "));
+/// JSON, indented by two spaces, with text escaped as Go does. No tree is made of it: a list can have tens of thousands of objects.
+pub(crate) fn indented(json: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(2 * json.len());
+    let mut depth = 0_usize;
+    let mut rest = json;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match byte {
+            b'"' => rest = string(after, &mut out),
+            b'{' | b'[' => {
+                out.push(*byte);
+                if let [close @ (b'}' | b']'), after @ ..] = rest {
+                    out.push(*close);
+                    rest = after;
+                } else {
+                    depth += 1;
+                    new_line(depth, &mut out);
+                }
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                new_line(depth, &mut out);
+                out.push(*byte);
+            }
+            b',' => {
+                out.push(b',');
+                new_line(depth, &mut out);
+            }
+            b':' => out.extend_from_slice(b": "),
+            other => out.push(*other),
+        }
+    }
     out.into()
+}
+
+fn new_line(depth: usize, out: &mut Vec<u8>) {
+    out.push(b'\n');
+    out.extend(std::iter::repeat_n(b' ', 2 * depth));
+}
+
+/// Writes a string whose opening quotation mark has been read; what comes after it.
+fn string<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    out.push(b'"');
+    loop {
+        let plain = rest
+            .iter()
+            .position(|byte| matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2));
+        let (text, after) = rest.split_at(plain.unwrap_or(rest.len()));
+        out.extend_from_slice(text);
+        let taken = match after {
+            [] => return after,
+            [b'"', after @ ..] => {
+                out.push(b'"');
+                return after;
+            }
+            [b'\\', b'b', ..] => (r"\u0008", 2),
+            [b'\\', b'f', ..] => (r"\u000c", 2),
+            [b'\\', escaped, ..] => {
+                out.extend([b'\\', *escaped]);
+                ("", 2)
+            }
+            [b'<', ..] => (r"\u003c", 1),
+            [b'>', ..] => (r"\u003e", 1),
+            [b'&', ..] => (r"\u0026", 1),
+            [0xe2, 0x80, 0xa8, ..] => (r"\u2028", 3),
+            [0xe2, 0x80, 0xa9, ..] => (r"\u2029", 3),
+            [other, ..] => {
+                out.push(*other);
+                ("", 1)
+            }
+        };
+        let (written, length) = taken;
+        out.extend_from_slice(written.as_bytes());
+        rest = after.get(length..).unwrap_or_default();
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use rstest::rstest;
-    use serde_json::json;
+    use serde_json::{json, ser::PrettyFormatter};
 
     use super::*;
 
@@ -134,5 +205,37 @@ mod tests {
             pretty(&json!({"a": [1], "b": {}, "c": []})),
             "{\n  \"a\": [\n    1\n  ],\n  \"b\": {},\n  \"c\": []\n}"
         );
+    }
+
+    /// A tree, indented.
+    fn pretty(value: &Value) -> Bytes {
+        let mut out = Vec::new();
+        write(value, &mut out, PrettyFormatter::with_indent(b"  "));
+        out.into()
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-z<>&\"\\\\\u{8}\u{c}\n\u{1f}\u{e9}\u{2028}\u{2029}\u{1f600}:,{}\\[\\] ]{0,9}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::btree_map("[a-z\"<]{0,3}", inner, 0..5)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn text_is_indented_as_a_tree_of_it_is(value in value()) {
+            let expected = pretty(&value);
+            prop_assert_eq!(indented(&compact(&value)), &expected);
+            prop_assert_eq!(indented(value.to_string().as_bytes()), &expected);
+        }
     }
 }

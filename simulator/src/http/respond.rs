@@ -64,7 +64,7 @@ pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
     let value = || serde_json::from_slice::<Value>(&json).unwrap_or_default();
     let body = match format {
         Format::Compact => Body::line(json),
-        Format::Pretty => Body::whole(json_write::pretty(&value())),
+        Format::Pretty => Body::whole(json_write::indented(&json)),
         Format::Yaml => Body::whole(yaml::from_value(&value())),
     };
     response(code, format.media_type(), body)

@@ -9,10 +9,10 @@ use super::{
     state::{Registry, strategy_of},
 };
 use crate::{
-    api::{Object, Reason, Status, meta},
+    api::{Object, Pairs, Reason, Status, meta},
     clock::stamp,
     scheme::{FieldType, Resource, TypeRef},
-    store::{Draft, Pairs, Record},
+    store::{Draft, Record},
 };
 
 /// The tree of an object's JSON.
@@ -84,15 +84,14 @@ pub(super) fn draft(
     let labels: Pairs = labels
         .into_iter()
         .flatten()
-        .map(|(k, v)| (k.as_str().into(), v.as_str().unwrap_or_default().into()))
+        .map(|(k, v)| (k.as_str(), v.as_str().unwrap_or_default()))
         .collect();
-    let mut fields: Vec<_> = stored
+    let fields: Pairs = stored
         .selectable()
         .iter()
-        .map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into()))
+        .map(|(label, path)| (label.as_str(), selectable(stored, &object, path)))
         .collect();
-    fields.sort();
-    Draft::new(stored.encode(&object), given_link, labels, fields.into())
+    Draft::new(stored.encode(&object), given_link, labels, fields)
         .map(|draft| draft.with_hidden(&hidden))
         .ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    api::GroupResource,
-    store::{Key, Pairs, Record},
+    api::{GroupResource, Pairs},
+    store::{Key, Record},
 };
 
 /// A record as it is kept.
@@ -124,11 +124,11 @@ pub(super) fn key((resource, namespace, name): (&str, &str, &str)) -> Key {
 }
 
 fn borrowed(pairs: &Pairs) -> Vec<(&str, &str)> {
-    pairs.iter().map(|(k, v)| (&**k, &**v)).collect()
+    pairs.iter().collect()
 }
 
 fn owned(pairs: &[(&str, &str)]) -> Pairs {
-    pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect()
+    pairs.iter().copied().collect()
 }
 
 #[cfg(test)]
@@ -140,7 +140,7 @@ mod tests {
     fn a_change_is_read_as_it_was_written() {
         let key = Key::new(&GroupResource::new("batch", "jobs"), "n", "a");
         let json = r#"{"metadata":{"name":"a","resourceVersion":"0"}}"#;
-        let labels: Pairs = [("app".into(), "x".into())].into();
+        let labels: Pairs = [("app", "x")].into_iter().collect();
         let draft = Draft::new(json, "/link".into(), labels, Pairs::default()).unwrap();
         let record = draft.with_hidden("hidden").into_record(key.clone(), 71);
         let bytes = StoredChange::of(&key, Some(&record)).unwrap().encode().unwrap();

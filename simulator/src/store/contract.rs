@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use super::etcd::testing::{etcd_cluster, new_prefix};
 use super::*;
+use crate::api::Pairs;
 use crate::clock::Activity;
 
 /// Keeps the changes that it gets.
@@ -286,7 +287,7 @@ async fn a_lookup_finds_what_has_the_name_or_the_value_now(#[values(memory, dura
     let store = &opened.store;
     let pods = GroupResource::core("pods");
     let on = |node: &str| {
-        let fields: Pairs = [("spec.nodeName".into(), node.into())].into();
+        let fields: Pairs = [("spec.nodeName", node)].into_iter().collect();
         let json = r#"{"metadata":{"resourceVersion":"0"}}"#;
         Write::Put(Draft::new(json, "".into(), Pairs::default(), fields).unwrap())
     };

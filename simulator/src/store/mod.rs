@@ -30,7 +30,7 @@ pub use etcd::{Etcd, EtcdError};
 pub(crate) use limits::HistoryLimits;
 pub(crate) use memory::Memory;
 pub(crate) use past::{Past, ResourcePast};
-pub(crate) use record::{Draft, Pairs, Record};
+pub(crate) use record::{Draft, Record};
 pub(crate) use tables::Tables;
 
 /// Key of a stored object.

@@ -11,12 +11,9 @@ use parking_lot::Mutex;
 
 use super::Key;
 use crate::{
-    api::Object,
+    api::{Object, Pairs, tree},
     scheme::{ByVersion, Resource},
 };
-
-/// Sorted name-value pairs: labels, or selectable fields.
-pub(crate) type Pairs = Box<[(Box<str>, Box<str>)]>;
 
 /// The resource version in the metadata of a [`Draft`], which is replaced by the revision.
 const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
@@ -130,7 +127,7 @@ impl Record {
         if let Some(object) = kept.upgrade() {
             return object;
         }
-        let object = Arc::new(serde_json::from_slice(&self.bytes).unwrap_or_default());
+        let object = Arc::new(tree::parse(&self.bytes).unwrap_or_default());
         *kept = Arc::downgrade(&object);
         object
     }

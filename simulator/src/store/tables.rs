@@ -115,7 +115,7 @@ impl Table {
 fn indexed(record: &Record) -> impl Iterator<Item = (usize, &str)> {
     let place = |name: &str| INDEXED_FIELDS.iter().position(|field| *field == name);
     let fields = record.fields().iter();
-    fields.filter_map(move |(name, value)| Some((place(name)?, &**value)))
+    fields.filter_map(move |(name, value)| Some((place(name)?, value)))
 }
 
 impl Tables {

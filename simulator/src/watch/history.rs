@@ -205,8 +205,8 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::api::GroupResource;
-    use crate::store::{Change, Draft, Expected, Memory, Pairs, Past, Sink, Store, Write};
+    use crate::api::{GroupResource, Pairs};
+    use crate::store::{Change, Draft, Expected, Memory, Past, Sink, Store, Write};
 
     #[derive(Default)]
     struct Feed(Mutex<Vec<Change>>);

@@ -75,17 +75,14 @@ impl Groups {
 /// The interests of watchers that may get a record, besides [`Interest::All`].
 fn interests(record: &Record) -> impl Iterator<Item = Interest> {
     let key = record.key();
-    let fields = record
-        .fields()
-        .iter()
-        .filter(|(name, _)| INDEXED_FIELDS.contains(&&**name));
+    let fields = record.fields().iter().filter(|(name, _)| INDEXED_FIELDS.contains(name));
     [
         Interest::Namespace(key.namespace.clone()),
         Interest::Name(Some(key.namespace.clone()), key.name.clone()),
         Interest::Name(None, key.name.clone()),
     ]
     .into_iter()
-    .chain(fields.map(|(name, value)| Interest::Field(name.clone(), value.clone())))
+    .chain(fields.map(|(name, value)| Interest::Field(name.into(), value.into())))
 }
 
 #[cfg(test)]

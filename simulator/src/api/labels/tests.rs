@@ -3,6 +3,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
+use crate::api::Pairs;
 
 fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
@@ -130,7 +131,7 @@ fn a_selector_has_one_normal_form(#[case] text: &str, #[case] normal: &str) {
 
 #[test]
 fn pairs_are_looked_up_by_name() {
-    let pairs: Box<[(Box<str>, Box<str>)]> = Box::new([("app".into(), "web".into()), ("tier".into(), "".into())]);
+    let pairs: Pairs = [("app", "web"), ("tier", "")].into_iter().collect();
     assert_eq!(
         (pairs.value("app"), pairs.value("tier"), pairs.value("b")),
         (Some("web"), Some(""), None)

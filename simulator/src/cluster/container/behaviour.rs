@@ -5,7 +5,7 @@ use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::{Request, Response};
-use stuntdouble_shell::{FileError, Input, Machine, Output, absolute};
+use stuntdouble_shell::{Environment, FileError, Input, Machine, Output, absolute};
 use tokio_util::sync::CancellationToken;
 
 use super::network::{Listening, Network, Server};
@@ -57,7 +57,7 @@ where
 /// A container as its behaviour sees it.
 pub struct ContainerContext {
     pub(super) command: Vec<String>,
-    pub(super) environment: Vec<(String, String)>,
+    pub(super) environment: Environment,
     pub(super) directory: String,
     pub(super) stdin: Input,
     pub(super) stdout: Output,

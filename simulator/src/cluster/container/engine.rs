@@ -9,7 +9,7 @@ use std::{
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use stuntdouble_shell::{Files, Machine, is_known};
+use stuntdouble_shell::{Files, Machine, complete, is_known};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -179,6 +179,7 @@ impl Engine {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         environment.extend(spec.environment);
+        let environment = complete(environment.into(), &machine.hostname);
         let directory = match (spec.directory.as_str(), &data) {
             ("", Some(data)) if !data.directory.is_empty() => data.directory.clone(),
             ("", _) => "/".to_owned(),

@@ -122,7 +122,7 @@ fn listen(data: &ProgramData, host: Ipv4Addr, network: &Arc<Network>, call: &Cal
 fn ports(server: &ServerData, call: &Call) -> Vec<(u16, String)> {
     let mut ports = Vec::new();
     if let Some(prefix) = &server.port_environment {
-        for (name, value) in &call.environment {
+        for (name, value) in call.environment.iter() {
             if let Some(port) = name.strip_prefix(prefix).and_then(|port| port.parse().ok()) {
                 ports.push((port, value.clone()));
             }
@@ -174,7 +174,8 @@ async fn run_script(data: &ProgramData, call: &Call) -> i32 {
     let Some(script) = &data.script else {
         return pending().await;
     };
-    let status = run_shell(call, script, Vec::new()).await;
+    // Programs without a script need no room for it.
+    let status = Box::pin(run_shell(call, script, Vec::new())).await;
     if status != 0 || (data.serves.is_empty() && data.exit.is_none()) {
         return status;
     }

@@ -5,7 +5,9 @@ use std::{net::Ipv4Addr, sync::Arc};
 use bytes::Bytes;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use stuntdouble_shell::{Input, Machine, Output as ShellOutput, Process as ShellProcess, Signal, is_known, run};
+use stuntdouble_shell::{
+    Environment, Input, Machine, Output as ShellOutput, Process as ShellProcess, Signal, is_known, run,
+};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -52,7 +54,7 @@ pub(crate) struct RunningContainer {
     pub(super) engine: Arc<Engine>,
     pub(super) image: Image,
     pub(super) machine: Arc<Machine>,
-    pub(super) environment: Vec<(String, String)>,
+    pub(super) environment: Environment,
     pub(super) directory: String,
     pub(super) host: Ipv4Addr,
     pub(super) command: Vec<String>,

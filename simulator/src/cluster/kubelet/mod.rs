@@ -41,6 +41,7 @@ use crate::{
     client::{Api, EventRecorder, EventType, Informer, ObjectKey, reference},
     clock::{Clock, stamp},
 };
+use admit::{Admitted, Refusal};
 use probe::Probes;
 use sources::Sources;
 use state::PodState;
@@ -142,7 +143,7 @@ struct Kubelet {
     recorder: EventRecorder,
     addresses: Mutex<Addresses>,
     /// The pods that it has taken on.
-    pods: Mutex<BTreeSet<ObjectKey>>,
+    pods: Mutex<Admitted>,
 }
 
 /// The numbers of the addresses that a node's pods have.
@@ -198,16 +199,10 @@ impl Kubelets {
     /// Takes a pod on, or refuses it.
     async fn admit(&self, key: &ObjectKey, pod: &Object, kubelet: &Kubelet) -> Result<Option<PodState>, Status> {
         let now = self.clock.now();
-        let others: Vec<_> = kubelet
-            .pods
-            .lock()
-            .iter()
-            .filter_map(|key| self.pods.get(key))
-            .collect();
         let node = self.nodes.get(&ObjectKey::new("", kubelet.node.name.as_str()));
         if meta::text(pod, "status.phase") != "Running"
             && let Some(node) = node
-            && let Some(refusal) = admit::refusal(pod, &node, &others)
+            && let Some(refusal) = self.refusal(pod, &node, kubelet)
         {
             kubelet
                 .event(&reference(pod), EventType::Warning, refusal.reason, refusal.message)
@@ -221,7 +216,7 @@ impl Kubelets {
             self.write(key, pod, status).await?;
             return Ok(None);
         }
-        kubelet.pods.lock().insert(key.clone());
+        kubelet.pods.lock().insert(key, pod);
         let mut state = PodState::new(pod, now);
         if meta::lookup(pod, "spec.hostNetwork") == Some(&Value::Bool(true)) {
             state.address.get_or_insert_with(|| kubelet.node.address.to_string());
@@ -238,6 +233,18 @@ impl Kubelets {
             return Ok(None);
         }
         Ok(Some(state))
+    }
+
+    /// Why a pod is refused. The pods that were taken on are looked at only if what they took leaves no room, as some may have ended.
+    fn refusal(&self, pod: &Object, node: &Object, kubelet: &Kubelet) -> Option<Refusal> {
+        let others: Vec<_> = {
+            let admitted = kubelet.pods.lock();
+            if admitted.leaves_room(pod, node) {
+                return None;
+            }
+            admitted.keys().filter_map(|key| self.pods.get(key)).collect()
+        };
+        admit::refusal(pod, node, &others)
     }
 
     /// Writes a pod's status, if it differs.

@@ -21,7 +21,7 @@ use crate::{
     client::{Api, Change, EventRecorder, EventType, Informer, ObjectKey, reference},
 };
 use alike::Alike;
-pub(crate) use node_usage::NodeUsage;
+pub(crate) use node_usage::{Demand, NodeUsage};
 use priorities::Owners;
 
 /// The first wait of a pod that fits no node.

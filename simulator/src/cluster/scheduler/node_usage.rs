@@ -7,6 +7,26 @@ use serde_json::Value;
 use super::demand::{DEFAULT_REQUESTS, Resources, disks, host_ports, is_over, requests};
 use crate::api::Object;
 
+/// What a pod takes of its node.
+pub(crate) struct Demand {
+    requested: Resources,
+    estimated: Resources,
+    ports: Vec<i64>,
+    disks: Vec<Value>,
+}
+
+impl Demand {
+    /// What a pod takes that has not ended.
+    pub(crate) fn of(pod: &Object) -> Self {
+        Self {
+            requested: requests(pod, Resources::default()),
+            estimated: requests(pod, DEFAULT_REQUESTS),
+            ports: host_ports(pod).map(|(port, _)| port).collect(),
+            disks: disks(pod).cloned().collect(),
+        }
+    }
+}
+
 /// What the pods of a node take of it. Pods that have ended take nothing.
 #[derive(Default)]
 pub(crate) struct NodeUsage {
@@ -28,32 +48,40 @@ impl NodeUsage {
 
     /// Counts a pod.
     pub(super) fn add(&mut self, pod: &Object) {
-        if is_over(pod) {
-            return;
+        if !is_over(pod) {
+            self.add_demand(&Demand::of(pod));
         }
+    }
+
+    /// Counts what a pod takes.
+    pub(crate) fn add_demand(&mut self, demand: &Demand) {
         self.pods += 1;
-        self.requested.add(requests(pod, Resources::default()));
-        self.estimated.add(requests(pod, DEFAULT_REQUESTS));
-        for (port, _) in host_ports(pod) {
-            *self.ports.entry(port).or_default() += 1;
+        self.requested.add(demand.requested);
+        self.estimated.add(demand.estimated);
+        for port in &demand.ports {
+            *self.ports.entry(*port).or_default() += 1;
         }
-        self.disks.extend(disks(pod).cloned());
+        self.disks.extend(demand.disks.iter().cloned());
     }
 
     /// No longer counts a pod that was counted as it is here.
     pub(super) fn remove(&mut self, pod: &Object) {
-        if is_over(pod) {
-            return;
+        if !is_over(pod) {
+            self.remove_demand(&Demand::of(pod));
         }
+    }
+
+    /// No longer counts what a pod takes.
+    pub(crate) fn remove_demand(&mut self, demand: &Demand) {
         self.pods -= 1;
-        self.requested.subtract(requests(pod, Resources::default()));
-        self.estimated.subtract(requests(pod, DEFAULT_REQUESTS));
-        for (port, _) in host_ports(pod) {
-            if let Some(count) = self.ports.get_mut(&port) {
+        self.requested.subtract(demand.requested);
+        self.estimated.subtract(demand.estimated);
+        for port in &demand.ports {
+            if let Some(count) = self.ports.get_mut(port) {
                 *count = count.saturating_sub(1);
             }
         }
-        for disk in disks(pod) {
+        for disk in &demand.disks {
             if let Some(at) = self.disks.iter().position(|taken| taken == disk) {
                 self.disks.swap_remove(at);
             }

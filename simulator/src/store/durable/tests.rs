@@ -7,10 +7,10 @@ use rstest::rstest;
 use tempfile::TempDir;
 
 use super::*;
-use crate::api::GroupResource;
+use crate::api::{GroupResource, Pairs};
 use crate::{
     rng::Rng,
-    store::{Draft, Pairs, Past},
+    store::{Draft, Past},
 };
 
 /// The history limit of the tests.
@@ -61,7 +61,7 @@ async fn put(store: &Durable, key: &Key, value: &str) -> u64 {
         None => Expected::Absent,
     };
     let json = format!(r#"{{"metadata":{{"resourceVersion":"0"}},"value":"{value}"}}"#);
-    let labels: Pairs = [("value".into(), value.into())].into();
+    let labels: Pairs = [("value", value)].into_iter().collect();
     let draft = Draft::new(json, "/given".into(), labels, Pairs::default()).unwrap();
     store.commit(key, expected, Write::Put(draft)).await.unwrap().revision
 }

@@ -26,6 +26,7 @@ const BATCH: usize = 1024;
 const RESERVE: u64 = 100_000;
 
 /// A message to the thread.
+#[expect(clippy::large_enum_variant, reason = "every request but the last is a commit")]
 pub(super) enum Request {
     Commit {
         key: Key,

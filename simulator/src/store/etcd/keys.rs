@@ -136,7 +136,7 @@ pub(super) fn delete(key: Bytes) -> RequestOp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Pairs;
+    use crate::api::Pairs;
 
     #[test]
     fn a_key_is_of_what_it_was_made_for() {
@@ -164,7 +164,7 @@ mod tests {
     fn an_object_has_the_revision_of_its_key() {
         let key = Key::new(&GroupResource::core("pods"), "n", "a");
         let json = r#"{"metadata":{"name":"a","resourceVersion":"0"}}"#;
-        let labels: Pairs = [("app".into(), "x".into())].into();
+        let labels: Pairs = [("app", "x")].into_iter().collect();
         let draft = Draft::new(json, "/link".into(), labels, Pairs::default()).unwrap();
         let kv = KeyValue {
             key: Keys::new("/p").object(&key),

@@ -5,8 +5,9 @@ use futures::FutureExt;
 
 use super::*;
 use crate::{
+    api::Pairs,
     scheme::Scheme,
-    store::{Draft, Expected, Key, Memory, Pairs, Store, Write},
+    store::{Draft, Expected, Key, Memory, Store, Write},
     watch::Interest,
 };
 
@@ -33,7 +34,7 @@ impl Rig {
         let draft = Draft::new(
             r#"{"metadata":{"resourceVersion":"0"}}"#,
             "".into(),
-            [("app".into(), label.into())].into(),
+            [("app", label)].into_iter().collect(),
             Pairs::default(),
         )
         .unwrap();
@@ -51,7 +52,7 @@ impl Rig {
     }
 
     fn watch(&self, start: Start, label: Option<&'static str>) -> Result<Watcher, TooOld> {
-        let matches = move |r: &Record| label.is_none_or(|l| r.labels().iter().any(|(_, v)| **v == *l));
+        let matches = move |r: &Record| label.is_none_or(|l| r.labels().iter().any(|(_, v)| v == l));
         self.hub.watch(
             &pods(),
             start,
