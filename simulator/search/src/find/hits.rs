@@ -6,7 +6,6 @@ use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collect::Candidate;
-use crate::find::inner_hits::inner_hits;
 use crate::find::request::SearchRequest;
 use crate::find::source::{SourceFilter, extract, visible_source};
 use crate::highlight::{Highlighting, highlight};
@@ -202,8 +201,11 @@ fn hit_json(
     if !matched.is_empty() {
         shown.insert("matched_queries".to_owned(), json!(matched));
     }
-    if let Some(inner) = inner_hits(cluster, searched, (hit.segment, hit.doc), &stored)? {
-        shown.insert("inner_hits".to_owned(), inner);
+    if !searched.inner.is_empty() {
+        let inner = searched.inner.iter();
+        let found =
+            inner.map(|(name, inner)| Ok((name.clone(), inner.hits(cluster, (hit.segment, hit.doc), &stored)?)));
+        shown.insert("inner_hits".to_owned(), found.collect::<Result<Map<_, _>>>()?.into());
     }
     if request.explain {
         shown.insert(

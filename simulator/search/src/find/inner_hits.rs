@@ -5,18 +5,17 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tantivy::DocSet;
 use tantivy::schema::IndexRecordOption;
 
 use crate::aggs::Matches;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::find::Searched;
-use crate::find::execute::best_of;
+use crate::find::best::best_of;
 use crate::find::hits::render;
-use crate::find::prepare::Target;
 use crate::find::request::SearchRequest;
+use crate::find::searched::{InnerSearch, Searched};
 use crate::find::sort::check_sort;
 use crate::index::{Bits, Stored, View, nested_docs, outer_docs, term_key};
 use crate::mapping::PARENT;
@@ -26,9 +25,8 @@ use crate::score::{END, Weight, shown};
 /// Number of inner hits of a hit, unless the request says.
 const SIZE: usize = 3;
 
-/// Inner hits whose query has been prepared for a shard.
-pub(crate) struct InnerSearch {
-    name: String,
+/// A search for inner hits, prepared for a shard.
+struct Prepared {
     relation: Relation,
     request: SearchRequest,
     searched: Searched,
@@ -41,93 +39,83 @@ enum Relation {
     Related(String),
 }
 
+/// A shard whose hits have inner hits.
+pub(super) struct Outer<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) request: &'a SearchRequest,
+    pub(super) index: &'a Arc<Index>,
+    pub(super) number: u32,
+    pub(super) view: &'a Arc<View>,
+    pub(super) weigh: &'a dyn Fn(&Query) -> Result<Weight>,
+}
+
 /// Prepares inner hits for a shard.
 ///
 /// # Errors
 /// Settings that are not understood.
-pub(super) fn prepare_inner(
-    cluster: &Cluster,
-    request: &SearchRequest,
-    target: &Target<'_>,
-    view: &Arc<View>,
-    weigh: &dyn Fn(&Query) -> Result<Weight>,
-    wanted: Vec<InnerHits>,
-) -> Result<Vec<InnerSearch>> {
-    wanted
-        .into_iter()
-        .map(|wanted| {
-            let mut own = SearchRequest::of_object(&wanted.settings, &cluster.options.limits)?;
-            own.size.get_or_insert(SIZE);
-            own.budget = request.budget.clone();
-            check_sort(&own.sort, &target.index.mapping())?;
-            let relation = match &wanted.relation {
-                InnerRelation::Related(type_name) => Relation::Related(type_name.clone()),
-                InnerRelation::Nested { path, outer } => {
-                    let segments = view.segments.iter().map(|view| &view.segment);
-                    let sets = segments
-                        .map(|segment| Ok((nested_docs(segment, path)?, outer_docs(segment, outer.as_deref())?)));
-                    Relation::Nested(sets.collect::<Result<_>>()?)
-                }
-            };
-            Ok(InnerSearch {
-                name: wanted.name,
-                relation,
-                searched: Searched {
-                    index: target.index.clone(),
-                    number: target.number,
-                    view: view.clone(),
-                    weight: weigh(&wanted.query)?,
-                    query: wanted.query,
-                    post_filter: None,
-                    named: vec![],
-                    sort_filters: vec![],
-                    inner: prepare_inner(cluster, request, target, view, weigh, wanted.inner)?,
-                },
-                request: own,
-            })
-        })
-        .collect()
+pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result<Vec<(String, Box<dyn InnerSearch>)>> {
+    let prepared = wanted.into_iter().map(|wanted| {
+        let mut own = SearchRequest::of_object(&wanted.settings, &outer.cluster.options.limits)?;
+        own.size.get_or_insert(SIZE);
+        own.budget = outer.request.budget.clone();
+        check_sort(&own.sort, &outer.index.mapping())?;
+        let relation = match &wanted.relation {
+            InnerRelation::Related(type_name) => Relation::Related(type_name.clone()),
+            InnerRelation::Nested { path, outer: above } => {
+                let segments = outer.view.segments.iter().map(|view| &view.segment);
+                let sets =
+                    segments.map(|segment| Ok((nested_docs(segment, path)?, outer_docs(segment, above.as_deref())?)));
+                Relation::Nested(sets.collect::<Result<_>>()?)
+            }
+        };
+        let prepared = Prepared {
+            relation,
+            searched: Searched {
+                index: outer.index.clone(),
+                number: outer.number,
+                view: outer.view.clone(),
+                weight: (outer.weigh)(&wanted.query)?,
+                query: wanted.query,
+                post_filter: None,
+                named: vec![],
+                sort_filters: vec![],
+                inner: prepare_inner(outer, wanted.inner)?,
+            },
+            request: own,
+        };
+        let boxed: Box<dyn InnerSearch> = Box::new(prepared);
+        Ok((wanted.name, boxed))
+    });
+    prepared.collect()
 }
 
-/// The inner hits of a hit, by name. None if the request wants none.
-pub(super) fn inner_hits(
-    cluster: &Cluster,
-    searched: &Searched,
-    (segment, doc): (usize, u32),
-    stored: &Stored,
-) -> Result<Option<Value>> {
-    if searched.inner.is_empty() {
-        return Ok(None);
-    }
-    let mut all = Map::new();
-    for inner in &searched.inner {
-        let own = std::slice::from_ref(&inner.searched);
-        let matches = match &inner.relation {
+impl InnerSearch for Prepared {
+    fn hits(&self, cluster: &Cluster, (segment, doc): (usize, u32), stored: &Stored) -> Result<Value> {
+        let own = std::slice::from_ref(&self.searched);
+        let matches = match &self.relation {
             Relation::Nested(sets) => match sets.get(segment) {
-                Some((nested, outer)) => inner.objects(nested, outer, segment, doc)?,
+                Some((nested, outer)) => self.objects(nested, outer, segment, doc)?,
                 None => Matches::default(),
             },
-            Relation::Related(type_name) => inner.relatives(type_name, stored)?,
+            Relation::Related(type_name) => self.relatives(type_name, stored)?,
         };
-        let (hits, best) = best_of(own, &inner.request, &matches)?;
-        let by_score = inner.request.sort.is_empty() || inner.request.track_scores;
+        let (hits, best) = best_of(own, &self.request, &matches)?;
+        let by_score = self.request.sort.is_empty() || self.request.track_scores;
         let max_score = match best {
-            _ if inner.request.page() == 0 => json!(0.0),
+            _ if self.request.page() == 0 => json!(0.0),
             Some(best) if by_score => shown(best),
             _ => Value::Null,
         };
-        let node = cluster.node_of(searched.number);
+        let node = cluster.node_of(self.searched.number);
         let hits = hits
             .iter()
-            .map(|hit| render(cluster, &inner.request, own, hit, Some(node.clone())))
+            .map(|hit| render(cluster, &self.request, own, hit, Some(node.clone())))
             .collect::<Result<Vec<_>>>()?;
-        let found = json!({"hits": {"total": matches.count(), "max_score": max_score, "hits": hits}});
-        all.insert(inner.name.clone(), found);
+        Ok(json!({"hits": {"total": matches.count(), "max_score": max_score, "hits": hits}}))
     }
-    Ok(Some(all.into()))
 }
 
-impl InnerSearch {
+impl Prepared {
     /// The nested objects of a document that match.
     fn objects(&self, nested: &Bits, outer: &Bits, segment: usize, doc: u32) -> Result<Matches> {
         let mut matches = Matches::default();

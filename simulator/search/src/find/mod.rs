@@ -5,6 +5,7 @@
 //! Limits: a bounded number of hits and buckets.
 //! Source: Elasticsearch 1.5's query-then-fetch.
 
+mod best;
 mod collect;
 mod execute;
 mod geo_sort;
@@ -19,7 +20,8 @@ mod sort;
 mod source;
 mod values;
 
-pub(crate) use execute::{Failure, Outcome, all_failed, best_of, search, shards_json};
+pub(crate) use best::best_of;
+pub(crate) use execute::{Failure, Outcome, all_failed, search, shards_json};
 pub(crate) use hits::render;
 pub(crate) use prepare::prepare_query;
 pub(crate) use request::{QuerySource, SearchRequest, SearchType};

@@ -11,7 +11,7 @@ use crate::aggs::{self, facets};
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
-use crate::find::inner_hits::prepare_inner;
+use crate::find::inner_hits::{Outer, prepare_inner};
 use crate::find::request::{Element, QuerySource, SearchRequest};
 use crate::find::sort::check_sort;
 use crate::index::Shard;
@@ -207,7 +207,15 @@ pub(crate) fn prepare(
             (query, weight)
         }
     };
-    let inner = prepare_inner(cluster, request, target, &view, &weigh, inner_hits.take())?;
+    let outer = Outer {
+        cluster,
+        request,
+        index: target.index,
+        number: target.number,
+        view: &view,
+        weigh: &weigh,
+    };
+    let inner = prepare_inner(&outer, inner_hits.take())?;
     let sort_filters = request
         .sort
         .iter()

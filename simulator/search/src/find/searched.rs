@@ -3,12 +3,22 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::cluster::Index;
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::find::inner_hits::InnerSearch;
-use crate::index::{Condition, Shard, View};
+use crate::index::{Condition, Shard, Stored, View};
 use crate::query::Query;
 use crate::score::Weight;
+
+/// Finds the hits inside of a hit.
+pub(crate) trait InnerSearch: Send + Sync {
+    /// The hits inside of the document at a place (segment and document), as an answer shows them.
+    ///
+    /// # Errors
+    /// A search that fails.
+    fn hits(&self, cluster: &Cluster, place: (usize, u32), stored: &Stored) -> Result<Value>;
+}
 
 /// A shard with the query that it is searched with.
 pub(crate) struct Searched {
@@ -24,7 +34,7 @@ pub(crate) struct Searched {
     /// Which nested objects count for each criterion of the order.
     pub(crate) sort_filters: Vec<Option<Weight>>,
     /// Hits inside of its hits.
-    pub(crate) inner: Vec<InnerSearch>,
+    pub(crate) inner: Vec<(String, Box<dyn InnerSearch>)>,
 }
 
 impl Searched {

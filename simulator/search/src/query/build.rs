@@ -326,7 +326,7 @@ impl Builder<'_> {
             "_missing_" => return Ok(Some(self.context.missing(text))),
             "_type" => return Ok(Some(self.context.of_type(text))),
             "_id" | "_uid" | "_index" => {
-                return super::dsl_leaf::term(self.context, name, &text.into()).map(Some);
+                return super::value::term(self.context, name, &text.into()).map(Some);
             }
             _ => {}
         }

@@ -8,11 +8,12 @@ use crate::error::{Result, SearchError};
 use crate::find::extract;
 use crate::mapping::{Field, Kind};
 use crate::query::dsl::{boolean, indices, unwrap};
-use crate::query::dsl_leaf::{ids_of, one_field, ranged, term};
+use crate::query::dsl_leaf::{ids_of, one_field, ranged};
 use crate::query::dsl_parts::{refuse, several, text_of};
 use crate::query::geo::metres;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
+use crate::query::value::term;
 use crate::query::{Context, GeoPoint, GeoShape, Matcher, Occur, Query, QueryField, QueryKind};
 use crate::script::Script;
 

@@ -10,7 +10,8 @@ use crate::query::dsl_parts::{
     auto_edits, boost_of, check_fuzziness, minimum, number, only, refuse, rewrite_of, text_of, unsupported, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
-use crate::query::text::{exact, fuzzy_number, range};
+use crate::query::text::{fuzzy_number, range};
+use crate::query::value::{ids_of_type, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
 /// The field of an object, and its settings. Settings of the query beside the field are skipped.
@@ -69,46 +70,6 @@ pub(super) fn value_and_boost(
         }
         other => Ok((other.clone(), 1.0)),
     }
-}
-
-/// The query for one exact value.
-pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Query> {
-    let text = text_of(value);
-    match name {
-        "_type" => return Ok(context.of_type(&text)),
-        "_parent" => return Ok(context.of_parent(&text)),
-        "_id" | "_uid" => {
-            let id = text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned();
-            return Ok(ids_of_type(context, &[], &[id]));
-        }
-        "_index" => {
-            let fits = crate::pattern::matches(&text, context.index);
-            return Ok(Query::from(if fits { QueryKind::All } else { QueryKind::Nothing }).constant());
-        }
-        _ => {}
-    }
-    match context.mapped(name) {
-        Some(field) => exact(context, field, &text),
-        None => Ok(QueryKind::Term {
-            field: QueryField::unmapped(name),
-            text,
-        }
-        .into()),
-    }
-}
-
-/// The documents with these ids, of these types or of any.
-pub(super) fn ids_of_type(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
-    let types = if types.is_empty() {
-        context.mapping.type_names().map(str::to_owned).collect()
-    } else {
-        types.to_vec()
-    };
-    Query::from(QueryKind::Ids {
-        types,
-        ids: ids.to_vec(),
-    })
-    .constant()
 }
 
 /// `ids`.

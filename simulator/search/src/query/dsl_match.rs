@@ -151,7 +151,7 @@ impl MatchSettings {
             };
         }
         if matches!(name, "_type" | "_id" | "_uid" | "_index") {
-            return super::dsl_leaf::term(context, name, &Value::String(self.text.clone())).map(Some);
+            return super::value::term(context, name, &Value::String(self.text.clone())).map(Some);
         }
         let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
         let style = Style {

@@ -10,10 +10,11 @@ use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::find::{extract, names, operator};
 use crate::mapping::truth;
-use crate::query::dsl_leaf::{ids_of_type, one_field};
+use crate::query::dsl_leaf::one_field;
 use crate::query::dsl_parts::{boost_of, number, refuse, text_of, unsupported};
 use crate::query::frequency::FrequencyQuery;
 use crate::query::text::too_many_clauses;
+use crate::query::value::ids_of_type;
 use crate::query::{Context, Occur, Query, QueryField, QueryKind};
 
 /// The query of that name, if it is one of these.

@@ -6,9 +6,9 @@
 use serde_json::{Map, Value};
 
 use crate::error::Result;
+use crate::query::dsl_inner_hits::record;
 use crate::query::dsl_parts::{boost_of, join_error, refuse, text_of};
-use crate::query::inner_hits::{InnerRelation, record};
-use crate::query::{Context, Query, QueryKind};
+use crate::query::{Context, InnerRelation, Query, QueryKind};
 
 /// How the scores of several documents become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

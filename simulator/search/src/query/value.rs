@@ -1,0 +1,50 @@
+//! Queries for one exact value of a field, or of what every document has: its type, its id, its parent, its index.
+//!
+//! Source: the `termQuery` of Elasticsearch 1.5's field mappers.
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::query::dsl_parts::text_of;
+use crate::query::text::exact;
+use crate::query::{Context, Query, QueryField, QueryKind};
+
+/// The query for one exact value.
+pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Query> {
+    let text = text_of(value);
+    match name {
+        "_type" => return Ok(context.of_type(&text)),
+        "_parent" => return Ok(context.of_parent(&text)),
+        "_id" | "_uid" => {
+            let id = text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned();
+            return Ok(ids_of_type(context, &[], &[id]));
+        }
+        "_index" => {
+            let fits = crate::pattern::matches(&text, context.index);
+            return Ok(Query::from(if fits { QueryKind::All } else { QueryKind::Nothing }).constant());
+        }
+        _ => {}
+    }
+    match context.mapped(name) {
+        Some(field) => exact(context, field, &text),
+        None => Ok(QueryKind::Term {
+            field: QueryField::unmapped(name),
+            text,
+        }
+        .into()),
+    }
+}
+
+/// The documents with these ids, of these types or of any.
+pub(super) fn ids_of_type(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
+    let types = if types.is_empty() {
+        context.mapping.type_names().map(str::to_owned).collect()
+    } else {
+        types.to_vec()
+    };
+    Query::from(QueryKind::Ids {
+        types,
+        ids: ids.to_vec(),
+    })
+    .constant()
+}
