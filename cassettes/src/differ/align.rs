@@ -100,22 +100,21 @@ fn key(request: &Request) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interaction::Headers;
-
-    fn get(url: &str) -> Request {
-        Request {
-            method: "GET".into(),
-            url: url.into(),
-            headers: Headers::default(),
-            body: None,
-            omitted: 0,
-        }
-    }
 
     #[test]
     fn requests_are_aligned_in_their_order() {
-        let a = [get("/a"), get("/pods/web-x2f4z"), get("/b"), get("/only-a")];
-        let b = [get("/a"), get("/only-b"), get("/pods/web-99bbc"), get("/b")];
+        let a = [
+            Request::get("/a"),
+            Request::get("/pods/web-x2f4z"),
+            Request::get("/b"),
+            Request::get("/only-a"),
+        ];
+        let b = [
+            Request::get("/a"),
+            Request::get("/only-b"),
+            Request::get("/pods/web-99bbc"),
+            Request::get("/b"),
+        ];
         let aligned = align(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
         let expected = [
             Aligned::Both(0, 0),

@@ -67,6 +67,18 @@ pub struct Request {
 }
 
 impl Request {
+    /// A GET without header fields.
+    #[cfg(test)]
+    pub(crate) fn get(url: &str) -> Self {
+        Self {
+            method: "GET".into(),
+            url: url.into(),
+            headers: Headers::default(),
+            body: None,
+            omitted: 0,
+        }
+    }
+
     /// Path and query, whether or not the URL names an authority; never a fragment.
     pub fn target(&self) -> &str {
         let url = self.url.split('#').next().unwrap_or_default();
@@ -121,23 +133,13 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn get(url: &str) -> Request {
-        Request {
-            method: "GET".into(),
-            url: url.into(),
-            headers: Headers::default(),
-            body: None,
-            omitted: 0,
-        }
-    }
-
     #[rstest]
     #[case("/a/b?c=d", "/a/b", "c=d")]
     #[case("http://cluster.test/a?b#c", "/a", "b")]
     #[case("http://cluster.test", "/", "")]
     #[case("/proxy/http://x/y?z", "/proxy/http://x/y", "z")]
     fn a_url_has_a_path_and_a_query(#[case] url: &str, #[case] path: &str, #[case] query: &str) {
-        assert_eq!((get(url).path(), get(url).query()), (path, query));
+        assert_eq!((Request::get(url).path(), Request::get(url).query()), (path, query));
     }
 
     #[rstest]
@@ -147,6 +149,6 @@ mod tests {
     #[case("/api/v1/namespaces/a/pods/b/log?follow=1", true)]
     #[case("/api/v1/pods", false)]
     fn a_watch_asks_for_a_stream(#[case] url: &str, #[case] stream: bool) {
-        assert_eq!(get(url).asks_for_stream(), stream);
+        assert_eq!(Request::get(url).asks_for_stream(), stream);
     }
 }

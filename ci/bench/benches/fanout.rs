@@ -65,10 +65,7 @@ const QUICK: Scale = Scale {
 };
 
 fn main() -> Outcome {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| argument != "--bench")
-        .collect();
+    let arguments = own_process::arguments();
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     if arguments.iter().any(|argument| argument == "simulator") {
         return Builder::new_multi_thread().enable_all().build()?.block_on(simulator());

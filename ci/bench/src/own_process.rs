@@ -7,6 +7,12 @@ use std::{
 
 use crate::Outcome;
 
+/// The arguments of a bench, without the one that Cargo adds.
+pub(crate) fn arguments() -> Vec<String> {
+    let given = std::env::args().skip(1);
+    given.filter(|argument| argument != "--bench").collect()
+}
+
 /// The server. Dropping it kills it.
 pub(crate) struct OwnProcess {
     pub(crate) process: Child,

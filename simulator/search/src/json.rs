@@ -31,6 +31,22 @@ pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
+/// Gives the leaves of settings to `sink`: their paths, with dots, and their texts.
+pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, String)) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match path {
+                    "" => leaves(key, value, sink),
+                    path => leaves(&format!("{path}.{key}"), value, sink),
+                }
+            }
+        }
+        Value::String(text) => sink(path, text.clone()),
+        other => sink(path, other.to_string()),
+    }
+}
+
 /// The error of a body whose content type cannot be told from its first bytes.
 pub(crate) fn underivable() -> SearchError {
     SearchError::parse("Failed to derive xcontent from org.elasticsearch.common.bytes.ChannelBufferBytesReference@1")

@@ -258,18 +258,16 @@ impl Parser {
                         self.at += 1;
                         self.body()?
                     }
-                    _ => self.back_to(before),
+                    _ => {
+                        self.at = before;
+                        Vec::new()
+                    }
                 };
                 Ok(Statement::If(condition, then, otherwise))
             }
             "for" | "while" | "do" | "function" | "delete" | "getline" => Err(format!("{word} is not simulated")),
             _ => self.expression().map(Statement::Evaluate),
         }
-    }
-
-    fn back_to<T: Default>(&mut self, at: usize) -> T {
-        self.at = at;
-        T::default()
     }
 
     fn ends(&self) -> bool {
@@ -292,7 +290,7 @@ impl Parser {
     }
 
     fn expression(&mut self) -> Result<Expression, String> {
-        self.deeper(|parser| parser.assignment())
+        self.deeper(Self::assignment)
     }
 
     fn assignment(&mut self) -> Result<Expression, String> {

@@ -33,6 +33,7 @@ mod expand;
 mod file_programs;
 mod files;
 mod filters;
+mod hosts;
 mod limits;
 mod machine;
 mod parse;
@@ -51,6 +52,7 @@ mod test_command;
 mod text_programs;
 
 pub use files::{FileError, Files, absolute};
+pub use hosts::hosts_with;
 pub use limits::{LIMITS, Limits};
 pub use machine::{Machine, RealTime, Time};
 pub use process::{Captured, Environment, Process, Signal, complete};

@@ -6,6 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::files::{FileError, absolute};
+use crate::hosts::hosts_with;
 use crate::machine::Machine;
 use crate::program::Call;
 use crate::sh::sh;
@@ -224,10 +225,7 @@ async fn hostname(shell: &Shell, arguments: &[String]) -> i32 {
     let name = machine.hostname.as_str();
     let hosts = machine.files.read("/etc/hosts").unwrap_or_default();
     let hosts = String::from_utf8_lossy(&hosts);
-    let entry = hosts.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split('#').next()?.split_whitespace().collect();
-        fields.iter().skip(1).any(|field| *field == name).then_some(fields)
-    });
+    let entry = hosts_with(&hosts, name).next();
     let shown = match (arguments.first().map(String::as_str), &entry) {
         (None | Some("-s"), _) => name,
         (Some("-i"), Some(fields)) => fields[0],

@@ -61,11 +61,12 @@ pub(crate) fn of(media_type: &'static str, bytes: Bytes) -> Response<Body> {
 
 /// An object in compact JSON, written in `format`.
 pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
-    let value = || serde_json::from_slice::<Value>(&json).unwrap_or_default();
     let body = match format {
         Format::Compact => Body::line(json),
         Format::Pretty => Body::whole(json_write::indented(&json)),
-        Format::Yaml => Body::whole(yaml::from_value(&value())),
+        Format::Yaml => Body::whole(yaml::from_value(
+            &serde_json::from_slice::<Value>(&json).unwrap_or_default(),
+        )),
     };
     response(code, format.media_type(), body)
 }

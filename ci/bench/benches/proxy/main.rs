@@ -29,10 +29,7 @@ const BODY: u64 = 1 << 30;
 const STREAMS: usize = 500;
 
 fn main() -> Outcome {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| argument != "--bench")
-        .collect();
+    let arguments = own_process::arguments();
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["source"] => runtime.block_on(servers::source(BODY)),

@@ -320,18 +320,17 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
         }
         match filter {
             Filter::KeywordMarker(words) => keyword |= words.contains(text.as_str()),
-            Filter::StemmerOverride(stems) if !keyword && stems.contains_key(text.as_str()) => {
-                filter.apply(text);
-                keyword = true;
+            Filter::StemmerOverride(stems) => {
+                if let Some(stem) = stems.get(text.as_str()).filter(|_| !keyword) {
+                    text.clone_from(stem);
+                    keyword = true;
+                }
             }
             Filter::KeywordRepeat => {
                 let rest = filters.get(at + 1..).unwrap_or(&[]);
                 filtered(rest, &mut text.clone(), true, sink);
             }
             _ => {}
-        }
-        if matches!(filter, Filter::StemmerOverride(_)) {
-            continue;
         }
         let spared = keyword && filter.is_stemmer();
         if !spared && !filter.apply(text) {

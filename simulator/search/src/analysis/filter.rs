@@ -114,18 +114,17 @@ impl Filter {
                 }
             }
             // What is more than a change of one token: see the analyzer.
-            Filter::Grams(_) | Filter::Stream(_) | Filter::KeywordMarker(_) | Filter::KeywordRepeat => {}
+            Filter::Grams(_)
+            | Filter::Stream(_)
+            | Filter::KeywordMarker(_)
+            | Filter::KeywordRepeat
+            | Filter::StemmerOverride(_) => {}
             Filter::Payload(delimiter) => {
                 if let Some(at) = text.find(*delimiter) {
                     text.truncate(at);
                 }
             }
             Filter::Normalize(change) | Filter::Stem(change) => *text = change(text),
-            Filter::StemmerOverride(stems) => {
-                if let Some(stem) = stems.get(text.as_str()) {
-                    text.clone_from(stem);
-                }
-            }
             Filter::Apostrophe => {
                 if let Some(at) = text.find(['\'', '\u{2019}']) {
                     text.truncate(at);

@@ -9,6 +9,7 @@ use super::human;
 use super::process::Process;
 use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections, shards_of};
 use crate::error::Result;
+use crate::json::leaves;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -196,23 +197,6 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
 /// Prefixes of the settings that a cluster can change.
 const DYNAMIC: [&str; 5] = ["cluster.", "indices.", "discovery.", "logger.", "threadpool."];
 
-fn flatten(prefix: &str, value: &Value, into: &mut BTreeMap<String, String>) {
-    match value {
-        Value::Object(object) => {
-            for (key, value) in object {
-                let name = if prefix.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{prefix}.{key}")
-                };
-                flatten(&name, value, into);
-            }
-        }
-        Value::String(text) => drop(into.insert(prefix.to_owned(), text.clone())),
-        other => drop(into.insert(prefix.to_owned(), other.to_string())),
-    }
-}
-
 fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
     let mut shown = json!({});
     for (name, value) in settings {
@@ -246,7 +230,9 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
     for (section, known) in [("persistent", persistent), ("transient", transient)] {
         let mut fresh = BTreeMap::new();
         if let Some(settings) = body.get(section) {
-            flatten("", settings, &mut fresh);
+            leaves("", settings, &mut |name, text| {
+                drop(fresh.insert(name.to_owned(), text))
+            });
         }
         fresh.retain(|name, _| DYNAMIC.iter().any(|prefix| name.starts_with(prefix)));
         shown[section] = show_settings(&fresh, flat);

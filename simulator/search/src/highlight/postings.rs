@@ -8,7 +8,7 @@ use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::highlight::clause::Clause;
 use crate::highlight::settings::Settings;
-use crate::highlight::token::{Token, Units, tokens};
+use crate::highlight::token::{Token, Units, tokens_of_values};
 
 /// Length of a typical passage.
 const PIVOT: f32 = 87.0;
@@ -35,14 +35,8 @@ pub(super) fn passages(
 ) -> Result<Vec<String>> {
     let mut passages = Vec::new();
     let mut text = String::new();
-    let mut found: Vec<Token> = Vec::new();
     let mut length = 0;
     for value in values {
-        found.extend(tokens(analyzer, value).into_iter().map(|token| Token {
-            start: length + token.start,
-            end: length + token.end,
-            ..token
-        }));
         // A separator ends the last sentence of a value.
         let own = format!("{value}\u{2029}");
         let parts: Vec<&str> = if settings.fragments == 0 {
@@ -64,7 +58,7 @@ pub(super) fn passages(
     }
     let text_length = length.saturating_sub(1) as f32;
     let mut terms: Vec<(String, Vec<Token>)> = Vec::new();
-    for token in found {
+    for token in tokens_of_values(analyzer, values) {
         let mut wanted = false;
         for clause in clauses {
             wanted = wanted || clause.accepts(&token.text)?;

@@ -71,6 +71,23 @@ pub(super) fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
     found
 }
 
+/// The tokens of the values of a field, as those of one text in which a unit separates the values.
+pub(super) fn tokens_of_values(analyzer: &Analyzer, values: &[String]) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::new();
+    let mut length = 0;
+    for value in values {
+        let base = found.last().map_or(0, |token| token.position + 1);
+        found.extend(tokens(analyzer, value).into_iter().map(|token| Token {
+            position: base + token.position,
+            start: length + token.start,
+            end: length + token.end,
+            ..token
+        }));
+        length += value.encode_utf16().count() + 1;
+    }
+    found
+}
+
 /// The spans of a clause of positions. None for a clause of terms.
 pub(super) fn spans_of(clause: &Clause, tokens: &[Token]) -> Result<Option<Vec<Span>>> {
     match &clause.kind {

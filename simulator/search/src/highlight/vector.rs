@@ -6,7 +6,7 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::highlight::clause::{Clause, ClauseKind, Wanted};
 use crate::highlight::settings::Settings;
-use crate::highlight::token::{Token, Units, tokens};
+use crate::highlight::token::{Token, Units, tokens_of_values};
 
 /// Least size of a fragment.
 const LEAST_SIZE: usize = 18;
@@ -278,20 +278,9 @@ pub(super) fn fragments(
         }
     }
     for (analyzer, clauses) in analyzers {
-        let mut found: Vec<Token> = Vec::new();
-        let mut starts = 0;
-        for value in values {
-            let base = found.last().map_or(0, |token| token.position + 1);
-            found.extend(tokens(analyzer, value).into_iter().map(|token| Token {
-                position: base + token.position,
-                start: starts + token.start,
-                end: starts + token.end,
-                ..token
-            }));
-            starts += value.encode_utf16().count() + 1;
-        }
-        let phrases = phrases(clauses, &found)?;
-        all.extend(matches(&phrases, &found, settings.phrase_limit));
+        let tokens = tokens_of_values(analyzer, values);
+        let phrases = phrases(clauses, &tokens)?;
+        all.extend(matches(&phrases, &tokens, settings.phrase_limit));
     }
     let all = if analyzers.len() > 1 { merged(all) } else { all };
     let mut fragments = match (settings.fragments, all.is_empty()) {

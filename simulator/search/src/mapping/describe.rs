@@ -4,6 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::json::leaves;
+
 use super::field::{FieldType, Indexing, Kind, truth};
 
 /// Settings of geographic points that are off by default, and that are on.
@@ -73,7 +75,9 @@ impl FieldType {
         }
         if let Some(settings) = self.setting("fielddata") {
             let mut flat = Map::new();
-            flatten("", settings, &mut flat);
+            leaves("", settings, &mut |name, text| {
+                drop(flat.insert(name.to_owned(), text.into()))
+            });
             shown.insert("fielddata".to_owned(), flat.into());
         }
         self.describe_kind(&mut shown);
@@ -256,24 +260,6 @@ impl FieldType {
         ];
         let found = checks.into_iter().filter(|(conflicts, _)| *conflicts);
         found.map(|(_, what)| format!("mapper [{name}] {what}")).collect()
-    }
-}
-
-/// The leaves of settings, as texts by their paths.
-fn flatten(path: &str, value: &Value, flat: &mut Map<String, Value>) {
-    match value {
-        Value::Object(parts) => {
-            for (key, value) in parts {
-                let path = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}.{key}")
-                };
-                flatten(&path, value, flat);
-            }
-        }
-        Value::String(_) => drop(flat.insert(path.to_owned(), value.clone())),
-        other => drop(flat.insert(path.to_owned(), json!(other.to_string()))),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{fmt::Write, net::Ipv4Addr};
 
-use stuntdouble_shell::Call;
+use stuntdouble_shell::{Call, hosts_with};
 
 use super::net_programs::{Peer, complain};
 use crate::cluster::{Meaning, NAME_SERVER};
@@ -156,11 +156,7 @@ pub(super) async fn getent(peer: Peer, call: Call) -> i32 {
 
 /// The IPv4 address that a hosts file has for a name.
 fn in_file(hosts: &str, name: &str) -> Option<Ipv4Addr> {
-    hosts.lines().find_map(|line| {
-        let mut fields = line.split('#').next()?.split_whitespace();
-        let address = fields.next()?.parse().ok()?;
-        fields.any(|field| field == name).then_some(address)
-    })
+    hosts_with(hosts, name).find_map(|fields| fields.first()?.parse().ok())
 }
 
 #[cfg(test)]

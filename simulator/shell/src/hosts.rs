@@ -1,0 +1,13 @@
+//! The format of a hosts file: an address, then its names, in each line; a comment begins with `#`.
+
+/// The lines of a hosts file that have a name: their address and names.
+pub fn hosts_with<'a>(hosts: &'a str, name: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
+    let fields = |line: &'a str| -> Vec<&'a str> {
+        let (fields, _) = line.split_once('#').unwrap_or((line, ""));
+        fields.split_whitespace().collect()
+    };
+    hosts
+        .lines()
+        .map(fields)
+        .filter(move |fields| fields.iter().skip(1).any(|field| *field == name))
+}
