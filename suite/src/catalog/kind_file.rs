@@ -30,6 +30,9 @@ pub(super) struct KindFile {
     /// Objects of the kind belong to the whole cluster and can disturb other clients.
     #[serde(default)]
     pub(super) disturbs: bool,
+    /// Controllers of a cluster write to objects of the kind.
+    #[serde(default)]
+    pub(super) controlled: bool,
     /// Statements that every case of the kind checks too.
     #[serde(default)]
     pub(super) statements: Vec<String>,

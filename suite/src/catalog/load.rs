@@ -97,6 +97,7 @@ impl Catalog {
             api_version: file.api_version.clone(),
             path: file.path.clone(),
             sample,
+            controlled: file.controlled,
         });
         for operation in file.operations(path, &kind, sets)? {
             let operation = Arc::new(operation);
@@ -164,6 +165,7 @@ impl Catalog {
             api_version: "v1".to_owned(),
             path: None,
             sample: None,
+            controlled: false,
         });
         let operation = Arc::new(Operation {
             id: String::new(),

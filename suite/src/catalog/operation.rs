@@ -62,6 +62,8 @@ pub struct Kind {
     pub path: Option<String>,
     /// Sample; `None` if objects cannot be created.
     pub sample: Option<Sample>,
+    /// Whether the controllers of a cluster write to its objects.
+    pub controlled: bool,
 }
 
 impl Kind {

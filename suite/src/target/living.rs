@@ -40,6 +40,8 @@ pub(super) struct Logs {
     pub(super) loaded: Arc<OnceCell<()>>,
     /// The living cluster, once it was looked for.
     pub(super) living: Arc<OnceCell<Option<Box<Target>>>>,
+    /// Whether the target has controllers, once they were looked for.
+    pub(super) controllers: Arc<OnceCell<bool>>,
     /// Whether containers run processes, once one was run.
     pub(super) processes: Arc<OnceCell<bool>>,
     /// Whether they may be loaded into what is not the suite's own.
@@ -97,6 +99,18 @@ impl Target {
             .get_or_try_init(|| async { look().await.map(|found| found.map(Box::new)) })
             .await
             .map(|found| found.as_deref().cloned())
+    }
+
+    /// Whether the target has controllers that the suite did not start, so that they can write to the objects of a trial.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub async fn has_controllers(&self) -> Result<bool, TargetError> {
+        if self.is_own() {
+            return Ok(false);
+        }
+        let look = || self.serves(CONTROLLED);
+        self.logs.controllers.get_or_try_init(look).await.copied()
     }
 
     /// The clock of a whole cluster that the suite started.

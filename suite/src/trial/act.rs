@@ -17,7 +17,7 @@ use super::run::deletion;
 /// Attempts of a write that conflicts with somebody else's.
 const CONFLICT_RETRIES: usize = 5;
 /// Attempts of a creation that the cluster is not ready for, and the pause between them.
-const NOT_READY: (usize, Duration) = (50, Duration::from_millis(100));
+pub(super) const NOT_READY: (usize, Duration) = (50, Duration::from_millis(100));
 /// Pause between the requests that wait for a state of the cluster, and the longest wait.
 const UNTIL: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 /// The longest wait for a watch to show a change.
@@ -104,16 +104,7 @@ impl Environment<'_> {
             Action::Patch(letter) => self.patch(letter, &labelled("patched", "yes")).await,
             Action::Status(letter) => {
                 let status = self.part(letter, Part::Status)?;
-                let mut object = self.current(letter).await?;
-                merge(&mut object, &status);
-                let path = format!("{}/status", self.path_of(letter)?);
-                let mut object = self.must(&json_request(Method::PUT, path, &object)).await?;
-                // What a status replacement returns has the path of the status.
-                if let Some(link) = object.pointer_mut("/metadata/selfLink") {
-                    *link = self.path_of(letter)?.into();
-                }
-                self.remember(&object);
-                Ok(())
+                self.replace_status(letter, &status).await
             }
             Action::Collect(letter) => {
                 let request = deletion(self.collection_of(&self.object_of(letter)?)?);
@@ -154,11 +145,12 @@ impl Environment<'_> {
         let object = self.part(letter, Part::Sample)?;
         let request = json_request(Method::POST, self.collection_of(&self.object_of(letter)?)?, &object);
         let answer = self.send_when_ready(&request).await?;
-        self.created_object(
-            &EnvironmentError::object(self.target(), &request, &answer)?,
-            &request,
-            &answer,
-        )
+        let created = EnvironmentError::object(self.target(), &request, &answer)?;
+        self.created_object(&created, &request, &answer)?;
+        if self.is_patient() {
+            self.settle(letter).await?;
+        }
+        Ok(())
     }
 
     /// Sends a set-up request, again while the namespace has no service account: it gets one some time after its
@@ -167,7 +159,7 @@ impl Environment<'_> {
         let (attempts, pause) = NOT_READY;
         for _ in 0..attempts {
             let answer = self.send(request).await?;
-            if answer.status != 403 || !answer.text().contains("retry") {
+            if !is_not_ready(&answer) {
                 return Ok(answer);
             }
             tokio::time::sleep(pause).await;
@@ -212,8 +204,31 @@ impl Environment<'_> {
     async fn patch(&self, letter: &str, patch: &Value) -> Result<(), EnvironmentError> {
         let request = Request::new(Method::PATCH, self.path_of(letter)?);
         let request = request.with_body("application/merge-patch+json", patch.to_string());
-        self.remember(&self.must(&request).await?);
+        self.returned(&self.must(&request).await?, patch);
         Ok(())
+    }
+
+    async fn replace_status(&self, letter: &str, status: &Value) -> Result<(), EnvironmentError> {
+        let path = self.path_of(letter)?;
+        let mut attempt = 0;
+        loop {
+            let mut object = self.current(letter).await?;
+            merge(&mut object, status);
+            let request = json_request(Method::PUT, format!("{path}/status"), &object);
+            let answer = self.send(&request).await?;
+            attempt += 1;
+            if answer.status == 409 && attempt < CONFLICT_RETRIES {
+                continue;
+            }
+            let sent = object;
+            let mut object = EnvironmentError::object(self.target(), &request, &answer)?;
+            // What a status replacement returns has the path of the status.
+            if let Some(link) = object.pointer_mut("/metadata/selfLink") {
+                *link = path.into();
+            }
+            self.returned(&object, &sent);
+            return Ok(());
+        }
     }
 
     async fn replace(&self, letter: &str, change: &Value) -> Result<(), EnvironmentError> {
@@ -232,10 +247,15 @@ impl Environment<'_> {
             if answer.status == 409 && attempt < CONFLICT_RETRIES {
                 continue;
             }
-            self.remember(&EnvironmentError::object(self.target(), &request, &answer)?);
+            self.returned(&EnvironmentError::object(self.target(), &request, &answer)?, &object);
             return Ok(());
         }
     }
+}
+
+/// Whether the namespace has no service account yet.
+pub(super) fn is_not_ready(answer: &Answer) -> bool {
+    answer.status == 403 && answer.text().contains("retry")
 }
 
 fn json_request(method: Method, path: String, body: &Value) -> Request {

@@ -1,13 +1,14 @@
 //! The environment of one trial: its namespaces, its objects, and what the server returned about them.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
 use super::run::{LABEL, Run, deletion};
-use crate::catalog::{Case, Level, Part, Precondition, Scope};
-use crate::check::{Answer, Mismatch, WrittenObjects, is_later, number, shown_body};
+use super::state::{State, TestObject};
+use crate::catalog::{Case, Level, Part, Scope};
+use crate::check::{Answer, Mismatch, WrittenObjects, contains, is_later, number, shown_body};
 use crate::request::{Bindings, Request, UnboundName, merge};
 use crate::target::{Target, TargetError};
 
@@ -77,33 +78,6 @@ impl EnvironmentError {
     }
 }
 
-/// An object of the environment.
-#[derive(Debug, Clone)]
-pub(super) struct TestObject {
-    pub(super) name: String,
-    pub(super) namespace: Option<String>,
-    precondition: Precondition,
-    /// What the server returned to each write of it.
-    versions: Vec<Value>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    objects: BTreeMap<String, TestObject>,
-    written: WrittenObjects,
-    /// Paths of further objects that the trial created.
-    generated: Vec<String>,
-    /// Values of earlier responses.
-    saved: BTreeMap<String, String>,
-    /// Latest resource version of all writes, and the objects by uid.
-    latest: String,
-    uids: BTreeMap<String, String>,
-    /// What is wrong with the versions and uids that the server assigned.
-    violations: Vec<Mismatch>,
-    /// The set-up requests, as curl lines.
-    steps: Vec<String>,
-}
-
 /// The environment of one trial.
 #[derive(Debug)]
 pub(super) struct Environment<'a> {
@@ -112,6 +86,8 @@ pub(super) struct Environment<'a> {
     case: &'a Case,
     stem: String,
     namespaces: Vec<String>,
+    /// Whether controllers of the target have time to act on each new object.
+    patient: bool,
     state: Mutex<State>,
 }
 
@@ -150,8 +126,20 @@ impl<'a> Environment<'a> {
             case,
             stem,
             namespaces,
+            patient: false,
             state: Mutex::new(state),
         }
+    }
+
+    /// The same, in which controllers of the target have time to act on each new object.
+    pub(super) fn patient(mut self, patient: bool) -> Self {
+        self.patient = patient;
+        self
+    }
+
+    /// Whether controllers of the target have time to act on each new object.
+    pub(super) fn is_patient(&self) -> bool {
+        self.patient
     }
 
     /// Removes what the trial created. Returns whether everything is gone.
@@ -238,6 +226,47 @@ impl<'a> Environment<'a> {
             .get(letter)
             .map(|object| object.versions.clone())
             .unwrap_or_default()
+    }
+
+    /// Takes a version of an object for its first.
+    pub(super) fn begin_with(&self, letter: &str, object: Value) {
+        let mut state = self.lock();
+        let version = text(&object, "/metadata/resourceVersion");
+        if let Some(known) = state.objects.get_mut(letter) {
+            known.versions = vec![object.clone()];
+            let name = known.name.clone();
+            if state.latest.is_empty() || is_later(&version, &state.latest) {
+                state.latest = version.clone();
+            }
+            state.written.insert((name, version), object);
+            state.settled = true;
+        }
+    }
+
+    /// Whether controllers of the target acted on a new object before the trial went on.
+    pub(super) fn has_settled(&self) -> bool {
+        self.lock().settled
+    }
+
+    /// The versions of an object that writes of the trial made.
+    pub(super) fn own_versions(&self, letter: &str) -> BTreeSet<String> {
+        let doubtful = self.lock().doubtful.clone();
+        let versions = self.versions(letter);
+        let numbers = versions.iter().map(|object| text(object, "/metadata/resourceVersion"));
+        numbers.filter(|version| !doubtful.contains(version)).collect()
+    }
+
+    /// Remembers what the server returned to a write of `sent`. A write that changes nothing returns the version of
+    /// another.
+    pub(super) fn returned(&self, object: &Value, sent: &Value) {
+        let version = text(object, "/metadata/resourceVersion");
+        let last = self.last_of(&text(object, "/metadata/name"));
+        let changes_nothing = last.is_some_and(|last| contains("object", sent, &last).is_none())
+            || text(sent, "/metadata/resourceVersion") == version;
+        if changes_nothing {
+            self.lock().doubtful.insert(version);
+        }
+        self.remember(object);
     }
 
     /// What the server returned to the last write of the object of a name.
@@ -448,31 +477,6 @@ impl<'a> Environment<'a> {
     fn lock(&self) -> MutexGuard<'_, State> {
         // The state is whole after every change, whoever panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Checks the version and the uid that the server assigned in a write: versions increase, and uids are unique.
-    fn assigned(&mut self, name: &str, version: &str, last: &str, uid: &str) {
-        if number(version).is_some() && version != last && !self.latest.is_empty() && !is_later(version, &self.latest) {
-            let about = format!("version of a write to {name}");
-            let expected = format!("a version later than {}, that of an earlier write", self.latest);
-            self.violations
-                .push(Mismatch::new(about, expected, version).at(Level::Should));
-        }
-        if self.latest.is_empty() || is_later(version, &self.latest) {
-            self.latest = version.to_owned();
-        }
-        match self.uids.get(uid) {
-            Some(other) if other != name => {
-                let expected = format!("another uid than that of {other}");
-                self.violations
-                    .push(Mismatch::new(format!("uid of {name}"), expected, uid).at(Level::Should));
-            }
-            _ => {
-                self.uids.insert(uid.to_owned(), name.to_owned());
-            }
-        }
     }
 }
 

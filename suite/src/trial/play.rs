@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::environment::{Environment, EnvironmentError, namespaces_needed};
 use super::run::{LABEL, Run};
-use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, contract, logs, race, socket, verify, watch};
+use super::{
+    Failure, Outcome, Trial, Verdict, act, afterwards, build_request, contract, logs, race, socket, verify, watch,
+};
 use crate::catalog::{CaseData, Need};
 use crate::check::{Answer, Mismatch};
 use crate::request::Request;
@@ -21,12 +23,16 @@ const CONFLICT_RETRIES: usize = 5;
 /// Attempts of a trial whose watch begins at a version that the target no longer keeps. On a busy target history is
 /// short: v1.2 keeps a hundred changes of a kind.
 const HISTORY_EXPIRED: usize = 5;
+/// Attempts of a trial to whose objects the target's own controllers write meanwhile.
+const DISTURBED: usize = 3;
 
 /// Result of one attempt.
 enum Attempt {
     Passed,
     Failed(Failure),
     HistoryExpired(Failure),
+    /// It failed, and the target's own controllers wrote to its objects meanwhile.
+    Disturbed,
 }
 
 impl Trial {
@@ -71,6 +77,11 @@ impl Trial {
             break match self.attempt(target, run, attempt - 1).await {
                 Ok(Attempt::Passed) => Verdict::Passed,
                 Ok(Attempt::HistoryExpired(_)) if attempt < HISTORY_EXPIRED => continue,
+                Ok(Attempt::Disturbed) if attempt < DISTURBED => continue,
+                Ok(Attempt::Disturbed) => {
+                    let reason = "the target's own controllers wrote to its objects while it was played";
+                    Verdict::Skipped(reason.to_owned())
+                }
                 Ok(Attempt::Failed(failure) | Attempt::HistoryExpired(failure)) => Verdict::Failed(failure),
                 Err(error) => broken(&error),
             };
@@ -95,8 +106,8 @@ impl Trial {
             .session(&self.case.id, stem, lease.names().to_vec(), credential)
             .await?;
         let (stem, namespaces) = (session.stem().to_owned(), session.namespaces().to_vec());
-        let environment = Environment::new(session.target(), run, &self.case, stem, namespaces);
-        let played = tokio::time::timeout(TRIAL_TIMEOUT, self.judged(&environment)).await;
+        let environment = Environment::new(session.target(), run, &self.case, stem, namespaces).patient(number > 0);
+        let played = tokio::time::timeout(TRIAL_TIMEOUT, self.undisturbed(&environment)).await;
         let removed = tokio::time::timeout(CLEANUP_TIMEOUT, environment.remove()).await;
         drop(environment);
         let trouble = session.end().await;
@@ -111,6 +122,16 @@ impl Trial {
                 Ok(Attempt::Failed(Failure::broken("the trial", reason)))
             }
         }
+    }
+
+    /// Judges the target, unless its own controllers wrote to the objects of the trial and it fails.
+    async fn undisturbed(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
+        let judged = self.judged(environment).await;
+        let conflict = matches!(judged, Err(EnvironmentError::Refused { status: 409, .. }));
+        if (conflict || matches!(judged, Ok(Attempt::Failed(_)))) && environment.is_disturbed(conflict).await? {
+            return Ok(Attempt::Disturbed);
+        }
+        judged
     }
 
     async fn judged(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
@@ -197,6 +218,11 @@ impl Trial {
                 .body
                 .as_ref()
                 .is_some_and(|body| body.current.is_some() || body.resource);
+            let (attempts, pause) = act::NOT_READY;
+            if succeeds && act::is_not_ready(&answer) && attempt < attempts {
+                tokio::time::sleep(pause).await;
+                continue;
+            }
             if answer.status == 409 && succeeds && reads_first && attempt < CONFLICT_RETRIES {
                 continue;
             }
@@ -266,7 +292,11 @@ fn remember(environment: &Environment<'_>, request: &Request, answer: &Answer) {
         {
             *link = path.into();
         }
-        environment.remember(&object);
+        let sent = request
+            .body
+            .as_deref()
+            .and_then(|body| serde_json::from_slice(body).ok());
+        environment.returned(&object, &sent.unwrap_or_default());
         let name = object.pointer("/metadata/name").and_then(serde_json::Value::as_str);
         if let Some(name) = name.filter(|name| request.method == http::Method::POST && !name.is_empty()) {
             environment.created(format!("{}/{name}", request.path));

@@ -1,0 +1,61 @@
+//! The suite against a cluster whose own controllers write to the objects of the trials: what they write is no fault of
+//! the server.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
+use std::sync::Arc;
+
+use rstest::rstest;
+use stuntdouble_simulator::{Addons, Simulator};
+use stuntdouble_suite::{
+    catalog::{Catalog, Level, Profile},
+    target::{Credentials, Target},
+    trial::{Event, Expectations, Runner, Selection, Verdict},
+};
+
+/// The verdicts of some trials on a server that the suite did not start, by id.
+async fn verdicts(base: &str, filters: &[&str]) -> Vec<(String, Verdict)> {
+    let runner = Runner {
+        target: Arc::new(Target::at(base, &Credentials::default()).unwrap()),
+        run: "settle".to_owned(),
+        jobs: 4,
+        retries: 0,
+        allow_cluster_wide: false,
+        level: Level::May,
+        expectations: Expectations::default(),
+        stop: Arc::default(),
+    };
+    let selection = Selection {
+        filters: filters.iter().map(|&filter| filter.to_owned()).collect(),
+        ..Selection::default()
+    };
+    let trials = selection.of(&Catalog::embedded().unwrap(), Profile::Documented);
+    let mut verdicts = Vec::new();
+    let report = |event| {
+        if let Event::Ended(outcome) = event {
+            verdicts.push((outcome.trial.case.id.clone(), outcome.verdict));
+        }
+    };
+    runner.run(trials, Profile::Documented, report).await;
+    verdicts
+}
+
+/// Accounts get a token after their creation, statuses are put right, deployments are given a revision.
+#[rstest]
+#[case::accounts(&["core/v1/serviceaccounts/list/complete", "core/v1/serviceaccounts/read/present", "core/v1/serviceaccounts/list/watch-removal"], true)]
+#[case::statuses(&["core/v1/replicationcontrollers/replace-status/", "core/v1/resourcequotas/read/after-status"], false)]
+#[case::generations(&["extensions/v1beta1/deployments/replace/generation"], false)]
+#[case::tokens_of_pods(&["core/v1/pods/create/every-field", "core/v1/pods/replace/defaults"], false)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_controllers_write_fails_no_trial(#[case] filters: &[&str], #[case] settles: bool) {
+    let cluster = Simulator::builder().addons(Addons::none()).start().await.unwrap();
+    let verdicts = verdicts(&cluster.url(), filters).await;
+    assert!(verdicts.len() >= filters.len(), "{verdicts:?}");
+    for (id, verdict) in verdicts {
+        match verdict {
+            Verdict::Passed => {}
+            Verdict::Skipped(reason) if !settles => assert!(reason.contains("own controllers"), "{id}: {reason}"),
+            other => panic!("{id}: {other:?}"),
+        }
+    }
+}
