@@ -44,7 +44,7 @@ async fn verdicts(base: &str, filters: &[&str]) -> Vec<(String, Verdict)> {
 #[rstest]
 #[case::accounts(&["core/v1/serviceaccounts/list/complete", "core/v1/serviceaccounts/read/present", "core/v1/serviceaccounts/list/watch-removal"], true)]
 #[case::statuses(&["core/v1/replicationcontrollers/replace-status/", "core/v1/resourcequotas/read/after-status"], false)]
-#[case::generations(&["extensions/v1beta1/deployments/replace/generation"], false)]
+#[case::generations(&["extensions/v1beta1/deployments/replace/generation", "extensions/v1beta1/replicasets/patch/no-change"], false)]
 #[case::tokens_of_pods(&["core/v1/pods/create/every-field", "core/v1/pods/replace/defaults"], false)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_controllers_write_fails_no_trial(#[case] filters: &[&str], #[case] settles: bool) {

@@ -47,19 +47,17 @@ impl Environment<'_> {
             return Ok(false);
         };
         let mut request = Request::get(self.collection_of(&self.object_of(letter)?)?);
-        request.query = [
-            ("watch", "true"),
-            ("resourceVersion", &first),
-            ("fieldSelector", &format!("metadata.name={}", self.name_of(letter)?)),
-            ("timeoutSeconds", "1"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .to_vec();
+        request.query = [("watch", "true"), ("resourceVersion", &first), ("timeoutSeconds", "1")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec();
+        // Not every kind can be selected by name.
+        let name = self.name_of(letter)?;
         let mut stream = self.target().open(&request).await?;
         let other = async {
             while let Ok(Some(event)) = stream.next().await {
                 let object = &event["object"];
                 let is_change = matches!(event["type"].as_str(), Some("ADDED" | "MODIFIED"))
+                    && text(object, "/metadata/name") == name
                     && object.pointer("/metadata/deletionTimestamp").is_none();
                 let version = version(object);
                 // What is no longer kept may have been anybody's.
