@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::environment::{Environment, EnvironmentError, namespaces_needed};
 use super::run::{LABEL, Run};
-use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, contract, logs, race, socket, verify, watch};
+use super::{
+    Failure, Outcome, Trial, Verdict, afterwards, beginning, build_request, contract, logs, race, socket, verify, watch,
+};
 use crate::catalog::{CaseData, Need};
 use crate::check::{Answer, Mismatch};
 use crate::request::Request;
@@ -175,6 +177,10 @@ impl Trial {
             if data.expect.events.is_some() {
                 let watched = watch::watch(environment, self.profile, &request).await?;
                 return Ok((request, watched.found, watched.answer, watched.history_expired));
+            }
+            if let Some(begins) = &data.expect.begins {
+                let (found, answer) = beginning::begins(environment, self.profile, begins, &request).await?;
+                return Ok((request, found, answer, false));
             }
             if let Some(writers) = data.race {
                 let (found, answer) = race::race(environment, &request, writers).await?;
