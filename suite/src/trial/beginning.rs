@@ -19,7 +19,8 @@ pub(super) async fn begins(
     request: &Request,
 ) -> Result<(Vec<Mismatch>, Answer), EnvironmentError> {
     let wanted = environment.bindings().fill(wanted)?;
-    let reading = async { environment.target().open(request).await?.beginning(wanted.len()).await };
+    let stream = environment.target().open(request).await?;
+    let reading = stream.beginning(wanted.len());
     let Ok(read) = tokio::time::timeout(BEGINNING, reading).await else {
         let nothing = format!("it has not come after {} s", BEGINNING.as_secs());
         return Ok((
