@@ -45,7 +45,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
         return Err(SearchError::index_missing(indices));
     }
     for index in named {
-        shared.cluster.remove(&index.name);
+        shared.cluster.remove(&index.name)?;
     }
     Ok(Answer::acknowledged())
 }
@@ -143,13 +143,14 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
         )
     })?;
     let fresh = Settings::parse(&body);
-    for index in shared.cluster.named(
+    let named = shared.cluster.named(
         indices,
         Expand {
             forbid_closed: false,
             ..request.expand()
         },
-    )? {
+    )?;
+    for index in &named {
         if fresh.get("index.number_of_shards").is_some() {
             return Err(SearchError::illegal("can't change the number of shards for an index"));
         }
@@ -161,9 +162,9 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
                 index.name
             )));
         }
-        index.settings.write().extend(&fresh);
     }
-    shared.cluster.changed();
+    named.iter().for_each(|index| index.settings.write().extend(&fresh));
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
@@ -172,17 +173,21 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
     if indices.is_empty() {
         return Err(SearchError::validation("index is missing"));
     }
-    for index in shared.cluster.named(
+    let named = shared.cluster.named(
         indices,
         Expand {
             closed: true,
             forbid_closed: false,
             ..request.expand()
         },
-    )? {
+    )?;
+    for index in &named {
         index.closed.store(closed, Ordering::Relaxed);
+        if closed {
+            index.flush(false, (shared.cluster.options.ticks)())?;
+        }
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
@@ -193,6 +198,7 @@ pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, wh
         match what {
             "_optimize" => index.shards.iter().try_for_each(Shard::optimize)?,
             "_cache" => {}
+            "_flush" => index.flush(request.flag("force"), (shared.cluster.options.ticks)())?,
             _ => index.refresh()?,
         }
     }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::human;
 use crate::cluster::{Breakdown, Index, LUCENE, Part, address, bytes, id_of, sections, shards_of};
 use crate::error::Result;
+use crate::index::Shard;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -105,12 +106,13 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
                         .map(|view| {
                             let segment = &view.segment;
                             let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
-                            let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": memory, "committed": true, "search": true, "version": LUCENE, "compound": false});
+                            let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": memory, "committed": segment.is_committed(), "search": true, "version": LUCENE, "compound": false});
                             (format!("_{}", segment.number), shown)
                         })
                         .collect();
                     let node = shared.cluster.node_of(shard.number());
-                    let copy = json!({"routing": {"state": "STARTED", "primary": true, "node": node}, "num_committed_segments": segments.len(), "num_search_segments": segments.len(), "segments": segments});
+                    let committed = view.segments.iter().filter(|view| view.segment.is_committed()).count();
+                    let copy = json!({"routing": {"state": "STARTED", "primary": true, "node": node}, "num_committed_segments": committed, "num_search_segments": segments.len(), "segments": segments});
                     (shard.number().to_string(), json!([copy]))
                 })
                 .collect();
@@ -122,7 +124,39 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
     ))
 }
 
-/// `GET [/index]/_recovery`: every primary has long been there.
+/// How a shard was recovered. One that was made here was there at once.
+fn recovered(index: &Index, shard: &Shard) -> Value {
+    let recovery = shard.recovery().unwrap_or_default();
+    let millis = |time: std::time::Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let began = if recovery.began == 0 {
+        index.created
+    } else {
+        recovery.began
+    };
+    let (index_time, translog_time) = (millis(recovery.index_time), millis(recovery.translog_time));
+    let percent = |total: u64| if total == 0 { "0.0%" } else { "100.0%" };
+    // The files are used as they are.
+    json!({
+        "id": shard.number(),
+        "type": "GATEWAY",
+        "stage": "DONE",
+        "primary": true,
+        "start_time_in_millis": began,
+        "stop_time_in_millis": began.saturating_add(index_time).saturating_add(translog_time),
+        "total_time_in_millis": index_time.saturating_add(translog_time),
+        "index": {
+            "size": {"total_in_bytes": recovery.bytes, "reused_in_bytes": recovery.bytes, "recovered_in_bytes": 0, "percent": percent(recovery.bytes)},
+            "files": {"total": recovery.files, "reused": recovery.files, "recovered": 0, "percent": percent(recovery.files)},
+            "total_time_in_millis": index_time,
+            "source_throttle_time_in_millis": 0,
+            "target_throttle_time_in_millis": 0,
+        },
+        "translog": {"recovered": recovery.operations, "total": recovery.operations, "percent": "100.0%", "total_on_start": recovery.operations, "total_time_in_millis": translog_time},
+        "start": {"check_index_time_in_millis": 0, "total_time_in_millis": 0},
+    })
+}
+
+/// `GET [/index]/_recovery`.
 pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
     if request.flag("active_only") {
@@ -136,10 +170,13 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let shards: Vec<Value> = (0..index.shard_count())
-                .map(|shard| json!({"id": shard, "type": "GATEWAY", "stage": "DONE", "primary": true, "start_time_in_millis": index.created, "stop_time_in_millis": index.created, "total_time_in_millis": 0, "source": node(shard), "target": node(shard), "index": {"size": {"total_in_bytes": 0, "reused_in_bytes": 0, "recovered_in_bytes": 0, "percent": "0.0%"}, "files": {"total": 0, "reused": 0, "recovered": 0, "percent": "0.0%"}, "total_time_in_millis": 0, "source_throttle_time_in_millis": 0, "target_throttle_time_in_millis": 0}, "translog": {"recovered": 0, "total": 0, "percent": "100.0%", "total_on_start": 0, "total_time_in_millis": 0}, "start": {"check_index_time_in_millis": 0, "total_time_in_millis": 0}}))
-                .collect();
-            (index.name.clone(), json!({"shards": shards}))
+            let shards = index.shards.iter().map(|shard| {
+                let mut shown = recovered(index, shard);
+                shown["source"] = node(shard.number());
+                shown["target"] = node(shard.number());
+                shown
+            });
+            (index.name.clone(), json!({"shards": shards.collect::<Vec<Value>>()}))
         })
         .collect();
     Ok(Answer::ok(by_index.into()))

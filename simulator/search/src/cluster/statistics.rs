@@ -80,7 +80,8 @@ pub(crate) fn sections(shards: &[Part<'_>], breakdown: Breakdown<'_>) -> Value {
     let loaded = field_data(shards);
     let memory: u64 = loaded.values().filter_map(Value::as_u64).sum();
     let sum = |count: fn(&Counters) -> u64| -> u64 { shards.iter().map(|(_, shard)| count(&shard.counters)).sum() };
-    let pending: u64 = shards.iter().map(|(_, shard)| shard.pending()).sum();
+    let operations: u64 = shards.iter().map(|(_, shard)| shard.translog.operations()).sum();
+    let translog: u64 = shards.iter().map(|(_, shard)| shard.translog.bytes()).sum();
     let mut shown = json!({
         "docs": {"count": live, "deleted": all - live},
         "store": {"size_in_bytes": stored, "throttle_time_in_millis": 0},
@@ -128,7 +129,7 @@ pub(crate) fn sections(shards: &[Part<'_>], breakdown: Breakdown<'_>) -> Value {
             "version_map_memory_in_bytes": 0,
             "fixed_bit_set_memory_in_bytes": 0,
         },
-        "translog": {"operations": pending, "size_in_bytes": 0},
+        "translog": {"operations": operations, "size_in_bytes": translog},
         "suggest": {"total": total(|all| &all.suggest), "time_in_millis": millis(|all| &all.suggest), "current": 0},
         "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},
         "recovery": {"current_as_source": 0, "current_as_target": 0, "throttle_time_in_millis": 0},
