@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
-use super::saved::Kept;
+use super::kept::Kept;
 use crate::cluster::{Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};

@@ -5,6 +5,7 @@
 //! Source: Elasticsearch 1.5.
 
 mod index;
+mod kept;
 mod names;
 mod node;
 mod opened;

@@ -13,6 +13,7 @@ use parking_lot::RwLock;
 use serde_json::{Value, json};
 
 use super::index::{Alias, Index};
+use super::kept::{Kept, Thresholds};
 use super::settings::Settings;
 use crate::durable::{DataDirectoryError, IndexFolder, Operation};
 use crate::error::{Result, SearchError};
@@ -23,10 +24,6 @@ use crate::routing::Placement;
 
 /// Interval between two syncs of the translogs, and between two looks at the thresholds.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// Size of a translog at which its shard is flushed, in bytes.
-const FLUSH_SIZE: u64 = 512 << 20;
-/// Time after which a shard is flushed.
-const FLUSH_PERIOD: Duration = Duration::from_secs(30 * 60);
 
 /// Name of the setting of the interval between two syncs.
 const SYNC: &str = "index.gateway.local.sync";
@@ -190,7 +187,7 @@ impl Index {
 
     /// Syncs the translogs and flushes the shards, where that is due.
     pub(super) fn keep(&self, now: Duration) -> Result<()> {
-        let (sync, check, flush) = {
+        let (sync, flush) = {
             let settings = self.settings.read();
             let is_due = |name: &str, last: Duration| {
                 let interval = settings.interval(name, INTERVAL);
@@ -204,64 +201,14 @@ impl Index {
             if check {
                 kept.checked = now;
             }
-            (sync, check, Thresholds::of(&settings))
+            (sync, check.then(|| Thresholds::of(&settings)))
         };
         if sync {
             self.sync()?;
         }
-        if check {
+        if let Some(flush) = flush {
             self.commit(self.shards.iter().filter(|shard| flush.are_reached(shard, now)), now)?;
         }
         Ok(())
-    }
-}
-
-/// When an index was last kept.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Kept {
-    /// Time of the last sync of the translogs.
-    synced: Duration,
-    /// Time at which it was last seen whether a shard is to be flushed.
-    checked: Duration,
-}
-
-impl Kept {
-    pub(super) fn since(now: Duration) -> Kept {
-        Kept {
-            synced: now,
-            checked: now,
-        }
-    }
-}
-
-/// When a shard is flushed.
-struct Thresholds {
-    disabled: bool,
-    operations: u64,
-    bytes: u64,
-    period: Option<Duration>,
-}
-
-impl Thresholds {
-    fn of(settings: &Settings) -> Thresholds {
-        let name = |name: &str| format!("index.translog.{name}");
-        let operations = ["flush_threshold_ops", "flush_threshold"];
-        let operations = operations.iter().find_map(|own| settings.get(&name(own))?.parse().ok());
-        Thresholds {
-            disabled: settings.get(&name("disable_flush")) == Some("true"),
-            operations: operations.unwrap_or(u64::MAX),
-            bytes: settings.bytes(&name("flush_threshold_size"), FLUSH_SIZE),
-            period: settings.interval(&name("flush_threshold_period"), FLUSH_PERIOD),
-        }
-    }
-
-    fn are_reached(&self, shard: &Shard, now: Duration) -> bool {
-        let old = || {
-            let age = now.saturating_sub(shard.committed_at());
-            self.period.is_some_and(|period| age > period)
-        };
-        let operations = shard.translog.operations();
-        let many = operations > self.operations || shard.translog.bytes() > self.bytes;
-        !self.disabled && operations > 0 && (many || old())
     }
 }
