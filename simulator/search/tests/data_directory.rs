@@ -117,7 +117,7 @@ async fn work(backend: &Backend) {
             .await;
         }
         if n == 30 {
-            ask(backend, "POST", "/_optimize", Value::Null).await;
+            ask(backend, "POST", "/_optimize?flush=false", Value::Null).await;
         }
     }
     for n in [3, 24] {
@@ -309,7 +309,6 @@ async fn what_is_not_needed_goes() {
     };
     assert!(segments(directory.path()) < 12);
     ask(&backend, "POST", "/_optimize", Value::Null).await;
-    ask(&backend, "POST", "/_flush?force=true", Value::Null).await;
     assert_eq!(segments(directory.path()), 1);
     assert_eq!(indices(), 1);
     ask(&backend, "DELETE", "/i", Value::Null).await;

@@ -194,11 +194,17 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
 /// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
 pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
+    let now = (shared.cluster.options.ticks)();
     for index in &named {
         match what {
-            "_optimize" => index.shards.iter().try_for_each(Shard::optimize)?,
+            "_optimize" => {
+                index.shards.iter().try_for_each(Shard::optimize)?;
+                if request.param("flush") != Some("false") {
+                    index.flush(true, now)?;
+                }
+            }
             "_cache" => {}
-            "_flush" => index.flush(request.flag("force"), (shared.cluster.options.ticks)())?,
+            "_flush" => index.flush(request.flag("force"), now)?,
             _ => index.refresh()?,
         }
     }
