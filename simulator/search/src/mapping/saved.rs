@@ -69,7 +69,7 @@ mod tests {
             "_all": {"norms": {"enabled": false}},
             "dynamic_templates": [{"text": {"match": "*_text", "mapping": {"type": "string", "index": "not_analyzed"}}}],
             "properties": {
-                "b": {"type": "string", "analyzer": "english", "search_analyzer": "simple", "copy_to": "all", "fields": {"raw": {"type": "string", "index": "not_analyzed"}}},
+                "b": {"type": "string", "analyzer": "whitespace", "search_analyzer": "simple", "copy_to": "all", "fields": {"raw": {"type": "string", "index": "not_analyzed"}}},
                 "a": {"type": "nested", "include_in_parent": true, "properties": {"n": {"type": "date", "format": "yyyy"}}},
             },
         });
