@@ -221,7 +221,7 @@ impl Engine {
         if !previous {
             return runs.current.clone();
         }
-        // A container that waits for its restart has its last run behind it, too.
+        // While a container waits for its restart, its last run is the previous one.
         let status = status(pod, name)?;
         status["lastState"].get("terminated")?;
         let waits = status["state"].get("waiting").is_some();

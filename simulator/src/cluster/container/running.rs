@@ -42,7 +42,7 @@ pub(super) enum Main {
     Behaviour(Arc<dyn Behaviour>),
     /// A command of the shell or of the image's data.
     Command,
-    /// A program that is not simulated: it runs until it is told to end, and then ends well, as servers do.
+    /// A program that is not simulated: it runs until SIGTERM, and then exits with 0, as servers do.
     Unknown,
 }
 

@@ -1,6 +1,6 @@
 //! Daemon sets: one pod on each node that fits.
 //!
-//! - A set is looked at when its pods or the labels of a node change, and every 30 seconds: that is when it sees that a node has room again.
+//! - A set is reconciled when its pods or the labels of a node change, and every 30 seconds, so that it fills a node that has room again.
 //!
 //! Source: `pkg/controller/daemon` of Kubernetes v1.2.
 

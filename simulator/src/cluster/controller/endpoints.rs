@@ -1,6 +1,6 @@
 //! The endpoints of a service are the addresses of the pods that it selects.
 //!
-//! - A service is looked at when it or its pods change, and every 30 seconds: that is when endpoints that somebody has changed are put right.
+//! - A service is reconciled when it or its pods change, and every 30 seconds, so that endpoints that somebody has changed are restored.
 //!
 //! Source: `pkg/controller/endpoint` of Kubernetes v1.2.
 

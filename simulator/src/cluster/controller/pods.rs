@@ -12,7 +12,7 @@ use crate::{
     cluster::{runtime::Runtime, scheduler::demand::is_over},
 };
 
-/// How often controllers look at all their objects, whether anything has changed or not.
+/// Interval at which controllers reconcile an object that has not changed.
 pub(super) const RESYNC: Duration = Duration::from_secs(30);
 
 /// Whether a pod counts as one of its controller's: it has not ended, and is not being deleted.

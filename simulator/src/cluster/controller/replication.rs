@@ -1,6 +1,7 @@
 //! Replication controllers and replica sets: as many pods as asked for.
 //!
-//! - Where several select a pod, the oldest is told of its changes. Another one that makes or deletes such pods then waits for five minutes.
+//! - Where several select a pod, its changes wake the oldest only. Another one that creates or deletes such pods expects in vain to observe
+//!   that, and does not scale again before its expectations expire, after five minutes.
 //! - A pod that cannot be created is tried again when something changes, and after 30 seconds.
 //! - Source: `pkg/controller/replication` and `pkg/controller/replicaset` of Kubernetes v1.2.
 
@@ -24,8 +25,8 @@ use crate::{
 
 /// Most pods that are made or deleted at a time.
 const BURST: usize = 500;
-/// How long one waits that does not get to see what becomes of the pods that it has made or deleted.
-const BLIND: Duration = Duration::from_secs(300);
+/// How long a controller waits for creations and deletions that it does not observe.
+const EXPECTATIONS_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Adds the controller of a kind to the runtime: of replication controllers or of replica sets.
 pub(super) async fn add(
@@ -52,7 +53,7 @@ pub(super) async fn add(
     let component = Replication {
         clock: runtime.clock().clone(),
         queue: queue.clone(),
-        blind: Mutex::default(),
+        expectations: Mutex::default(),
         unmet,
         api: runtime.api(api_version, plural)?,
         control: PodControl::new(runtime, component)?,
@@ -77,8 +78,8 @@ fn owner_of(owners: &Informer, pod: &Object) -> Option<ObjectKey> {
 struct Replication {
     clock: Clock,
     queue: Queue,
-    /// Until when those wait whose pods another one is told of.
-    blind: Mutex<HashMap<ObjectKey, Timestamp>>,
+    /// When expectations expire that are not observed.
+    expectations: Mutex<HashMap<ObjectKey, Timestamp>>,
     /// Those whose pods could not be made or deleted: each change of their pods has them try again.
     unmet: Arc<Mutex<BTreeSet<ObjectKey>>>,
     api: Api,
@@ -91,7 +92,7 @@ impl Reconcile for Replication {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
         self.unmet.lock().remove(key);
         let Some(owner) = self.owners.get(key) else {
-            self.blind.lock().remove(key);
+            self.expectations.lock().remove(key);
             return Ok(());
         };
         let Some(selector) = pods::selector(&owner) else {
@@ -100,7 +101,7 @@ impl Reconcile for Replication {
         let mut active = pods::selected(&self.pods, &key.namespace, &selector);
         active.retain(|pod| pods::is_active(pod));
         let waits = self
-            .blind
+            .expectations
             .lock()
             .get(key)
             .is_some_and(|until| *until > self.clock.now());
@@ -126,7 +127,7 @@ impl Replication {
         if missing > 0 {
             let labels = meta::lookup(owner, "spec.template.metadata.labels");
             let pod = json!({"namespace": meta::text(owner, "metadata.namespace"), "labels": labels});
-            self.await_own(owner, &Object::from_iter([("metadata".to_owned(), pod)]));
+            self.expect(owner, &Object::from_iter([("metadata".to_owned(), pod)]));
         }
         let surplus = active.len().saturating_sub(wanted).min(BURST);
         if surplus > 0 {
@@ -135,19 +136,23 @@ impl Replication {
             for pod in ranked.iter().take(surplus) {
                 let deleted = self.control.delete(owner, pod).await;
                 outcome = outcome.and(deleted);
-                self.await_own(owner, pod);
+                self.expect(owner, pod);
             }
         }
         outcome
     }
 
-    /// Has an owner wait that has made or deleted a pod of which another one is told.
-    fn await_own(&self, owner: &Object, pod: &Object) {
+    /// Has an owner wait that has created or deleted a pod whose changes wake another one.
+    fn expect(&self, owner: &Object, pod: &Object) {
         let key = ObjectKey::of(owner);
         if owner_of(&self.owners, pod).as_ref() != Some(&key) {
-            let until = self.clock.now().saturating_add(BLIND).unwrap_or(Timestamp::MAX);
-            self.blind.lock().insert(key.clone(), until);
-            self.queue.add_after(key, BLIND);
+            let until = self
+                .clock
+                .now()
+                .saturating_add(EXPECTATIONS_TIMEOUT)
+                .unwrap_or(Timestamp::MAX);
+            self.expectations.lock().insert(key.clone(), until);
+            self.queue.add_after(key, EXPECTATIONS_TIMEOUT);
         }
     }
 

@@ -174,13 +174,30 @@ impl Tokens {
         let mut wanted = listed.clone();
         wanted.retain(|entry| !deleted.contains(&name(entry)));
         if !wanted.iter().any(|entry| tokens.contains(&name(entry))) {
-            wanted.push(json!({"name": self.create(key, account).await?}));
+            return self.add_token(key, account, wanted).await;
         }
         if wanted == listed {
             return Ok(());
         }
+        self.set_secrets(key, account, wanted).await
+    }
+
+    /// Makes a token, and lists it after the other secrets.
+    async fn add_token(&self, key: &ObjectKey, account: &Object, mut secrets: Vec<Value>) -> Result<(), Status> {
+        let name = self.create(key, account).await?;
+        secrets.push(json!({"name": name}));
+        let outcome = self.set_secrets(key, account, secrets).await;
+        if outcome.is_err() {
+            // The next attempt makes another one.
+            let _ = self.secret_api.in_namespace(&key.namespace).delete(&name, None).await;
+        }
+        outcome
+    }
+
+    /// Replaces the list of an account's secrets.
+    async fn set_secrets(&self, key: &ObjectKey, account: &Object, secrets: Vec<Value>) -> Result<(), Status> {
         let mut changed = account.clone();
-        changed.insert("secrets".to_owned(), Value::Array(wanted));
+        changed.insert("secrets".to_owned(), Value::Array(secrets));
         self.account_api
             .in_namespace(&key.namespace)
             .update(changed)
