@@ -18,6 +18,7 @@ mod needs;
 mod session;
 mod simulator;
 mod socket;
+mod spdy;
 mod stream;
 
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ use needs::Offers;
 pub use session::Session;
 use session::{Recorded, Recording};
 use simulator::Embedded;
+pub(crate) use socket::protocol_header;
 pub use socket::{Received, Socket};
 pub use stream::Stream;
 

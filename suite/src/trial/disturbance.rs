@@ -53,6 +53,10 @@ impl Environment<'_> {
         // Not every kind can be selected by name.
         let name = self.name_of(letter)?;
         let mut stream = self.target().open(&request).await?;
+        // What is no longer kept may have been anybody's.
+        if stream.status == 410 {
+            return Ok(true);
+        }
         let other = async {
             while let Ok(Some(event)) = stream.next().await {
                 let object = &event["object"];
@@ -60,7 +64,6 @@ impl Environment<'_> {
                     && text(object, "/metadata/name") == name
                     && object.pointer("/metadata/deletionTimestamp").is_none();
                 let version = version(object);
-                // What is no longer kept may have been anybody's.
                 if event["type"] == "ERROR" {
                     return true;
                 }

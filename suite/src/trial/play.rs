@@ -7,7 +7,8 @@ use serde_json::json;
 use super::environment::{Environment, EnvironmentError, namespaces_needed};
 use super::run::{LABEL, Run};
 use super::{
-    Failure, Outcome, Trial, Verdict, act, afterwards, build_request, contract, logs, race, socket, verify, watch,
+    Failure, Outcome, Trial, Verdict, act, afterwards, beginning, build_request, contract, logs, race, socket, verify,
+    watch,
 };
 use crate::catalog::{CaseData, Need};
 use crate::check::{Answer, Mismatch};
@@ -128,7 +129,8 @@ impl Trial {
     async fn undisturbed(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
         let judged = self.judged(environment).await;
         let conflict = matches!(judged, Err(EnvironmentError::Refused { status: 409, .. }));
-        if (conflict || matches!(judged, Ok(Attempt::Failed(_)))) && environment.is_disturbed(conflict).await? {
+        let failed = matches!(judged, Ok(Attempt::Failed(_) | Attempt::HistoryExpired(_)));
+        if (conflict || failed) && environment.is_disturbed(conflict).await? {
             return Ok(Attempt::Disturbed);
         }
         judged
@@ -197,6 +199,10 @@ impl Trial {
                 let watched = watch::watch(environment, self.profile, &request).await?;
                 return Ok((request, watched.found, watched.answer, watched.history_expired));
             }
+            if let Some(begins) = &data.expect.begins {
+                let (found, answer) = beginning::begins(environment, self.profile, begins, &request).await?;
+                return Ok((request, found, answer, false));
+            }
             if let Some(writers) = data.race {
                 let (found, answer) = race::race(environment, &request, writers).await?;
                 return Ok((request, found, answer, false));
@@ -253,6 +259,9 @@ async fn surroundings(
                     && !living.runs_processes(&json!({LABEL: run.name()})).await? =>
             {
                 return missing("the containers of the target run no processes");
+            }
+            Some(living) if data.needs.contains(&Need::Kubelets) && !living.reaches_kubelets().await? => {
+                return missing("the proxy of the target reaches no kubelet");
             }
             Some(_) => {}
         }

@@ -112,9 +112,17 @@ impl When {
 
     /// Whether it is about an operation whose path has this pattern; without a path it is about configmaps.
     pub(crate) fn is_about(&self, pattern: &str) -> bool {
-        let plain = |path: &str| path.trim_end_matches(['/', '*']).to_owned();
         let own = self.path.as_deref().unwrap_or("/api/v1/namespaces/*/configmaps/*");
-        plain(own) == plain(pattern)
+        let segments = |path: &str| {
+            path.trim_end_matches('/')
+                .split('/')
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let (own, pattern) = (segments(own), segments(pattern));
+        let open_ended = |path: &[String]| path.last().is_some_and(|last| last == "**");
+        let same = |(a, b): (&String, &String)| a == b || a.starts_with('*') || b.starts_with('*');
+        (own.len() == pattern.len() || open_ended(&own) || open_ended(&pattern)) && own.iter().zip(&pattern).all(same)
     }
 
     /// Whether a request with this head and body is altered.
@@ -231,6 +239,8 @@ pub(crate) struct Answer {
     pub(crate) drop_last_item: bool,
     pub(crate) repeat_items: bool,
     pub(crate) reverse_items: bool,
+    /// The hits of a search are in reverse.
+    pub(crate) reverse_hits: bool,
     /// Only so many items are kept.
     pub(crate) keep_items: Option<usize>,
     /// Only items of the first item's namespace are kept.
@@ -243,13 +253,41 @@ pub(crate) struct Answer {
     pub(crate) indent: bool,
     /// The answer to the previous equal request instead.
     pub(crate) stale: bool,
+    /// What the body ends with.
+    pub(crate) append: String,
+    pub(crate) lines: Lines,
     pub(crate) text: Option<String>,
+}
+
+/// What is changed in the lines of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(crate) struct Lines {
+    /// How many of the first are left out.
+    pub(crate) skip: usize,
+    /// Only so many of the first are kept.
+    pub(crate) first: Option<usize>,
+    pub(crate) reverse: bool,
+    /// The last has no end.
+    pub(crate) unended: bool,
 }
 
 impl Answer {
     /// Whether a body is altered.
     pub(crate) fn has(&self, body: &[u8]) -> bool {
         self.only.is_empty() || has(&serde_json::from_slice(body).unwrap_or_default(), &self.only)
+    }
+
+    /// Whether it changes the body.
+    pub(crate) fn is_of_body(&self) -> bool {
+        self.alters_value()
+            || !self.body_replace.is_empty()
+            || !self.append.is_empty()
+            || self.lines != Lines::default()
+            || self.truncate.is_some()
+            || self.text.is_some()
+            || self.as_text
+            || self.stale
     }
 
     /// Whether it changes the body's value.
@@ -264,6 +302,7 @@ impl Answer {
             || self.drop_last_item
             || self.repeat_items
             || self.reverse_items
+            || self.reverse_hits
             || self.keep_items.is_some()
             || self.of_one_namespace
             || self.lag
@@ -296,6 +335,10 @@ pub(crate) struct Stream {
     pub(crate) last_version: bool,
     /// An item that comes first.
     pub(crate) inject: Option<Value>,
+    /// An item that comes last.
+    pub(crate) append: Option<Value>,
+    /// The items are those of an array.
+    pub(crate) array: bool,
     pub(crate) swap: bool,
     /// Items come when the stream ends.
     pub(crate) buffered: bool,
@@ -304,6 +347,9 @@ pub(crate) struct Stream {
     pub(crate) endless: bool,
     pub(crate) cut: Option<usize>,
 }
+
+/// The environment variable that plays the mutants of another file.
+const OTHER_LIST: &str = "STUNTDOUBLE_MUTANTS";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/mutants")
@@ -329,7 +375,10 @@ pub(crate) fn read<T: DeserializeOwned>(below: &str) -> Result<Vec<T>, Box<dyn s
 
 /// All mutants, in the order of their files.
 pub(crate) fn all() -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
-    let mut mutants: Vec<Mutant> = read("")?;
+    let mut mutants: Vec<Mutant> = match std::env::var(OTHER_LIST) {
+        Ok(file) => serde_saphyr::from_str(&std::fs::read_to_string(file)?)?,
+        Err(_) => read("")?,
+    };
     mutants
         .iter_mut()
         .enumerate()
