@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_life_without_contradiction_passes() {
-        let deleted = json!({"kind": "Status", "apiVersion": "v1", "status": "Success"});
+        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
         let found = wrong(&[
             (Method::POST, COLLECTION, 201, pod(3)),
             (Method::GET, OBJECT, 200, pod(3)),
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn what_was_deleted_is_gone_unless_it_is_being_deleted() {
-        let deleted = json!({"kind": "Status", "apiVersion": "v1", "status": "Success"});
+        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
         let after = |read: Value| {
             wrong(&[
                 (Method::POST, COLLECTION, 201, pod(3)),
@@ -441,8 +441,9 @@ mod tests {
             put(OBJECT, with(spec, "/metadata/generation", 2.into())),
             Vec::<String>::new()
         );
-        assert_eq!(put(&status, pod(4)), Vec::<String>::new());
-        assert_eq!(put(&status, with(pod(4), "/metadata/generation", 2.into())).len(), 1);
+        let of_status = with(pod(4), "/metadata/selfLink", status.as_str().into());
+        assert_eq!(put(&status, of_status.clone()), Vec::<String>::new());
+        assert_eq!(put(&status, with(of_status, "/metadata/generation", 2.into())).len(), 1);
     }
 
     #[test]
