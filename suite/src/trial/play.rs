@@ -154,7 +154,9 @@ impl Trial {
             curl = format!("{curl}\n{reading}");
         }
         mismatches.extend(environment.violations());
-        mismatches.extend(environment.target().violations());
+        if mismatches.is_empty() {
+            mismatches.extend(environment.target().violations());
+        }
         if mismatches.is_empty() {
             return Ok(Attempt::Passed);
         }
