@@ -49,8 +49,11 @@ pub struct PartialState {
     pub at: Option<String>,
     /// Path of a list. The check is made for each of its items, whose name is `${each}`; there must be one.
     pub each: Option<String>,
-    /// What the object contains. Without it the path must give 404.
+    /// What the object contains. Without it, `present` and `absent` the path must give 404.
     pub contains: Option<Value>,
+    /// JSON pointers that must be present and not empty.
+    #[serde(default)]
+    pub present: Vec<String>,
     /// JSON pointers that must be missing, null or empty.
     #[serde(default)]
     pub absent: Vec<String>,
@@ -141,7 +144,7 @@ pub struct CaseData {
     pub credential: Option<Credential>,
     /// Request body.
     pub body: Option<Body>,
-    /// WebSocket conversation that the request opens.
+    /// Conversation that the request opens.
     pub socket: Option<Socket>,
     /// Log query to run instead of a request.
     #[serde(skip)]

@@ -140,6 +140,8 @@ pub struct Expect {
     pub texts: Vec<String>,
     /// Regular expression that the whole body matches, a template. A dot is any character but a line's end.
     pub matches: Option<String>,
+    /// What the body begins with while it goes on, a template: the answer is not over when it has come.
+    pub begins: Option<String>,
     /// The body is the bytes that `Body::bytes` sends, this many.
     pub bytes: Option<usize>,
     /// Letters of the trial's objects in the list: all of them and no others.

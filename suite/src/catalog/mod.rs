@@ -34,4 +34,4 @@ pub use logs::{Found, LogLine, LogQuery, log_lines};
 pub use operation::{Kind, Operation, Sample, Scope};
 pub use profile::Profile;
 pub use statement::Statement;
-pub use surroundings::{Credential, Headers, Message, Need, Socket, Step};
+pub use surroundings::{Credential, Headers, Message, Need, Socket, Step, StreamType};

@@ -1,4 +1,4 @@
-//! What a case needs around its request: offers of the target, set-up steps, credentials, a WebSocket conversation.
+//! What a case needs around its request: offers of the target, set-up steps, credentials, a conversation.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ pub enum Need {
     LivingCluster,
     /// Containers of a living cluster run processes.
     Processes,
+    /// The proxy to the nodes of a living cluster reaches their kubelets.
+    Kubelets,
     /// The clock shows the time at which the log queries were recorded.
     Clock,
 }
@@ -62,7 +64,51 @@ pub struct Step {
     pub until: Option<Value>,
 }
 
-/// A WebSocket conversation.
+/// The type of a stream of a SPDY connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StreamType {
+    /// Errors, and the end of a command.
+    Error,
+    /// Input.
+    Stdin,
+    /// Output.
+    Stdout,
+    /// Error output.
+    Stderr,
+    /// Both directions of a connection to a port.
+    Data,
+}
+
+impl StreamType {
+    /// The value of the header `streamtype`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Stdin => "stdin",
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Data => "data",
+        }
+    }
+
+    /// The channel on which the client sends.
+    pub fn sent_on(self) -> Option<u8> {
+        matches!(self, Self::Stdin | Self::Data).then_some(0)
+    }
+
+    /// The channel on which the client receives.
+    pub fn received_on(self) -> Option<u8> {
+        match self {
+            Self::Stdin => None,
+            Self::Stdout | Self::Data => Some(1),
+            Self::Stderr => Some(2),
+            Self::Error => Some(3),
+        }
+    }
+}
+
+/// A conversation over WebSocket or SPDY.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Socket {
@@ -71,7 +117,12 @@ pub struct Socket {
     /// Whether the handshake has an Origin header: the origin of the target. Default: no.
     #[serde(default)]
     pub origin: bool,
-    /// Messages to send, in order.
+    /// Types of the streams to open over SPDY. Default: none; the conversation is over WebSocket.
+    #[serde(default)]
+    pub spdy: Vec<StreamType>,
+    /// Port that the streams forward.
+    pub port: Option<u16>,
+    /// Messages to send, in order. Over SPDY one without text ends its stream.
     #[serde(default)]
     pub send: Vec<Message>,
     /// Messages that must arrive, in any order, among others.
@@ -87,7 +138,7 @@ pub struct Socket {
     pub ends: Option<bool>,
 }
 
-/// A message of a WebSocket.
+/// A message of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {

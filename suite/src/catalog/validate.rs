@@ -41,7 +41,7 @@ pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
 
 fn validate_socket(case: &CaseData, socket: &Socket) -> Result<(), String> {
     if case.body.is_some() {
-        return Err("a WebSocket case has no body".to_owned());
+        return Err("a conversation has no body".to_owned());
     }
     if case.expect.events.is_some()
         && *socket
@@ -54,6 +54,9 @@ fn validate_socket(case: &CaseData, socket: &Socket) -> Result<(), String> {
     }
     if socket.exact && socket.ends != Some(true) {
         return Err("an exact conversation has an end".to_owned());
+    }
+    if socket.spdy.is_empty() && socket.port.is_some() {
+        return Err("a port is forwarded over SPDY".to_owned());
     }
     Ok(())
 }

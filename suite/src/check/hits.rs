@@ -65,6 +65,7 @@ pub fn hits(
     if hits.len() != due {
         found.push(Mismatch::new("hits", format!("{due} of them"), hits.len().to_string()));
     }
+    found.extend(search_result(&body));
     found.extend(strange(hits, stored, named));
     found.extend(scored(
         wanted,
@@ -72,6 +73,69 @@ pub fn hits(
         body.pointer("/hits/max_score").and_then(Value::as_f64),
     ));
     found
+}
+
+/// What is wrong with a search's answer by itself, whatever it was to find: counts and scores that contradict each other.
+pub fn search_result(body: &Value) -> Option<Mismatch> {
+    let hits = body.pointer("/hits/hits").and_then(Value::as_array)?;
+    let number = |pointer: &str| body.pointer(pointer).and_then(Value::as_u64);
+    let (took, total) = (number("/took"), number("/hits/total"));
+    let [all, successful, failed] = ["total", "successful", "failed"].map(|name| number(&format!("/_shards/{name}")));
+    if took.is_none() || body.get("timed_out").is_none_or(|timed_out| !timed_out.is_boolean()) {
+        let actual = format!("{:?} {:?}", body.get("took"), body.get("timed_out"));
+        return Some(Mismatch::new(
+            "took and timed_out",
+            "milliseconds and a boolean",
+            actual,
+        ));
+    }
+    // Shards that are not assigned are in the total alone.
+    let counted = |all: u64, (good, bad): (u64, u64)| good + bad <= all && (hits.is_empty() || good > 0);
+    if !all
+        .zip(successful.zip(failed))
+        .is_some_and(|(all, both)| counted(all, both))
+    {
+        let actual = body.get("_shards").cloned().unwrap_or_default().to_string();
+        return Some(Mismatch::new(
+            "_shards",
+            "successful ones, and no more than in total",
+            actual,
+        ));
+    }
+    if total.is_none_or(|total| total < hits.len() as u64) {
+        let actual = format!("{total:?} of {} hits", hits.len());
+        return Some(Mismatch::new(
+            "hits.total",
+            "as many as there are hits, or more",
+            actual,
+        ));
+    }
+    let named = |hit: &Value| {
+        let has = |name| hit.get(name).is_some_and(Value::is_string);
+        has("_index") && has("_type") && has("_id")
+    };
+    if !hits.iter().all(named) {
+        return Some(Mismatch::new("hits", "with _index, _type and _id", "one without"));
+    }
+    // A sorted search has other scores, or none.
+    if hits.is_empty() || hits.iter().any(|hit| hit.get("sort").is_some()) {
+        return None;
+    }
+    let scores: Vec<Option<f64>> = hits
+        .iter()
+        .map(|hit| hit.get("_score").and_then(Value::as_f64))
+        .collect();
+    let best = body.pointer("/hits/max_score").and_then(Value::as_f64);
+    let descending = scores.windows(2).all(|pair| pair.first() >= pair.last());
+    let fine = scores.iter().all(Option::is_some) && descending && best >= scores.first().copied().flatten();
+    let actual = format!("{best:?} {scores:?}");
+    (!fine).then(|| {
+        Mismatch::new(
+            "scores",
+            "none better than hits.max_score, the best first",
+            clipped(&actual),
+        )
+    })
 }
 
 /// The first hit that is not what was stored.
@@ -186,7 +250,7 @@ mod tests {
 
     fn answer(change: impl Fn(&mut Value)) -> Answer {
         let hit = |id: &str, score: f64| json!({"_index": "i", "_type": "t", "_id": id, "_score": score, "_source": {"log": id}});
-        let mut body = json!({"_shards": {"failed": 0}, "hits": {"total": 2, "max_score": 1.5, "hits": [hit("1", 1.5), hit("2", 0.5)]}});
+        let mut body = json!({"took": 1, "timed_out": false, "_shards": {"total": 1, "successful": 1, "failed": 0}, "hits": {"total": 2, "max_score": 1.5, "hits": [hit("1", 1.5), hit("2", 0.5)]}});
         change(&mut body);
         Answer {
             status: 200,
@@ -213,6 +277,10 @@ mod tests {
     #[case::score("/hits/hits/1/_score", json!(0.6))]
     #[case::order("/hits/hits/1/_score", json!(9.0))]
     #[case::max("/hits/max_score", json!(2.0))]
+    #[case::took("/took", json!(-1))]
+    #[case::shards_sum("/_shards/successful", json!(0))]
+    #[case::worse_than_a_hit("/hits/max_score", json!(1.0))]
+    #[case::nameless("/hits/hits/1/_type", json!(null))]
     fn what_differs_is_told(#[case] pointer: &str, #[case] value: Value) {
         let altered = answer(|body| *body.pointer_mut(pointer).unwrap() = value.clone());
         assert_ne!(hits(Some(&wanted()), 10, &stored(), &str::to_owned, &altered), []);

@@ -28,13 +28,20 @@ impl Notification {
     /// Reads one item.
     ///
     /// # Errors
-    /// If it has no type or no object.
+    /// If it has no type or no object, or anything else.
     pub fn read(item: &Value) -> Result<Self, Mismatch> {
+        let fields = item.as_object().map_or(0, serde_json::Map::len);
         match (item.get("type").and_then(Value::as_str), item.get("object")) {
-            (Some(event), Some(object)) => Ok(Self {
+            (Some(event), Some(object)) if fields == 2 => Ok(Self {
                 event: event.to_owned(),
                 object: object.clone(),
             }),
+            (Some(_), Some(_)) => Err(Mismatch::new(
+                "stream item",
+                "an object with type and object alone",
+                format!("{fields} fields"),
+            )
+            .at(Level::Should)),
             _ => Err(Mismatch::new(
                 "stream item",
                 "an object with type and object",
@@ -279,7 +286,10 @@ fn last_state(about: &str, object: &Value, removed: &Value, deleted: bool) -> Op
         let mismatch = Mismatch::new(format!("version of the {about}"), format!("{expected} {last}"), version);
         return Some(mismatch.at(Level::Should));
     }
-    equal(about, &expected, &actual).map(|mismatch| mismatch.at(Level::Should))
+    let statusless = object.get("status").is_some() && removed.get("status").is_none();
+    let lost = statusless.then(|| Mismatch::new(format!("status of the {about}"), "its last status", "none"));
+    let different = lost.or_else(|| equal(about, &expected, &actual));
+    different.map(|mismatch| mismatch.at(Level::Should))
 }
 
 #[cfg(test)]
@@ -355,6 +365,18 @@ mod tests {
             run(&expected, std::slice::from_ref(&removed), &known, false),
             Progress::Complete
         );
+        let mut with_status = known.clone();
+        with_status
+            .values_mut()
+            .for_each(|object| object["status"] = json!({"phase": "Pending"}));
+        let had_status = [ExpectedEvent {
+            object: with_status.values().next().cloned(),
+            ..expected[0].clone()
+        }];
+        assert!(matches!(
+            run(&had_status, std::slice::from_ref(&removed), &with_status, false),
+            Progress::Wrong(_)
+        ));
         removed.object["data"] = json!({"other": "1"});
         assert!(matches!(run(&expected, &[removed], &known, false), Progress::Wrong(_)));
     }
@@ -434,5 +456,7 @@ mod tests {
     fn an_item_without_type_or_object_is_an_error() {
         assert!(Notification::read(&json!({"type": "ADDED"})).is_err());
         assert!(Notification::read(&json!({"kind": "Pod"})).is_err());
+        assert!(Notification::read(&json!({"type": "ADDED", "object": {}})).is_ok());
+        assert!(Notification::read(&json!({"type": "ADDED", "object": {}, "metadata": {}})).is_err());
     }
 }

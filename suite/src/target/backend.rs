@@ -38,14 +38,23 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 /// How large a request's body may be, in bytes.
 const BODY: usize = 1 << 20;
 /// Headers of the request that the answer has.
-const TOLD: [&str; 3] = ["content-type", "x-custom", "x-empty"];
+const TOLD: [&str; 8] = [
+    "accept",
+    "accept-language",
+    "content-type",
+    "if-none-match",
+    "range",
+    "referer",
+    "x-custom",
+    "x-empty",
+];
 /// Length of the answer at /bytes.
 const BYTES: usize = 300_000;
 /// Number of pieces of the answer at /chunks.
 const CHUNKS: usize = 10;
 /// What the answer at /gzip is, once decoded.
 const COMPRESSED: &str = "compressed behind the proxy\n";
-const PAGE: &str = r#"<html><head><link href="/style.css"></head><body><a href="/abs/page">abs</a> <a href="rel/page">rel</a> <a href="http://example.com/out">out</a> <img src="/logo.png"> text /abs/not-a-link</body></html>
+const PAGE: &str = r#"<html><head><link href="/style.css"></head><body><a href="/abs/page">abs</a> <a href="rel/page">rel</a> <a href="http://example.com/out">out</a> <img src="/logo.png"> <form action="/submit"></form> <script src="/app.js"></script> <iframe src="/frame"></iframe> text /abs/not-a-link</body></html>
 "#;
 
 type Body = BoxBody<Bytes, Infallible>;

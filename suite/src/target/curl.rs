@@ -1,9 +1,10 @@
 //! Requests to a target as lines for a shell.
 
-use http::header::{CONNECTION, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE};
+use http::header::ORIGIN;
 use serde_json::Value;
 
 use super::Target;
+use super::socket::upgrade_headers;
 use crate::catalog::{Credential, Socket};
 use crate::check::confined;
 use crate::request::Request;
@@ -35,12 +36,8 @@ impl Target {
     pub fn curl_upgrade(&self, request: &Request, wanted: &Socket) -> String {
         let mut shown = request.clone();
         let mut add = |name: http::HeaderName, value: &str| shown.headers.push((name.to_string(), value.to_owned()));
-        add(CONNECTION, "Upgrade");
-        add(UPGRADE, "websocket");
-        add(SEC_WEBSOCKET_VERSION, "13");
-        add(SEC_WEBSOCKET_KEY, KEY);
-        if let Some(protocol) = &wanted.protocol {
-            add(SEC_WEBSOCKET_PROTOCOL, protocol);
+        for (name, value) in upgrade_headers(wanted, KEY) {
+            add(name, &value);
         }
         if let (true, Some(origin)) = (wanted.origin, self.origin()) {
             add(ORIGIN, &String::from_utf8_lossy(origin.as_bytes()));

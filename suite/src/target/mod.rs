@@ -19,6 +19,7 @@ mod needs;
 mod session;
 mod simulator;
 mod socket;
+mod spdy;
 mod stream;
 
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ use needs::Offers;
 pub use session::Session;
 use session::{Recorded, Recording};
 use simulator::Embedded;
+pub(crate) use socket::protocol_header;
 pub use socket::{Received, Socket};
 pub use stream::Stream;
 

@@ -1,16 +1,17 @@
-//! A connection that was upgraded to WebSocket.
+//! A connection that was upgraded to WebSocket or SPDY.
 
 use std::time::Duration;
 
 use base64::Engine;
 use futures::{SinkExt, StreamExt};
-use http::HeaderValue;
 use http::header::{CONNECTION, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE};
+use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{self, Message, handshake::client::generate_key, protocol::Role};
 
 use super::client::reason;
+use super::spdy::Spdy;
 use super::{BODY, Stream, Target, TargetError};
 use crate::catalog::Socket as Wanted;
 use crate::check::Answer;
@@ -94,14 +95,48 @@ impl Framing {
     }
 }
 
-/// An open WebSocket.
+/// The protocol of an upgraded connection.
+#[derive(Debug)]
+enum Connection {
+    WebSocket(Box<WebSocketStream<reqwest::Upgraded>>, Framing),
+    Spdy(Spdy<reqwest::Upgraded>),
+}
+
+/// An upgraded connection.
 #[derive(Debug)]
 pub struct Socket {
     /// The answer that opened it; its body is empty.
     pub answer: Answer,
-    stream: WebSocketStream<reqwest::Upgraded>,
-    framing: Framing,
+    connection: Connection,
     request: String,
+}
+
+/// Headers that ask for an upgrade, with the names of their values.
+pub(super) fn upgrade_headers(wanted: &Wanted, key: &str) -> Vec<(HeaderName, String)> {
+    let spdy = !wanted.spdy.is_empty();
+    let mut headers = vec![
+        (CONNECTION, "Upgrade".to_owned()),
+        (UPGRADE, if spdy { "SPDY/3.1" } else { "websocket" }.to_owned()),
+    ];
+    if !spdy {
+        headers.push((SEC_WEBSOCKET_VERSION, "13".to_owned()));
+        headers.push((SEC_WEBSOCKET_KEY, key.to_owned()));
+    }
+    let named = wanted
+        .protocol
+        .iter()
+        .map(|protocol| (protocol_header(wanted), protocol.clone()));
+    headers.extend(named);
+    headers
+}
+
+/// The header that names the sub-protocol.
+pub(crate) fn protocol_header(wanted: &Wanted) -> HeaderName {
+    if wanted.spdy.is_empty() {
+        SEC_WEBSOCKET_PROTOCOL
+    } else {
+        HeaderName::from_static("x-stream-protocol-version")
+    }
 }
 
 impl Target {
@@ -111,21 +146,15 @@ impl Target {
         HeaderValue::from_str(&url.origin().ascii_serialization()).ok()
     }
 
-    /// Opens a WebSocket. A refusal is an answer.
+    /// Opens a conversation. A refusal is an answer.
     ///
     /// # Errors
     /// If no answer came in time.
     pub async fn upgrade(&self, request: &Request, wanted: &Wanted) -> Result<Result<Socket, Answer>, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        let mut asked = self
-            .asked(request)
-            .header(CONNECTION, "Upgrade")
-            .header(UPGRADE, "websocket");
-        asked = asked
-            .header(SEC_WEBSOCKET_VERSION, "13")
-            .header(SEC_WEBSOCKET_KEY, generate_key());
-        if let Some(protocol) = &wanted.protocol {
-            asked = asked.header(SEC_WEBSOCKET_PROTOCOL, protocol);
+        let mut asked = self.asked(request);
+        for (name, value) in upgrade_headers(wanted, &generate_key()) {
+            asked = asked.header(name, value);
         }
         if let (true, Some(origin)) = (wanted.origin, self.origin()) {
             asked = asked.header(ORIGIN, origin);
@@ -140,17 +169,25 @@ impl Target {
             reason: reason(&error),
         };
         let upgraded = response.upgrade().await.map_err(broken_off)?;
-        let bounds = tungstenite::protocol::WebSocketConfig::default().max_message_size(Some(BODY));
-        let stream = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(bounds)).await;
-        let framing = Framing::of(wanted.protocol.as_deref().unwrap_or_default());
+        let connection = if wanted.spdy.is_empty() {
+            let bounds = tungstenite::protocol::WebSocketConfig::default().max_message_size(Some(BODY));
+            let stream = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(bounds)).await;
+            let framing = Framing::of(wanted.protocol.as_deref().unwrap_or_default());
+            Connection::WebSocket(Box::new(stream), framing)
+        } else {
+            let opened = Spdy::open(upgraded, &wanted.spdy, wanted.port).await;
+            Connection::Spdy(opened.map_err(|error| TargetError::BrokenOff {
+                request: named.clone(),
+                reason: error.to_string(),
+            })?)
+        };
         Ok(Ok(Socket {
             answer: Answer {
                 status: 101,
                 headers,
                 ..Answer::default()
             },
-            stream,
-            framing,
+            connection,
             request: named,
         }))
     }
@@ -169,13 +206,24 @@ impl Target {
 }
 
 impl Socket {
-    /// Sends a text on a channel.
+    /// Sends a text on a channel. Without one, over SPDY, it ends the stream of the channel.
     ///
     /// # Errors
     /// If it is not taken.
-    pub async fn send(&mut self, channel: Option<u8>, text: &str) -> Result<(), TargetError> {
-        let message = self.framing.write(channel, text);
-        match tokio::time::timeout(SAYING, self.stream.send(message)).await {
+    pub async fn send(&mut self, channel: Option<u8>, text: Option<&str>) -> Result<(), TargetError> {
+        let sending = async {
+            match &mut self.connection {
+                Connection::WebSocket(stream, framing) => {
+                    let message = framing.write(channel, text.unwrap_or_default());
+                    stream.send(message).await.map_err(|error| error.to_string())
+                }
+                Connection::Spdy(spdy) => {
+                    let sent = spdy.send(channel.unwrap_or_default(), text.map(str::as_bytes)).await;
+                    sent.map_err(|error| error.to_string())
+                }
+            }
+        };
+        match tokio::time::timeout(SAYING, sending).await {
             Ok(said) => said.map_err(|error| self.broken(&error)),
             Err(_) => Err(TargetError::TooLate(self.request.clone())),
         }
@@ -183,12 +231,23 @@ impl Socket {
 
     /// The next message; `None` at the end. Waits without limit.
     pub async fn receive(&mut self) -> Option<Received> {
+        let (stream, framing) = match &mut self.connection {
+            Connection::WebSocket(stream, framing) => (stream, framing),
+            Connection::Spdy(spdy) => {
+                let (channel, bytes) = spdy.receive().await?;
+                return Some(Received {
+                    channel: Some(channel),
+                    bytes: bytes.to_vec(),
+                    typed: true,
+                });
+            }
+        };
         loop {
-            match self.stream.next().await {
+            match stream.next().await {
                 // However it ends, it has ended.
                 None | Some(Err(_)) | Some(Ok(Message::Close(_))) => return None,
                 Some(Ok(message)) => {
-                    if let Some(received) = self.framing.read(message) {
+                    if let Some(received) = framing.read(message) {
                         return Some(received);
                     }
                 }
@@ -215,7 +274,9 @@ impl Socket {
     /// Closes it.
     pub async fn close(mut self) {
         // Who is gone already need not be told.
-        drop(tokio::time::timeout(SAYING, self.stream.close(None)).await);
+        if let Connection::WebSocket(stream, _) = &mut self.connection {
+            drop(tokio::time::timeout(SAYING, stream.as_mut().close(None)).await);
+        }
     }
 
     fn broken(&self, error: &dyn std::fmt::Display) -> TargetError {

@@ -103,6 +103,31 @@ impl Stream {
         }
     }
 
+    /// Reads until so many bytes of the body have come, or it has ended. Returns the answer with what came, and whether
+    /// the body goes on. Waits as long as it takes.
+    ///
+    /// # Errors
+    /// If the body breaks off.
+    pub async fn beginning(mut self, length: usize) -> Result<(Answer, bool), TargetError> {
+        let mut body = BytesMut::new();
+        let goes_on = loop {
+            if body.len() >= length {
+                break true;
+            }
+            match self.chunk().await? {
+                Some(chunk) => body.extend_from_slice(&chunk),
+                None => break false,
+            }
+        };
+        let answer = Answer {
+            status: self.status,
+            content_type: self.content_type,
+            headers: self.headers,
+            body: body.freeze(),
+        };
+        Ok((answer, goes_on))
+    }
+
     /// The next JSON value of the body; none at its end. Waits as long as it takes.
     ///
     /// # Errors

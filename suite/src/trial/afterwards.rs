@@ -176,10 +176,13 @@ async fn look_once(
         (After::Contains(PartialState { contains: None, .. }), 404) => None,
         (
             After::Contains(PartialState {
-                contains: None, absent, ..
+                contains: None,
+                present,
+                absent,
+                ..
             }),
             _,
-        ) if absent.is_empty() => unlike(404),
+        ) if present.is_empty() && absent.is_empty() => unlike(404),
         (_, code) if code != 200 => unlike(200),
         (After::State(ObjectState::Leaving(_)), _) => {
             check::pointer_presence("/metadata/deletionTimestamp", true, &object)
@@ -213,6 +216,9 @@ fn partial(
             return Ok(Some(mismatch));
         }
     }
-    let there = |pointer: &String| check::pointer_presence(pointer, false, object);
-    Ok(state.absent.iter().find_map(there))
+    let found = |pointers: &[String], there| {
+        let mut pointers = pointers.iter();
+        pointers.find_map(|pointer| check::pointer_presence(pointer, there, object))
+    };
+    Ok(found(&state.present, true).or_else(|| found(&state.absent, false)))
 }

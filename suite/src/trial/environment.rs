@@ -311,6 +311,12 @@ impl<'a> Environment<'a> {
                 bindings.bind(format!("{letter}.uid"), metadata(last, "uid"));
                 bindings.bind(format!("{letter}.resourceVersion"), metadata(last, "resourceVersion"));
                 bindings.bind(format!("{letter}.first-version"), metadata(first, "resourceVersion"));
+                if let Some(version) = number(&metadata(first, "resourceVersion")) {
+                    bindings.bind(
+                        format!("{letter}.version-before"),
+                        version.saturating_sub(1).to_string(),
+                    );
+                }
                 bindings.bind(
                     format!("{letter}.creationTimestamp"),
                     metadata(first, "creationTimestamp"),

@@ -7,6 +7,7 @@
 
 mod act;
 mod afterwards;
+mod beginning;
 mod build_request;
 mod contract;
 mod environment;

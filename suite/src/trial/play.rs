@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::environment::{Environment, EnvironmentError, namespaces_needed};
 use super::run::{LABEL, Run};
-use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, contract, logs, race, socket, verify, watch};
+use super::{
+    Failure, Outcome, Trial, Verdict, afterwards, beginning, build_request, contract, logs, race, socket, verify, watch,
+};
 use crate::catalog::{CaseData, Need};
 use crate::check::{Answer, Mismatch};
 use crate::request::Request;
@@ -191,6 +193,10 @@ impl Trial {
                 let watched = watch::watch(environment, self.profile, &request).await?;
                 return Ok((request, watched.found, watched.answer, watched.history_expired));
             }
+            if let Some(begins) = &data.expect.begins {
+                let (found, answer) = beginning::begins(environment, self.profile, begins, &request).await?;
+                return Ok((request, found, answer, false));
+            }
             if let Some(writers) = data.race {
                 let (found, answer) = race::race(environment, &request, writers).await?;
                 return Ok((request, found, answer, false));
@@ -242,6 +248,9 @@ async fn surroundings(
                     && !living.runs_processes(&json!({LABEL: run.name()})).await? =>
             {
                 return missing("the containers of the target run no processes");
+            }
+            Some(living) if data.needs.contains(&Need::Kubelets) && !living.reaches_kubelets().await? => {
+                return missing("the proxy of the target reaches no kubelet");
             }
             Some(_) => {}
         }

@@ -1,4 +1,4 @@
-//! A trial of a WebSocket conversation.
+//! A trial of a conversation over an upgraded connection.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::catalog::profile::ExpectedStatus;
 use crate::catalog::{Level, Message, Profile, Socket as Wanted};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
-use crate::target::{Received, Socket};
+use crate::target::{Received, Socket, protocol_header};
 
 /// Wait for an expected message.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -20,7 +20,7 @@ const STAYING: Duration = Duration::from_millis(500);
 /// Number of messages that are kept.
 const KEPT: usize = 10_000;
 
-/// Opens the WebSocket, sends and receives, and compares what arrives.
+/// Opens the connection, sends and receives, and compares what arrives.
 pub(super) async fn converse(
     environment: &Environment<'_>,
     profile: Profile,
@@ -40,7 +40,7 @@ pub(super) async fn converse(
     if expected != ExpectedStatus::Code(101) {
         return Ok((vec![verify::status(expected, &answer)], answer));
     }
-    let agreed = answer.header("sec-websocket-protocol");
+    let agreed = answer.header(protocol_header(wanted).as_str());
     let mut found = Vec::new();
     if agreed != wanted.protocol {
         let shown = |protocol: &Option<String>| protocol.clone().unwrap_or_else(|| "none".to_owned());
@@ -53,9 +53,7 @@ pub(super) async fn converse(
         received: Vec::new(),
     };
     for message in filled(environment, &wanted.send)? {
-        socket
-            .send(message.channel, message.text.as_deref().unwrap_or_default())
-            .await?;
+        socket.send(message.channel, message.text.as_deref()).await?;
     }
     let seconds = case.data.query.get("timeoutSeconds").and_then(|text| text.parse().ok());
     let timeout = seconds.map(Duration::from_secs).unwrap_or_default();

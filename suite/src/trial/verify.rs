@@ -75,6 +75,9 @@ pub(super) fn answer(
     found.extend(result_type(case, profile, &body));
     found.extend(system_fields(environment, request, &body)?);
     found.extend(inspect::content(environment, &body)?);
+    if request.path.ends_with("/_search") {
+        found.extend(check::search_result(&body).map(|mismatch| mismatch.at(Level::Should)));
+    }
     Ok(found)
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     alter::{alter, alter_leaf, replace, shift},
     memory::Memory,
-    mutant::{Answer, has},
+    mutant::{Answer, Lines, has},
 };
 
 /// The bytes of an answer with a fault.
@@ -16,10 +16,30 @@ fn altered_text(mut body: Bytes, altered: &Answer) -> Bytes {
     if let Some(length) = altered.truncate {
         body.truncate(length);
     }
-    if !altered.as_text && altered.body_replace.is_empty() {
-        return body;
+    if altered.as_text || !altered.body_replace.is_empty() {
+        body = replaced(&body, &altered.body_replace);
     }
-    replaced(&body, &altered.body_replace)
+    if altered.lines != Lines::default() {
+        body = altered_lines(&body, &altered.lines);
+    }
+    if !altered.append.is_empty() {
+        body = [&body, altered.append.as_bytes()].concat().into();
+    }
+    body
+}
+
+/// Lines with a fault.
+fn altered_lines(text: &[u8], altered: &Lines) -> Bytes {
+    let lines = text.split_inclusive(|byte| *byte == b'\n').skip(altered.skip);
+    let mut lines: Vec<&[u8]> = lines.take(altered.first.unwrap_or(usize::MAX)).collect();
+    if altered.reverse {
+        lines.reverse();
+    }
+    let mut text = lines.concat();
+    if altered.unended && text.ends_with(b"\n") {
+        text.pop();
+    }
+    text.into()
 }
 
 /// A text with texts in it replaced.
@@ -52,6 +72,9 @@ pub(crate) fn altered_body(body: Bytes, altered: &Answer, path: &str, memory: &M
     replace(&mut value, &altered.replace);
     if let Some(leaf) = &altered.leaf {
         alter_leaf(&mut value, leaf);
+    }
+    if let Some(Value::Array(hits)) = value.pointer_mut("/hits/hits").filter(|_| altered.reverse_hits) {
+        hits.reverse();
     }
     if let Some(Value::Array(items)) = value.get_mut("items") {
         if altered.undead {

@@ -18,6 +18,7 @@ mod operator;
 mod proxy;
 mod request;
 mod socket;
+mod spdy;
 mod stream;
 
 use std::{collections::BTreeSet, process::ExitCode, sync::Arc};
@@ -159,18 +160,24 @@ impl Bench {
         })
     }
 
-    /// Ids of some trials of the operations and kinds that a mutant is about and that catch it.
+    /// Ids of some trials of the operations and kinds that a mutant is about, that catch it and pass without it.
     async fn catching(&self, mutant: &Mutant) -> Vec<String> {
         let of_profile = || self.trials.iter().filter(|trial| trial.profile == mutant.profile);
         let about = |trial: &&Trial| mutant.when.is_about(&operator::pattern(&trial.case.operation.path));
         let kinds: BTreeSet<(&str, &str)> = of_profile().filter(about).map(operator::kind).collect();
-        let plays = |trial: &&Trial| mutant.living || operator::plays(trial);
+        let plays = |trial: &&Trial| {
+            let data = &trial.case.data;
+            mutant.living || (data.credential.is_none() && (mutant.alone || !data.cluster_wide))
+        };
         let played = of_profile().filter(|trial| plays(trial) && kinds.contains(&operator::kind(trial)));
         let played = futures::stream::iter(played.enumerate()).map(async |(number, trial)| {
             let name = format!("s{}x{number}", mutant.number);
-            let outcome = self.outcome(trial, mutant, true, name).await.ok()?;
-            let caught = outcome.verdict.failure().is_some_and(|failure| !failure.broken);
-            caught.then(|| trial.case.id.clone())
+            let outcome = self.outcome(trial, mutant, true, name.clone()).await.ok()?;
+            if outcome.verdict.failure().is_none_or(|failure| failure.broken) {
+                return None;
+            }
+            let without = self.outcome(trial, mutant, false, format!("{name}w")).await.ok()?;
+            matches!(without.verdict, Verdict::Passed).then(|| trial.case.id.clone())
         });
         played
             .buffer_unordered(JOBS)

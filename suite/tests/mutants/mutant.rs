@@ -150,9 +150,17 @@ impl When {
 
     /// Whether it is about an operation whose path has this pattern; without a path it is about configmaps.
     pub(crate) fn is_about(&self, pattern: &str) -> bool {
-        let plain = |path: &str| path.trim_end_matches(['/', '*']).to_owned();
         let own = self.path.as_deref().unwrap_or("/api/v1/namespaces/*/configmaps/*");
-        plain(own) == plain(pattern)
+        let segments = |path: &str| {
+            path.trim_end_matches('/')
+                .split('/')
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let (own, pattern) = (segments(own), segments(pattern));
+        let open_ended = |path: &[String]| path.last().is_some_and(|last| last == "**");
+        let same = |(a, b): (&String, &String)| a == b || a.starts_with('*') || b.starts_with('*');
+        (own.len() == pattern.len() || open_ended(&own) || open_ended(&pattern)) && own.iter().zip(&pattern).all(same)
     }
 
     /// Whether a request with this head and body is altered.
@@ -275,6 +283,8 @@ pub(crate) struct Answer {
     pub(crate) drop_last_item: bool,
     pub(crate) repeat_items: bool,
     pub(crate) reverse_items: bool,
+    /// The hits of a search are in reverse.
+    pub(crate) reverse_hits: bool,
     /// Only so many items are kept.
     pub(crate) keep_items: Option<usize>,
     /// Only items of the first item's namespace are kept.
@@ -287,6 +297,9 @@ pub(crate) struct Answer {
     pub(crate) indent: bool,
     /// The answer to the previous equal request instead.
     pub(crate) stale: bool,
+    /// What the body ends with.
+    pub(crate) append: String,
+    pub(crate) lines: Lines,
     pub(crate) text: Option<String>,
     /// Only a Status whose first cause is of a field that begins so is altered.
     pub(crate) cause: Option<String>,
@@ -296,6 +309,19 @@ pub(crate) struct Answer {
     pub(crate) keep: Vec<String>,
     /// Keys that the last write took away are still there, by the pointer of the map.
     pub(crate) retains: Vec<String>,
+}
+
+/// What is changed in the lines of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(crate) struct Lines {
+    /// How many of the first are left out.
+    pub(crate) skip: usize,
+    /// Only so many of the first are kept.
+    pub(crate) first: Option<usize>,
+    pub(crate) reverse: bool,
+    /// The last has no end.
+    pub(crate) unended: bool,
 }
 
 impl Answer {
@@ -313,6 +339,18 @@ impl Answer {
                 .is_none_or(|wanted| cause.is_some_and(|cause| cause.starts_with(wanted)))
     }
 
+    /// Whether it changes the body.
+    pub(crate) fn is_of_body(&self) -> bool {
+        self.alters_value()
+            || !self.body_replace.is_empty()
+            || !self.append.is_empty()
+            || self.lines != Lines::default()
+            || self.truncate.is_some()
+            || self.text.is_some()
+            || self.as_text
+            || self.stale
+    }
+
     /// Whether it changes the body's value.
     pub(crate) fn alters_value(&self) -> bool {
         !self.set.is_empty()
@@ -326,6 +364,7 @@ impl Answer {
             || self.drop_last_item
             || self.repeat_items
             || self.reverse_items
+            || self.reverse_hits
             || self.keep_items.is_some()
             || self.of_one_namespace
             || self.lag
@@ -358,6 +397,10 @@ pub(crate) struct Stream {
     pub(crate) last_version: bool,
     /// An item that comes first.
     pub(crate) inject: Option<Value>,
+    /// An item that comes last.
+    pub(crate) append: Option<Value>,
+    /// The items are those of an array.
+    pub(crate) array: bool,
     pub(crate) swap: bool,
     /// Items come when the stream ends.
     pub(crate) buffered: bool,
@@ -366,6 +409,9 @@ pub(crate) struct Stream {
     pub(crate) endless: bool,
     pub(crate) cut: Option<usize>,
 }
+
+/// The environment variable that plays the mutants of another file.
+const OTHER_LIST: &str = "STUNTDOUBLE_MUTANTS";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/mutants")
@@ -396,7 +442,10 @@ pub(crate) fn of_file(file: &str) -> Result<Vec<Mutant>, Box<dyn std::error::Err
 
 /// All mutants, in the order of their files.
 pub(crate) fn all() -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
-    let mut mutants: Vec<Mutant> = read("")?;
+    let mut mutants: Vec<Mutant> = match std::env::var(OTHER_LIST) {
+        Ok(file) => serde_saphyr::from_str(&std::fs::read_to_string(file)?)?,
+        Err(_) => read("")?,
+    };
     mutants
         .iter_mut()
         .enumerate()

@@ -31,8 +31,8 @@ use crate::{
     memory::Memory,
     mutant::{Ask, Mutant, When},
     request::{Asked, altered},
-    socket,
-    stream::stream,
+    socket, spdy,
+    stream::{live, stream},
 };
 
 type Body = BoxBody<Bytes, Infallible>;
@@ -223,9 +223,16 @@ impl Mutator {
             .get(SEC_WEBSOCKET_PROTOCOL)
             .and_then(|value| value.to_str().ok());
         let base64 = protocol.is_some_and(|protocol| protocol.ends_with("base64.channel.k8s.io"));
+        let is_spdy = headers.get(UPGRADE).is_some_and(|protocol| protocol == "SPDY/3.1");
         let server = answer.upgrade().await?;
         let mutant = mutant.cloned().unwrap_or_default();
-        tokio::spawn(socket::pass(client, server, mutant, base64));
+        tokio::spawn(async move {
+            if is_spdy {
+                spdy::pass(TokioIo::new(client.await?), server, &mutant.messages).await
+            } else {
+                socket::pass(client, server, mutant, base64).await
+            }
+        });
         Ok(response.body(Full::new(Bytes::new()).boxed())?)
     }
 
@@ -392,6 +399,11 @@ impl Mutator {
             let response = head(answer.status(), answer.headers(), mutant);
             let stream_of = mutant.map(|mutant| mutant.stream.clone()).unwrap_or_default();
             return Ok(response.body(stream(answer, stream_of))?);
+        }
+        // The body of a log that goes on passes as it comes, unless it is altered.
+        let body_is_altered = mutant.is_some_and(|mutant| mutant.answer.is_of_body() || mutant.stream.buffered);
+        if asked.query.iter().any(|(name, _)| name == "follow") && !body_is_altered {
+            return Ok(head(answer.status(), answer.headers(), mutant).body(live(answer))?);
         }
         let mut answered = Answered {
             status: answer.status(),

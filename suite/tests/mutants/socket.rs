@@ -42,6 +42,8 @@ pub(crate) struct Messages {
     pub(crate) joined: bool,
     /// What the client sends is lost.
     pub(crate) deaf: bool,
+    /// Over SPDY the end of a stream of the client is lost.
+    pub(crate) unended: bool,
     /// What the client sends arrives twice.
     pub(crate) echoes: bool,
     /// The connection stays open when the server has closed it.

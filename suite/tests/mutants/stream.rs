@@ -16,7 +16,7 @@ use crate::{
 
 /// The body of a watch with a fault.
 pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<Bytes, Infallible> {
-    let (sender, mut receiver) = mpsc::channel::<Bytes>(64);
+    let (sender, receiver) = mpsc::channel::<Bytes>(64);
     tokio::spawn(async move {
         let (mut unread, mut sent, mut held) = (Vec::new(), 0, None);
         let mut seen = Seen::default();
@@ -59,8 +59,13 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
                     }
                 };
                 for item in items {
+                    let before = match (altered.array, sent) {
+                        (false, _) => "",
+                        (true, 0) => "[",
+                        (true, _) => ",",
+                    };
                     if altered.cut.is_some_and(|cut| sent >= cut)
-                        || sender.send(format!("{item}\n").into()).await.is_err()
+                        || sender.send(format!("{before}{item}\n").into()).await.is_err()
                     {
                         break 'open;
                     }
@@ -68,13 +73,36 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
                 }
             }
         }
-        for item in kept {
+        for item in kept.into_iter().chain(altered.append) {
             drop(sender.send(format!("{item}\n").into()).await);
         }
         if altered.endless {
             sender.closed().await;
         }
     });
+    body(receiver)
+}
+
+/// The body of an answer, as it comes.
+pub(crate) fn live(mut answer: reqwest::Response) -> BoxBody<Bytes, Infallible> {
+    let (sender, receiver) = mpsc::channel::<Bytes>(64);
+    tokio::spawn(async move {
+        loop {
+            let piece = tokio::select! {
+                piece = answer.chunk() => piece,
+                () = sender.closed() => return,
+            };
+            let Ok(Some(piece)) = piece else { return };
+            if sender.send(piece).await.is_err() {
+                return;
+            }
+        }
+    });
+    body(receiver)
+}
+
+/// The body of what is sent.
+fn body(mut receiver: mpsc::Receiver<Bytes>) -> BoxBody<Bytes, Infallible> {
     let frames =
         futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(|bytes| Ok(Frame::data(bytes)));
     BodyExt::boxed(StreamBody::new(frames))
