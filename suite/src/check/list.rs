@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Mismatch, changed, confined, equal, is_later, without};
+use super::{Mismatch, changed, confined, contains, equal, is_later, without};
 use crate::catalog::Level;
 
 /// Checks that a list holds exactly these objects among those whose name begins with the prefix, each as it was last
@@ -108,7 +108,28 @@ fn as_written(
         let mismatch = Mismatch::new(format!("version of {about}"), last, version);
         return Some(mismatch.at(Level::Should));
     }
-    equal(&about, &without(object, &NOT_OURS), &without(item, &NOT_OURS))
+    equal(&about, &without(object, &NOT_OURS), &without(item, &NOT_OURS)).or_else(|| labels(&about, object, item))
+}
+
+/// Whether an item that somebody else has changed has the labels that it was written with, and no other; controllers
+/// change no labels. Annotations may be added.
+fn labels(about: &str, object: &Value, item: &Value) -> Option<Mismatch> {
+    let of = |object: &Value, field: &str| {
+        object
+            .pointer(&format!("/metadata/{field}"))
+            .cloned()
+            .unwrap_or_default()
+    };
+    let labels = equal(
+        &format!("labels of {about}"),
+        &of(object, "labels"),
+        &of(item, "labels"),
+    );
+    let annotations = || {
+        let about = format!("annotations of {about}");
+        contains(&about, &of(object, "annotations"), &of(item, "annotations"))
+    };
+    labels.or_else(annotations).map(|mismatch| mismatch.at(Level::Should))
 }
 
 /// Names one a line, for a diff.

@@ -7,6 +7,7 @@
 //!
 //! Source of semantics: the authentication section of the first text.
 
+mod audit;
 mod backend;
 mod client;
 mod credential_clients;
@@ -22,12 +23,13 @@ mod spdy;
 mod stream;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, TRANSFER_ENCODING, USER_AGENT};
 
+use audit::Audit;
 pub(crate) use backend::all_values;
 pub use backend::{Backend, BackendAddress};
 pub(crate) use client::client;
@@ -44,7 +46,7 @@ pub use socket::{Received, Socket};
 pub use stream::Stream;
 
 use crate::catalog::Profile;
-use crate::check::Answer;
+use crate::check::{Answer, Mismatch};
 use crate::request::Request;
 
 /// Default time limit of an answer.
@@ -143,6 +145,8 @@ pub struct Target {
     timeout: Duration,
     /// Texts that no report may show.
     secrets: Arc<Vec<String>>,
+    /// The rules that every answer of a trial is held to.
+    audit: Option<Arc<Mutex<Audit>>>,
 }
 
 impl Target {
@@ -183,6 +187,7 @@ impl Target {
             offers: Offers::default(),
             timeout: ANSWER,
             secrets: Arc::new(credentials.secrets()),
+            audit: None,
         })
     }
 
@@ -225,6 +230,21 @@ impl Target {
             credentials,
         }));
         self
+    }
+
+    /// The same target, whose answers are checked against each other; objects are compared whose names begin with the
+    /// stem.
+    pub fn audited(mut self, stem: &str) -> Self {
+        self.audit = Some(Arc::new(Mutex::new(Audit::new(stem))));
+        self
+    }
+
+    /// What is wrong with the answers so far, if they are checked.
+    pub fn violations(&self) -> Vec<Mismatch> {
+        let audit = self.audit.as_ref();
+        audit.map_or_else(Vec::new, |audit| {
+            audit.lock().unwrap_or_else(PoisonError::into_inner).mismatches()
+        })
     }
 
     /// The same target, with another time limit for an answer.
@@ -336,11 +356,20 @@ impl Target {
     }
 
     async fn send_once(&self, request: &Request) -> Result<Answer, TargetError> {
+        let audit = || {
+            let audit = self.audit.as_ref()?;
+            Some(audit.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        let sent = audit().map(|mut audit| audit.sent(request));
         let whole = async { self.open(request).await?.whole().await };
         let late = || TargetError::TooLate(format!("{} {}", request.method, request.target()));
-        tokio::time::timeout(self.timeout, whole)
+        let answer = tokio::time::timeout(self.timeout, whole)
             .await
-            .unwrap_or_else(|_| Err(late()))
+            .unwrap_or_else(|_| Err(late()))?;
+        if let (Some(mut audit), Some(sent)) = (audit(), sent) {
+            audit.answered(request, &answer, sent);
+        }
+        Ok(answer)
     }
 
     /// Sends a request and reads the head of the answer.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::environment::{Environment, EnvironmentError};
 use super::{inspect, verify};
 use crate::catalog::profile::ExpectedStatus;
-use crate::catalog::{After, Level, Need, ObjectState, Part, PartialState};
+use crate::catalog::{After, Case, Level, Need, ObjectState, Part, PartialState};
 use crate::check::{self, Answer, Mismatch, shown_body};
 use crate::request::Request;
 
@@ -22,20 +22,19 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
     let case: Vec<(After, Level)> = data.after.iter().map(|after| (after.clone(), Level::Must)).collect();
     let template = &environment.case().operation.path;
     let writes = [Method::POST, Method::PUT, Method::PATCH].contains(&request.method);
-    let of_object = template.ends_with("{name}")
-        || template.ends_with("{name}/status")
-        || environment.case().kind.path.as_deref() == Some(template);
     let of_kind = environment
         .case()
         .kind
         .path
         .as_deref()
         .is_some_and(|path| template.starts_with(path));
-    // Where a cluster acts, others write the object too.
-    let acts = [Need::LivingCluster, Need::Processes]
-        .iter()
-        .any(|need| data.needs.contains(need));
-    if acts || !writes || !of_kind || !data.setup.is_empty() || data.race.is_some() || data.patches.is_some() {
+    if acts(environment)
+        || !writes
+        || !of_kind
+        || !data.setup.is_empty()
+        || data.race.is_some()
+        || data.patches.is_some()
+    {
         return case;
     }
     let Some((letter, precondition)) = data.given.first() else {
@@ -45,7 +44,10 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
         ObjectState::Gone(letter.clone())
     } else if answer.status >= 400 && !environment.versions(letter).is_empty() {
         ObjectState::Unchanged(letter.clone())
-    } else if of_object && data.expect.generated.is_none() && !environment.versions(letter).is_empty() {
+    } else if is_of_object(environment.case())
+        && data.expect.generated.is_none()
+        && !environment.versions(letter).is_empty()
+    {
         ObjectState::There(letter.clone())
     } else {
         return case;
@@ -55,6 +57,55 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
         checks.push((After::State(state), Level::Should));
     }
     checks
+}
+
+/// Checks the objects of the trial after a write, as their collection lists them: each is as it was last written, and
+/// there is no other. Returns the mismatch and the request that shows it.
+pub(super) async fn others(
+    environment: &Environment<'_>,
+    request: &Request,
+) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
+    let case = environment.case();
+    // Clients that write at once do not remember what they have written.
+    let at_once = case.data.race.is_some() || case.data.patches.is_some();
+    if request.method == Method::GET || at_once || acts(environment) || !is_of_object(case) {
+        return Ok(None);
+    }
+    let collection = environment.bindings().get("collection")?.to_owned();
+    let (request, answer) = environment.read(collection).await?;
+    let Some(list) = serde_json::from_slice::<Value>(&answer.body)
+        .ok()
+        .filter(|_| answer.status == 200)
+    else {
+        return Ok(None);
+    };
+    // The audit of the answers checks which objects there are.
+    let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
+    let names = items.filter_map(|item| item.pointer("/metadata/name")?.as_str());
+    let prefix = environment.prefix();
+    let names: Vec<&str> = names.filter(|name| name.starts_with(&prefix)).collect();
+    let wrong = check::items(&prefix, &names, &environment.written(), &list)
+        .into_iter()
+        .next();
+    Ok(wrong.map(|mut mismatch| {
+        mismatch.about = format!("afterwards, {}", mismatch.about);
+        (mismatch.at(Level::Should), environment.target().curl(&request))
+    }))
+}
+
+/// Whether a case asks for objects: a collection, an object or its status.
+fn is_of_object(case: &Case) -> bool {
+    let (template, path) = (&case.operation.path, case.kind.path.as_deref());
+    let of_object = template.ends_with("{name}") || template.ends_with("{name}/status") || path == Some(template);
+    of_object && path.is_some_and(|path| template.starts_with(path))
+}
+
+/// Whether the trial needs a cluster that acts by itself, where others write the objects too.
+pub(super) fn acts(environment: &Environment<'_>) -> bool {
+    let needs = &environment.case().data.needs;
+    [Need::LivingCluster, Need::Processes]
+        .iter()
+        .any(|need| needs.contains(need))
 }
 
 /// Checks a state. Returns the mismatch and the request that shows it.

@@ -107,7 +107,14 @@ impl Trial {
             .session(&self.case.id, stem, lease.names().to_vec(), credential)
             .await?;
         let (stem, namespaces) = (session.stem().to_owned(), session.namespaces().to_vec());
-        let environment = Environment::new(session.target(), run, &self.case, stem, namespaces).patient(number > 0);
+        let acts = |need: &Need| [Need::LivingCluster, Need::Processes].contains(need);
+        let controlled = self.case.kind.controlled && session.target().has_controllers().await?;
+        let target = match controlled || self.case.data.needs.iter().any(acts) {
+            // What a cluster does by itself is no contradiction.
+            true => session.target().clone(),
+            false => session.target().clone().audited(&format!("{stem}-")),
+        };
+        let environment = Environment::new(&target, run, &self.case, stem, namespaces).patient(number > 0);
         let played = tokio::time::timeout(TRIAL_TIMEOUT, self.undisturbed(&environment)).await;
         let removed = tokio::time::timeout(CLEANUP_TIMEOUT, environment.remove()).await;
         drop(environment);
@@ -164,7 +171,16 @@ impl Trial {
                 }
             }
         }
+        if mismatches.is_empty()
+            && let Some((mismatch, reading)) = afterwards::others(environment, &request).await?
+        {
+            mismatches.push(mismatch);
+            curl = format!("{curl}\n{reading}");
+        }
         mismatches.extend(environment.violations());
+        if mismatches.is_empty() {
+            mismatches.extend(environment.target().violations());
+        }
         if mismatches.is_empty() {
             return Ok(Attempt::Passed);
         }

@@ -66,6 +66,7 @@ pub(crate) fn altered_body(body: Bytes, altered: &Answer, path: &str, memory: &M
     if altered.lag {
         lag(&mut value, memory);
     }
+    retain(&mut value, &altered.retains, memory);
     alter(&mut value, &altered.set, &altered.remove);
     shift(&mut value, &altered.shift);
     replace(&mut value, &altered.replace);
@@ -98,6 +99,40 @@ fn lag(value: &mut Value, memory: &Memory) {
             }
         }
     }
+}
+
+/// Keys of maps that the last write took away are put back.
+fn retain(value: &mut Value, maps: &[String], memory: &Memory) {
+    let Some(previous) = memory.previous(value).filter(|_| !maps.is_empty()) else {
+        return;
+    };
+    for map in maps {
+        let Some(Value::Object(earlier)) = previous.pointer(map) else {
+            continue;
+        };
+        if value.pointer(map).is_none() {
+            alter(value, &[(map.clone(), serde_json::json!({}))].into(), &[]);
+        }
+        if let Some(Value::Object(fields)) = value.pointer_mut(map) {
+            for (key, each) in earlier {
+                fields.entry(key.clone()).or_insert_with(|| each.clone());
+            }
+        }
+    }
+}
+
+/// Puts what was sent into an answer.
+pub(crate) fn keep(body: Bytes, pointers: &[String], sent: &[u8]) -> Bytes {
+    let read = |body| serde_json::from_slice::<Value>(body).ok();
+    let (Some(mut value), Some(sent)) = (read(&body), read(sent)) else {
+        return body;
+    };
+    for pointer in pointers {
+        if let Some(kept) = sent.pointer(pointer) {
+            alter(&mut value, &[(pointer.clone(), kept.clone())].into(), &[]);
+        }
+    }
+    value.to_string().into()
 }
 
 /// The items of a list, altered.

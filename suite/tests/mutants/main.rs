@@ -136,8 +136,8 @@ impl Bench {
         Ok(beside.unwrap_or_else(|| simulator.clone()))
     }
 
-    /// Whether some trial catches a fault of an operation.
-    fn some_catches(&self, bent: &Bent) -> Result<(), Failed> {
+    /// Id of a trial that catches a fault, and passes without it.
+    fn some_catches<'a>(&self, bent: &'a Bent) -> Result<&'a str, Failed> {
         self.runtime.block_on(async {
             let simulator = self.simulator(bent.mutant.profile).await?;
             let proxy = Proxy::before(simulator.base(), Some(bent.mutant.clone())).await?;
@@ -145,8 +145,15 @@ impl Bench {
             let run = Run::new(format!("o{}", bent.mutant.number));
             for trial in &bent.trials {
                 let outcome = trial.play(&target, &run).await;
-                if outcome.verdict.failure().is_some_and(|failure| !failure.broken) {
-                    return Ok(());
+                if outcome.verdict.failure().is_some_and(|failure| !failure.broken)
+                    && trial
+                        .play(simulator, &Run::new(format!("w{}", bent.mutant.number)))
+                        .await
+                        .verdict
+                        .failure()
+                        .is_none()
+                {
+                    return Ok(trial.case.id.as_str());
                 }
             }
             Err(format!("none of {} trials catches it: {}", bent.trials.len(), bent.mutant.fault).into())
@@ -240,7 +247,16 @@ fn tests() -> Result<Vec<Test>, Box<dyn std::error::Error>> {
     for bent in operator::all(&catalog)? {
         let bench = Arc::clone(&bench);
         let name = format!("operators/{}", bent.mutant.id);
-        tests.push(Test::test(name, move || bench.some_catches(&bent)));
+        tests.push(Test::test(name, move || bench.some_catches(&bent).map(drop)));
+    }
+    for bent in operator::of_file(&catalog)? {
+        let bench = Arc::clone(&bench);
+        let name = format!("file/{}", bent.mutant.id);
+        tests.push(Test::test(name, move || {
+            let trial = bench.some_catches(&bent)?;
+            println!("{} is caught by {trial}", bent.mutant.id);
+            Ok(())
+        }));
     }
     Ok(tests)
 }

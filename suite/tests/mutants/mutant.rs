@@ -67,6 +67,12 @@ pub(crate) struct When {
     pub(crate) method: String,
     pub(crate) path: Option<String>,
     pub(crate) query: Option<String>,
+    /// Texts that query parameters contain.
+    #[serde(rename = "query-has", default)]
+    pub(crate) query_has: BTreeMap<String, String>,
+    /// Texts that query parameters do not contain; the parameters are there.
+    #[serde(rename = "query-lacks", default)]
+    pub(crate) query_lacks: BTreeMap<String, String>,
     /// Which of their answers.
     pub(crate) answered: Option<Answered>,
     /// The Accept header.
@@ -77,6 +83,12 @@ pub(crate) struct When {
     /// Values that the body has, by JSON pointer; null for what it lacks.
     #[serde(default)]
     pub(crate) body: BTreeMap<String, Value>,
+    /// Pointers of what the body has.
+    #[serde(default)]
+    pub(crate) with: Vec<String>,
+    /// Only requests that arrive while another of the same method and path is answered.
+    #[serde(default)]
+    pub(crate) concurrent: bool,
     /// Of the requests that match only each so many-th is altered.
     pub(crate) every: Option<usize>,
     /// Only the so many-th.
@@ -110,6 +122,32 @@ impl When {
         Some(stars.map(|(_, a)| a.to_owned()).collect())
     }
 
+    /// Whether the query has and lacks the texts.
+    pub(crate) fn matches_query(&self, query: &[(String, String)]) -> bool {
+        let contains = |name: &String, text: &String| {
+            let value = query.iter().find(|(other, _)| other == name);
+            value.map(|(_, value)| value.contains(text.as_str()))
+        };
+        self.query_has
+            .iter()
+            .all(|(name, text)| contains(name, text) == Some(true))
+            && self
+                .query_lacks
+                .iter()
+                .all(|(name, text)| contains(name, text) == Some(false))
+    }
+
+    /// Whether it is about an operation with this method and path pattern.
+    pub(crate) fn touches(&self, method: &str, pattern: &str) -> bool {
+        let Some(own) = &self.path else {
+            return self.method == "*" || self.method == method;
+        };
+        let (own, other): (Vec<&str>, Vec<&str>) = (own.split('/').collect(), pattern.split('/').collect());
+        (self.method == "*" || self.method == method)
+            && own.len() == other.len()
+            && own.iter().zip(other).all(|(own, other)| *own == "*" || *own == other)
+    }
+
     /// Whether it is about an operation whose path has this pattern; without a path it is about configmaps.
     pub(crate) fn is_about(&self, pattern: &str) -> bool {
         let own = self.path.as_deref().unwrap_or("/api/v1/namespaces/*/configmaps/*");
@@ -136,7 +174,11 @@ impl When {
         if !has_header(&self.accept, "accept") || !has_header(&self.content_type, "content-type") {
             return false;
         }
-        self.body.is_empty() || has(&serde_json::from_slice(body).unwrap_or_default(), &self.body)
+        if self.body.is_empty() && self.with.is_empty() {
+            return true;
+        }
+        let value: Value = serde_json::from_slice(body).unwrap_or_default();
+        has(&value, &self.body) && self.with.iter().all(|pointer| value.pointer(pointer).is_some())
     }
 
     /// Whether an answer with this status code is altered.
@@ -208,6 +250,8 @@ pub(crate) struct Ask {
     pub(crate) deletes_all: bool,
     /// Texts that are replaced in the path.
     pub(crate) path_replace: BTreeMap<String, String>,
+    /// Of a collection only the first object is deleted.
+    pub(crate) deletes_one: bool,
 }
 
 /// What is changed in the answer.
@@ -257,6 +301,14 @@ pub(crate) struct Answer {
     pub(crate) append: String,
     pub(crate) lines: Lines,
     pub(crate) text: Option<String>,
+    /// Only a Status whose first cause is of a field that begins so is altered.
+    pub(crate) cause: Option<String>,
+    /// Success, with the object that was sent; for a patch the object as it is.
+    pub(crate) accept: bool,
+    /// What was sent is in the answer, by pointer.
+    pub(crate) keep: Vec<String>,
+    /// Keys that the last write took away are still there, by the pointer of the map.
+    pub(crate) retains: Vec<String>,
 }
 
 /// What is changed in the lines of a text.
@@ -275,7 +327,16 @@ pub(crate) struct Lines {
 impl Answer {
     /// Whether a body is altered.
     pub(crate) fn has(&self, body: &[u8]) -> bool {
-        self.only.is_empty() || has(&serde_json::from_slice(body).unwrap_or_default(), &self.only)
+        if self.only.is_empty() && self.cause.is_none() {
+            return true;
+        }
+        let value: Value = serde_json::from_slice(body).unwrap_or_default();
+        let cause = value.pointer("/details/causes/0/field").and_then(Value::as_str);
+        has(&value, &self.only)
+            && self
+                .cause
+                .as_deref()
+                .is_none_or(|wanted| cause.is_some_and(|cause| cause.starts_with(wanted)))
     }
 
     /// Whether it changes the body.
@@ -297,6 +358,7 @@ impl Answer {
             || !self.shift.is_empty()
             || self.leaf.is_some()
             || !self.replace.is_empty()
+            || !self.retains.is_empty()
             || !self.drop_items_with.is_empty()
             || self.drop_items
             || self.drop_last_item
@@ -371,6 +433,11 @@ pub(crate) fn read<T: DeserializeOwned>(below: &str) -> Result<Vec<T>, Box<dyn s
         all.extend(some);
     }
     Ok(all)
+}
+
+/// The mutants of a file that is not in the folder.
+pub(crate) fn of_file(file: &str) -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
+    Ok(serde_saphyr::from_str(&std::fs::read_to_string(file)?)?)
 }
 
 /// All mutants, in the order of their files.

@@ -12,7 +12,7 @@ use stuntdouble_suite::{
 };
 
 use crate::{
-    mutant::{Answer, Answered, Ask, Mutant, Stream, When, read},
+    mutant::{self, Answer, Answered, Ask, Mutant, Stream, When, read},
     socket::Messages,
 };
 
@@ -20,6 +20,8 @@ use crate::{
 const PART: Partition = Partition { part: 1, of: 60 };
 /// The environment variable that plays another part.
 const OTHER_PART: &str = "STUNTDOUBLE_OPERATORS";
+/// The environment variable that plays the mutants of a file.
+const FILE: &str = "STUNTDOUBLE_MUTANTS";
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -116,6 +118,38 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Er
         }
     }
     Ok(made)
+}
+
+/// The mutants of the file that [`FILE`] names, each to be caught by some trial of its operations or their kinds.
+pub(crate) fn of_file(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Error>> {
+    let mutants = std::env::var(FILE).map_or_else(|_| Ok(Vec::new()), |file| mutant::of_file(&file))?;
+    let every: Vec<Trial> = Profile::ALL
+        .into_iter()
+        .flat_map(|profile| Selection::default().of(catalog, profile))
+        .collect();
+    let made = mutants.into_iter().enumerate().map(|(number, mut mutant)| {
+        mutant.number = number;
+        let some = || {
+            every
+                .iter()
+                .filter(|trial| trial.profile == mutant.profile && plays(trial))
+        };
+        let own = |trial: &&Trial| {
+            let operation = &trial.case.operation;
+            mutant
+                .when
+                .touches(operation.method.as_str(), &pattern(&operation.path))
+        };
+        let kinds: BTreeSet<_> = some().filter(own).map(kind).collect();
+        let plurals: BTreeSet<_> = kinds.iter().map(|(_, plural)| *plural).collect();
+        let of_kind = |trial: &&Trial| plurals.contains(kind(trial).1);
+        let likeliest = some().filter(own);
+        let others = some().filter(|trial| !own(trial) && of_kind(trial));
+        let rest = some().filter(|trial| !own(trial) && !of_kind(trial) && kinds.is_empty());
+        let trials = likeliest.chain(others).chain(rest).cloned().collect();
+        Bent { mutant, trials }
+    });
+    Ok(made.collect())
 }
 
 fn bent(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number: usize) -> Bent {

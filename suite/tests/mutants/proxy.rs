@@ -27,7 +27,7 @@ use tokio::{
 
 use crate::{
     alter::alter,
-    answer::{altered_body, replaced},
+    answer::{altered_body, keep, replaced},
     memory::Memory,
     mutant::{Ask, Mutant, When},
     request::{Asked, altered},
@@ -68,6 +68,8 @@ struct Mutator {
     memory: Memory,
     /// How many requests could be altered.
     matched: AtomicUsize,
+    /// How many requests of a method and path are being answered.
+    open: Mutex<HashMap<String, usize>>,
 }
 
 impl Proxy {
@@ -82,6 +84,7 @@ impl Proxy {
             earlier: Mutex::default(),
             memory: Memory::default(),
             matched: AtomicUsize::new(0),
+            open: Mutex::default(),
         });
         let serving = tokio::spawn(async move {
             // The connections end with the proxy: a client keeps those that it may use again.
@@ -114,7 +117,22 @@ struct Answered {
 }
 
 impl Mutator {
-    async fn pass(&self, mut request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
+    async fn pass(&self, request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
+        let key = format!("{} {}", request.method(), request.uri().path());
+        let concurrent = {
+            let mut open = self.open.lock().unwrap();
+            let count = open.entry(key.clone()).or_default();
+            *count += 1;
+            *count > 1
+        };
+        let response = self.pass_one(request, concurrent).await;
+        if let Some(count) = self.open.lock().unwrap().get_mut(&key) {
+            *count -= 1;
+        }
+        response
+    }
+
+    async fn pass_one(&self, mut request: Request<Incoming>, concurrent: bool) -> Result<Response<Body>, Trouble> {
         let upgrading = request
             .headers()
             .contains_key(UPGRADE)
@@ -137,7 +155,11 @@ impl Mutator {
         let matches = |mutant: &Mutant| mutant.when.matches(asked.method.as_str(), &asked.path, &names);
         let stars = self.mutant.as_ref().and_then(matches);
         let mutant = self.mutant.as_ref().filter(|mutant| {
-            stars.is_some() && mutant.when.matches_content(&asked.headers, &asked.body) && self.is_next(&mutant.when)
+            stars.is_some()
+                && (concurrent || !mutant.when.concurrent)
+                && mutant.when.matches_query(&asked.query)
+                && mutant.when.matches_content(&asked.headers, &asked.body)
+                && self.is_next(&mutant.when)
         });
         asked.headers.remove("host");
         asked.headers.remove("content-length");
@@ -166,6 +188,9 @@ impl Mutator {
             && let Some(path) = self.memory.elsewhere(&asked.path)
         {
             asked.path = path;
+        }
+        if mutant.ask.deletes_one {
+            self.first_of(&mut asked).await?;
         }
         altered(&mut asked, &mutant.ask, stars.unwrap_or_default())?;
         let answer = self.asked(&asked, &mutant.ask).await?;
@@ -281,6 +306,37 @@ impl Mutator {
         Ok(())
     }
 
+    /// Asks for the first object of a collection instead.
+    async fn first_of(&self, asked: &mut Asked) -> Result<(), Trouble> {
+        let list = self
+            .client
+            .get(asked.url(&self.upstream)?)
+            .send()
+            .await?
+            .bytes()
+            .await?;
+        let list: Value = serde_json::from_slice(&list).unwrap_or_default();
+        if let Some(name) = list.pointer("/items/0/metadata/name").and_then(Value::as_str) {
+            asked.path = format!("{}/{name}", asked.path);
+            asked.query.clear();
+        }
+        Ok(())
+    }
+
+    /// Answers with success what the server refused: with the object that was sent, or for a patch as it is.
+    async fn accepted(&self, asked: &Asked, answered: &mut Answered) -> Result<(), Trouble> {
+        answered.status = StatusCode::OK;
+        answered.headers.insert("content-type", "application/json".parse()?);
+        answered.body = match asked.method {
+            Method::PATCH => {
+                let url = format!("{}{}", self.upstream, asked.path);
+                self.client.get(url).send().await?.bytes().await?
+            }
+            _ => asked.body.clone(),
+        };
+        Ok(())
+    }
+
     async fn patch(&self, path: &str, patch: &Value) -> Result<(), Trouble> {
         let request = self.client.patch(format!("{}{path}", self.upstream));
         let request = request.header("content-type", "application/merge-patch+json");
@@ -370,6 +426,12 @@ impl Mutator {
                 let mut earlier = self.earlier.lock().unwrap();
                 let body = answered.body.clone();
                 answered.body = earlier.insert(key, body.clone()).unwrap_or(body);
+            }
+            if mutant.answer.accept {
+                self.accepted(asked, &mut answered).await?;
+            }
+            if !mutant.answer.keep.is_empty() {
+                answered.body = keep(answered.body, &mutant.answer.keep, &asked.body);
             }
             answered.body = altered_body(answered.body, &mutant.answer, &asked.path, &self.memory);
         }

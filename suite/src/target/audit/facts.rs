@@ -1,0 +1,269 @@
+//! What answers have shown of the objects of a trial.
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use serde_json::Value;
+
+use super::resource::Resource;
+use super::{Moment, VERSIONS, text_of};
+use crate::check::{self, Mismatch, number};
+
+/// Fields that depend on the path of the request.
+const OF_THE_PATH: [&str; 2] = ["kind", "apiVersion"];
+
+/// Plural name, namespace and name: an object that is served in two groups is one object.
+type Key = (String, String, String);
+
+/// How an answer came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'a> {
+    /// Method; none for an item of a list.
+    pub(super) method: Option<&'a Method>,
+    pub(super) sent: Moment,
+    pub(super) answered: Moment,
+    /// It is not from a cache.
+    pub(super) fresh: bool,
+}
+
+/// One version of an object.
+#[derive(Debug)]
+struct Version {
+    answered: Moment,
+    version: u64,
+    /// The group version of each content: an object that is served in two groups has two.
+    group_version: String,
+    content: Value,
+}
+
+#[derive(Debug)]
+struct Known {
+    uid: String,
+    created: String,
+    answered: Moment,
+    versions: Vec<Version>,
+    /// A deletion of it was requested.
+    leaving: bool,
+    /// A deletion of it was answered with success.
+    deleted: Option<Moment>,
+}
+
+/// The objects that answers have shown.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    objects: BTreeMap<Key, Known>,
+}
+
+/// Whether a deletion at a path deletes an object.
+fn covers(deleted: &Resource, (plural, namespace, name): &Key) -> bool {
+    let of_namespace = deleted.plural == "namespaces";
+    if of_namespace && deleted.name.as_ref().is_none_or(|deleted| deleted == namespace) {
+        return true;
+    }
+    deleted.plural == *plural
+        && deleted.namespace == *namespace
+        && deleted.name.as_ref().is_none_or(|deleted| deleted == name)
+}
+
+impl Facts {
+    /// Takes in that a deletion is requested.
+    pub(super) fn leaves(&mut self, resource: &Resource) {
+        let covered = self.objects.iter_mut().filter(|(key, _)| covers(resource, key));
+        covered.for_each(|(_, known)| known.leaving = true);
+    }
+
+    /// Takes in that a deletion of one object succeeded.
+    pub(super) fn deleted(&mut self, resource: &Resource, answered: Moment) {
+        let Some(name) = &resource.name else { return };
+        let key = (resource.plural.clone(), resource.namespace.clone(), name.clone());
+        if let Some(known) = self.objects.get_mut(&key) {
+            known.deleted = Some(answered);
+        }
+    }
+
+    /// Whether an answer has shown an object.
+    pub(super) fn has(&self, resource: &Resource, namespace: &str, name: &str) -> bool {
+        let key = (resource.plural.clone(), namespace.to_owned(), name.to_owned());
+        self.objects.contains_key(&key)
+    }
+
+    /// Objects that are there and that a whole list lacks.
+    pub(super) fn missing(&self, list: &Resource, sent: Moment, listed: &[(String, String)]) -> Option<Mismatch> {
+        let lacks = |((plural, namespace, name), known): (&Key, &Known)| {
+            let expected = *plural == list.plural
+                && (list.namespace.is_empty() || *namespace == list.namespace)
+                && !known.leaving
+                && known.answered <= sent
+                && !listed.iter().any(|(other, one)| other == namespace && one == name);
+            expected.then(|| name.clone())
+        };
+        let name = self.objects.iter().find_map(lacks)?;
+        Some(Mismatch::new("items", format!("{name} among them"), "it is not listed"))
+    }
+
+    /// An object that is there and that a read did not find.
+    pub(super) fn lost(&self, resource: &Resource, sent: Moment) -> Option<Mismatch> {
+        let name = resource.name.as_ref().filter(|_| resource.is_of_objects())?;
+        let key = (resource.plural.clone(), resource.namespace.clone(), name.clone());
+        let known = self.objects.get(&key)?;
+        let there = !known.leaving && known.answered <= sent;
+        there.then(|| Mismatch::new("status", format!("200: {name} was not deleted"), "404"))
+    }
+
+    /// Another object that has the same uid or version.
+    fn twin(&self, key: &Key, object: &Value) -> Option<Mismatch> {
+        let (uid, version) = (
+            text_of(object, "/metadata/uid"),
+            number(&text_of(object, "/metadata/resourceVersion")),
+        );
+        let others = self
+            .objects
+            .iter()
+            .filter(|(other, _)| other.0 == key.0 && *other != key);
+        others.into_iter().find_map(|((_, _, other), known)| {
+            if known.uid == uid {
+                return Some(Mismatch::new(
+                    format!("uid of {}", key.2),
+                    format!("another than that of {other}"),
+                    uid.clone(),
+                ));
+            }
+            let same = known.versions.iter().any(|known| Some(known.version) == version);
+            let about = || format!("version of {}", key.2);
+            same.then(|| {
+                Mismatch::new(
+                    about(),
+                    format!("another than that of {other}"),
+                    text_of(object, "/metadata/resourceVersion"),
+                )
+            })
+        })
+    }
+
+    /// Checks an object against what is known of it, and remembers it.
+    pub(super) fn object(
+        &mut self,
+        resource: &Resource,
+        namespace: &str,
+        object: &Value,
+        seen: &Seen<'_>,
+    ) -> Vec<Mismatch> {
+        let (name, uid) = (text_of(object, "/metadata/name"), text_of(object, "/metadata/uid"));
+        let created = text_of(object, "/metadata/creationTimestamp");
+        let key = (resource.plural.clone(), namespace.to_owned(), name.clone());
+        let leaves = object.pointer("/metadata/deletionTimestamp").is_some();
+        let mut found = Vec::from_iter(self.twin(&key, object));
+        let Some(known) = self.objects.get_mut(&key).filter(|known| known.may_be(&uid, seen)) else {
+            let mut known = Known {
+                uid,
+                created,
+                answered: seen.answered,
+                versions: Vec::new(),
+                leaving: leaves,
+                deleted: None,
+            };
+            known.remember(resource, object, seen);
+            self.objects.insert(key, known);
+            return found;
+        };
+        known.leaving |= leaves;
+        for (field, expected, actual) in [
+            ("uid", &known.uid, &uid),
+            ("creationTimestamp", &known.created, &created),
+        ] {
+            if expected != actual {
+                found.push(Mismatch::new(format!("{field} of {name}"), expected, actual));
+            }
+        }
+        let gone = known.deleted.is_some_and(|deleted| deleted <= seen.sent);
+        if gone && !leaves && seen.fresh {
+            found.push(Mismatch::new(&name, "gone: it was deleted", "it is there"));
+        }
+        found.extend(known.contradicts(resource, &name, object, seen));
+        known.remember(resource, object, seen);
+        found
+    }
+}
+
+impl Known {
+    /// Whether an answer can be about the same object: another uid is one that was created after a deletion.
+    fn may_be(&self, uid: &str, seen: &Seen<'_>) -> bool {
+        let creates = seen.method == Some(&Method::POST);
+        self.uid == uid || !(self.leaving || creates)
+    }
+
+    /// What an answer contradicts of the earlier ones.
+    fn contradicts(&self, resource: &Resource, name: &str, object: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
+        let version = number(&text_of(object, "/metadata/resourceVersion"))?;
+        let content = content(object);
+        let of_group = || {
+            self.versions
+                .iter()
+                .filter(|known| known.group_version == resource.group_version)
+        };
+        if let Some(same) = of_group().find(|known| known.version == version) {
+            return check::equal(&format!("version {version} of {name}"), &same.content, &content);
+        }
+        let earlier = self.versions.iter().filter(|known| known.answered <= seen.sent);
+        let last = earlier.max_by_key(|known| known.version)?;
+        if version < last.version && seen.fresh {
+            let expected = format!("{} or later, which was answered before", last.version);
+            return Some(Mismatch::new(
+                format!("version of {name}"),
+                expected,
+                version.to_string(),
+            ));
+        }
+        let before = of_group()
+            .filter(|known| known.version < version)
+            .max_by_key(|known| known.version)?;
+        generation(resource, name, &before.content, &content, seen)
+    }
+
+    fn remember(&mut self, resource: &Resource, object: &Value, seen: &Seen<'_>) {
+        let Some(version) = number(&text_of(object, "/metadata/resourceVersion")) else {
+            return;
+        };
+        if self.versions.len() >= VERSIONS {
+            self.versions.remove(0);
+        }
+        self.versions.push(Version {
+            answered: seen.answered,
+            version,
+            group_version: resource.group_version.clone(),
+            content: content(object),
+        });
+    }
+}
+
+/// What is wrong with the generation that a write returned, given the version before. v1.2 takes the generation of a
+/// replacement from the client where the spec stays, so that it can be missing.
+fn generation(resource: &Resource, name: &str, before: &Value, after: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
+    let of = |object: &Value| object.pointer("/metadata/generation").and_then(Value::as_i64);
+    let (earlier, later) = (of(before)?, of(after)?);
+    let writes = [Some(&Method::PUT), Some(&Method::PATCH)].contains(&seen.method);
+    let new_spec = before.get("spec") != after.get("spec");
+    let annotations = |object: &Value| object.pointer("/metadata/annotations").cloned();
+    let same = !new_spec && annotations(before) == annotations(after);
+    let expected = if writes && new_spec && later <= earlier {
+        format!("more than {earlier}: the spec is another")
+    } else if writes && same && resource.subresource.is_some() && later > earlier {
+        format!("{earlier}: the spec is the same")
+    } else {
+        return None;
+    };
+    Some(Mismatch::new(
+        format!("generation of {name}"),
+        expected,
+        later.to_string(),
+    ))
+}
+
+/// An object without what depends on the path of the request.
+fn content(object: &Value) -> Value {
+    let mut content = check::without(object, &OF_THE_PATH);
+    if let Some(Value::Object(metadata)) = content.get_mut("metadata") {
+        metadata.remove("selfLink");
+    }
+    content
+}

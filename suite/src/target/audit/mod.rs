@@ -1,0 +1,472 @@
+//! What holds for every answer of a trial, whatever the case expects.
+//!
+//! Guarantees: only objects of the trial are compared, by the stem of their names; an answer is compared with what was
+//! answered before its request was sent, so that concurrent requests are no contradiction.
+//!
+//! The rules: a Status of failure is whole; the media type and the layout are those that were asked for; an object has
+//! its system fields, and keeps uid and creation time; one version has one content, in every answer; versions do not go
+//! back; a new spec has a new generation, and a new status has none; what is deleted is gone, and what is not
+//! deleted is listed.
+//!
+//! Limits: answers of up to [`BODY`] bytes, the last [`VERSIONS`] versions of an object; watches have checks of their own.
+//!
+//! Source of semantics: the recorded server; the texts are silent, so every mismatch is a `should`.
+
+mod facts;
+mod resource;
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use serde_json::Value;
+
+use crate::catalog::Level;
+use crate::check::{self, Answer, Mismatch, Named, is_compact, is_later, is_pretty, number};
+use crate::request::{Media, Request, decode};
+use facts::{Facts, Seen};
+use resource::Resource;
+
+/// Size limit of an answer that is looked at, in bytes.
+const BODY: usize = 1 << 20;
+/// Number of versions of an object that are kept.
+const VERSIONS: usize = 64;
+/// Number of mismatches that are kept.
+const MISMATCHES: usize = 3;
+
+/// Query parameters.
+type Query = BTreeMap<String, String>;
+
+/// Time at which a request was sent, in answers that had come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment(usize);
+
+/// The rules, and what the answers of one trial have shown so far.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    stem: String,
+    answers: usize,
+    /// The answer to a write could not be read, so that there may be objects that are not known.
+    unread: bool,
+    facts: Facts,
+    mismatches: Vec<Mismatch>,
+}
+
+impl Audit {
+    /// An audit of the objects whose names begin with a stem.
+    pub(super) fn new(stem: impl Into<String>) -> Self {
+        Self {
+            stem: stem.into(),
+            answers: 0,
+            unread: false,
+            facts: Facts::default(),
+            mismatches: Vec::new(),
+        }
+    }
+
+    /// What is wrong with the answers so far.
+    pub(super) fn mismatches(&self) -> Vec<Mismatch> {
+        self.mismatches.clone()
+    }
+
+    /// Takes in that a request is about to be sent.
+    pub(super) fn sent(&mut self, request: &Request) -> Moment {
+        if request.method == Method::DELETE
+            && let Some(resource) = Resource::of(path(request))
+        {
+            self.facts.leaves(&resource);
+        }
+        Moment(self.answers)
+    }
+
+    /// Checks an answer to a request that was sent at a moment.
+    pub(super) fn answered(&mut self, request: &Request, answer: &Answer, sent: Moment) {
+        self.answers += 1;
+        let Some(resource) = Resource::of(path(request)) else {
+            return;
+        };
+        let query = query(request);
+        let text = answer.text();
+        let body = read(&text).filter(|_| answer.body.len() <= BODY);
+        let Some((media, body)) = body.filter(|_| !query.contains_key("watch")) else {
+            self.unread |= request.method != Method::GET && request.method != Method::DELETE;
+            return;
+        };
+        let mut found = outside(&query, answer, &text, media);
+        if answer.status >= 400 {
+            if text_of(&body, "/kind") == "Status" {
+                found.extend(check::error_status(answer.status, None, &Named::default(), &[], &body));
+            }
+            if answer.status == 404 && request.method == Method::GET {
+                found.extend(self.facts.lost(&resource, sent));
+            }
+        } else if resource.is_of_objects() && !query.contains_key("export") {
+            found.extend(self.of_success(request, &query, &resource, &body, sent));
+        }
+        let request = format!("{} {}", request.method, request.target());
+        for mut mismatch in found {
+            if self.mismatches.len() < MISMATCHES {
+                mismatch.about = format!("answer to {request}, {}", mismatch.about);
+                self.mismatches.push(mismatch.at(Level::Should));
+            }
+        }
+    }
+
+    /// What is wrong with an answer of success.
+    fn of_success(
+        &mut self,
+        request: &Request,
+        query: &Query,
+        resource: &Resource,
+        body: &Value,
+        sent: Moment,
+    ) -> Vec<Mismatch> {
+        let method = &request.method;
+        let asks = |wanted: &str| query.contains_key(wanted);
+        if method == Method::DELETE {
+            self.facts.deleted(resource, Moment(self.answers));
+            return match text_of(body, "/kind") == "Status" {
+                true => check::status_of_success(body),
+                false => Vec::new(),
+            };
+        }
+        if let Some(Value::Array(items)) = body.get("items").filter(|_| resource.name.is_none()) {
+            // A list from a version may come from a cache.
+            let fresh = !asks("resourceVersion");
+            let whole = fresh && !asks("labelSelector") && !asks("fieldSelector");
+            return self.of_list(resource, body, items, sent, fresh, whole);
+        }
+        if method == Method::POST && resource.name.is_some() {
+            return Vec::new();
+        }
+        let name = text_of(body, "/metadata/name");
+        let has_uid = body.pointer("/metadata/uid").is_some();
+        if !name.starts_with(&self.stem) || !(has_uid || self.facts.has(resource, &resource.namespace, &name)) {
+            return Vec::new();
+        }
+        let seen = Seen {
+            method: Some(method),
+            sent,
+            answered: Moment(self.answers),
+            fresh: true,
+        };
+        let mut found = times(body);
+        found.extend(of_path(resource, body));
+        found.extend(labels(request, body));
+        found.extend(self.facts.object(resource, &resource.namespace, body, &seen));
+        found
+    }
+
+    /// What is wrong with the items of a list.
+    fn of_list(
+        &mut self,
+        resource: &Resource,
+        list: &Value,
+        items: &[Value],
+        sent: Moment,
+        fresh: bool,
+        whole: bool,
+    ) -> Vec<Mismatch> {
+        let seen = Seen {
+            method: None,
+            sent,
+            answered: Moment(self.answers),
+            fresh,
+        };
+        let version = text_of(list, "/metadata/resourceVersion");
+        let mut found = Vec::new();
+        let own = items
+            .iter()
+            .filter(|item| text_of(item, "/metadata/name").starts_with(&self.stem));
+        let mut listed = Vec::new();
+        for item in own {
+            let (namespace, name) = (text_of(item, "/metadata/namespace"), text_of(item, "/metadata/name"));
+            if !self.unread && !self.facts.has(resource, &namespace, &name) {
+                found.push(Mismatch::new(
+                    "items",
+                    "objects that were created",
+                    format!("{name}, which was not"),
+                ));
+            }
+            listed.push((namespace.clone(), name.clone()));
+            let link = text_of(item, "/metadata/selfLink");
+            let expected = resource.path_of(&namespace, &name);
+            if link != expected {
+                found.push(Mismatch::new(format!("self link of item {name}"), expected, link));
+            }
+            for field in ["kind", "apiVersion"] {
+                if let Some(value) = item.get(field) {
+                    let about = format!("{field} of item {name}");
+                    found.push(Mismatch::new(about, "nothing", value.to_string()));
+                }
+            }
+            let of_item = text_of(item, "/metadata/resourceVersion");
+            if number(&of_item).is_some() && is_later(&of_item, &version) {
+                let expected = format!("a version up to the list's {version}");
+                found.push(Mismatch::new(format!("version of item {name}"), expected, of_item));
+            }
+            found.extend(times(item));
+            found.extend(self.facts.object(resource, &namespace, item, &seen));
+        }
+        if whole {
+            found.extend(self.facts.missing(resource, sent, &listed));
+        }
+        found
+    }
+}
+
+/// What is wrong with what an object says of where it is.
+fn of_path(resource: &Resource, object: &Value) -> Vec<Mismatch> {
+    let name = resource
+        .name
+        .clone()
+        .unwrap_or_else(|| text_of(object, "/metadata/name"));
+    let mut link = resource.path_of(&resource.namespace, &name);
+    if let Some(subresource) = &resource.subresource {
+        link = format!("{link}/{subresource}");
+    }
+    let wanted = [
+        ("/apiVersion", &resource.group_version),
+        ("/metadata/name", &name),
+        ("/metadata/namespace", &resource.namespace),
+        ("/metadata/selfLink", &link),
+    ];
+    let wrong = |(pointer, expected): (&str, &String)| {
+        let actual = text_of(object, pointer);
+        (actual != *expected).then(|| Mismatch::new(pointer, expected, actual))
+    };
+    wanted.into_iter().filter_map(wrong).collect()
+}
+
+/// What is wrong with the labels that a creation or a replacement returned: they are those that were sent.
+fn labels(request: &Request, object: &Value) -> Option<Mismatch> {
+    let sent: Value = serde_json::from_slice(request.body.as_ref()?).ok()?;
+    let sent = sent
+        .pointer("/metadata/labels")
+        .filter(|labels| **labels != serde_json::json!({}))?;
+    let whole = [Method::POST, Method::PUT].contains(&request.method);
+    let labels = object.pointer("/metadata/labels").cloned().unwrap_or_default();
+    check::equal("/metadata/labels", sent, &labels).filter(|_| whole && sent.is_object())
+}
+
+/// The body of an answer with its media type; none if it is no object of the API.
+fn read(text: &str) -> Option<(Media, Value)> {
+    let read = |media| decode(text, media).ok().filter(|value| value.get("kind").is_some());
+    let media = if text.trim_start().starts_with('{') {
+        Media::Json
+    } else {
+        Media::Yaml
+    };
+    Some((media, read(media)?))
+}
+
+/// Path of a request, without a query.
+fn path(request: &Request) -> &str {
+    request.path.split('?').next().unwrap_or_default()
+}
+
+/// Query parameters of a request.
+fn query(request: &Request) -> Query {
+    let target = request.target();
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+}
+
+/// What is wrong with the media type and the layout.
+fn outside(query: &Query, answer: &Answer, text: &str, media: Media) -> Vec<Mismatch> {
+    let mut found = Vec::new();
+    let content_type = answer.content_type.clone().unwrap_or_default();
+    if Media::of(&content_type) != Some(media) {
+        found.push(Mismatch::new(
+            "content type",
+            format!("that of {media:?}"),
+            content_type,
+        ));
+    }
+    match query.get("pretty").map(String::as_str) {
+        Some("true") if media == Media::Json && !is_pretty(text) => {
+            found.push(Mismatch::new("layout", "indented lines", "another layout"));
+        }
+        Some("false") if media == Media::Json && !is_compact(text) => {
+            found.push(Mismatch::new("layout", "one line", "several lines"));
+        }
+        _ => {}
+    }
+    found
+}
+
+/// What is wrong with the times of an object: v1.2 has them in UTC, in whole seconds.
+fn times(object: &Value) -> Vec<Mismatch> {
+    let wrong = |field: &&str| {
+        let time = object.pointer(&format!("/metadata/{field}"))?;
+        let fine = time.as_str().is_some_and(|text| {
+            text.len() == "2016-01-01T00:00:00Z".len() && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
+        });
+        let about = format!("/metadata/{field}");
+        (!fine).then(|| Mismatch::new(about, "a time in UTC, in whole seconds", time.to_string()))
+    };
+    let fields = ["creationTimestamp", "deletionTimestamp"];
+    let mut found: Vec<Mismatch> = fields.iter().filter_map(wrong).collect();
+    if object.pointer("/metadata/deletionTimestamp").is_some() && text_of(object, "/status/phase") == "Active" {
+        found.push(Mismatch::new(
+            "/status/phase",
+            "Terminating: it is being deleted",
+            "Active",
+        ));
+    }
+    found
+}
+
+/// The text at a place of a value, or an empty one.
+fn text_of(value: &Value, pointer: &str) -> String {
+    let text = value.pointer(pointer).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    const COLLECTION: &str = "/api/v1/namespaces/n/pods";
+    const OBJECT: &str = "/api/v1/namespaces/n/pods/t-a";
+
+    fn answer(status: u16, body: &Value) -> Answer {
+        Answer {
+            status,
+            content_type: Some("application/json".to_owned()),
+            body: body.to_string().into(),
+            ..Answer::default()
+        }
+    }
+
+    fn pod(version: u64) -> Value {
+        json!({"kind": "Pod", "apiVersion": "v1", "spec": {"nodeName": "x"},
+               "metadata": {"name": "t-a", "namespace": "n", "uid": "1", "resourceVersion": version.to_string(),
+                            "generation": 1, "selfLink": OBJECT, "creationTimestamp": "2016-03-01T00:00:00Z"}})
+    }
+
+    fn list(version: u64, items: &[Value]) -> Value {
+        let without_type = |item: &Value| check::without(item, &["kind", "apiVersion"]);
+        let items: Vec<Value> = items.iter().map(without_type).collect();
+        json!({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": version.to_string()}, "items": items})
+    }
+
+    /// What is wrong with answers that come one after the other.
+    fn wrong(answers: &[(Method, &str, u16, Value)]) -> Vec<String> {
+        let mut audit = Audit::new("t-");
+        for (method, path, status, body) in answers {
+            let request = Request::new(method.clone(), *path);
+            let sent = audit.sent(&request);
+            audit.answered(&request, &answer(*status, body), sent);
+        }
+        audit.mismatches().into_iter().map(|mismatch| mismatch.about).collect()
+    }
+
+    fn with(mut object: Value, pointer: &str, value: Value) -> Value {
+        *object.pointer_mut(pointer).unwrap() = value;
+        object
+    }
+
+    #[test]
+    fn a_life_without_contradiction_passes() {
+        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+        let found = wrong(&[
+            (Method::POST, COLLECTION, 201, pod(3)),
+            (Method::GET, OBJECT, 200, pod(3)),
+            (Method::GET, COLLECTION, 200, list(4, &[pod(3)])),
+            (Method::PATCH, OBJECT, 200, pod(5)),
+            (Method::DELETE, OBJECT, 200, deleted),
+            (Method::GET, COLLECTION, 200, list(6, &[])),
+            (Method::POST, COLLECTION, 201, with(pod(7), "/metadata/uid", "2".into())),
+        ]);
+        assert_eq!(found, Vec::<String>::new());
+    }
+
+    #[rstest]
+    #[case::other_content(with(pod(3), "/spec/nodeName", "y".into()), "version 3 of t-a")]
+    #[case::other_uid(with(pod(4), "/metadata/uid", "2".into()), "uid of t-a")]
+    #[case::went_back(pod(2), "version of t-a")]
+    #[case::fractions(with(pod(3), "/metadata/creationTimestamp", "2016-03-01T00:00:00.5Z".into()), "creationTimestamp")]
+    fn a_read_that_contradicts_a_write_fails(#[case] read: Value, #[case] about: &str) {
+        let found = wrong(&[
+            (Method::POST, COLLECTION, 201, pod(3)),
+            (Method::GET, OBJECT, 200, read),
+        ]);
+        assert!(found.iter().any(|found| found.contains(about)), "{found:?}");
+    }
+
+    #[rstest]
+    #[case::lacks_an_object(list(4, &[]), "items")]
+    #[case::has_a_later_object(list(2, &[pod(3)]), "version of item t-a")]
+    #[case::has_another(list(4, &[pod(3), with(pod(4), "/metadata/name", "t-b".into())]), "items")]
+    #[case::has_another_link(list(4, &[with(pod(3), "/metadata/selfLink", OBJECT[1..].into())]), "self link of item t-a")]
+    fn a_list_that_contradicts_a_write_fails(#[case] list: Value, #[case] about: &str) {
+        let found = wrong(&[
+            (Method::POST, COLLECTION, 201, pod(3)),
+            (Method::GET, COLLECTION, 200, list),
+        ]);
+        assert!(found.iter().any(|found| found.contains(about)), "{found:?}");
+    }
+
+    #[test]
+    fn what_was_deleted_is_gone_unless_it_is_being_deleted() {
+        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+        let after = |read: Value| {
+            wrong(&[
+                (Method::POST, COLLECTION, 201, pod(3)),
+                (Method::DELETE, OBJECT, 200, deleted.clone()),
+                (Method::GET, OBJECT, 200, read),
+            ])
+        };
+        assert_eq!(after(pod(3)).len(), 1);
+        let mut leaving = pod(4);
+        leaving["metadata"]["deletionTimestamp"] = "2016-03-01T00:00:09Z".into();
+        assert_eq!(after(leaving), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_new_spec_has_a_new_generation_and_a_replaced_status_has_not() {
+        let status = format!("{OBJECT}/status");
+        let put = |path: &str, object: Value| {
+            wrong(&[
+                (Method::POST, COLLECTION, 201, pod(3)),
+                (Method::PUT, path, 200, object),
+            ])
+        };
+        let spec = with(pod(4), "/spec/nodeName", "y".into());
+        assert_eq!(put(OBJECT, spec.clone()).len(), 1);
+        assert_eq!(
+            put(OBJECT, with(spec, "/metadata/generation", 2.into())),
+            Vec::<String>::new()
+        );
+        let of_status = with(pod(4), "/metadata/selfLink", status.as_str().into());
+        assert_eq!(put(&status, of_status.clone()), Vec::<String>::new());
+        assert_eq!(put(&status, with(of_status, "/metadata/generation", 2.into())).len(), 1);
+    }
+
+    #[test]
+    fn answers_to_concurrent_requests_do_not_contradict_each_other() {
+        let mut audit = Audit::new("t-");
+        let (read, write) = (Request::get(OBJECT), Request::new(Method::PUT, OBJECT));
+        let (first, second) = (audit.sent(&read), audit.sent(&write));
+        audit.answered(&write, &answer(200, &pod(5)), second);
+        audit.answered(&read, &answer(200, &pod(3)), first);
+        assert_eq!(audit.mismatches(), []);
+    }
+
+    #[test]
+    fn a_status_of_failure_is_whole_and_laid_out_as_asked() {
+        let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                            "message": "no", "reason": "NotFound", "code": 404});
+        assert_eq!(
+            wrong(&[(Method::GET, OBJECT, 404, status.clone())]),
+            Vec::<String>::new()
+        );
+        let other = with(status.clone(), "/reason", "Gone".into());
+        assert_eq!(wrong(&[(Method::GET, OBJECT, 404, other)]).len(), 1);
+        let pretty = format!("{OBJECT}?pretty=true");
+        assert_eq!(wrong(&[(Method::GET, &pretty, 404, status)]).len(), 1);
+    }
+}

@@ -1,0 +1,126 @@
+//! The resource that a path names.
+
+/// A collection, an object or a subresource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resource {
+    /// As `apiVersion` has it, such as `v1` or `batch/v1`.
+    pub(super) group_version: String,
+    /// Plural name.
+    pub(super) plural: String,
+    /// Namespace; empty for a resource of the cluster and for a list of all namespaces.
+    pub(super) namespace: String,
+    /// Name; none for a collection.
+    pub(super) name: Option<String>,
+    /// Subresource.
+    pub(super) subresource: Option<String>,
+}
+
+impl Resource {
+    /// The resource at a path; none for discovery, proxies and the paths of watches.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let (group_version, rest) = match segments.as_slice() {
+            ["api", version, rest @ ..] => ((*version).to_owned(), rest),
+            ["apis", group, version, rest @ ..] => (format!("{group}/{version}"), rest),
+            _ => return None,
+        };
+        let (namespace, rest) = match rest {
+            ["watch" | "proxy", ..] | [] => return None,
+            ["namespaces", namespace, plural, rest @ ..] if !["status", "finalize"].contains(plural) => {
+                (*namespace, [&[*plural], rest].concat())
+            }
+            rest => ("", rest.to_vec()),
+        };
+        let mut rest = rest.into_iter().map(str::to_owned);
+        let plural = rest.next()?;
+        let (name, subresource) = (rest.next(), rest.next());
+        // What is below a subresource is proxied.
+        rest.next().is_none().then(|| Self {
+            group_version,
+            plural,
+            namespace: namespace.to_owned(),
+            name,
+            subresource,
+        })
+    }
+
+    /// Whether the path is that of objects: not of a subresource, but for the status, which is the object too.
+    pub(super) fn is_of_objects(&self) -> bool {
+        self.subresource.as_deref().is_none_or(|name| name == "status")
+    }
+
+    /// Path of an object of the collection, or of the object itself.
+    pub(super) fn path_of(&self, namespace: &str, name: &str) -> String {
+        let prefix = if self.group_version.contains('/') {
+            "/apis"
+        } else {
+            "/api"
+        };
+        let namespace = match namespace {
+            "" => String::new(),
+            namespace => format!("/namespaces/{namespace}"),
+        };
+        format!("{prefix}/{}{namespace}/{}/{name}", self.group_version, self.plural)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("/api/v1/pods", "v1", "pods", "", None, None)]
+    #[case("/api/v1/namespaces/a", "v1", "namespaces", "", Some("a"), None)]
+    #[case("/api/v1/namespaces/a/status", "v1", "namespaces", "", Some("a"), Some("status"))]
+    #[case("/api/v1/namespaces/a/pods/b", "v1", "pods", "a", Some("b"), None)]
+    #[case(
+        "/apis/batch/v1/namespaces/a/jobs/b/status",
+        "batch/v1",
+        "jobs",
+        "a",
+        Some("b"),
+        Some("status")
+    )]
+    fn a_path_names_a_resource(
+        #[case] path: &str,
+        #[case] group_version: &str,
+        #[case] plural: &str,
+        #[case] namespace: &str,
+        #[case] name: Option<&str>,
+        #[case] subresource: Option<&str>,
+    ) {
+        let resource = Resource::of(path).unwrap();
+        assert_eq!(resource.group_version, group_version);
+        assert_eq!(
+            (resource.plural.as_str(), resource.namespace.as_str()),
+            (plural, namespace)
+        );
+        assert_eq!(
+            (resource.name.as_deref(), resource.subresource.as_deref()),
+            (name, subresource)
+        );
+    }
+
+    #[rstest]
+    #[case("/api/v1")]
+    #[case("/version")]
+    #[case("/apis/batch")]
+    #[case("/api/v1/proxy/nodes/a")]
+    #[case("/api/v1/watch/pods")]
+    #[case("/api/v1/namespaces/a/services/b/proxy/c")]
+    fn other_paths_name_none(#[case] path: &str) {
+        assert_eq!(Resource::of(path), None);
+    }
+
+    #[test]
+    fn an_object_has_a_path() {
+        let jobs = Resource::of("/apis/batch/v1/jobs").unwrap();
+        assert_eq!(jobs.path_of("a", "b"), "/apis/batch/v1/namespaces/a/jobs/b");
+        assert_eq!(
+            Resource::of("/api/v1/namespaces").unwrap().path_of("", "a"),
+            "/api/v1/namespaces/a"
+        );
+    }
+}
