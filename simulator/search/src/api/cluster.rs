@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::human;
 use super::process::Process;
-use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections, shards_of};
+use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections};
 use crate::error::Result;
 use crate::json::leaves;
 use crate::rest::{Answer, RestRequest};
@@ -129,8 +129,11 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
     let all = shared.cluster.indices();
     let health = shared.cluster.health(&all);
     let nodes = shared.cluster.node_count();
-    let mut sections = sections(&shards_of(&all), Breakdown::default());
-    let mut take = |section: &str| sections[section].take();
+    let mut copies = shared.cluster.copies(&all);
+    let mut sections_of_all = sections(&copies, Breakdown::default());
+    copies.retain(|copy| copy.primary);
+    sections_of_all["docs"] = sections(&copies, Breakdown::default())["docs"].take();
+    let mut take = |section: &str| sections_of_all[section].take();
     let mut shards = json!({});
     if !all.is_empty() {
         let primaries: Vec<f64> = all.iter().map(|index| f64::from(index.shard_count())).collect();

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::human;
 use super::process::Process;
-use crate::cluster::{BUILD, Breakdown, JVM, JVM_BUILD, VERSION, address, id_of, sections, shards_of};
+use crate::cluster::{BUILD, Breakdown, JVM, JVM_BUILD, VERSION, address, id_of, sections};
 use crate::error::Result;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -159,7 +159,7 @@ fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
     ]
 }
 
-/// `GET /_nodes[/nodes]/stats`: the first node has everything.
+/// `GET /_nodes[/nodes]/stats`: each node has its copies of shards.
 pub(crate) fn stats(shared: &Shared, request: &RestRequest, nodes: Option<&str>, metrics: &[&str]) -> Answer {
     let wanted: Vec<&str> = metrics
         .first()
@@ -167,15 +167,13 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, nodes: Option<&str>,
         .unwrap_or_default();
     let wants = |metric: &str| wanted.is_empty() || wanted.contains(&"_all") || wanted.contains(&metric);
     let all = shared.cluster.indices();
+    let copies = shared.cluster.copies(&all);
     let shown: Map<String, Value> = picked(shared, nodes)
         .into_iter()
         .map(|(place, name)| {
             let ip = address(place);
-            let indices = if place == 0 {
-                sections(&shards_of(&all), Breakdown::default())
-            } else {
-                sections(&[], Breakdown::default())
-            };
+            let own: Vec<_> = copies.iter().filter(|copy| copy.place == place).copied().collect();
+            let indices = sections(&own, Breakdown::default());
             let mut node = json!({
                 "timestamp": shared.cluster.now(),
                 "name": name,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::human;
-use crate::cluster::{Breakdown, Index, LUCENE, Part, address, bytes, id_of, sections, shards_of};
+use crate::cluster::{Breakdown, Index, LUCENE, ShardCopy, address, bytes, id_of, sections};
 use crate::error::Result;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -31,35 +31,43 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn of(&self, shards: &[Part<'_>]) -> Value {
-        let mut shown = kept(sections(shards, self.breakdown), self.metrics);
+    fn of(&self, copies: &[ShardCopy<'_>]) -> Value {
+        let mut shown = kept(sections(copies, self.breakdown), self.metrics);
         if self.human {
             human::add_texts(&mut shown);
         }
         shown
     }
 
-    fn both(&self, indices: &[Arc<Index>]) -> Value {
-        let shown = self.of(&shards_of(indices));
-        json!({"primaries": shown, "total": shown})
+    fn both(&self, shared: &Shared, indices: &[Arc<Index>]) -> Value {
+        let mut copies = shared.cluster.copies(indices);
+        let total = self.of(&copies);
+        copies.retain(|copy| copy.primary);
+        json!({"primaries": self.of(&copies), "total": total})
     }
 
-    /// The statistics of each shard with its place.
-    fn by_shard(&self, shared: &Shared, index: &Index) -> Map<String, Value> {
-        index
-            .shards
-            .iter()
-            .map(|shard| {
-                let node = shared.cluster.node_of(shard.number());
-                let mut shown =
-                    json!({"routing": {"state": "STARTED", "primary": true, "node": node, "relocating_node": null}});
-                if let (Value::Object(shown), Value::Object(own)) = (&mut shown, self.of(&[(index, shard)])) {
-                    shown.extend(own);
-                }
-                (shard.number().to_string(), json!([shown]))
-            })
-            .collect()
+    /// The statistics of each copy with its place.
+    fn of_copy(&self, copy: ShardCopy<'_>) -> Value {
+        let mut shown = json!({"routing": {"state": "STARTED", "primary": copy.primary, "node": id_of(copy.place), "relocating_node": null}});
+        if let (Value::Object(shown), Value::Object(own)) = (&mut shown, self.of(&[copy])) {
+            shown.extend(own);
+        }
+        shown
     }
+}
+
+/// What is said of the copies of an index that have a node, by the shard's number.
+fn by_shard(shared: &Shared, index: &Index, show: impl Fn(ShardCopy<'_>) -> Value) -> Map<String, Value> {
+    let mut shown: Map<String, Value> = Map::new();
+    for copy in shared.cluster.copies_of(index) {
+        let of_shard = shown
+            .entry(copy.shard.number().to_string())
+            .or_insert_with(|| json!([]));
+        if let Value::Array(of_shard) = of_shard {
+            of_shard.push(show(copy));
+        }
+    }
+    shown
 }
 
 /// `GET [/index]/_stats[/metrics]`.
@@ -73,13 +81,13 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
         },
         human: request.flag("human"),
     };
-    let mut shown = json!({"_shards": shared.cluster.shards_json(&named), "_all": asked.both(&named)});
+    let mut shown = json!({"_shards": shared.cluster.shards_json(&named), "_all": asked.both(shared, &named)});
     let level = request.param("level").unwrap_or("indices");
     if level != "cluster" {
         let by_index = named.iter().map(|index| {
-            let mut shown = asked.both(std::slice::from_ref(index));
+            let mut shown = asked.both(shared, std::slice::from_ref(index));
             if level == "shards" {
-                shown["shards"] = asked.by_shard(shared, index).into();
+                shown["shards"] = by_shard(shared, index, |copy| asked.of_copy(copy)).into();
             }
             (index.name.clone(), shown)
         });
@@ -94,26 +102,20 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let shards: Map<String, Value> = index
-                .shards
-                .iter()
-                .map(|shard| {
-                    let view = shard.view();
-                    let segments: Map<String, Value> = view
-                        .segments
-                        .iter()
-                        .map(|view| {
-                            let segment = &view.segment;
-                            let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
-                            let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": memory, "committed": true, "search": true, "version": LUCENE, "compound": false});
-                            (format!("_{}", segment.number), shown)
-                        })
-                        .collect();
-                    let node = shared.cluster.node_of(shard.number());
-                    let copy = json!({"routing": {"state": "STARTED", "primary": true, "node": node}, "num_committed_segments": segments.len(), "num_search_segments": segments.len(), "segments": segments});
-                    (shard.number().to_string(), json!([copy]))
-                })
-                .collect();
+            let shards = by_shard(shared, index, |copy| {
+                let view = copy.shard.view();
+                let segments: Map<String, Value> = view
+                    .segments
+                    .iter()
+                    .map(|view| {
+                        let segment = &view.segment;
+                        let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
+                        let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": memory, "committed": true, "search": true, "version": LUCENE, "compound": false});
+                        (format!("_{}", segment.number), shown)
+                    })
+                    .collect();
+                json!({"routing": {"state": "STARTED", "primary": copy.primary, "node": id_of(copy.place)}, "num_committed_segments": segments.len(), "num_search_segments": segments.len(), "segments": segments})
+            });
             (index.name.clone(), json!({"shards": shards}))
         })
         .collect();
@@ -122,22 +124,30 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
     ))
 }
 
-/// `GET [/index]/_recovery`: every primary has long been there.
+/// `GET [/index]/_recovery`: every copy has long been there.
 pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
     if request.flag("active_only") {
         return Ok(Answer::ok(json!({})));
     }
-    let node = |shard: u32| {
-        let place = shard % shared.cluster.node_count();
+    let node = |place: u32| {
         let name = shared.cluster.options.nodes.get(place as usize);
         json!({"id": id_of(place), "host": name, "transport_address": format!("inet[/{}:9300]", address(place)), "ip": address(place), "name": name})
     };
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let shards: Vec<Value> = (0..index.shard_count())
-                .map(|shard| json!({"id": shard, "type": "GATEWAY", "stage": "DONE", "primary": true, "start_time_in_millis": index.created, "stop_time_in_millis": index.created, "total_time_in_millis": 0, "source": node(shard), "target": node(shard), "index": {"size": {"total_in_bytes": 0, "reused_in_bytes": 0, "recovered_in_bytes": 0, "percent": "0.0%"}, "files": {"total": 0, "reused": 0, "recovered": 0, "percent": "0.0%"}, "total_time_in_millis": 0, "source_throttle_time_in_millis": 0, "target_throttle_time_in_millis": 0}, "translog": {"recovered": 0, "total": 0, "percent": "100.0%", "total_on_start": 0, "total_time_in_millis": 0}, "start": {"check_index_time_in_millis": 0, "total_time_in_millis": 0}}))
+            let mut source = 0;
+            let shards: Vec<Value> = shared
+                .cluster
+                .copies_of(index)
+                .map(|copy| {
+                    if copy.primary {
+                        source = copy.place;
+                    }
+                    let from = if copy.primary { "GATEWAY" } else { "REPLICA" };
+                    json!({"id": copy.shard.number(), "type": from, "stage": "DONE", "primary": copy.primary, "start_time_in_millis": index.created, "stop_time_in_millis": index.created, "total_time_in_millis": 0, "source": node(source), "target": node(copy.place), "index": {"size": {"total_in_bytes": 0, "reused_in_bytes": 0, "recovered_in_bytes": 0, "percent": "0.0%"}, "files": {"total": 0, "reused": 0, "recovered": 0, "percent": "0.0%"}, "total_time_in_millis": 0, "source_throttle_time_in_millis": 0, "target_throttle_time_in_millis": 0}, "translog": {"recovered": 0, "total": 0, "percent": "100.0%", "total_on_start": 0, "total_time_in_millis": 0}, "start": {"check_index_time_in_millis": 0, "total_time_in_millis": 0}})
+                })
                 .collect();
             (index.name.clone(), json!({"shards": shards}))
         })
@@ -145,9 +155,9 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
     Ok(Answer::ok(by_index.into()))
 }
 
-/// Sections of `_status`, for an index or a shard.
-fn status_sections(shards: &[Part<'_>]) -> Map<String, Value> {
-    let all = sections(shards, Breakdown::default());
+/// Sections of `_status`, for copies of shards.
+fn status_sections(copies: &[ShardCopy<'_>]) -> Map<String, Value> {
+    let all = sections(copies, Breakdown::default());
     let (live, deleted) = (all["docs"]["count"].clone(), all["docs"]["deleted"].clone());
     let max_doc = live.as_u64().unwrap_or(0) + deleted.as_u64().unwrap_or(0);
     let mut shown = Map::new();
@@ -172,27 +182,23 @@ pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> R
         .iter()
         .map(|index| {
             let mut shown = Map::new();
-            let size = bytes(index);
+            let mut copies: Vec<ShardCopy<'_>> = shared.cluster.copies_of(index).collect();
+            let size: u64 = copies.iter().map(|copy| copy.shard.view().bytes()).sum();
             shown.insert(
                 "index".to_owned(),
-                json!({"primary_size_in_bytes": size, "size_in_bytes": size}),
+                json!({"primary_size_in_bytes": bytes(index), "size_in_bytes": size}),
             );
-            shown.extend(status_sections(&shards_of(std::slice::from_ref(index))));
-            let shards: Map<String, Value> = index
-                .shards
-                .iter()
-                .map(|shard| {
-                    let number = shard.number();
-                    let node = shared.cluster.node_of(number);
-                    let mut own = Map::new();
-                    own.insert("routing".to_owned(), json!({"state": "STARTED", "primary": true, "node": node, "relocating_node": null, "shard": number, "index": index.name}));
-                    own.insert("state".to_owned(), json!("STARTED"));
-                    own.insert("index".to_owned(), json!({"size_in_bytes": shard.view().bytes()}));
-                    own.extend(status_sections(&[(index, shard)]));
-                    own["translog"]["id"] = json!(index.created);
-                    (number.to_string(), json!([own]))
-                })
-                .collect();
+            copies.retain(|copy| copy.primary);
+            shown.extend(status_sections(&copies));
+            let shards = by_shard(shared, index, |copy| {
+                let mut own = Map::new();
+                own.insert("routing".to_owned(), json!({"state": "STARTED", "primary": copy.primary, "node": id_of(copy.place), "relocating_node": null, "shard": copy.shard.number(), "index": index.name}));
+                own.insert("state".to_owned(), json!("STARTED"));
+                own.insert("index".to_owned(), json!({"size_in_bytes": copy.shard.view().bytes()}));
+                own.extend(status_sections(&[copy]));
+                own["translog"]["id"] = json!(index.created);
+                own.into()
+            });
             shown.insert("shards".to_owned(), shards.into());
             (index.name.clone(), shown.into())
         })

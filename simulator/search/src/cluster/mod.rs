@@ -24,9 +24,9 @@ use crate::query::Documents;
 
 pub(crate) use index::{Alias, Index};
 pub(crate) use names::Expand;
-pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, VERSION, address, id_of};
+pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub(crate) use settings::{Settings, duration};
-pub(crate) use statistics::{Breakdown, Part, bytes, field_data, sections, shards_of};
+pub(crate) use statistics::{Breakdown, bytes, field_data, sections};
 pub(crate) use template::{Template, merge};
 
 /// The state of the search cluster.

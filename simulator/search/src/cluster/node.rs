@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{Cluster, Index};
+use crate::index::Shard;
 
 /// The version that the backend stands in for.
 pub(crate) const VERSION: &str = "1.5.2";
@@ -42,6 +43,16 @@ impl Health {
     }
 }
 
+/// A copy of a shard that has a node.
+#[derive(Clone, Copy)]
+pub(crate) struct ShardCopy<'a> {
+    pub(crate) index: &'a Index,
+    pub(crate) shard: &'a Shard,
+    /// Place of its node.
+    pub(crate) place: u32,
+    pub(crate) primary: bool,
+}
+
 impl Cluster {
     /// The nodes with their places.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = (u32, &String)> {
@@ -51,11 +62,6 @@ impl Cluster {
     /// Number of nodes; at least 1.
     pub(crate) fn node_count(&self) -> u32 {
         u32::try_from(self.options.nodes.len()).unwrap_or(1).max(1)
-    }
-
-    /// The id of the node that has the primary of a shard.
-    pub(crate) fn node_of(&self, shard: u32) -> String {
-        id_of(shard % self.node_count())
     }
 
     /// The nodes with their names and addresses, as states and shard lists show them.
@@ -68,6 +74,38 @@ impl Cluster {
             .collect()
     }
 
+    /// The id of the node that has the primary of a shard.
+    pub(crate) fn node_of(&self, shard: u32) -> String {
+        id_of(shard % self.node_count())
+    }
+
+    /// The place of the node that has a copy of a shard; copy 0 is the primary.
+    fn place_of(&self, shard: u32, copy: u32) -> Option<u32> {
+        let nodes = self.node_count();
+        (copy < nodes).then(|| (shard + copy) % nodes)
+    }
+
+    /// The copies of an index's shards that have a node, by shard; the first of each is the primary.
+    pub(crate) fn copies_of<'a>(&self, index: &'a Index) -> impl Iterator<Item = ShardCopy<'a>> {
+        let replicas = index.replicas();
+        index.shards.iter().flat_map(move |shard| {
+            (0..=replicas).map_while(move |copy| {
+                let place = self.place_of(shard.number(), copy)?;
+                Some(ShardCopy {
+                    index,
+                    shard,
+                    place,
+                    primary: copy == 0,
+                })
+            })
+        })
+    }
+
+    /// The copies of the shards of some indices that have a node.
+    pub(crate) fn copies<'a>(&self, indices: &'a [Arc<Index>]) -> Vec<ShardCopy<'a>> {
+        indices.iter().flat_map(|index| self.copies_of(index)).collect()
+    }
+
     /// Number of copies of an index's shards that have a node.
     pub(crate) fn assigned(&self, index: &Index) -> u32 {
         index.shard_count() * (index.replicas() + 1).min(self.node_count())
@@ -75,11 +113,10 @@ impl Cluster {
 
     /// The copies of each shard of an index, by the shard's number; the first is the primary.
     pub(crate) fn routing(&self, index: &Index) -> Vec<(u32, Vec<Value>)> {
-        let nodes = self.node_count();
         (0..index.shard_count())
             .map(|shard| {
                 let copies = (0..=index.replicas()).map(|copy| {
-                    let node = (copy < nodes).then(|| id_of((shard + copy) % nodes));
+                    let node = self.place_of(shard, copy).map(id_of);
                     let state = if node.is_some() { "STARTED" } else { "UNASSIGNED" };
                     json!({"state": state, "primary": copy == 0, "node": node, "relocating_node": null, "shard": shard, "index": index.name})
                 });

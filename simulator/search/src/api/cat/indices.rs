@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::table::{Row, Table, size};
-use crate::cluster::{Breakdown, Index, LUCENE, address, bytes, id_of, sections, shards_of};
+use crate::cluster::{Breakdown, Index, LUCENE, ShardCopy, address, bytes, id_of, sections};
 use crate::error::Result;
 use crate::rest::RestRequest;
 use crate::shared::Shared;
@@ -23,7 +23,8 @@ pub(super) fn indices(shared: &Shared, request: &RestRequest, named: &[Arc<Index
         let own = std::slice::from_ref(index);
         let primary = bytes(index);
         let copies = u64::from(shared.cluster.assigned(index) / index.shard_count());
-        let statistics = sections(&shards_of(own), Breakdown::default());
+        let primaries: Vec<_> = shared.cluster.copies_of(index).filter(|copy| copy.primary).collect();
+        let statistics = sections(&primaries, Breakdown::default());
         let row = Row::new(&[
             ("health", shared.cluster.health(own).status().to_owned()),
             ("status", "open".to_owned()),
@@ -38,12 +39,16 @@ pub(super) fn indices(shared: &Shared, request: &RestRequest, named: &[Arc<Index
     table
 }
 
+/// The column `prirep`.
+fn letter(primary: bool) -> String {
+    if primary { "p" } else { "r" }.to_owned()
+}
+
 pub(super) fn shards(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Table {
     let mut table = Table::new("shards");
     for index in named {
         for ((number, copies), shard) in shared.cluster.routing(index).into_iter().zip(&index.shards) {
             let view = shard.view();
-            let statistics = sections(&[(index, shard)], Breakdown::default());
             for copy in copies {
                 let node = copy.get("node").and_then(Value::as_str);
                 let place = shared.cluster.nodes().find(|(place, _)| node == Some(&id_of(*place)));
@@ -51,7 +56,7 @@ pub(super) fn shards(shared: &Shared, request: &RestRequest, named: &[Arc<Index>
                 let mut row = Row::new(&[
                     ("index", index.name.clone()),
                     ("shard", number.to_string()),
-                    ("prirep", if primary { "p" } else { "r" }.to_owned()),
+                    ("prirep", letter(primary)),
                     (
                         "state",
                         copy.get("state").and_then(Value::as_str).unwrap_or("").to_owned(),
@@ -62,7 +67,13 @@ pub(super) fn shards(shared: &Shared, request: &RestRequest, named: &[Arc<Index>
                     row.set("store", size(view.bytes(), request));
                     row.set("ip", address(place));
                     row.set("node", name.clone());
-                    row = row.with(statistics.clone());
+                    let copy = ShardCopy {
+                        index,
+                        shard,
+                        place,
+                        primary,
+                    };
+                    row = row.with(sections(&[copy], Breakdown::default()));
                 }
                 table.row(row);
             }
@@ -74,15 +85,15 @@ pub(super) fn shards(shared: &Shared, request: &RestRequest, named: &[Arc<Index>
 pub(super) fn segments(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Table {
     let mut table = Table::new("segments");
     for index in named {
-        for shard in &index.shards {
-            for view in &shard.view().segments {
+        for copy in shared.cluster.copies_of(index) {
+            for view in &copy.shard.view().segments {
                 let segment = &view.segment;
                 let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
                 table.row(Row::new(&[
                     ("index", index.name.clone()),
-                    ("shard", shard.number().to_string()),
-                    ("prirep", "p".to_owned()),
-                    ("ip", address(shard.number() % shared.cluster.node_count())),
+                    ("shard", copy.shard.number().to_string()),
+                    ("prirep", letter(copy.primary)),
+                    ("ip", address(copy.place)),
                     ("segment", format!("_{}", segment.number)),
                     ("generation", segment.number.to_string()),
                     ("docs.count", view.live_docs().to_string()),
@@ -103,15 +114,18 @@ pub(super) fn segments(shared: &Shared, request: &RestRequest, named: &[Arc<Inde
 pub(super) fn recovery(shared: &Shared, named: &[Arc<Index>]) -> Table {
     let mut table = Table::new("recovery");
     for index in named {
-        for shard in 0..index.shard_count() {
-            let host = address(shard % shared.cluster.node_count());
+        let mut source = 0;
+        for copy in shared.cluster.copies_of(index) {
+            if copy.primary {
+                source = copy.place;
+            }
             let mut row = Row::new(&[
                 ("index", index.name.clone()),
-                ("shard", shard.to_string()),
-                ("type", "gateway".to_owned()),
+                ("shard", copy.shard.number().to_string()),
+                ("type", if copy.primary { "gateway" } else { "replica" }.to_owned()),
                 ("stage", "done".to_owned()),
-                ("source_host", host.clone()),
-                ("target_host", host),
+                ("source_host", address(source)),
+                ("target_host", address(copy.place)),
                 ("repository", "n/a".to_owned()),
                 ("snapshot", "n/a".to_owned()),
                 ("files_percent", "0.0%".to_owned()),

@@ -1,11 +1,11 @@
 //! The pages of `_cat` about nodes: `nodes`, `master`, `allocation`, `thread_pool`, `fielddata`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::table::{Row, Table, size};
 use crate::api::nodes::thread_pools;
 use crate::api::process::Process;
-use crate::cluster::{BUILD, Breakdown, JVM, VERSION, address, field_data, id_of, sections, shards_of};
+use crate::cluster::{BUILD, Breakdown, JVM, VERSION, address, field_data, id_of, sections};
 use crate::pattern;
 use crate::rest::RestRequest;
 use crate::shared::Shared;
@@ -22,11 +22,12 @@ fn node(place: u32, name: &str, full_id: bool) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// `nodes`: the first node has everything.
+/// `nodes`: each has its copies of shards.
 pub(super) fn nodes(shared: &Shared, request: &RestRequest) -> Table {
     let mut table = Table::new("nodes");
     let process = Process::now();
     let all = shared.cluster.indices();
+    let copies = shared.cluster.copies(&all);
     let percent = |part: u64, whole: u64| (part * 100).checked_div(whole).unwrap_or(0).to_string();
     let uptime = u64::try_from((shared.cluster.options.ticks)().as_millis()).unwrap_or(u64::MAX);
     for (place, name) in shared.cluster.nodes() {
@@ -46,7 +47,7 @@ pub(super) fn nodes(shared: &Shared, request: &RestRequest) -> Table {
             ("master", if place == 0 { "*" } else { "m" }.to_owned()),
             ("name", name.clone()),
         ]);
-        let own = if place == 0 { shards_of(&all) } else { vec![] };
+        let own: Vec<_> = copies.iter().filter(|copy| copy.place == place).copied().collect();
         table.row(Row::new(&cells).with(sections(&own, Breakdown::default())));
     }
     table
@@ -65,17 +66,13 @@ pub(super) fn master(shared: &Shared) -> Table {
 pub(super) fn allocation(shared: &Shared, request: &RestRequest) -> Table {
     let mut table = Table::new("allocation");
     let all = shared.cluster.indices();
-    let open: Vec<_> = all.iter().filter(|index| !index.is_closed()).collect();
-    let copies: Vec<Value> = open
-        .iter()
-        .flat_map(|index| shared.cluster.routing(index))
-        .flat_map(|(_, copies)| copies)
-        .collect();
-    let used: u64 = open.iter().map(|index| crate::cluster::bytes(index)).sum();
+    let open: Vec<_> = all.into_iter().filter(|index| !index.is_closed()).collect();
+    let copies = shared.cluster.copies(&open);
     for (place, name) in shared.cluster.nodes() {
-        let own = copies.iter().filter(|copy| copy["node"] == json!(id_of(place))).count();
+        let own = copies.iter().filter(|copy| copy.place == place);
+        let used: u64 = own.clone().map(|copy| copy.shard.view().bytes()).sum();
         let mut row = Row::new(&node(place, name, true));
-        row.set("shards", own.to_string());
+        row.set("shards", own.count().to_string());
         row.set("disk.used", size(used, request));
         // Everything is in memory: there is no disk to be full.
         row.set("disk.avail", size(0, request));
@@ -116,21 +113,23 @@ pub(super) fn thread_pool(shared: &Shared, request: &RestRequest) -> Table {
     table
 }
 
-/// `fielddata`: memory of loaded fields; the first node has everything.
+/// `fielddata`: memory of loaded fields.
 pub(super) fn fielddata(shared: &Shared, request: &RestRequest, wanted: Option<&str>) -> Table {
     let mut table = Table::new("fielddata");
     let wanted = wanted.or(request.param("fields"));
     let all = shared.cluster.indices();
-    let mut loaded = field_data(&shards_of(&all));
-    loaded
-        .retain(|field, _| wanted.is_none_or(|wanted| wanted.split(',').any(|wanted| pattern::matches(wanted, field))));
-    loaded.keys().for_each(|field| table.add_column(field));
+    let copies = shared.cluster.copies(&all);
+    let mut fields: Vec<String> = field_data(&copies).into_iter().map(|(field, _)| field).collect();
+    fields.retain(|field| wanted.is_none_or(|wanted| wanted.split(',').any(|wanted| pattern::matches(wanted, field))));
+    fields.iter().for_each(|field| table.add_column(field));
     for (place, name) in shared.cluster.nodes() {
         let mut row = Row::new(&node(place, name, true));
         row.set("node", name.clone());
+        let own: Vec<_> = copies.iter().filter(|copy| copy.place == place).copied().collect();
+        let loaded = field_data(&own);
         let mut total = 0;
-        for (field, bytes) in &loaded {
-            let bytes = if place == 0 { bytes.as_u64().unwrap_or(0) } else { 0 };
+        for field in &fields {
+            let bytes = loaded.get(field).and_then(Value::as_u64).unwrap_or(0);
             total += bytes;
             row.set(field, size(bytes, request));
         }
