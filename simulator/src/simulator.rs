@@ -269,9 +269,9 @@ impl Builder {
         self
     }
 
-    /// Directory that keeps the objects and their history, made if it does not exist. Default: none, objects are in memory only.
+    /// Directory that keeps the objects, their history and the indices of the log search service, made if it does not exist. Default: none, all is in memory only.
     ///
-    /// A simulator that starts with the directory of an earlier one goes on where that ended; watches resume. Logs and containers start anew.
+    /// A simulator that starts with the directory of an earlier one goes on where that ended; watches resume. Containers start anew.
     pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(directory.into());
         self

@@ -416,11 +416,42 @@ async fn the_log_of_the_run_before_is_kept() {
             json!({"volumes": volumes, "restartPolicy": "OnFailure"}),
         )
         .await;
-    let (status, why) = cluster
-        .read("/api/v1/namespaces/default/pods/again/log?previous=true")
-        .await;
-    assert!(status == 400 || why == "run\n", "{why}");
-    cluster.advance(2).await;
-    assert_eq!(cluster.log("again", "").await, "run\nrun\n");
     assert_eq!(cluster.log("again", "?previous=true").await, "run\n");
+    cluster.advance(2).await;
+    // It waits for its next restart: the run that was the last is also the one before.
+    assert_eq!(cluster.log("again", "").await, "run\nrun\n");
+    assert_eq!(cluster.log("again", "?previous=true").await, "run\nrun\n");
+}
+
+#[tokio::test]
+async fn a_container_that_was_never_restarted_has_no_log_of_a_run_before() {
+    let cluster = Cluster::start().await;
+    cluster.run("once", sh("echo done")).await;
+    cluster.advance(2).await;
+    assert_eq!(cluster.log("once", "").await, "done\n");
+    let (status, why) = cluster
+        .read("/api/v1/namespaces/default/pods/once/log?previous=true")
+        .await;
+    assert!(
+        status == 400 && why.contains("previous terminated container \\\"main\\\" in pod \\\"once\\\" not found"),
+        "{status} {why}"
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_simulated_ends_well_when_it_is_told_to() {
+    let cluster = Cluster::start().await;
+    let container = json!({"name": "main", "image": "nginx-like:1"});
+    cluster
+        .run_with("server", container, json!({"restartPolicy": "Always"}))
+        .await;
+    let image = json!({"spec": {"containers": [{"name": "main", "image": "nginx-like:2"}]}});
+    cluster.api("pods").patch("server", &image).await.unwrap();
+    cluster.advance(2).await;
+    let status = cluster.status("server").await;
+    let last = &status["lastState"]["terminated"];
+    assert_eq!(
+        (&status["restartCount"], &last["exitCode"], &last["reason"]),
+        (&json!(1), &json!(0), &json!("Completed"))
+    );
 }

@@ -200,14 +200,17 @@ async fn a_living_cluster_goes_on_with_its_nodes_pods_and_add_ons() {
     first.0.settle().await;
     let before = pods(&first).await;
     assert!(before.len() > 3, "{before:?}");
+    let search = "/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging";
+    let document = json!({"log": "kept"});
+    first.done("PUT", &format!("{search}/kept/t/1"), document.clone()).await;
     first.0.shutdown().await;
 
     let second = Running::start(living(), directory.path()).await;
     second.0.settle().await;
     assert_eq!(pods(&second).await, before);
-    let health = "/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging/_cluster/health";
-    let (status, health) = second.ask("GET", health, None).await;
+    let (status, health) = second.ask("GET", &format!("{search}/_cluster/health"), None).await;
     assert_eq!(status, 200, "{health}");
+    assert_eq!(second.get(&format!("{search}/kept/t/1")).await["_source"], document);
     let scaled = json!({"spec": {"replicas": 5}});
     let path = "/api/v1/namespaces/default/replicationcontrollers/w";
     let api = second

@@ -22,11 +22,13 @@ use std::{
 };
 
 use reqwest::{Client, Method};
+use sequence::Sequence;
 use serde_json::{Value, json};
 use server::Server;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
+mod sequence;
 mod server;
 
 const OBJECTS: &str = "/api/v1/namespaces/default/configmaps";
@@ -36,18 +38,6 @@ const WRITERS: u64 = 8;
 const NAMES: u64 = 4;
 /// Kills, unless `STUNTDOUBLE_KILLS` says otherwise.
 const KILLS: u64 = 12;
-
-/// A small generator of numbers (splitmix64), so that a run can be repeated.
-struct Sequence(u64);
-
-impl Sequence {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
 
 fn command(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));

@@ -37,7 +37,7 @@ impl fmt::Display for SearchError {
 impl std::error::Error for SearchError {}
 
 /// Result of a search operation.
-pub type Result<T> = std::result::Result<T, SearchError>;
+pub type Result<T, E = SearchError> = std::result::Result<T, E>;
 
 impl SearchError {
     /// An error without a cause.

@@ -18,20 +18,21 @@ pub(crate) fn text_id(number: u128) -> String {
 
 /// Gives documents their ids: 20 letters, one after the other, behind the time at which the server started.
 pub(crate) struct IdSource {
-    started: u64,
+    started: u128,
     next: AtomicU64,
 }
 
 impl IdSource {
-    pub(crate) fn new(started: i64) -> IdSource {
+    /// A source for a server that was started `starts` times before, maybe at the same time.
+    pub(crate) fn new(started: i64, starts: u64) -> IdSource {
         IdSource {
-            started: started.unsigned_abs(),
+            started: u128::from(started.unsigned_abs()) << 76 | u128::from(starts & 0xFFFF) << 60,
             next: AtomicU64::new(0),
         }
     }
 
     pub(crate) fn next(&self) -> String {
-        let number = u128::from(self.started) << 76 | u128::from(self.next.fetch_add(1, Ordering::Relaxed));
+        let number = self.started | u128::from(self.next.fetch_add(1, Ordering::Relaxed));
         (0..20)
             .rev()
             .map(|place| {

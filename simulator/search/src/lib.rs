@@ -13,7 +13,7 @@
 //!
 //! Guarantees: totals, documents and scores are those of Lucene 4.10 with the statistics of each shard; bad input is an error and never ends the
 //! server; the clock is injected; everything is bounded.
-//! Limits: in memory; one process, whatever nodes it reports; scripts in the language `expression` only; no percolator.
+//! Limits: in memory, or in a data directory too ([`SearchServer::open`]); one process, whatever nodes it reports; scripts in the language `expression` only; no percolator.
 //! Source: the documented log queries, and Elasticsearch 1.5 on Lucene 4.10 for what they do not say.
 
 mod aggs;
@@ -23,6 +23,7 @@ mod budget;
 mod check;
 mod cluster;
 mod dates;
+mod durable;
 mod error;
 mod find;
 mod highlight;
@@ -45,6 +46,8 @@ mod write;
 
 pub use analysis::{Analyzer, Token};
 pub use check::check_query;
+pub use cluster::DataDirectorySummary;
+pub use durable::DataDirectoryError;
 pub use error::{Result, SearchError};
 pub use options::{Clock, Limits, Options, Retention, Ticks};
 pub use rest::SearchServer;

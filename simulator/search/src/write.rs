@@ -5,14 +5,11 @@
 mod bulk;
 mod update;
 
-use serde_json::{Map, Value};
-
 pub(crate) use bulk::bulk;
 pub(crate) use update::update;
 
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, Written};
-use crate::json;
+use crate::index::{Condition, Written, parse};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -73,13 +70,8 @@ pub(crate) fn index_document(
         );
         return Err(SearchError::mapping("failed to parse").caused_by(SearchError::parse(reason)));
     }
-    let document: Map<String, Value> =
-        json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
-    // A document may stand below the name of its type.
-    let document = match document.get(type_name) {
-        Some(Value::Object(inner)) if document.len() == 1 => inner.clone(),
-        _ => document,
-    };
+    let document =
+        parse(type_name, source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
     let id = id.map_or_else(|| shared.ids.next(), str::to_owned);
     let mapping = index.mapping();
     if mapping.needs_routing(type_name) && placement.value().is_none() {

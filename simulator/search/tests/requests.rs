@@ -302,3 +302,23 @@ async fn what_a_log_viewer_sends_is_answered() {
         .collect();
     assert_eq!(counts.iter().sum::<u64>(), 4, "{answer}");
 }
+
+#[tokio::test]
+async fn ids_are_found_by_prefixes_and_regular_expressions() {
+    let backend = logs().await;
+    for (query, expected) in [
+        (json!({"prefix": {"_id": "1"}}), vec!["1", "10", "11"]),
+        (json!({"regexp": {"_id": "[23]|1."}}), vec!["10", "11", "2", "3"]),
+        (json!({"query_string": {"query": "_id:1*"}}), vec!["1", "10", "11"]),
+        (
+            json!({"filtered": {"filter": {"prefix": {"_id": "1"}}}}),
+            vec!["1", "10", "11"],
+        ),
+        // Ids are not searched by wildcards.
+        (json!({"wildcard": {"_id": "1*"}}), vec![]),
+    ] {
+        let mut found = backend.ids("/_search", &json!({"query": query, "size": 20})).await;
+        found.sort();
+        assert_eq!(found, expected, "{query}");
+    }
+}

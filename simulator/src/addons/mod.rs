@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub use choice::Addons;
 pub(crate) use dns::DnsListener;
-pub(crate) use servers::{Servers, Settings};
+pub(crate) use servers::{Search, Servers, Settings};
 pub(crate) use stuntdouble_search::Retention;
 pub use upstream::SearchUpstream;
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use hyper::{Request, Response};
-use stuntdouble_search::{Options, Retention, SearchServer};
+use stuntdouble_search::SearchServer;
 
 use super::{
     dns::DnsServer,
@@ -21,15 +21,21 @@ use crate::{
     },
 };
 
+/// The log search backend.
+#[derive(Clone)]
+pub(crate) enum Search {
+    /// A server inside this process.
+    Inside(SearchServer),
+    /// A cluster outside of it.
+    Upstream(SearchUpstream),
+}
+
 /// What the servers are made with.
 #[derive(Clone)]
 pub(crate) struct Settings {
     /// The cluster's clock.
     pub(crate) clock: Clock,
-    /// The search cluster outside this process, if it is not the server inside.
-    pub(crate) search_upstream: Option<SearchUpstream>,
-    /// Which indices of logs are removed. Default: none.
-    pub(crate) log_retention: Option<Retention>,
+    pub(crate) search: Search,
     /// The names of the cluster.
     pub(crate) names: Names,
 }
@@ -49,9 +55,9 @@ impl Servers {
     /// # Errors
     /// A search cluster whose settings cannot be used.
     pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
-        let search: Arc<dyn Backend> = match &settings.search_upstream {
-            Some(upstream) => Arc::new(Upstream::new(upstream)?),
-            None => Arc::new(search(&settings.clock, settings.log_retention.clone())),
+        let search: Arc<dyn Backend> = match &settings.search {
+            Search::Upstream(upstream) => Arc::new(Upstream::new(upstream)?),
+            Search::Inside(server) => Arc::new(backend(server.clone())),
         };
         let mut servers: HashMap<&'static str, Listening> = HashMap::new();
         servers.insert("elasticsearch", vec![(9200, search)]);
@@ -83,14 +89,8 @@ impl Servers {
     }
 }
 
-/// The search backend inside this process, on the cluster's clock.
-fn search(clock: &Clock, retention: Option<Retention>) -> impl Backend + 'static {
-    let clock = clock.clone();
-    let server = SearchServer::new(Options {
-        clock: Arc::new(move || clock.now()),
-        retention,
-        ..Options::default()
-    });
+/// The search server as the server of a pod.
+fn backend(server: SearchServer) -> impl Backend + 'static {
     move |request: Request<Body>| -> BoxFuture<'static, Response<Body>> {
         let server = server.clone();
         Box::pin(async move {

@@ -47,6 +47,9 @@ pub enum StartError {
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),
+    /// The log search service's part of the data directory cannot be used.
+    #[error(transparent)]
+    SearchDirectory(#[from] stuntdouble_search::DataDirectoryError),
     /// The etcd cluster cannot be used.
     #[error(transparent)]
     Etcd(#[from] EtcdError),

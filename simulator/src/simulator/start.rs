@@ -1,6 +1,6 @@
 //! From settings to a cluster that runs and listens.
 
-use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{fmt, io, net::SocketAddr, sync::Arc};
 
 use stuntdouble_server::{Shutdown, bind};
 use tokio::net::TcpListener;
@@ -114,7 +114,7 @@ impl Builder {
             let rng = Arc::new(Rng::restarted(self.seed, loaded));
             return Ok(Registry::in_memory(settings, self.clock.clone(), rng));
         };
-        let directory = open(directory).await?;
+        let directory = blocking(move || DataDirectory::open(&directory)).await?;
         let rng = Arc::new(Rng::restarted(self.seed, directory.starts().wrapping_add(loaded)));
         Ok(Registry::durable(settings, self.clock.clone(), rng, directory, self.durability).await?)
     }
@@ -151,8 +151,7 @@ impl Builder {
         }
         let servers = addons::Servers::new(&addons::Settings {
             clock: self.clock.clone(),
-            search_upstream: self.search_upstream.clone(),
-            log_retention: self.log_retention.clone(),
+            search: self.search(shutdown).await?,
             names,
         })
         .map_err(StartError::SearchUpstream)?;
@@ -327,10 +326,10 @@ impl Listeners {
     }
 }
 
-/// Opens a data directory, which may take a while to read.
-async fn open(directory: PathBuf) -> Result<DataDirectory, StartError> {
-    match tokio::task::spawn_blocking(move || DataDirectory::open(&directory)).await {
-        Ok(opened) => Ok(opened?),
+/// Runs what reads or writes a data directory, which may take a while.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
         Err(failure) => std::panic::resume_unwind(failure.into_panic()),
     }
 }

@@ -14,6 +14,7 @@ mod images;
 mod namespaces;
 mod nodes;
 mod pods;
+mod resync;
 mod time;
 mod volumes;
 mod workloads;

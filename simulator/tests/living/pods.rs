@@ -179,3 +179,21 @@ async fn a_container_that_has_ended_stays_so_when_the_cluster_starts_again() {
     assert_eq!(failing["lastState"]["terminated"]["exitCode"], 4);
     assert!(failing["restartCount"].as_u64() >= Some(1));
 }
+
+#[tokio::test]
+async fn a_pod_that_is_removed_at_once_has_its_containers_killed() {
+    let cluster = Cluster::start().await;
+    let pod = |script| json!({"metadata": {"name": "p"}, "spec": pod_spec("busybox", Some(script))});
+    cluster.create("pods", pod("echo first; sleep 1000")).await;
+    let first = cluster.get("pods", "p").await;
+    cluster.api("pods").delete("p", Some(0)).await.unwrap();
+    // The next pod of its name is there before the kubelet sees that this one is gone.
+    cluster.create("pods", pod("echo second; sleep 1000")).await;
+    cluster.advance(1).await;
+    let killed: Vec<_> = cluster.list("events").await;
+    let killed: Vec<_> = killed.iter().filter(|event| event["reason"] == "Killing").collect();
+    assert_eq!(killed.len(), 1);
+    assert_eq!(killed[0]["involvedObject"]["uid"], first["metadata"]["uid"]);
+    assert_eq!(cluster.log("p").await, "second\n");
+    assert_eq!(cluster.pods("Running").await, 1);
+}

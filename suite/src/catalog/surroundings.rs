@@ -25,6 +25,8 @@ pub enum Need {
     LivingCluster,
     /// Containers of a living cluster run processes.
     Processes,
+    /// The proxy to the nodes of a living cluster reaches their kubelets.
+    Kubelets,
     /// The clock shows the time at which the log queries were recorded.
     Clock,
 }

@@ -1,6 +1,7 @@
 //! `stuntdouble search`: the log search backend alone, until a signal stops it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -16,6 +17,7 @@ use super::{Trouble, exit};
 const EXAMPLES: &str = "Examples:
   stuntdouble search --listen 127.0.0.1:9200
   stuntdouble search --listen 127.0.0.1:0 --clock frozen:2015-06-26T12:00:00Z
+  stuntdouble search --data-dir my-logs
 
   curl -X POST --data-binary @lines.ndjson http://127.0.0.1:9200/_bulk
   curl 'http://127.0.0.1:9200/logstash-*/_search?q=log:error&pretty=true'
@@ -34,6 +36,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "CLOCK", default_value = "real")]
     clock: Clock,
 
+    /// Directory that keeps the indices; a later start with it goes on where this one ended. It is made if it does not exist. Indices, mappings
+    /// and templates are on the disk when they are acknowledged, documents after a flush or within 5 seconds (the setting
+    /// index.gateway.local.sync of an index; 0: when they are acknowledged). The directory of `serve --data-dir` has one named search
+    /// in it. Default: memory only
+    #[arg(long, value_name = "DIRECTORY")]
+    data_dir: Option<PathBuf>,
+
     #[command(flatten)]
     retention: RetentionArguments,
 
@@ -46,6 +55,7 @@ pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
     let Arguments {
         listen,
         clock,
+        data_dir,
         retention,
         origins,
     } = arguments;
@@ -59,12 +69,19 @@ pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
         .await
         .map_err(|error| Trouble::unreachable(format!("cannot listen on {listen}: {error}")))?;
     let address = listener.local_addr().map_err(Trouble::unreachable)?;
-    let server = SearchServer::new(Options {
+    let options = Options {
         clock: Arc::new(move || clock.now()),
         retention: retention.retention(),
         origins: origins.origins(),
         ..Options::default()
-    });
+    };
+    let server = match data_dir {
+        None => SearchServer::new(options),
+        Some(directory) => {
+            let opened = tokio::task::spawn_blocking(move || SearchServer::open(options, directory)).await;
+            opened.map_err(Trouble::unreachable)?.map_err(Trouble::unreachable)?
+        }
+    };
     let next = format!(
         "curl -X POST --data-binary @lines.ndjson http://{address}/_bulk\ncurl 'http://{address}/_search?q=log:error&pretty'\nCtrl-C stops it."
     );
@@ -73,6 +90,8 @@ pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
         served = server.serve(listener) => served.map_err(Trouble::unreachable)?,
         () = signal.received() => {}
     }
+    let closed = tokio::task::spawn_blocking(move || server.close()).await;
+    closed.map_err(Trouble::unreachable)?.map_err(Trouble::unreachable)?;
     listen::stopped();
     Ok(exit::OK)
 }

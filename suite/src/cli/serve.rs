@@ -119,8 +119,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen::address, conflicts_with = "bare")]
     dns_listen: Option<SocketAddr>,
 
-    /// Directory that keeps the objects and their history; a later start with it goes on where this one ended.
-    /// It is made if it does not exist. Default: memory only
+    /// Directory that keeps the objects, their history and the indices of the log search service; a later start with it goes on
+    /// where this one ended. It is made if it does not exist. Log lines are on the disk within 5 seconds. Default: memory only
     #[arg(long, value_name = "DIRECTORY")]
     data_dir: Option<PathBuf>,
 

@@ -129,6 +129,22 @@ impl Target {
             .copied()
     }
 
+    /// Whether the proxy reaches the kubelet of the first node.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub async fn reaches_kubelets(&self) -> Result<bool, TargetError> {
+        if self.is_own() {
+            return Ok(true);
+        }
+        let answer = self.send(&Request::get("/api/v1/nodes")).await?;
+        let nodes: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        match nodes.pointer("/items/0/metadata/name").and_then(Value::as_str) {
+            Some(name) => self.serves(&format!("/api/v1/proxy/nodes/{name}:10250/healthz")).await,
+            None => Ok(false),
+        }
+    }
+
     async fn run_process(&self, labels: &Value) -> Result<bool, TargetError> {
         let container = json!({"name": "main", "image": "busybox", "command": ["sh", "-c", "exit 0"]});
         let pod = json!({

@@ -228,6 +228,9 @@ async fn surroundings(
             {
                 return missing("the containers of the target run no processes");
             }
+            Some(living) if data.needs.contains(&Need::Kubelets) && !living.reaches_kubelets().await? => {
+                return missing("the proxy of the target reaches no kubelet");
+            }
             Some(_) => {}
         }
     }

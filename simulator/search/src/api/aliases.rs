@@ -106,24 +106,26 @@ fn check_filter(shared: &Shared, index: &Index, alias: &str, definition: &Alias)
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
     check(shared, indices, alias)?;
     let definition = Alias::parse(&request.json()?.unwrap_or_else(|| json!({})));
-    for index in shared.cluster.named(
+    let named = shared.cluster.named(
         indices,
         Expand {
             allow_no_indices: false,
             ..request.expand()
         },
-    )? {
-        check_filter(shared, &index, alias, &definition)?;
+    )?;
+    for index in &named {
+        check_filter(shared, index, alias, &definition)?;
         index.aliases.write().insert(alias.to_owned(), definition.clone());
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
 /// `DELETE /index/_alias/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let mut met = false;
-    for index in shared.cluster.named(indices, request.expand())? {
+    let named = shared.cluster.named(indices, request.expand())?;
+    for index in &named {
         index.aliases.write().retain(|name, _| {
             let goes = wanted
                 .split(',')
@@ -139,7 +141,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
             format!("aliases [[{wanted}]] missing"),
         ));
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
@@ -209,6 +211,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         }
         planned.push((named, aliases, definition));
     }
+    let mut changed = Vec::new();
     for (named, aliases, definition) in planned {
         for index in named {
             let mut known = index.aliases.write();
@@ -218,8 +221,10 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
                     None => known.retain(|name, _| !pattern::matches(alias, name)),
                 }
             }
+            drop(known);
+            changed.push(index);
         }
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&changed)?;
     Ok(Answer::acknowledged())
 }

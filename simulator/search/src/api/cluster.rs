@@ -241,5 +241,7 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
         shown[section] = show_settings(&fresh, flat);
         known.extend(fresh);
     }
+    drop(known);
+    shared.cluster.changed_whole()?;
     Ok(Answer::ok(shown))
 }

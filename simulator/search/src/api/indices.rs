@@ -45,7 +45,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
         return Err(SearchError::index_missing(indices));
     }
     for index in named {
-        shared.cluster.remove(&index.name);
+        shared.cluster.remove(&index.name)?;
     }
     Ok(Answer::acknowledged())
 }
@@ -143,13 +143,14 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
         )
     })?;
     let fresh = Settings::parse(&body);
-    for index in shared.cluster.named(
+    let named = shared.cluster.named(
         indices,
         Expand {
             forbid_closed: false,
             ..request.expand()
         },
-    )? {
+    )?;
+    for index in &named {
         if fresh.get("index.number_of_shards").is_some() {
             return Err(SearchError::illegal("can't change the number of shards for an index"));
         }
@@ -161,9 +162,9 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
                 index.name
             )));
         }
-        index.settings.write().extend(&fresh);
     }
-    shared.cluster.changed();
+    named.iter().for_each(|index| index.settings.write().extend(&fresh));
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
@@ -172,27 +173,38 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
     if indices.is_empty() {
         return Err(SearchError::validation("index is missing"));
     }
-    for index in shared.cluster.named(
+    let named = shared.cluster.named(
         indices,
         Expand {
             closed: true,
             forbid_closed: false,
             ..request.expand()
         },
-    )? {
+    )?;
+    for index in &named {
         index.closed.store(closed, Ordering::Relaxed);
+        if closed {
+            index.flush(false, (shared.cluster.options.ticks)())?;
+        }
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
 /// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
 pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
+    let now = (shared.cluster.options.ticks)();
     for index in &named {
         match what {
-            "_optimize" => index.shards.iter().try_for_each(Shard::optimize)?,
+            "_optimize" => {
+                index.shards.iter().try_for_each(Shard::optimize)?;
+                if request.param("flush") != Some("false") {
+                    index.flush(true, now)?;
+                }
+            }
             "_cache" => {}
+            "_flush" => index.flush(request.flag("force"), now)?,
             _ => index.refresh()?,
         }
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
-use crate::mapping::{metadata_fields, with_defaults};
+use crate::mapping::{FieldType, metadata_fields, with_defaults};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -60,16 +60,20 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
         .json()
         .map_err(undefined)?
         .ok_or_else(|| SearchError::validation("mapping source is missing"))?;
-    for index in shared.cluster.named(
+    let now = (shared.cluster.options.ticks)();
+    let named = shared.cluster.named(
         indices,
         Expand {
             allow_no_indices: false,
             ..request.expand()
         },
-    )? {
+    )?;
+    for index in &named {
+        // The translog has no document that the mapping before has taken and this one may not.
+        index.flush_if_saved(now)?;
         index.change_mapping(|mapping| mapping.put(type_name, &body))?;
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
@@ -77,7 +81,8 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Result<Answer> {
     let now = (shared.cluster.options.ticks)();
     let mut met = false;
-    for index in shared.cluster.named(indices, request.expand())? {
+    let named = shared.cluster.named(indices, request.expand())?;
+    for index in &named {
         let names: Vec<String> = index
             .mapping()
             .type_names()
@@ -87,10 +92,11 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
         for name in names {
             met |= index.change_mapping(|mapping| mapping.remove_type(&name));
             for shard in &index.shards {
-                shard.delete_where(|type_name, _| type_name == name, now);
+                shard.delete_where(|type_name, _| type_name == name, now)?;
             }
         }
         index.refresh()?;
+        index.flush_if_saved(now)?;
     }
     if !met {
         return Err(SearchError::new(
@@ -99,7 +105,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
             format!("[_all] type[[{types}]] missing: No index has the type."),
         ));
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
@@ -136,7 +142,7 @@ pub(crate) fn fields(
                     let shown = if defaults {
                         with_defaults(&last, node)
                     } else {
-                        node.describe()
+                        node.describe(FieldType::describe)
                     };
                     inner.insert(last, shown);
                     (name.clone(), json!({"full_name": name, "mapping": inner}))

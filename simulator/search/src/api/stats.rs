@@ -110,11 +110,12 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
                     .map(|view| {
                         let segment = &view.segment;
                         let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
-                        let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": memory, "committed": true, "search": true, "version": LUCENE, "compound": false});
+                        let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": memory, "committed": segment.is_committed(), "search": true, "version": LUCENE, "compound": false});
                         (format!("_{}", segment.number), shown)
                     })
                     .collect();
-                json!({"routing": {"state": "STARTED", "primary": copy.primary, "node": id_of(copy.place)}, "num_committed_segments": segments.len(), "num_search_segments": segments.len(), "segments": segments})
+                let committed = view.segments.iter().filter(|view| view.segment.is_committed()).count();
+                json!({"routing": {"state": "STARTED", "primary": copy.primary, "node": id_of(copy.place)}, "num_committed_segments": committed, "num_search_segments": segments.len(), "segments": segments})
             });
             (index.name.clone(), json!({"shards": shards}))
         })
@@ -124,7 +125,40 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
     ))
 }
 
-/// `GET [/index]/_recovery`: every copy has long been there.
+/// How a copy of a shard was recovered. One that was made here was there at once.
+fn recovered(copy: &ShardCopy<'_>) -> Value {
+    // A replica is a view of its primary: it has nothing to recover.
+    let recovery = copy.shard.recovery().filter(|_| copy.primary).unwrap_or_default();
+    let millis = |time: std::time::Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let began = if recovery.began == 0 {
+        copy.index.created
+    } else {
+        recovery.began
+    };
+    let (index_time, translog_time) = (millis(recovery.index_time), millis(recovery.translog_time));
+    let percent = |total: u64| if total == 0 { "0.0%" } else { "100.0%" };
+    // The files are used as they are.
+    json!({
+        "id": copy.shard.number(),
+        "type": if copy.primary { "GATEWAY" } else { "REPLICA" },
+        "stage": "DONE",
+        "primary": copy.primary,
+        "start_time_in_millis": began,
+        "stop_time_in_millis": began.saturating_add(index_time).saturating_add(translog_time),
+        "total_time_in_millis": index_time.saturating_add(translog_time),
+        "index": {
+            "size": {"total_in_bytes": recovery.bytes, "reused_in_bytes": recovery.bytes, "recovered_in_bytes": 0, "percent": percent(recovery.bytes)},
+            "files": {"total": recovery.files, "reused": recovery.files, "recovered": 0, "percent": percent(recovery.files)},
+            "total_time_in_millis": index_time,
+            "source_throttle_time_in_millis": 0,
+            "target_throttle_time_in_millis": 0,
+        },
+        "translog": {"recovered": recovery.operations, "total": recovery.operations, "percent": "100.0%", "total_on_start": recovery.operations, "total_time_in_millis": translog_time},
+        "start": {"check_index_time_in_millis": 0, "total_time_in_millis": 0},
+    })
+}
+
+/// `GET [/index]/_recovery`.
 pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
     if request.flag("active_only") {
@@ -145,8 +179,10 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
                     if copy.primary {
                         source = copy.place;
                     }
-                    let from = if copy.primary { "GATEWAY" } else { "REPLICA" };
-                    json!({"id": copy.shard.number(), "type": from, "stage": "DONE", "primary": copy.primary, "start_time_in_millis": index.created, "stop_time_in_millis": index.created, "total_time_in_millis": 0, "source": node(source), "target": node(copy.place), "index": {"size": {"total_in_bytes": 0, "reused_in_bytes": 0, "recovered_in_bytes": 0, "percent": "0.0%"}, "files": {"total": 0, "reused": 0, "recovered": 0, "percent": "0.0%"}, "total_time_in_millis": 0, "source_throttle_time_in_millis": 0, "target_throttle_time_in_millis": 0}, "translog": {"recovered": 0, "total": 0, "percent": "100.0%", "total_on_start": 0, "total_time_in_millis": 0}, "start": {"check_index_time_in_millis": 0, "total_time_in_millis": 0}})
+                    let mut shown = recovered(&copy);
+                    shown["source"] = node(source);
+                    shown["target"] = node(copy.place);
+                    shown
                 })
                 .collect();
             (index.name.clone(), json!({"shards": shards}))

@@ -31,7 +31,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<
     }
     templates.insert(name.to_owned(), template);
     drop(templates);
-    shared.cluster.changed();
+    shared.cluster.changed_whole()?;
     Ok(Answer::acknowledged())
 }
 
@@ -98,6 +98,6 @@ pub(crate) fn delete(shared: &Shared, wanted: &str) -> Result<Answer> {
             format!("index_template [{wanted}] missing"),
         ));
     }
-    shared.cluster.changed();
+    shared.cluster.changed_whole()?;
     Ok(Answer::acknowledged())
 }

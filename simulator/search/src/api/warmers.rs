@@ -41,17 +41,19 @@ pub(crate) fn put(
         "types": super::search::types_of(types),
         "source": request.json()?.unwrap_or_else(|| json!({})),
     });
-    for index in shared.cluster.named(indices, request.expand())? {
+    let named = shared.cluster.named(indices, request.expand())?;
+    for index in &named {
         index.warmers.write().insert(name.to_owned(), warmer.clone());
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
 /// `DELETE /index/_warmer/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let mut met = false;
-    for index in shared.cluster.named(indices, request.expand())? {
+    let named = shared.cluster.named(indices, request.expand())?;
+    for index in &named {
         index.warmers.write().retain(|name, _| {
             let goes = fits(wanted, name);
             met |= goes;
@@ -65,6 +67,6 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
             format!("index_warmer [{wanted}] missing"),
         ));
     }
-    shared.cluster.changed();
+    shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }

@@ -6,19 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
+use super::kept::Kept;
 use crate::cluster::{Cluster, Settings};
+use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Outcome, Shard, View, Written, read};
 use crate::mapping::Mapping;
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
 use crate::routing::{Placement, shard_of};
-
-/// Maximum number of shards of an index.
-const MAX_SHARDS: u32 = 1_024;
 
 /// Another name of an index, maybe of a part of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,13 +70,20 @@ pub(crate) struct Index {
     pub(crate) closed: AtomicBool,
     /// Whether a thread of its own merges segments.
     background: bool,
+    /// Its files. `None` in memory.
+    pub(super) folder: Option<IndexFolder>,
+    /// Whether the state has changed since it was last saved.
+    pub(super) unsaved: AtomicBool,
+    /// Held while the state is saved.
+    pub(super) saving: Mutex<()>,
+    pub(super) kept: Mutex<Kept>,
     /// The shards, as many as `index.number_of_shards` says.
     pub(crate) shards: Vec<Shard>,
 }
 
 impl Index {
+    /// An empty index in memory.
     pub(super) fn new(name: &str, mut settings: Settings, created: i64, options: &Options) -> Result<Index> {
-        let background = options.background;
         let mut hasher = DefaultHasher::new();
         (name, created).hash(&mut hasher);
         let first = hasher.finish();
@@ -87,18 +93,34 @@ impl Index {
         settings.set_default("index.uuid", &uuid);
         settings.set_default("index.version.created", "1050299");
         let mapping = Mapping::new(settings.analysis().cloned(), options.limits.fields)?;
-        let count = settings.number("index.number_of_shards", 5).clamp(1, MAX_SHARDS);
-        Ok(Index {
+        let shards = (0..settings.shards()).map(Shard::new).collect();
+        Ok(Index::of_parts(name, created, settings, mapping, shards, options))
+    }
+
+    /// An index without aliases and warmers.
+    pub(super) fn of_parts(
+        name: &str,
+        created: i64,
+        settings: Settings,
+        mapping: Mapping,
+        shards: Vec<Shard>,
+        options: &Options,
+    ) -> Index {
+        Index {
             name: name.to_owned(),
             created,
             settings: RwLock::new(settings),
             mapping: RwLock::new(Arc::new(mapping)),
-            background,
+            background: options.background,
+            folder: None,
+            unsaved: AtomicBool::new(false),
+            saving: Mutex::default(),
+            kept: Mutex::new(Kept::since((options.ticks)())),
             aliases: RwLock::default(),
             warmers: RwLock::default(),
             closed: AtomicBool::new(false),
-            shards: (0..count).map(Shard::new).collect(),
-        })
+            shards,
+        }
     }
 
     /// The mapping as it is now.
@@ -108,7 +130,9 @@ impl Index {
 
     /// Changes the mapping. Searches that have begun do not see it.
     pub(crate) fn change_mapping<T>(&self, change: impl FnOnce(&mut Mapping) -> T) -> T {
-        change(Arc::make_mut(&mut self.mapping.write()))
+        let changed = change(Arc::make_mut(&mut self.mapping.write()));
+        self.unsaved.store(true, Ordering::Release);
+        changed
     }
 
     /// Maps a type without fields, unless it is mapped.
@@ -195,6 +219,7 @@ impl Index {
             .delete(type_name, id, condition, now)
             .map_err(|error| self.located(number, error))?;
         shard.counters.deleted(type_name, began);
+        self.sync_each(shard)?;
         Ok(written)
     }
 
@@ -232,6 +257,7 @@ impl Index {
                         .write(type_name, id, *encoded, condition, now)
                         .map_err(|error| self.located(number, error))?;
                     shard.counters.indexed(type_name, began);
+                    self.sync_each(shard)?;
                     return Ok(written);
                 }
             }

@@ -1,12 +1,15 @@
 //! The state of the search cluster: indices with their settings, mappings and aliases; templates.
 //!
 //! Promises: an index is made on first use; names, lists and patterns of indices are resolved in one place.
-//! Limits: in memory; a bounded number of indices.
+//! Limits: in memory, or in a data directory too; a bounded number of indices.
 //! Source: Elasticsearch 1.5.
 
 mod index;
+mod kept;
 mod names;
 mod node;
+mod opened;
+mod saved;
 mod settings;
 mod statistics;
 mod template;
@@ -14,9 +17,10 @@ mod template;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
+use crate::durable::DataDirectory;
 use crate::error::{Result, SearchError};
 use crate::json;
 use crate::options::Options;
@@ -25,6 +29,7 @@ use crate::query::Documents;
 pub(crate) use index::{Alias, Index};
 pub(crate) use names::Expand;
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
+pub use opened::DataDirectorySummary;
 pub(crate) use settings::{Settings, duration};
 pub(crate) use statistics::{Breakdown, bytes, field_data, sections};
 pub(crate) use template::{Template, merge};
@@ -36,13 +41,20 @@ pub(crate) struct Cluster {
     pub(crate) templates: RwLock<BTreeMap<String, Template>>,
     /// Persistent and transient settings.
     pub(crate) settings: RwLock<[BTreeMap<String, String>; 2]>,
+    /// How often its data directory was opened before to serve from it.
+    pub(crate) starts: u64,
+    /// `None` in memory.
+    directory: Mutex<Option<DataDirectory>>,
     version: std::sync::atomic::AtomicU64,
 }
 
 impl Cluster {
+    /// An empty cluster in memory.
     pub(crate) fn new(options: Options) -> Cluster {
         Cluster {
             options,
+            starts: 0,
+            directory: Mutex::default(),
             indices: RwLock::default(),
             templates: RwLock::default(),
             settings: RwLock::default(),
@@ -60,7 +72,13 @@ impl Cluster {
         self.version.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    pub(crate) fn changed(&self) {
+    /// Counts a change of the state, and writes the changed indices to the disk.
+    pub(crate) fn changed(&self, indices: &[Arc<Index>]) -> Result<()> {
+        self.count_change();
+        indices.iter().try_for_each(|index| index.save())
+    }
+
+    fn count_change(&self) {
         self.version.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
@@ -208,7 +226,7 @@ impl Cluster {
         settings.set_default("index.number_of_shards", &shards.to_string());
         settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
         settings.check(name)?;
-        let index = Index::new(name, settings, self.now(), &self.options)?;
+        let mut index = Index::new(name, settings, self.now(), &self.options)?;
         index.change_mapping(|mapping| {
             if let Some(default) = mappings.get("_default_") {
                 mapping.put("_default_", default)?;
@@ -228,7 +246,6 @@ impl Cluster {
                 (name.clone(), json!({"types": types, "source": source}))
             }));
         }
-        let index = Arc::new(index);
         let mut indices = self.indices.write();
         if indices.contains_key(name) {
             return Err(SearchError::new(
@@ -243,10 +260,19 @@ impl Cluster {
                 indices.len()
             )));
         }
+        let folder = match &*self.directory.lock() {
+            Some(directory) => Some(directory.create(&index.saved(), index.shard_count())?),
+            None => None,
+        };
+        if let Some(folder) = folder {
+            index = Index::open(folder, &self.options).map_err(SearchError::engine)?;
+            index.start((self.options.ticks)()).map_err(SearchError::engine)?;
+        }
+        let index = Arc::new(index);
         indices.insert(name.to_owned(), index.clone());
         drop(indices);
-        self.changed();
-        self.apply_retention(Some(name));
+        self.count_change();
+        self.apply_retention(Some(name))?;
         Ok(index)
     }
 
@@ -255,7 +281,9 @@ impl Cluster {
         if self.options.background {
             return Ok(());
         }
-        index.refresh_if_due((self.options.ticks)(), self.options.refresh_interval)
+        let now = (self.options.ticks)();
+        index.refresh_if_due(now, self.options.refresh_interval)?;
+        index.keep(now)
     }
 
     /// Refreshes and merges what is due, and removes what is beyond the retention.
@@ -268,17 +296,17 @@ impl Cluster {
         for index in self.indices() {
             let done = index
                 .refresh_if_due(now, self.options.refresh_interval)
-                .and_then(|()| index.merge());
+                .and_then(|()| index.merge())
+                .and_then(|()| index.keep(now));
             outcome = outcome.and(done);
         }
-        self.apply_retention(None);
-        outcome
+        outcome.and(self.apply_retention(None))
     }
 
     /// Removes the oldest indices beyond the retention. `newest` is never removed; the size alone removes no newest index.
-    fn apply_retention(&self, newest: Option<&str>) {
+    fn apply_retention(&self, newest: Option<&str>) -> Result<()> {
         let Some(retention) = &self.options.retention else {
-            return;
+            return Ok(());
         };
         let mut kept: Vec<Arc<Index>> = self
             .indices()
@@ -294,16 +322,17 @@ impl Cluster {
             let too_old = retention.age.is_some_and(|most| age > most.as_millis());
             let too_large = rank > 0 && retention.bytes.is_some_and(|most| bytes > most);
             if (too_old || too_large) && newest != Some(&index.name) {
-                self.remove(&index.name);
+                self.remove(&index.name)?;
             }
         }
+        Ok(())
     }
 
-    /// Removes an index; returns whether it existed.
-    pub(crate) fn remove(&self, name: &str) -> bool {
-        let removed = self.indices.write().remove(name).is_some();
-        self.changed();
-        removed
+    /// Removes an index, if it is there.
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
+        let removed = self.indices.write().remove(name);
+        self.count_change();
+        removed.map_or(Ok(()), |index| index.remove())
     }
 }
 

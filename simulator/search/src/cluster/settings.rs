@@ -9,13 +9,14 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 
 /// Prefixes of the settings that an open index can change, without `index.`.
-const DYNAMIC: [&str; 18] = [
+const DYNAMIC: [&str; 19] = [
     "number_of_replicas",
     "auto_expand_replicas",
     "refresh_interval",
     "blocks.",
     "routing.",
     "translog.",
+    "gateway.local.sync",
     "merge.",
     "search.slowlog.",
     "indexing.slowlog.",
@@ -29,6 +30,9 @@ const DYNAMIC: [&str; 18] = [
     "recovery.",
     "store.throttle.",
 ];
+
+/// Maximum number of shards of an index.
+const MAX_SHARDS: u32 = 1_024;
 
 /// A section whose names are numbers is a list.
 fn listed(value: Value) -> Value {
@@ -65,6 +69,22 @@ impl Settings {
             settings.analysis = analysis.and_then(Value::as_object).cloned();
         }
         settings
+    }
+
+    /// What [`Settings::restore`] makes the same settings of.
+    pub(crate) fn saved(&self) -> Value {
+        json!({"flat": self.flat, "analysis": self.analysis})
+    }
+
+    /// Settings that were saved.
+    pub(crate) fn restore(saved: &Value) -> Settings {
+        let flat = saved["flat"].as_object().into_iter().flatten();
+        Settings {
+            flat: flat
+                .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+                .collect(),
+            analysis: saved["analysis"].as_object().cloned(),
+        }
     }
 
     fn flatten(&mut self, prefix: &str, object: &Map<String, Value>) {
@@ -169,11 +189,26 @@ impl Settings {
 
     /// How long a change can stay unseen: none if only a refresh shows it.
     pub(crate) fn refresh_interval(&self, default: Duration) -> Option<Duration> {
-        match self.get("index.refresh_interval") {
-            None => Some(default),
-            Some("-1") => None,
+        self.interval("index.refresh_interval", default)
+    }
+
+    /// Number of shards of the index.
+    pub(crate) fn shards(&self) -> u32 {
+        self.number("index.number_of_shards", 5).clamp(1, MAX_SHARDS)
+    }
+
+    /// A duration, or how often something is done: none if it is negative, which means never.
+    pub(crate) fn interval(&self, name: &str, default: Duration) -> Option<Duration> {
+        match self.get(name) {
+            Some(text) if text.starts_with('-') => None,
             Some(text) => Some(duration(text).unwrap_or(default)),
+            None => Some(default),
         }
+    }
+
+    /// A number of bytes.
+    pub(crate) fn bytes(&self, name: &str, default: u64) -> u64 {
+        self.get(name).and_then(bytes).unwrap_or(default)
     }
 
     /// The settings as they are shown: nested.
@@ -233,4 +268,38 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
         _ => return None,
     };
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// `512mb`, `1g`, `100k` or a number of bytes.
+fn bytes(text: &str) -> Option<u64> {
+    let at = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(at)?;
+    let number: f64 = number.parse().ok()?;
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1u64,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        "t" | "tb" => 1 << 40,
+        _ => return None,
+    };
+    Some((number * unit as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("512mb", Some(512 << 20))]
+    #[case("1.5k", Some(1536))]
+    #[case("17", Some(17))]
+    #[case("-1", None)]
+    #[case("many", None)]
+    fn sizes_have_units(#[case] text: &str, #[case] expected: Option<u64>) {
+        assert_eq!(bytes(text), expected);
+    }
 }

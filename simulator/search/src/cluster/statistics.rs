@@ -67,7 +67,8 @@ pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Va
     let segments: usize = views.iter().map(|view| view.segments.len()).sum();
     let loaded = field_data(copies);
     let memory: u64 = loaded.values().filter_map(Value::as_u64).sum();
-    let pending: u64 = copies.iter().map(|copy| copy.shard.pending()).sum();
+    let operations: u64 = copies.iter().map(|copy| copy.shard.translog.operations()).sum();
+    let translog: u64 = copies.iter().map(|copy| copy.shard.translog.bytes()).sum();
     let mut shown = json!({
         "docs": {"count": live, "deleted": all - live},
         "store": {"size_in_bytes": stored, "throttle_time_in_millis": 0},
@@ -115,7 +116,7 @@ pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Va
             "version_map_memory_in_bytes": 0,
             "fixed_bit_set_memory_in_bytes": 0,
         },
-        "translog": {"operations": pending, "size_in_bytes": 0},
+        "translog": {"operations": operations, "size_in_bytes": translog},
         "suggest": {"total": read(|all| &all.suggest), "time_in_millis": read_millis(|all| &all.suggest), "current": 0},
         "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},
         "recovery": {"current_as_source": 0, "current_as_target": 0, "throttle_time_in_millis": 0},

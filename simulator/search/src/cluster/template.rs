@@ -61,6 +61,23 @@ impl Template {
         })
     }
 
+    /// What [`Template::restore`] makes the same template of.
+    pub(crate) fn saved(&self) -> Value {
+        json!({"order": self.order, "template": self.pattern, "settings": self.settings.saved(), "mappings": self.mappings, "aliases": self.aliases})
+    }
+
+    /// A template that was saved.
+    ///
+    /// # Errors
+    /// What no template was saved as.
+    pub(crate) fn restore(saved: &Value) -> Result<Template> {
+        let template = Template::parse(saved)?;
+        Ok(Template {
+            settings: Settings::restore(&saved["settings"]),
+            ..template
+        })
+    }
+
     /// The template as it is shown.
     pub(crate) fn describe(&self) -> Value {
         json!({"order": self.order, "template": self.pattern, "settings": self.settings.flat(), "mappings": self.mappings, "aliases": self.aliases})

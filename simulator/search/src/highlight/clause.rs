@@ -21,7 +21,8 @@ pub(super) enum ClauseKind {
     Test(TermTest),
     /// Terms at positions; several at one position are alternatives.
     Phrase(Vec<(u32, Vec<Wanted>)>, u32),
-    Span(SpanQuery),
+    /// A span query, with the terms and patterns in it.
+    Span(SpanQuery, Vec<ClauseKind>),
 }
 
 /// A term of a phrase.
@@ -117,7 +118,9 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
         }
         QueryKind::Span(span) => {
             if let Some(field) = span.field() {
-                push(field, ClauseKind::Span(span.clone()));
+                let mut leaves = Vec::new();
+                collect_leaves(span, &mut leaves)?;
+                push(field, ClauseKind::Span(span.clone(), leaves));
             }
         }
         QueryKind::Bool { clauses, .. } => {
@@ -145,36 +148,31 @@ fn wanted(slots: &[(u32, Vec<String>)]) -> Vec<(u32, Vec<Wanted>)> {
     slots.iter().map(|(position, texts)| (*position, of(texts))).collect()
 }
 
-impl Clause {
-    /// Whether a term by itself is one that the clause looks for.
-    ///
-    /// # Errors
-    /// A pattern that cannot be parsed.
-    pub(super) fn accepts(&self, text: &str) -> Result<bool> {
-        Ok(match &self.kind {
+/// Collects the terms and patterns of a span query.
+fn collect_leaves(span: &SpanQuery, found: &mut Vec<ClauseKind>) -> Result<()> {
+    match span {
+        SpanQuery::Term { text, .. } => found.push(ClauseKind::Term(text.clone())),
+        SpanQuery::MultiTerm { matcher, .. } => found.push(ClauseKind::Test(TermTest::new(matcher)?)),
+        _ => {
+            for clause in span.clauses() {
+                collect_leaves(clause, found)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl ClauseKind {
+    /// Returns whether a term by itself is one that the clause looks for.
+    pub(super) fn accepts(&self, text: &str) -> bool {
+        match self {
             ClauseKind::Term(term) => term == text,
             ClauseKind::Test(test) => test.accepts(text),
             ClauseKind::Phrase(slots, _) => {
                 let mut wanted = slots.iter().flat_map(|(_, wanted)| wanted);
                 wanted.any(|wanted| wanted.accepts(text))
             }
-            ClauseKind::Span(span) => span_accepts(span, text)?,
-        })
-    }
-}
-
-/// Whether a term is one that a span query looks for.
-pub(super) fn span_accepts(span: &SpanQuery, text: &str) -> Result<bool> {
-    match span {
-        SpanQuery::Term { text: term, .. } => Ok(term == text),
-        SpanQuery::MultiTerm { matcher, .. } => Ok(TermTest::new(matcher)?.accepts(text)),
-        _ => {
-            for clause in span.clauses() {
-                if span_accepts(clause, text)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
+            ClauseKind::Span(_, leaves) => leaves.iter().any(|leaf| leaf.accepts(text)),
         }
     }
 }

@@ -170,7 +170,12 @@ fn of_field(
     let clauses_of = |field: &str| clauses(query, Some(field).filter(|_| settings.match_field));
     let analyzer = &field.index_analyzer;
     match highlighter {
-        Highlighter::Postings => postings::passages(&values, analyzer, &clauses_of(&field.name)?, settings),
+        Highlighter::Postings => Ok(postings::passages(
+            &values,
+            analyzer,
+            &clauses_of(&field.name)?,
+            settings,
+        )),
         Highlighter::Vector if settings.matched_fields.is_empty() => {
             vector::fragments(&values, &[(analyzer, clauses_of(&field.name)?)], settings)
                 .map_err(|error| failed(name, error))

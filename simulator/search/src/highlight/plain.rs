@@ -40,7 +40,7 @@ fn weighted(clauses: &[Clause], tokens: &[Token]) -> Result<HashMap<String, Weig
             continue;
         }
         for text in &texts {
-            if !clause.accepts(text)? {
+            if !clause.kind.accepts(text) {
                 continue;
             }
             match (&spans, words.get_mut(*text)) {

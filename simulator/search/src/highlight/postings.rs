@@ -5,7 +5,6 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::analysis::Analyzer;
-use crate::error::Result;
 use crate::highlight::clause::Clause;
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
@@ -24,15 +23,7 @@ struct Passage {
 }
 
 /// The passages of the values of a field.
-///
-/// # Errors
-/// A pattern that cannot be parsed.
-pub(super) fn passages(
-    values: &[String],
-    analyzer: &Analyzer,
-    clauses: &[Clause],
-    settings: &Settings,
-) -> Result<Vec<String>> {
+pub(super) fn passages(values: &[String], analyzer: &Analyzer, clauses: &[Clause], settings: &Settings) -> Vec<String> {
     let mut passages = Vec::new();
     let mut text = String::new();
     let mut length = 0;
@@ -59,11 +50,7 @@ pub(super) fn passages(
     let text_length = length.saturating_sub(1) as f32;
     let mut terms: Vec<(String, Vec<Token>)> = Vec::new();
     for token in tokens_of_values(analyzer, values) {
-        let mut wanted = false;
-        for clause in clauses {
-            wanted = wanted || clause.accepts(&token.text)?;
-        }
-        if !wanted {
+        if !clauses.iter().any(|clause| clause.kind.accepts(&token.text)) {
             continue;
         }
         match terms.iter_mut().find(|(term, _)| *term == token.text) {
@@ -117,7 +104,7 @@ pub(super) fn passages(
     }
     let units = Units::of(&text);
     let shown = passages.iter().map(|passage| shown(passage, &units, settings));
-    Ok(shown.filter(|text| !text.trim().is_empty()).collect())
+    shown.filter(|text| !text.trim().is_empty()).collect()
 }
 
 fn shown(passage: &Passage, text: &Units, settings: &Settings) -> String {

@@ -92,7 +92,7 @@ pub(super) fn tokens_of_values(analyzer: &Analyzer, values: &[String]) -> Vec<To
 pub(super) fn spans_of(clause: &Clause, tokens: &[Token]) -> Result<Option<Vec<Span>>> {
     match &clause.kind {
         ClauseKind::Term(_) | ClauseKind::Test(_) => Ok(None),
-        ClauseKind::Span(span) => spans(span, tokens).map(Some),
+        ClauseKind::Span(span, _) => spans(span, tokens).map(Some),
         ClauseKind::Phrase(slots, slop) => {
             let all: Vec<Vec<Span>> = slots
                 .iter()

@@ -46,7 +46,7 @@ struct Fragment {
 }
 
 /// The phrases that clauses look for among the terms of a text.
-fn phrases(clauses: &[Clause], tokens: &[Token]) -> Result<Vec<Phrase>> {
+fn phrases(clauses: &[Clause], tokens: &[Token]) -> Vec<Phrase> {
     let mut found: Vec<Phrase> = Vec::new();
     let mut push = |texts: Vec<String>, slop: u32, boost: f32| {
         if !texts.is_empty() && !found.iter().any(|known| known.texts == texts) {
@@ -73,16 +73,16 @@ fn phrases(clauses: &[Clause], tokens: &[Token]) -> Result<Vec<Phrase>> {
                     .into_iter()
                     .for_each(|texts| push(texts, *slop, clause.boost));
             }
-            ClauseKind::Test(_) | ClauseKind::Span(_) => {
+            ClauseKind::Test(_) | ClauseKind::Span(..) => {
                 for token in tokens {
-                    if clause.accepts(&token.text)? {
+                    if clause.kind.accepts(&token.text) {
                         push(vec![token.text.clone()], 0, clause.boost);
                     }
                 }
             }
         }
     }
-    Ok(found)
+    found
 }
 
 /// The terms that may stand in one place of a phrase.
@@ -279,7 +279,7 @@ pub(super) fn fragments(
     }
     for (analyzer, clauses) in analyzers {
         let tokens = tokens_of_values(analyzer, values);
-        let phrases = phrases(clauses, &tokens)?;
+        let phrases = phrases(clauses, &tokens);
         all.extend(matches(&phrases, &tokens, settings.phrase_limit));
     }
     let all = if analyzers.len() > 1 { merged(all) } else { all };

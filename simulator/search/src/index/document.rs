@@ -30,6 +30,15 @@ pub(crate) enum Outcome {
     Unmapped(Unmapped),
 }
 
+/// The fields of a document, which may be below the name of its type.
+pub(crate) fn parse(type_name: &str, source: &[u8]) -> Result<Map<String, Value>> {
+    let document = crate::json::object(source)?;
+    Ok(match document.get(type_name) {
+        Some(Value::Object(inner)) if document.len() == 1 => inner.clone(),
+        _ => document,
+    })
+}
+
 /// Reads a document of a type. The type must be mapped.
 pub(crate) fn read<'a>(
     mapping: &'a Mapping,

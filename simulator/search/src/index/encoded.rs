@@ -135,7 +135,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    pub(super) fn decode(bytes: Vec<u8>) -> Option<Stored> {
+    pub(crate) fn decode(bytes: Vec<u8>) -> Option<Stored> {
         let part = |at: usize| -> Option<usize> {
             let length: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
             let end = at + 4 + u32::from_le_bytes(length) as usize;

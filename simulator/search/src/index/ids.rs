@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::bits::Bits;
 use super::segment::Segment;
+use crate::durable::{Commit, CommittedDocument, CommittedSegment};
 use crate::error::{Result, SearchError};
 
 /// The segment number of a deleted document, whose version is kept.
@@ -110,6 +111,9 @@ pub(super) struct Ids {
     next_segment: u32,
 }
 
+/// A segment that no commit has yet, with its live documents.
+pub(super) type FreshSegment = (Arc<Segment>, Vec<CommittedDocument>);
+
 /// Key of a document in the version map.
 pub(super) fn id_key(type_name: &str, id: &str) -> Box<str> {
     format!("{type_name}\u{0}{id}").into()
@@ -123,6 +127,14 @@ impl Ids {
 
     pub(super) fn get(&self, key: &str) -> Option<Slot> {
         self.slots.get(key).copied().filter(|slot| slot.segment != TOMBSTONE)
+    }
+
+    /// Segment numbers and document numbers of the documents whose keys fit.
+    pub(super) fn find(&self, fits: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
+        let live = self.slots.iter().filter(|(_, slot)| slot.segment != TOMBSTONE);
+        live.filter(|(key, _)| fits(key))
+            .map(|(_, slot)| (slot.segment, slot.doc))
+            .collect()
     }
 
     /// Version after a write, and the live document that it replaces.
@@ -246,20 +258,20 @@ impl Ids {
         live_docs.published = None;
     }
 
-    /// Deletes every document whose key matches; returns their number.
-    pub(super) fn delete_where(&mut self, unwanted: impl Fn(&str) -> bool) -> usize {
+    /// Deletes every document whose key matches; returns their keys and versions.
+    pub(super) fn delete_where(&mut self, unwanted: impl Fn(&str) -> bool) -> Vec<(Box<str>, u64)> {
         let keys: Vec<Box<str>> = self
             .slots
             .iter()
             .filter(|(key, slot)| slot.segment != TOMBSTONE && unwanted(key))
             .map(|(key, _)| key.clone())
             .collect();
-        let count = keys.len();
-        for key in keys {
+        let deleted = keys.into_iter().filter_map(|key| {
             // Without a condition nothing can refuse.
-            let _ = self.delete(key, Condition::default());
-        }
-        count
+            let written = self.delete(key.clone(), Condition::default()).ok()?;
+            Some((key, written.version))
+        });
+        deleted.collect()
     }
 
     /// Moves the documents of merged segments to the target segment; returns the documents of the target that are deleted.
@@ -272,5 +284,79 @@ impl Ids {
             }
         }
         deleted
+    }
+
+    /// The state of the shard for a commit, whose segments are all flushed, with what is to be kept of those that no commit has.
+    pub(super) fn commit(&self, translog: u64) -> (Commit, Vec<FreshSegment>) {
+        let mut fresh: HashMap<u32, FreshSegment> = self
+            .segments
+            .iter()
+            .filter(|segment| !segment.is_committed())
+            .map(|segment| (segment.number, (segment.clone(), Vec::new())))
+            .collect();
+        let mut commit = Commit {
+            translog,
+            last_segment: self.next_segment,
+            ..Commit::default()
+        };
+        for (key, slot) in &self.slots {
+            if slot.segment == TOMBSTONE {
+                commit.tombstones.push((key.to_string(), slot.version));
+            } else if let Some((_, documents)) = fresh.get_mut(&slot.segment) {
+                documents.push(CommittedDocument {
+                    key: key.to_string(),
+                    doc: slot.doc,
+                    nested: slot.nested,
+                    version: slot.version,
+                });
+            }
+        }
+        for segment in &self.segments {
+            let Some(files) = &segment.files else { continue };
+            let deleted = self.live_docs.get(&segment.number);
+            commit.segments.push(CommittedSegment {
+                number: segment.number,
+                folder: files.number,
+                deleted: deleted.map_or(vec![], |live_docs| live_docs.deleted.iter().collect()),
+            });
+        }
+        (commit, fresh.into_values().collect())
+    }
+
+    /// Takes in a committed segment.
+    pub(super) fn restore(&mut self, segment: Segment, documents: Vec<CommittedDocument>, deleted: &[u32]) {
+        let mut live_docs = LiveDocs::default();
+        deleted.iter().for_each(|doc| live_docs.deleted.insert(*doc));
+        let live = documents
+            .into_iter()
+            .filter(|document| !live_docs.deleted.contains(document.doc));
+        self.slots.extend(live.map(|document| {
+            let slot = Slot {
+                segment: segment.number,
+                doc: document.doc,
+                nested: document.nested,
+                version: document.version,
+            };
+            (document.key.into(), slot)
+        }));
+        if !deleted.is_empty() {
+            self.live_docs.insert(segment.number, live_docs);
+        }
+        self.segments.push(Arc::new(segment));
+    }
+
+    /// Takes in the rest of a commit.
+    pub(super) fn restore_deleted(&mut self, commit: Commit) {
+        self.next_segment = commit.last_segment;
+        self.deleted = commit.tombstones.len();
+        self.slots.extend(commit.tombstones.into_iter().map(|(key, version)| {
+            let slot = Slot {
+                segment: TOMBSTONE,
+                doc: 0,
+                nested: 0,
+                version,
+            };
+            (key.into(), slot)
+        }));
     }
 }

@@ -1,7 +1,7 @@
 //! The index: documents in, segments out.
 //!
 //! Promises: what was written is found after the next refresh and read back by id at once; a version grows by one with every change of a document; writers of different documents do not wait for one another longer than a buffer needs to be taken.
-//! Limits: in memory; segments of like size are merged when there are ten of them.
+//! Limits: in memory, or in a data directory; segments of like size are merged when there are ten of them.
 //! Source: near-real-time search as Lucene does it; the formats are tantivy's.
 
 mod bits;
@@ -23,7 +23,7 @@ pub(crate) use bits::Bits;
 pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use completion::{Completion, completion_key, completion_of};
 pub(crate) use counters::{Counters, Meter};
-pub(crate) use document::{Outcome, read};
+pub(crate) use document::{Outcome, parse, read};
 pub(crate) use encoded::{Stored, field_prefix};
 pub(crate) use ids::{Condition, VersionType, Written};
 pub(crate) use ordinals::Ordinals;

@@ -1,14 +1,15 @@
 //! A segment: an immutable part of an index, on tantivy's postings, columns and document store.
 //!
 //! Promises: what is read of a segment is cached where queries need it over and over (norms, values); documents keep their order of arrival.
-//! Limits: in memory.
+//! Limits: in memory, or with a data directory in files that are mapped.
 //! Source: our own; the formats are tantivy's.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use tantivy::directory::{OwnedBytes, RamDirectory};
+use tantivy::directory::{Directory, OwnedBytes, RamDirectory};
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::index::{IndexBuilder, IndexSettings, InvertedIndexReader, SegmentReader};
 use tantivy::indexer::SingleSegmentIndexWriter;
@@ -23,6 +24,7 @@ use tantivy::{BitSet, TantivyDocument};
 use super::bits::Bits;
 use super::encoded::{ColumnKind, ColumnName, Encoded, Fields, Stored, StreamTokenizer, field_prefix};
 use super::values::Values;
+use crate::durable::SegmentFiles;
 use crate::error::{Result, SearchError};
 use crate::mapping::FieldOrdinal;
 
@@ -58,22 +60,33 @@ fn tokenizers() -> TokenizerManager {
     tokenizers
 }
 
+/// Where tantivy has its files: in `files`, or in memory.
+fn directory(files: Option<&SegmentFiles>) -> Box<dyn Directory> {
+    match files {
+        Some(files) => Box::new(files.clone()),
+        None => Box::new(RamDirectory::create()),
+    }
+}
+
 /// A segment being written.
 pub(super) struct SegmentWriter {
+    files: Option<SegmentFiles>,
     writer: SingleSegmentIndexWriter<Encoded>,
     fields: Fields,
     documents: u32,
 }
 
 impl SegmentWriter {
-    pub(super) fn new() -> Result<SegmentWriter> {
+    /// A writer into `files`, or into memory.
+    pub(super) fn new(files: Option<SegmentFiles>) -> Result<SegmentWriter> {
         let (schema, fields) = schema();
         let writer = IndexBuilder::new()
             .schema(schema)
             .settings(settings())
             .tokenizers(tokenizers())
-            .single_segment_index_writer(RamDirectory::create(), BUDGET)?;
+            .single_segment_index_writer(directory(files.as_ref()), BUDGET)?;
         Ok(SegmentWriter {
+            files,
             writer,
             fields,
             documents: 0,
@@ -107,7 +120,7 @@ impl SegmentWriter {
 
     pub(super) fn finish(self, number: u32) -> Result<Segment> {
         let index = self.writer.finalize()?;
-        Segment::open(number, &index)
+        Segment::of_index(number, self.files, &index)
     }
 }
 
@@ -115,6 +128,10 @@ impl SegmentWriter {
 pub(crate) struct Segment {
     /// Its number in the index; segments are in the order of their numbers.
     pub(crate) number: u32,
+    /// Its files. `None` in memory.
+    pub(super) files: Option<SegmentFiles>,
+    /// Whether a commit has it.
+    committed: AtomicBool,
     source: tantivy::Segment,
     fields: Fields,
     reader: SegmentReader,
@@ -126,7 +143,15 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    fn open(number: u32, index: &tantivy::Index) -> Result<Segment> {
+    /// A segment whose files are there.
+    pub(super) fn open(number: u32, files: SegmentFiles) -> Result<Segment> {
+        let index = tantivy::Index::open(files.clone())?;
+        let segment = Segment::of_index(number, Some(files), &index)?;
+        segment.set_committed();
+        Ok(segment)
+    }
+
+    fn of_index(number: u32, files: Option<SegmentFiles>, index: &tantivy::Index) -> Result<Segment> {
         let source = index
             .searchable_segments()?
             .into_iter()
@@ -138,6 +163,8 @@ impl Segment {
         let store = reader.get_store_reader(8)?;
         Ok(Segment {
             number,
+            files,
+            committed: AtomicBool::new(false),
             source,
             fields,
             reader,
@@ -150,7 +177,12 @@ impl Segment {
     }
 
     /// Merges segments without their deleted documents.
-    pub(super) fn merged(segments: &[Arc<Segment>], deleted: &[Option<Bits>], number: u32) -> Result<Segment> {
+    pub(super) fn merged(
+        segments: &[Arc<Segment>],
+        deleted: &[Option<Bits>],
+        number: u32,
+        files: Option<SegmentFiles>,
+    ) -> Result<Segment> {
         let sources: Vec<tantivy::Segment> = segments.iter().map(|segment| segment.source.clone()).collect();
         let filters = segments
             .iter()
@@ -169,8 +201,18 @@ impl Segment {
                 }
             })
             .collect::<Result<Vec<_>>>()?;
-        let index = tantivy::indexer::merge_filtered_segments(&sources, settings(), filters, RamDirectory::create())?;
-        Segment::open(number, &index)
+        let target = directory(files.as_ref());
+        let index = tantivy::indexer::merge_filtered_segments(&sources, settings(), filters, target)?;
+        Segment::of_index(number, files, &index)
+    }
+
+    /// Returns whether a commit has it.
+    pub(crate) fn is_committed(&self) -> bool {
+        self.committed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_committed(&self) {
+        self.committed.store(true, Ordering::Relaxed);
     }
 
     /// Number of documents, including deleted ones.

@@ -2,27 +2,31 @@
 //!
 //! Guarantees: locks are taken in the order maintenance, buffer, version map, view, unpublished; no buffer and no version map is locked
 //! while segments are merged.
-//! Limits: a buffer is flushed at 16 MB; segments are merged ten at a time.
+//! Limits: a buffer is flushed at 16 MB.
 
-use std::collections::HashMap;
+mod commit;
+mod merge;
+
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 
+use crate::durable::{Operation, SegmentFiles, ShardFolder, Translog};
 use crate::error::{Result, SearchError};
-use crate::index::bits::Bits;
 use crate::index::counters::Counters;
 use crate::index::encoded::{Encoded, Stored};
-use crate::index::ids::{Condition, Ids, LiveDocs, Written, id_key};
-use crate::index::segment::{Segment, SegmentWriter};
+use crate::index::ids::{Condition, Ids, Written, id_key};
+use crate::index::segment::SegmentWriter;
 use crate::index::view::{SegmentView, View};
+
+use commit::Recovery;
 
 /// Size at which a buffer is flushed, in bytes.
 const BUFFER_BYTES: usize = 16_000_000;
-/// Number of segments of like size that are merged into one.
-const MERGE_FACTOR: usize = 10;
 /// Number of concurrent writers.
 const BUFFERS: usize = 8;
 
@@ -39,6 +43,13 @@ struct IndexBuffer {
 pub(crate) struct Shard {
     number: u32,
     pub(crate) counters: Counters,
+    pub(crate) translog: Translog,
+    /// Its files. `None` in memory.
+    folder: Option<ShardFolder>,
+    /// What it was made of when it was opened, if it was.
+    recovery: Mutex<Option<Recovery>>,
+    /// Time of the last commit.
+    committed: Mutex<Duration>,
     buffers: Vec<Mutex<IndexBuffer>>,
     ids: Mutex<Ids>,
     maintenance: Mutex<()>,
@@ -48,11 +59,15 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// An empty shard with its number in the index.
+    /// An empty shard in memory with its number in the index.
     pub(crate) fn new(number: u32) -> Shard {
         Shard {
             number,
             counters: Counters::default(),
+            translog: Translog::default(),
+            folder: None,
+            recovery: Mutex::default(),
+            committed: Mutex::default(),
             buffers: (0..BUFFERS).map(|_| Mutex::default()).collect(),
             ids: Mutex::default(),
             maintenance: Mutex::default(),
@@ -66,12 +81,9 @@ impl Shard {
         self.number
     }
 
-    /// Number of documents that no search sees yet.
-    pub(crate) fn pending(&self) -> u64 {
-        let buffers = self.buffers.iter().filter_map(|buffer| buffer.try_lock());
-        buffers
-            .filter_map(|buffer| buffer.writer.as_ref().map(|writer| u64::from(writer.documents())))
-            .sum()
+    /// The folder of a new segment. `None` in memory.
+    fn new_files(&self) -> Result<Option<SegmentFiles>> {
+        self.folder.as_ref().map(ShardFolder::new_segment).transpose()
     }
 
     fn mark_unpublished(&self, now: Duration) {
@@ -95,6 +107,7 @@ impl Shard {
         condition: Condition,
         now: Duration,
     ) -> Result<Written> {
+        self.translog.check()?;
         let free = self.buffers.iter().find_map(|buffer| buffer.try_lock());
         let mut buffer = match (free, self.buffers.first()) {
             (Some(buffer), _) => buffer,
@@ -113,10 +126,11 @@ impl Shard {
                 ids.check(&key, condition)?;
                 buffer.number = ids.new_segment();
                 drop(ids);
-                none.insert(SegmentWriter::new()?)
+                none.insert(SegmentWriter::new(self.new_files()?)?)
             }
         };
         let first = writer.documents();
+        let stored = document.stored();
         let nested = document.take_nested();
         let mut added = Ok(());
         for document in nested.into_iter().chain([document]) {
@@ -132,7 +146,12 @@ impl Shard {
             if written.is_err() {
                 ids.delete_block(buffer.number, block);
             }
-            written?
+            let written = written?;
+            self.translog.append(Operation::Index {
+                version: written.version,
+                stored: &stored,
+            })?;
+            written
         };
         self.mark_unpublished(now);
         if memory > BUFFER_BYTES {
@@ -143,19 +162,34 @@ impl Shard {
 
     /// Deletes a document.
     pub(crate) fn delete(&self, type_name: &str, id: &str, condition: Condition, now: Duration) -> Result<Written> {
-        let written = self.ids.lock().delete(id_key(type_name, id), condition)?;
+        let key = id_key(type_name, id);
+        self.translog.check()?;
+        let written = {
+            let mut ids = self.ids.lock();
+            let written = ids.delete(key.clone(), condition)?;
+            self.translog.append(Operation::Delete {
+                version: written.version,
+                key: &key,
+            })?;
+            written
+        };
         self.mark_unpublished(now);
         Ok(written)
     }
 
     /// Deletes every document whose type and id match; returns their number.
-    pub(crate) fn delete_where(&self, unwanted: impl Fn(&str, &str) -> bool, now: Duration) -> usize {
-        let count = self.ids.lock().delete_where(|key| {
+    pub(crate) fn delete_where(&self, unwanted: impl Fn(&str, &str) -> bool, now: Duration) -> Result<usize> {
+        let mut ids = self.ids.lock();
+        let deleted = ids.delete_where(|key| {
             key.split_once('\u{0}')
                 .is_some_and(|(type_name, id)| unwanted(type_name, id))
         });
+        for (key, version) in &deleted {
+            self.translog.append(Operation::Delete { version: *version, key })?;
+        }
+        drop(ids);
         self.mark_unpublished(now);
-        count
+        Ok(deleted.len())
     }
 
     /// Version and stored fields of a document, published or not.
@@ -209,6 +243,13 @@ impl Shard {
             .map(|slot| (slot.segment, slot.doc))
     }
 
+    /// Segment numbers and document numbers of the documents whose ids fit.
+    pub(crate) fn locate_where(&self, fits: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
+        self.ids
+            .lock()
+            .find(|key| key.split_once('\u{0}').is_some_and(|(_, id)| fits(id)))
+    }
+
     /// The view that searches use.
     pub(crate) fn view(&self) -> Arc<View> {
         self.view.read().clone()
@@ -246,32 +287,6 @@ impl Shard {
         Ok(())
     }
 
-    /// Merges segments of like size as long as there are ten of them.
-    pub(crate) fn merge_alike(&self) -> Result<()> {
-        let _one_at_a_time = self.maintenance.lock();
-        let mut merged = false;
-        while self.merge_once()? {
-            merged = true;
-        }
-        if merged {
-            self.publish();
-        }
-        Ok(())
-    }
-
-    /// Merges all segments into one, without deleted documents.
-    pub(crate) fn optimize(&self) -> Result<()> {
-        let _one_at_a_time = self.maintenance.lock();
-        self.unpublished.lock().take();
-        self.flush_all()?;
-        let all = self.ids.lock().segments.clone();
-        if all.len() > 1 || !self.ids.lock().live_docs.is_empty() {
-            self.merge(&all)?;
-        }
-        self.publish();
-        Ok(())
-    }
-
     fn publish(&self) {
         let mut ids = self.ids.lock();
         let segments = ids.segments.clone();
@@ -288,172 +303,5 @@ impl Shard {
             })
             .collect();
         *self.view.write() = Arc::new(View { segments });
-    }
-
-    /// Merges ten segments of like size, if there are ten; returns whether it did.
-    fn merge_once(&self) -> Result<bool> {
-        let segments = self.ids.lock().segments.clone();
-        let level = |segment: &Segment| (segment.max_doc() / 100).checked_ilog10().unwrap_or(0);
-        for wanted in 0..8 {
-            let alike: Vec<Arc<Segment>> = segments
-                .iter()
-                .filter(|segment| level(segment) == wanted)
-                .take(MERGE_FACTOR)
-                .cloned()
-                .collect();
-            if alike.len() == MERGE_FACTOR {
-                self.merge(&alike)?;
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn merge(&self, segments: &[Arc<Segment>]) -> Result<()> {
-        let Some(first) = segments.first() else {
-            return Ok(());
-        };
-        let deleted: Vec<Option<Bits>> = {
-            let ids = self.ids.lock();
-            segments
-                .iter()
-                .map(|segment| {
-                    ids.live_docs
-                        .get(&segment.number)
-                        .map(|live_docs| live_docs.deleted.clone())
-                })
-                .collect()
-        };
-        // New number of each document; live documents keep their order.
-        let mut moves: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut next = 0;
-        let began = Instant::now();
-        for (segment, deleted) in segments.iter().zip(&deleted) {
-            let numbers = (0..segment.max_doc()).map(|doc| {
-                if deleted.as_ref().is_some_and(|deleted| deleted.contains(doc)) {
-                    return u32::MAX;
-                }
-                next += 1;
-                next - 1
-            });
-            moves.insert(segment.number, numbers.collect());
-        }
-        // The merged segment takes the number, and with it the position, of the first.
-        let merged = if next == 0 {
-            None
-        } else {
-            Some(Arc::new(Segment::merged(segments, &deleted, first.number)?))
-        };
-        let mut ids = self.ids.lock();
-        self.counters.merge.add(began);
-        self.counters.merged_docs.fetch_add(u64::from(next), Ordering::Relaxed);
-        let bytes = merged.as_ref().map_or(0, |merged| merged.bytes());
-        self.counters.merged_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let deleted_since = ids.relocate(&moves, first.number, next);
-        ids.segments.retain(|segment| !moves.contains_key(&segment.number));
-        ids.live_docs.retain(|number, _| !moves.contains_key(number));
-        if let Some(merged) = merged {
-            if deleted_since.len() > 0 {
-                ids.live_docs.insert(
-                    first.number,
-                    LiveDocs {
-                        deleted: deleted_since,
-                        published: None,
-                    },
-                );
-            }
-            ids.segments.push(merged);
-            ids.segments.sort_by_key(|segment| segment.number);
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Duration = Duration::from_secs(1);
-
-    fn document(id: &str) -> Encoded {
-        let mut encoded = Encoded::default();
-        encoded.store(["t", id, "", "", ""], id.as_bytes());
-        encoded
-    }
-
-    #[test]
-    fn a_change_during_a_refresh_is_marked_for_the_next() {
-        for _ in 0..200 {
-            let shard = Shard::new(0);
-            std::thread::scope(|scope| {
-                let writer = scope.spawn(|| {
-                    for _ in 0..50 {
-                        shard.delete("t", "absent", Condition::default(), NOW).unwrap();
-                    }
-                });
-                while !writer.is_finished() {
-                    shard.refresh().unwrap();
-                }
-            });
-            shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
-            assert_eq!(shard.unpublished_since(), Some(NOW));
-        }
-    }
-
-    #[test]
-    fn a_document_that_cannot_be_added_leaves_its_id_alone() {
-        let shard = Shard::new(0);
-        shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
-        let mut unfit = document("2");
-        unfit.make_unfit();
-        let refused = shard.write("t", "1", unfit, Condition::default(), NOW);
-        assert!(refused.is_err(), "{refused:?}");
-        shard.write("t", "3", document("3"), Condition::default(), NOW).unwrap();
-        shard.refresh().unwrap();
-        let (version, stored) = shard.get("t", "1").unwrap().unwrap();
-        assert_eq!((version, stored.id()), (1, "1"));
-        assert_eq!(shard.get("t", "3").unwrap().unwrap().1.id(), "3");
-        assert_eq!(shard.view().live_docs(), 2);
-    }
-
-    #[test]
-    fn a_document_is_read_from_its_buffer() {
-        let shard = Shard::new(0);
-        for id in ["1", "2", "1"] {
-            shard.write("t", id, document(id), Condition::default(), NOW).unwrap();
-        }
-        let (version, stored) = shard.get("t", "1").unwrap().unwrap();
-        assert_eq!((version, stored.id()), (2, "1"));
-        assert!(shard.ids.lock().segments.is_empty());
-        shard.refresh().unwrap();
-        assert_eq!(shard.get("t", "2").unwrap().unwrap().1.id(), "2");
-        assert!(shard.buffers.iter().all(|buffer| buffer.lock().stored.is_empty()));
-    }
-
-    #[test]
-    fn segments_of_like_size_are_merged_apart_from_a_refresh() {
-        let shard = Shard::new(0);
-        for id in 0..MERGE_FACTOR {
-            shard
-                .write("t", &id.to_string(), document("1"), Condition::default(), NOW)
-                .unwrap();
-            shard.refresh().unwrap();
-        }
-        assert_eq!(shard.view().segments.len(), MERGE_FACTOR);
-        shard.merge_alike().unwrap();
-        assert_eq!(shard.view().segments.len(), 1);
-    }
-
-    #[test]
-    fn a_refused_version_adds_no_document() {
-        let shard = Shard::new(0);
-        shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
-        let condition = Condition {
-            version: Some(7),
-            ..Condition::default()
-        };
-        assert!(shard.write("t", "1", document("1"), condition, NOW).is_err());
-        shard.refresh().unwrap();
-        assert_eq!(shard.view().max_doc(), 1);
     }
 }

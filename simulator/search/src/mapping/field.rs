@@ -244,6 +244,14 @@ impl FieldType {
         Ok(field)
     }
 
+    /// The definition that [`FieldType::parse`] makes the same field of.
+    pub(crate) fn definition(&self) -> Map<String, Value> {
+        let mut definition = Map::new();
+        definition.insert("type".to_owned(), json!(self.kind.name()));
+        definition.extend(self.settings.clone());
+        definition
+    }
+
     /// A setting as the mapping has it.
     pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
         self.settings.get(name)

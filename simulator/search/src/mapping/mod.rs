@@ -8,6 +8,7 @@ mod defaults;
 mod describe;
 mod dynamic;
 mod field;
+mod saved;
 mod tree;
 
 use std::collections::{BTreeSet, HashMap};
@@ -287,26 +288,7 @@ impl Mapping {
                     });
                 }
                 None => {
-                    let full_name = name.clone();
-                    let analyzer = |name: Option<&str>| match (node.field_type.indexing, node.field_type.kind) {
-                        (Indexing::Analyzed, Kind::Completion) => {
-                            Analyzer::configured(name.unwrap_or("simple"), self.analysis.as_ref())
-                                .map_err(SearchError::mapping)
-                        }
-                        (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
-                            let own = name.unwrap_or("default");
-                            Analyzer::configured(own, self.analysis.as_ref())
-                                .map_err(|error| SearchError::mapping(unknown_analyzer(error, own, &full_name)))
-                        }
-                        _ => Ok(Analyzer::keyword()),
-                    };
-                    let index_analyzer = analyzer(node.field_type.analyzer.as_deref())?;
-                    let search_analyzer = analyzer(
-                        node.field_type
-                            .search_analyzer
-                            .as_deref()
-                            .or(node.field_type.analyzer.as_deref()),
-                    )?;
+                    let (index_analyzer, search_analyzer) = self.analyzers(&name, &node.field_type)?;
                     added.push(Field {
                         ordinal: 0,
                         name,
@@ -322,19 +304,39 @@ impl Mapping {
         }
         self.fields
             .extend(changed.into_iter().map(|field| (field.name.clone(), field)));
-        for mut field in added {
-            field.ordinal = PARENT + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
-            if let Some((_, short)) = field.name.rsplit_once('.') {
-                self.short_names
-                    .entry(short.to_owned())
-                    .or_insert_with(|| field.name.clone());
-            }
-            self.fields.insert(field.name.clone(), field);
-        }
+        added.into_iter().for_each(|field| self.add_field(field));
         self.nested.extend(fresh.root.nested_paths());
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
         Ok(())
+    }
+
+    /// The analyzers of a field at index time and at query time.
+    fn analyzers(&self, full_name: &str, field: &FieldType) -> Result<(Analyzer, Analyzer)> {
+        let analyzer = |name: Option<&str>| match (field.indexing, field.kind) {
+            (Indexing::Analyzed, Kind::Completion) => {
+                Analyzer::configured(name.unwrap_or("simple"), self.analysis.as_ref()).map_err(SearchError::mapping)
+            }
+            (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
+                let own = name.unwrap_or("default");
+                Analyzer::configured(own, self.analysis.as_ref())
+                    .map_err(|error| SearchError::mapping(unknown_analyzer(error, own, full_name)))
+            }
+            _ => Ok(Analyzer::keyword()),
+        };
+        let search = field.search_analyzer.as_deref().or(field.analyzer.as_deref());
+        Ok((analyzer(field.analyzer.as_deref())?, analyzer(search)?))
+    }
+
+    /// Adds a field, which gets the next place.
+    fn add_field(&mut self, mut field: Field) {
+        field.ordinal = PARENT + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
+        if let Some((_, short)) = field.name.rsplit_once('.') {
+            self.short_names
+                .entry(short.to_owned())
+                .or_insert_with(|| field.name.clone());
+        }
+        self.fields.insert(field.name.clone(), field);
     }
 
     /// Forgets a type; its fields keep their places.
@@ -346,7 +348,7 @@ impl Mapping {
     pub(crate) fn describe(&self) -> Map<String, Value> {
         self.types
             .iter()
-            .map(|(name, mapping)| (name.clone(), mapping.describe()))
+            .map(|(name, mapping)| (name.clone(), mapping.describe(FieldType::describe)))
             .collect()
     }
 }

@@ -7,6 +7,9 @@ use super::field::{FieldType, truth};
 use crate::dates::{DateFormat, default_detection};
 use crate::error::{Result, SearchError};
 
+/// How a field is written: as the API shows it, or as it was defined.
+pub(crate) type ShowField = fn(&FieldType) -> Map<String, Value>;
+
 /// A leaf of the tree: a field, and the other ways in which its values are indexed.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldNode {
@@ -127,15 +130,15 @@ impl FieldNode {
         }
     }
 
-    pub(crate) fn describe(&self) -> Value {
-        let mut shown = self.field_type.describe();
+    pub(crate) fn describe(&self, show: ShowField) -> Value {
+        let mut shown = show(&self.field_type);
         if !self.fields.is_empty() {
             shown.insert(
                 "fields".to_owned(),
                 Value::Object(
                     self.fields
                         .iter()
-                        .map(|(name, field)| (name.clone(), field.describe()))
+                        .map(|(name, field)| (name.clone(), field.describe(show)))
                         .collect(),
                 ),
             );
@@ -331,7 +334,7 @@ impl ObjectNode {
         leaves
     }
 
-    fn describe(&self) -> Map<String, Value> {
+    fn describe(&self, show: ShowField) -> Map<String, Value> {
         let mut shown = Map::new();
         if self.nested {
             shown.insert("type".to_owned(), "nested".into());
@@ -363,13 +366,13 @@ impl ObjectNode {
             let properties = self.properties.iter().map(|(name, node)| {
                 let shown = match node {
                     Node::Object(object) => {
-                        let mut shown = object.describe();
+                        let mut shown = object.describe(show);
                         if object.properties.is_empty() && !object.nested {
                             shown.insert("type".to_owned(), "object".into());
                         }
                         Value::Object(shown)
                     }
-                    Node::Field(field) => field.describe(),
+                    Node::Field(field) => field.describe(show),
                 };
                 (name.clone(), shown)
             });
@@ -442,9 +445,9 @@ impl TypeMapping {
         !omits && norms.is_none_or(truth)
     }
 
-    pub(crate) fn describe(&self) -> Value {
+    pub(crate) fn describe(&self, show: ShowField) -> Value {
         let mut shown = self.meta.clone();
-        shown.extend(self.root.describe());
+        shown.extend(self.root.describe(show));
         Value::Object(shown)
     }
 }

@@ -191,10 +191,13 @@ impl Builder<'_> {
 
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
         let multi = |matcher: Matcher| {
-            Ok(Some(Query::from(QueryKind::MultiTerm {
-                field: self.context.field(name),
-                matcher,
-            })))
+            let of_terms = || {
+                Query::from(QueryKind::MultiTerm {
+                    field: self.context.field(name),
+                    matcher: matcher.clone(),
+                })
+            };
+            Ok(Some(super::value::of_ids(name, &matcher).unwrap_or_else(of_terms)))
         };
         match (term.kind, &term.fuzzy) {
             (TermKind::Wildcard, _) if term.text == "*" => {

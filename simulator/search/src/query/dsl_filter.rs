@@ -13,7 +13,7 @@ use crate::query::dsl_parts::{refuse, several, text_of};
 use crate::query::geo::metres;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
-use crate::query::value::term;
+use crate::query::value::{of_ids, term};
 use crate::query::{Context, GeoPoint, GeoShape, Matcher, Occur, Query, QueryField, QueryKind};
 use crate::script::Script;
 
@@ -75,8 +75,10 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             } else {
                 Matcher::Regexp(text)
             };
-            let field = context.field(field);
-            Query::from(QueryKind::MultiTerm { field, matcher }).constant()
+            of_ids(field, &matcher).unwrap_or_else(|| {
+                let field = context.field(field);
+                Query::from(QueryKind::MultiTerm { field, matcher }).constant()
+            })
         }
         "ids" => ids_of(context, object)?,
         "type" => context.of_type(object.get("value").and_then(Value::as_str).unwrap_or("")),

@@ -11,7 +11,7 @@ use crate::query::dsl_parts::{
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{ids_of_type, term};
+use crate::query::value::{ids_of_type, of_ids, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
 /// The field of an object, and its settings. Settings of the query beside the field are skipped.
@@ -112,7 +112,11 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
         "wildcard" => Matcher::Wildcard(text),
         _ => Matcher::Regexp(with_flags(&text, settings)?),
     };
-    let query = match rewrite_of(settings)? {
+    let rewrite = rewrite_of(settings)?;
+    if let Some(query) = of_ids(field, &matcher) {
+        return Ok(Some(query.boosted(boost)));
+    }
+    let query = match rewrite {
         None => multi(context, field, matcher),
         Some(rewrite) => QueryKind::ByFrequency(FrequencyQuery::Rewritten {
             field: context.field(field),

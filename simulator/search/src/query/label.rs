@@ -66,6 +66,7 @@ pub(crate) fn label(query: &Query) -> String {
             .flat_map(|type_name| ids.iter().map(move |id| format!("_uid:{type_name}#{id}")))
             .collect::<Vec<_>>()
             .join(" "),
+        QueryKind::IdPattern(matcher) => format!("_uid:{}", matcher_label(matcher)),
         QueryKind::Blended { fields, text, .. } => {
             let terms: Vec<String> = fields.iter().map(|(field, _)| named(field, text)).collect();
             format!("blended(terms: [{}])", terms.join(", "))

@@ -166,6 +166,8 @@ pub(crate) enum QueryKind {
         types: Vec<String>,
         ids: Vec<String>,
     },
+    /// Documents whose ids fit.
+    IdPattern(Matcher),
     Bool {
         clauses: Vec<(Occur, Query)>,
         minimum_should_match: usize,

@@ -1,13 +1,13 @@
 //! Queries for one exact value of a field, or of what every document has: its type, its id, its parent, its index.
 //!
-//! Source: the `termQuery` of Elasticsearch 1.5's field mappers.
+//! Source: the `termQuery`, `prefixQuery` and `regexpQuery` of Elasticsearch 1.5's field mappers.
 
 use serde_json::Value;
 
 use crate::error::Result;
 use crate::query::dsl_parts::text_of;
 use crate::query::text::exact;
-use crate::query::{Context, Query, QueryField, QueryKind};
+use crate::query::{Context, Matcher, Query, QueryField, QueryKind};
 
 /// The query for one exact value.
 pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Query> {
@@ -47,4 +47,10 @@ pub(super) fn ids_of_type(context: &Context<'_>, types: &[String], ids: &[String
         ids: ids.to_vec(),
     })
     .constant()
+}
+
+/// The query for ids that fit. `None` for another field, and for what ids are not searched by.
+pub(super) fn of_ids(name: &str, matcher: &Matcher) -> Option<Query> {
+    let searched = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp(_));
+    searched.then(|| Query::from(QueryKind::IdPattern(matcher.clone())).constant())
 }

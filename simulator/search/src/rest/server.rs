@@ -5,6 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -21,7 +22,8 @@ use super::answer::{Answer, Format, script_refused};
 use super::request::RestRequest;
 use super::route;
 use crate::budget::Budget;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, DataDirectorySummary};
+use crate::durable::{DataDirectory, DataDirectoryError};
 use crate::error::{Result, SearchError};
 use crate::ids::IdSource;
 use crate::options::Options;
@@ -48,10 +50,45 @@ impl std::fmt::Debug for SearchServer {
 }
 
 impl SearchServer {
-    /// An empty backend.
+    /// An empty backend in memory.
     pub fn new(options: Options) -> SearchServer {
-        let cluster = Cluster::new(options);
-        let ids = IdSource::new(cluster.now());
+        SearchServer::of(Cluster::new(options))
+    }
+
+    /// The backend whose indices are in a data directory, which is made if there is none. Blocks.
+    ///
+    /// A change of an index, an alias or a template is on the disk when it is acknowledged. A document is after a flush, or 5 seconds later
+    /// (`index.gateway.local.sync`). The directory is in use until [`SearchServer::close`], or until the last clone of the server is dropped.
+    ///
+    /// # Errors
+    /// [`DataDirectoryError`]; nothing in the directory is emptied or started anew.
+    pub fn open(options: Options, directory: impl AsRef<Path>) -> Result<SearchServer, DataDirectoryError> {
+        Cluster::open(options, directory.as_ref()).map(SearchServer::of)
+    }
+
+    /// Returns whether a directory has search indices, whole or damaged.
+    pub fn has_files(directory: impl AsRef<Path>) -> bool {
+        DataDirectory::is_there(directory.as_ref())
+    }
+
+    /// Checks a data directory that no process uses: every checksum, segment and operation. Blocks.
+    ///
+    /// # Errors
+    /// [`DataDirectoryError`].
+    pub fn check(directory: impl AsRef<Path>) -> Result<DataDirectorySummary, DataDirectoryError> {
+        Cluster::check(directory.as_ref())
+    }
+
+    /// Writes what is not on the disk yet, and lets another process open the data directory. Documents cannot be written from then on. Blocks.
+    ///
+    /// # Errors
+    /// What could not be written. As much of it as could be before is in the translogs.
+    pub fn close(&self) -> Result<()> {
+        self.shared.cluster.close()
+    }
+
+    fn of(cluster: Cluster) -> SearchServer {
+        let ids = IdSource::new(cluster.now(), cluster.starts);
         let limits = cluster.options.limits;
         let background = cluster.options.background;
         let shared = Arc::new(Shared {

@@ -6,8 +6,8 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, Shard, View, Within, term_key};
 use crate::query::{
-    Expansion, Function, GeoPoint, Near, Occur, Query, QueryField, QueryKind, SpanQuery, expand, label, starting_with,
-    terms_of,
+    Expansion, Function, GeoPoint, Near, Occur, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, label,
+    starting_with, terms_of,
 };
 use crate::score::idf;
 use crate::score::span::SpanWeight;
@@ -103,7 +103,16 @@ impl Weigher<'_> {
                 Expansion::Scored(near) => return self.any_term(field, &near, query.boost),
             },
             QueryKind::Range { field, lower, upper } => range(view, field, *lower, *upper)?,
-            QueryKind::Ids { types, ids } => ids_weight(view, self.shard, types, ids),
+            QueryKind::Ids { types, ids } => {
+                let places = types
+                    .iter()
+                    .flat_map(|name| ids.iter().filter_map(|id| self.shard.locate(name, id)));
+                docs_at(view, places, label(query))
+            }
+            QueryKind::IdPattern(matcher) => {
+                let test = TermTest::new(matcher)?;
+                docs_at(view, self.shard.locate_where(|id| test.accepts(id)), label(query))
+            }
             QueryKind::Bool {
                 clauses,
                 minimum_should_match,
@@ -453,28 +462,19 @@ fn range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<Weig
     })
 }
 
-fn ids_weight(view: &View, shard: &Shard, types: &[String], ids: &[String]) -> WeightKind {
+/// The documents at these places: segments with numbers of documents.
+fn docs_at(view: &View, places: impl IntoIterator<Item = (u32, u32)>, label: String) -> WeightKind {
     let mut docs: Vec<Bits> = view
         .segments
         .iter()
         .map(|view| Bits::with_room(view.segment.max_doc()))
         .collect();
-    for (segment, doc) in types
-        .iter()
-        .flat_map(|type_name| ids.iter().filter_map(|id| shard.locate(type_name, id)))
-    {
-        if let Some((at, doc)) = view.place((segment, doc))
+    for place in places {
+        if let Some((at, doc)) = view.place(place)
             && let Some(docs) = docs.get_mut(at)
         {
             docs.insert(doc);
         }
     }
-    WeightKind::Docs {
-        label: types
-            .iter()
-            .flat_map(|type_name| ids.iter().map(move |id| format!("_uid:{type_name}#{id}")))
-            .collect::<Vec<_>>()
-            .join(" "),
-        docs,
-    }
+    WeightKind::Docs { label, docs }
 }

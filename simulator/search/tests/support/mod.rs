@@ -1,6 +1,7 @@
 //! A search backend in process, at a time that stands still.
 
 use std::borrow::Borrow;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -30,6 +31,17 @@ impl Backend {
     }
 
     pub(crate) fn with(limits: Limits) -> Backend {
+        Backend::of(limits, SearchServer::new)
+    }
+
+    /// A backend in a data directory.
+    pub(crate) fn open(directory: &Path) -> Backend {
+        Backend::of(Limits::default(), |options| {
+            SearchServer::open(options, directory).unwrap()
+        })
+    }
+
+    fn of(limits: Limits, start: impl FnOnce(Options) -> SearchServer) -> Backend {
         let ticks = Arc::new(AtomicU64::new(0));
         let counted = ticks.clone();
         let now: jiff::Timestamp = "2015-06-26T12:00:00Z".parse().unwrap();
@@ -42,7 +54,7 @@ impl Backend {
             ..Options::default()
         };
         Backend {
-            server: SearchServer::new(options),
+            server: start(options),
             ticks,
         }
     }

@@ -218,13 +218,15 @@ impl Engine {
     fn run_of(&self, pod: &Map<String, Value>, name: &str, previous: bool) -> Option<Arc<RunningContainer>> {
         let pods = self.pods.lock();
         let runs = pods.get(pod.get("metadata")?.get("uid")?.as_str()?)?.get(name)?;
-        if previous {
-            runs.previous
-                .clone()
-                .or_else(|| runs.current.clone().filter(|run| run.ended().is_some()))
-        } else {
-            runs.current.clone()
+        if !previous {
+            return runs.current.clone();
         }
+        // While a container waits for its restart, its last run is the previous one.
+        let status = status(pod, name)?;
+        status["lastState"].get("terminated")?;
+        let waits = status["state"].get("waiting").is_some();
+        let last = runs.current.clone().filter(|run| waits && run.ended().is_some());
+        last.or_else(|| runs.previous.clone())
     }
 
     fn runs(&self, pod: &Map<String, Value>) -> bool {
@@ -257,6 +259,12 @@ fn main_process(image: &Image, machine: &Machine, command: &[String]) -> Result<
     }
 }
 
+/// The status of a container of a pod.
+fn status<'a>(pod: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    let statuses = pod.get("status")?.get("containerStatuses")?.as_array()?;
+    statuses.iter().find(|status| status["name"] == name)
+}
+
 impl Containers for Arc<Engine> {
     fn running(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn Container>> {
         match self.run_of(pod, name, false) {
@@ -287,11 +295,7 @@ impl Containers for Arc<Engine> {
         {
             return Ok(run.log());
         }
-        let statuses = pod.get("status").and_then(|status| status.get("containerStatuses"));
-        let mut statuses = statuses.and_then(Value::as_array).into_iter().flatten();
-        let reason = statuses
-            .find(|status| status["name"] == name)
-            .and_then(|status| status["state"]["waiting"]["reason"].as_str());
+        let reason = status(pod, name).and_then(|status| status["state"]["waiting"]["reason"].as_str());
         let why = match reason {
             Some("ErrImagePull") => "image can't be pulled",
             Some("ImagePullBackOff") => "trying and failing to pull image",

@@ -42,7 +42,7 @@ pub(super) enum Main {
     Behaviour(Arc<dyn Behaviour>),
     /// A command of the shell or of the image's data.
     Command,
-    /// A program that is not simulated: it runs until it is stopped.
+    /// A program that is not simulated: it runs until SIGTERM, and then exits with 0, as servers do.
     Unknown,
 }
 
@@ -224,7 +224,7 @@ impl RunningContainer {
     /// Tells it to end, as SIGTERM does.
     pub(crate) fn terminate(&self) {
         match self.main {
-            Main::Unknown => self.finish(TERMINATED),
+            Main::Unknown => self.finish(0),
             _ => self.signal(Signal::Terminate),
         }
     }

@@ -1,16 +1,17 @@
 //! Daemon sets: one pod on each node that fits.
 //!
+//! - A set is reconciled when its pods or the labels of a node change, and every 30 seconds, so that it fills a node that has room again.
+//!
 //! Source: `pkg/controller/daemon` of Kubernetes v1.2.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
 };
 
 use serde_json::json;
 
-use super::pods::{self, PodControl};
+use super::pods::{self, PodControl, RESYNC};
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
@@ -22,9 +23,6 @@ use crate::{
         },
     },
 };
-
-/// How long after a pod could not be created it is tried again.
-const RESYNC: Duration = Duration::from_secs(30);
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -54,11 +52,11 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let (keys, cache) = (queue.clone(), sets.clone());
     nodes.on_change(move |change| {
         // A heartbeat changes nothing here.
-        let part = |node: &Option<Arc<Object>>| {
-            let part = |path: &str| node.as_ref().and_then(|node| meta::lookup(node, path)).cloned();
-            (part("metadata.labels"), part("spec"), part("status.allocatable"))
+        let labels = |node: &Option<Arc<Object>>| {
+            node.as_ref()
+                .and_then(|node| meta::lookup(node, "metadata.labels").cloned())
         };
-        if change.old.is_none() || change.new.is_none() || part(&change.old) != part(&change.new) {
+        if change.old.is_none() || change.new.is_none() || labels(&change.old) != labels(&change.new) {
             keys.extend(cache.list().iter().map(|set| ObjectKey::of(set)));
         }
     });
@@ -94,8 +92,8 @@ impl Reconcile for DaemonSets {
             let node = meta::text(&pod, "spec.nodeName").to_owned();
             by_node.entry(node).or_default().push(pod);
         }
+        self.queue.add_after(key.clone(), RESYNC);
         let (mut desired, mut current, mut misplaced) = (0, 0, 0);
-        let mut outcome = Ok(());
         for node in self.nodes.list() {
             let name = meta::text(&node, "metadata.name");
             let mut here = by_node.remove(name).unwrap_or_default();
@@ -104,7 +102,8 @@ impl Reconcile for DaemonSets {
             desired += u64::from(fits);
             current += u64::from(fits && runs);
             misplaced += u64::from(!fits && runs);
-            let done = if !fits {
+            // What fails now is tried again the next time.
+            let _ = if !fits {
                 self.delete(&set, &here).await
             } else if here.is_empty() {
                 self.control.create(&set, Some(name)).await
@@ -112,7 +111,6 @@ impl Reconcile for DaemonSets {
                 here.sort_by_key(|pod| meta::text(pod, "metadata.creationTimestamp").to_owned());
                 self.delete(&set, here.get(1..).unwrap_or_default()).await
             };
-            outcome = outcome.and(done);
         }
         let status = json!({
             "currentNumberScheduled": current,
@@ -123,9 +121,6 @@ impl Reconcile for DaemonSets {
             let mut changed = set.as_ref().clone();
             changed.insert("status".into(), status);
             self.api.in_namespace(&key.namespace).update_status(changed).await?;
-        }
-        if outcome.is_err() {
-            self.queue.add_after(key.clone(), RESYNC);
         }
         Ok(())
     }

@@ -1,16 +1,18 @@
 //! The endpoints of a service are the addresses of the pods that it selects.
 //!
+//! - A service is reconciled when it or its pods change, and every 30 seconds, so that endpoints that somebody has changed are restored.
+//!
 //! Source: `pkg/controller/endpoint` of Kubernetes v1.2.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use super::pods;
+use super::pods::{self, RESYNC};
 use crate::{
     api::{Object, Status, labels::Selector, meta},
     client::{Api, Informer, ObjectKey},
-    cluster::runtime::{Reconcile, Runtime},
+    cluster::runtime::{Queue, Reconcile, Runtime},
     strategy::subsets::repack,
 };
 
@@ -32,6 +34,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
         }
     });
     let component = Endpoints {
+        queue: queue.clone(),
         api: runtime.api("v1", "endpoints")?,
         endpoints: runtime.informer("v1", "endpoints").await?,
         services,
@@ -51,6 +54,7 @@ fn selects(service: &Object, pod: &Object) -> bool {
 }
 
 struct Endpoints {
+    queue: Queue,
     api: Api,
     endpoints: Arc<Informer>,
     services: Arc<Informer>,
@@ -69,6 +73,7 @@ impl Reconcile for Endpoints {
         let Some(selector) = selector(&service) else {
             return Ok(());
         };
+        self.queue.add_after(key.clone(), RESYNC);
         let pods = pods::selected(&self.pods, &key.namespace, &selector);
         let mut wanted = Object::new();
         wanted.insert("subsets".to_owned(), Value::Array(subsets(&service, &pods)));

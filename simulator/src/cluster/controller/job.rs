@@ -84,6 +84,7 @@ impl Reconcile for Jobs {
             Some(Value::Array(conditions)) => conditions.clone(),
             _ => Vec::new(),
         };
+        let known = conditions.len();
         let running = if self.is_past_deadline(key, &job, started, now) {
             const MESSAGE: &str = "Job was active longer than specified deadline";
             for pod in &active {
@@ -115,15 +116,18 @@ impl Reconcile for Jobs {
             running
         };
         status.insert("startTime".to_owned(), stamp(started).into());
+        let mut differs = conditions.len() != known;
         if !conditions.is_empty() {
             status.insert("conditions".to_owned(), Value::Array(conditions));
         }
         for (name, count) in [("active", running), ("succeeded", succeeded), ("failed", failed)] {
+            differs |= usize::try_from(pods::number(&job, &format!("status.{name}"))) != Ok(count);
             if count > 0 {
                 status.insert(name.to_owned(), count.into());
             }
         }
-        if job.get("status").and_then(Value::as_object) != Some(&status) {
+        // Before there is something to count, the start is not written either.
+        if differs {
             let mut changed = job.as_ref().clone();
             changed.insert("status".into(), Value::Object(status));
             self.api.in_namespace(&key.namespace).update_status(changed).await?;

@@ -12,8 +12,8 @@ use crate::{
     cluster::{runtime::Runtime, scheduler::demand::is_over},
 };
 
-/// How long a controller whose pods cannot be created waits for a change before it tries again.
-pub(super) const RESYNC: Duration = Duration::from_secs(600);
+/// Interval at which controllers reconcile an object that has not changed.
+pub(super) const RESYNC: Duration = Duration::from_secs(30);
 
 /// Whether a pod counts as one of its controller's: it has not ended, and is not being deleted.
 pub(super) fn is_active(pod: &Object) -> bool {

@@ -1,22 +1,32 @@
 //! Replication controllers and replica sets: as many pods as asked for.
 //!
-//! - A pod that cannot be created is tried again when something changes, and every ten minutes.
+//! - Where several select a pod, its changes wake the oldest only. Another one that creates or deletes such pods expects in vain to observe
+//!   that, and does not scale again before its expectations expire, after five minutes.
+//! - A pod that cannot be created is tried again when something changes, and after 30 seconds.
 //! - Source: `pkg/controller/replication` and `pkg/controller/replicaset` of Kubernetes v1.2.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::pods::{self, PodControl, RESYNC};
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
+    clock::Clock,
     cluster::runtime::{Queue, Reconcile, Runtime},
 };
 
 /// Most pods that are made or deleted at a time.
 const BURST: usize = 500;
+/// How long a controller waits for creations and deletions that it does not observe.
+const EXPECTATIONS_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Adds the controller of a kind to the runtime: of replication controllers or of replica sets.
 pub(super) async fn add(
@@ -37,11 +47,13 @@ pub(super) async fn add(
             return;
         }
         for pod in change.old.iter().chain(&change.new) {
-            keys.extend(owners_of(&cache, pod));
+            keys.extend(owner_of(&cache, pod));
         }
     });
     let component = Replication {
+        clock: runtime.clock().clone(),
         queue: queue.clone(),
+        expectations: Mutex::default(),
         unmet,
         api: runtime.api(api_version, plural)?,
         control: PodControl::new(runtime, component)?,
@@ -52,19 +64,22 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// The keys of the objects that select a pod.
-fn owners_of(owners: &Informer, pod: &Object) -> Vec<ObjectKey> {
-    let owners = owners.list_in(meta::text(pod, "metadata.namespace"));
-    let selects = |owner: &&Arc<Object>| pods::selector(owner).is_some_and(|selector| pods::matches(&selector, pod));
-    owners
-        .iter()
-        .filter(selects)
-        .map(|owner| ObjectKey::of(owner))
-        .collect()
+/// The key of the oldest object that selects a pod.
+fn owner_of(owners: &Informer, pod: &Object) -> Option<ObjectKey> {
+    let mut owners = owners.list_in(meta::text(pod, "metadata.namespace"));
+    owners.retain(|owner| pods::selector(owner).is_some_and(|selector| pods::matches(&selector, pod)));
+    let age = |owner: &Arc<Object>| {
+        let text = |path: &str| meta::text(owner, path).to_owned();
+        (text("metadata.creationTimestamp"), text("metadata.name"))
+    };
+    owners.into_iter().min_by_key(age).map(|owner| ObjectKey::of(&owner))
 }
 
 struct Replication {
+    clock: Clock,
     queue: Queue,
+    /// When expectations expire that are not observed.
+    expectations: Mutex<HashMap<ObjectKey, Timestamp>>,
     /// Those whose pods could not be made or deleted: each change of their pods has them try again.
     unmet: Arc<Mutex<BTreeSet<ObjectKey>>>,
     api: Api,
@@ -77,6 +92,7 @@ impl Reconcile for Replication {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
         self.unmet.lock().remove(key);
         let Some(owner) = self.owners.get(key) else {
+            self.expectations.lock().remove(key);
             return Ok(());
         };
         let Some(selector) = pods::selector(&owner) else {
@@ -84,7 +100,13 @@ impl Reconcile for Replication {
         };
         let mut active = pods::selected(&self.pods, &key.namespace, &selector);
         active.retain(|pod| pods::is_active(pod));
-        if meta::text(&owner, "metadata.deletionTimestamp").is_empty() && self.scale(&owner, &active).await.is_err() {
+        let waits = self
+            .expectations
+            .lock()
+            .get(key)
+            .is_some_and(|until| *until > self.clock.now());
+        let is_kept = meta::text(&owner, "metadata.deletionTimestamp").is_empty();
+        if is_kept && !waits && self.scale(&owner, &active).await.is_err() {
             self.unmet.lock().insert(key.clone());
             self.queue.add_after(key.clone(), RESYNC);
         }
@@ -97,9 +119,15 @@ impl Replication {
     async fn scale(&self, owner: &Object, active: &[Arc<Object>]) -> Result<(), Status> {
         let wanted = usize::try_from(pods::number(owner, "spec.replicas")).unwrap_or(0);
         let mut outcome = Ok(());
-        for _ in 0..wanted.saturating_sub(active.len()).min(BURST) {
+        let missing = wanted.saturating_sub(active.len()).min(BURST);
+        for _ in 0..missing {
             let created = self.control.create(owner, None).await;
             outcome = outcome.and(created);
+        }
+        if missing > 0 {
+            let labels = meta::lookup(owner, "spec.template.metadata.labels");
+            let pod = json!({"namespace": meta::text(owner, "metadata.namespace"), "labels": labels});
+            self.expect(owner, &Object::from_iter([("metadata".to_owned(), pod)]));
         }
         let surplus = active.len().saturating_sub(wanted).min(BURST);
         if surplus > 0 {
@@ -108,9 +136,24 @@ impl Replication {
             for pod in ranked.iter().take(surplus) {
                 let deleted = self.control.delete(owner, pod).await;
                 outcome = outcome.and(deleted);
+                self.expect(owner, pod);
             }
         }
         outcome
+    }
+
+    /// Has an owner wait that has created or deleted a pod whose changes wake another one.
+    fn expect(&self, owner: &Object, pod: &Object) {
+        let key = ObjectKey::of(owner);
+        if owner_of(&self.owners, pod).as_ref() != Some(&key) {
+            let until = self
+                .clock
+                .now()
+                .saturating_add(EXPECTATIONS_TIMEOUT)
+                .unwrap_or(Timestamp::MAX);
+            self.expectations.lock().insert(key.clone(), until);
+            self.queue.add_after(key, EXPECTATIONS_TIMEOUT);
+        }
     }
 
     /// Writes how many pods there are, if that has changed.

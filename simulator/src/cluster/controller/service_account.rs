@@ -1,18 +1,23 @@
 //! Every namespace has the service account `default`, and every service account a token.
 //!
 //! - The token is a secret of the type `kubernetes.io/service-account-token`, which the account lists; it goes with its account.
+//! - A secret of this type that names an account gets a token of it, too. The account lists only those that were made for it.
 //! - With it comes the certificate of the API server's authority, under the profile in which pods have their tokens.
 //! - Limits: the signature of a token is made up; nothing in the cluster checks it.
 //! - Source: `pkg/controller/serviceaccount` of Kubernetes v1.2.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use base64::{
     Engine,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use md5::{Digest, Md5};
-use serde_json::{Value, json};
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
 
 use super::pods;
 use crate::{
@@ -25,6 +30,8 @@ use crate::{
 const NO_AUTHORITY: &str = include_str!("no_authority.pem");
 
 const TOKEN: &str = "kubernetes.io/service-account-token";
+/// The field of a token's secret with the certificate of the authority.
+const AUTHORITY: &str = "ca.crt";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
 
@@ -78,10 +85,17 @@ pub(super) async fn add_tokens(runtime: &Arc<Runtime>, authority: Option<&str>) 
     let keys = queue.clone();
     accounts.on_change(move |change| keys.extend(change.object().map(|account| ObjectKey::of(account))));
     let keys = queue.clone();
+    let deleted: Arc<Mutex<Deleted>> = Arc::default();
+    let gone = deleted.clone();
     secrets.on_change(move |change| {
         if let Some(secret) = change.object().filter(|secret| meta::text(secret, "type") == TOKEN) {
             let account = pods::annotation(secret, ACCOUNT_NAME).unwrap_or_default();
-            keys.add(ObjectKey::new(meta::text(secret, "metadata.namespace"), account));
+            let account = ObjectKey::new(meta::text(secret, "metadata.namespace"), account);
+            if change.new.is_none() {
+                let name = meta::text(secret, "metadata.name").to_owned();
+                gone.lock().entry(account.clone()).or_default().insert(name);
+            }
+            keys.add(account);
         }
     });
     let has_authority = runtime.client().registry().profile().mounts_tokens();
@@ -92,10 +106,14 @@ pub(super) async fn add_tokens(runtime: &Arc<Runtime>, authority: Option<&str>) 
         secret_api: runtime.api("v1", "secrets")?,
         accounts,
         secrets,
+        deleted,
     };
     runtime.work(queue, component);
     Ok(())
 }
+
+/// The names of the tokens that have been deleted, by account, until it no longer lists them.
+type Deleted = BTreeMap<ObjectKey, BTreeSet<String>>;
 
 struct Tokens {
     /// The certificate of the API server's authority (PEM), if tokens have it.
@@ -105,59 +123,81 @@ struct Tokens {
     secret_api: Api,
     accounts: Arc<Informer>,
     secrets: Arc<Informer>,
+    deleted: Arc<Mutex<Deleted>>,
 }
 
 impl Reconcile for Tokens {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
         let account = self.accounts.get(key);
-        let uid = account.as_ref().map(|account| meta::text(account, "metadata.uid"));
-        let mut tokens = Vec::new();
+        let mut tokens = BTreeSet::new();
         for secret in self.secrets.list_in(&key.namespace) {
             if meta::text(&secret, "type") != TOKEN || pods::annotation(&secret, ACCOUNT_NAME) != Some(&key.name) {
                 continue;
             }
-            let name = meta::text(&secret, "metadata.name").to_owned();
-            if uid.is_some() && uid == pods::annotation(&secret, ACCOUNT_UID) {
-                tokens.push(name);
+            let uid = pods::annotation(&secret, ACCOUNT_UID).unwrap_or_default();
+            let of_this = |account: &&Arc<Object>| uid.is_empty() || uid == meta::text(account, "metadata.uid");
+            let name = meta::text(&secret, "metadata.name");
+            if let Some(account) = account.as_ref().filter(of_this) {
+                self.fill(key, account, &secret).await?;
+                tokens.insert(name.to_owned());
             } else {
-                match self.secret_api.in_namespace(&key.namespace).delete(&name, None).await {
+                match self.secret_api.in_namespace(&key.namespace).delete(name, None).await {
                     Err(gone) if gone.code == 404 => {}
                     other => other?,
                 }
             }
         }
-        match account {
-            Some(account) => self.list(key, &account, tokens).await,
-            None => Ok(()),
+        let deleted = self.deleted.lock().remove(key).unwrap_or_default();
+        let Some(account) = account else { return Ok(()) };
+        let outcome = self.list(key, &account, &tokens, &deleted).await;
+        if outcome.is_err() {
+            self.deleted.lock().entry(key.clone()).or_default().extend(deleted);
         }
+        outcome
     }
 }
 
 impl Tokens {
-    /// Brings the list of an account's secrets up to date; one without a token gets one.
-    async fn list(&self, key: &ObjectKey, account: &Object, mut tokens: Vec<String>) -> Result<(), Status> {
+    /// Brings the list of an account's secrets up to date. One that lists no token gets a new one.
+    async fn list(
+        &self,
+        key: &ObjectKey,
+        account: &Object,
+        tokens: &BTreeSet<String>,
+        deleted: &BTreeSet<String>,
+    ) -> Result<(), Status> {
         let listed = match account.get("secrets") {
             Some(Value::Array(listed)) => listed.clone(),
             _ => Vec::new(),
         };
         let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
-        let prefix = format!("{}-token-", key.name);
-        let exists = |entry: &Value| {
-            let secret = ObjectKey::new(key.namespace.as_str(), name(entry));
-            !secret.name.starts_with(&prefix) || self.secrets.get(&secret).is_some()
-        };
-        let mut wanted: Vec<Value> = listed.iter().filter(|entry| exists(entry)).cloned().collect();
+        let mut wanted = listed.clone();
+        wanted.retain(|entry| !deleted.contains(&name(entry)));
         if !wanted.iter().any(|entry| tokens.contains(&name(entry))) {
-            if tokens.is_empty() {
-                tokens.push(self.create(key, account).await?);
-            }
-            wanted.extend(tokens.iter().map(|token| json!({"name": token})));
+            return self.add_token(key, account, wanted).await;
         }
         if wanted == listed {
             return Ok(());
         }
+        self.set_secrets(key, account, wanted).await
+    }
+
+    /// Makes a token, and lists it after the other secrets.
+    async fn add_token(&self, key: &ObjectKey, account: &Object, mut secrets: Vec<Value>) -> Result<(), Status> {
+        let name = self.create(key, account).await?;
+        secrets.push(json!({"name": name}));
+        let outcome = self.set_secrets(key, account, secrets).await;
+        if outcome.is_err() {
+            // The next attempt makes another one.
+            let _ = self.secret_api.in_namespace(&key.namespace).delete(&name, None).await;
+        }
+        outcome
+    }
+
+    /// Replaces the list of an account's secrets.
+    async fn set_secrets(&self, key: &ObjectKey, account: &Object, secrets: Vec<Value>) -> Result<(), Status> {
         let mut changed = account.clone();
-        changed.insert("secrets".to_owned(), Value::Array(wanted));
+        changed.insert("secrets".to_owned(), Value::Array(secrets));
         self.account_api
             .in_namespace(&key.namespace)
             .update(changed)
@@ -169,19 +209,55 @@ impl Tokens {
     async fn create(&self, key: &ObjectKey, account: &Object) -> Result<String, Status> {
         let api = self.secret_api.in_namespace(&key.namespace);
         let uid = meta::text(account, "metadata.uid");
-        let encode = |text: &str| STANDARD.encode(text);
-        let mut secret = json!({
+        let secret = json!({
             "metadata": {
                 "name": format!("{}-token-{}", key.name, self.client.name_suffix()),
                 "annotations": {ACCOUNT_NAME: key.name, ACCOUNT_UID: uid},
             },
             "type": TOKEN,
-            "data": {"namespace": encode(&key.namespace), "token": encode(&token(key, uid))},
+            "data": self.data(key, account),
         });
-        if let Some(authority) = &self.authority {
-            secret["data"]["ca.crt"] = encode(authority).into();
-        }
         Ok(meta::text(&*api.create(secret).await?, "metadata.name").to_owned())
+    }
+
+    /// Puts the token of an account into a secret that lacks a part of it.
+    async fn fill(&self, key: &ObjectKey, account: &Object, secret: &Object) -> Result<(), Status> {
+        let known = |field: &str| {
+            secret
+                .get("data")
+                .and_then(|data| data[field].as_str())
+                .unwrap_or_default()
+        };
+        let missing = self
+            .data(key, account)
+            .into_iter()
+            .filter(|(field, value)| match field.as_str() {
+                AUTHORITY => *value != known(field),
+                _ => known(field).is_empty(),
+            });
+        let missing: Map<String, Value> = missing.collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut filled = secret.clone();
+        meta::child(&mut filled, "data").extend(missing);
+        if let Some(annotations) = meta::metadata(&mut filled)["annotations"].as_object_mut() {
+            annotations.insert(ACCOUNT_UID.to_owned(), meta::text(account, "metadata.uid").into());
+        }
+        self.secret_api
+            .in_namespace(&key.namespace)
+            .update(filled)
+            .await
+            .map(drop)
+    }
+
+    /// The data of a secret with a token of an account.
+    fn data(&self, key: &ObjectKey, account: &Object) -> Map<String, Value> {
+        let encode = |text: &str| Value::String(STANDARD.encode(text));
+        let token = token(key, meta::text(account, "metadata.uid"));
+        let authority = self.authority.iter().map(|authority| (AUTHORITY, encode(authority)));
+        let data = authority.chain([("namespace", encode(&key.namespace)), ("token", encode(&token))]);
+        data.map(|(field, value)| (field.to_owned(), value)).collect()
     }
 }
 

@@ -16,6 +16,7 @@ mod pod_status;
 mod probe;
 mod server;
 mod sources;
+mod specs;
 mod start;
 mod state;
 mod stop;
@@ -44,6 +45,7 @@ use crate::{
 use admit::{Admitted, Refusal};
 use probe::Probes;
 use sources::Sources;
+use specs::Specs;
 use state::PodState;
 use volumes::LastingVolumes;
 
@@ -111,6 +113,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, nodes: &[Node], engine: &Arc<Eng
         engine: engine.clone(),
         probes: Arc::default(),
         lasting: LastingVolumes::default(),
+        specs: Specs::default(),
         nodes: runtime.informer("v1", "nodes").await?,
         api: runtime.api("v1", "pods")?,
         kubelets,
@@ -132,6 +135,7 @@ struct Kubelets {
     engine: Arc<Engine>,
     probes: Arc<Probes>,
     lasting: LastingVolumes,
+    specs: Specs,
     states: Mutex<HashMap<ObjectKey, PodState>>,
     /// UIDs of the pods that have ended, whose logs are kept.
     ended: Mutex<HashMap<ObjectKey, String>>,
@@ -169,14 +173,16 @@ impl Addresses {
 impl Reconcile for Kubelets {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
         let Some(pod) = self.pods.get(key) else {
-            self.forget(key);
+            self.kill_removed(key).await;
             return Ok(());
         };
+        if self.keeps_another(key, meta::text(&pod, "metadata.uid")) {
+            self.kill_removed(key).await;
+        }
         let Some(kubelet) = self.kubelets.get(meta::text(&pod, "spec.nodeName")) else {
             return Ok(());
         };
         let known = self.states.lock().get(key).cloned();
-        let known = known.filter(|state| state.uid == meta::text(&pod, "metadata.uid"));
         if !meta::text(&pod, "metadata.deletionTimestamp").is_empty() {
             return self.stop(key, &pod, kubelet, known).await;
         }
@@ -262,18 +268,27 @@ impl Kubelets {
 
     /// Forgets a pod, and kills what still runs of it.
     fn forget(&self, key: &ObjectKey) {
-        if let Some(state) = self.release(key) {
-            self.engine.remove_pod(&state.uid);
-        } else if let Some(uid) = self.ended.lock().remove(key) {
+        self.release(key);
+        if let Some(uid) = self.ended.lock().remove(key) {
             self.engine.remove_pod(&uid);
         }
     }
 
+    /// Whether what is kept of a pod is of an earlier one of its name.
+    fn keeps_another(&self, key: &ObjectKey, uid: &str) -> bool {
+        self.states.lock().get(key).is_some_and(|state| state.uid != uid)
+            || self.ended.lock().get(key).is_some_and(|ended| ended != uid)
+    }
+
     /// Gives back the address of a pod whose containers have ended; their logs are kept until it is deleted.
-    fn release(&self, key: &ObjectKey) -> Option<PodState> {
-        let state = self.states.lock().remove(key)?;
+    fn release(&self, key: &ObjectKey) {
+        let Some(state) = self.states.lock().remove(key) else {
+            return;
+        };
         self.ended.lock().insert(key.clone(), state.uid.clone());
-        let kubelet = self.kubelets.get(&state.node)?;
+        let Some(kubelet) = self.kubelets.get(&state.node) else {
+            return;
+        };
         kubelet.pods.lock().remove(key);
         if let Some(number) = number(&state) {
             kubelet.addresses.lock().used.remove(&number);
@@ -283,7 +298,6 @@ impl Kubelets {
         {
             self.engine.network().remove(address);
         }
-        Some(state)
     }
 }
 

@@ -119,7 +119,7 @@ impl Kubelets {
     ) -> Result<Run, Failure> {
         let name = spec["name"].as_str().unwrap_or_default();
         let id = container_id(&state.uid, name, restarts);
-        let mut run = Run::new(id.clone(), now, spec);
+        let mut run = Run::new(id.clone(), now, self.specs.share(spec));
         let failure = |message: String| Failure {
             reason: "RunContainerError",
             message,

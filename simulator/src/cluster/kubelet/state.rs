@@ -48,7 +48,7 @@ pub(super) struct Run {
 
 impl Run {
     /// A run of a container that begins now.
-    pub(super) fn new(id: String, started: Timestamp, spec: &Value) -> Self {
+    pub(super) fn new(id: String, started: Timestamp, spec: Arc<Value>) -> Self {
         Self {
             id,
             started,
@@ -61,7 +61,7 @@ impl Run {
                 .as_str()
                 .unwrap_or("/dev/termination-log")
                 .to_owned(),
-            spec: Arc::new(spec.clone()),
+            spec,
         }
     }
 
@@ -70,7 +70,11 @@ impl Run {
         let record = state.get("terminated")?;
         let text = |field: &str| record[field].as_str().unwrap_or_default();
         let started = text("startedAt").parse().or_else(|_| text("finishedAt").parse());
-        let mut run = Self::new(text("containerID").to_owned(), started.ok()?, container);
+        let mut run = Self::new(
+            text("containerID").to_owned(),
+            started.ok()?,
+            Arc::new(container.clone()),
+        );
         run.record = Some(record.clone());
         Some(run)
     }
@@ -245,6 +249,7 @@ impl ContainerState {
             state.restarts = status["restartCount"].as_u64().unwrap_or_default();
             if let Some(running) = status["state"].get("running") {
                 let started = field(running, "startedAt").parse().unwrap_or(now);
+                let container = Arc::new(container.clone());
                 state.running = Some(Run::new(field(status, "containerID"), started, container));
             }
             let (end, before) = (&status["state"], Run::recorded(&status["lastState"], container));
@@ -356,7 +361,7 @@ mod tests {
         let mut state = ContainerState::new("main", &container, None, now);
         let mut waits = Vec::new();
         for _ in 0..5 {
-            let mut run = Run::new("id".to_owned(), now, &container);
+            let mut run = Run::new("id".to_owned(), now, Arc::new(container.clone()));
             run.failure = Some((1, "no".to_owned()));
             state.start(run);
             now = later(now, RELIST);

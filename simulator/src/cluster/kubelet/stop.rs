@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Kubelet, Kubelets, hooks,
@@ -41,6 +41,25 @@ impl Kubelets {
             Err(gone) if gone.code == 404 => Ok(()),
             other => other,
         }
+    }
+
+    /// Kills the containers of a pod that is gone before they have ended, and forgets it.
+    pub(super) async fn kill_removed(&self, key: &ObjectKey) {
+        let state = self.states.lock().get(key).cloned();
+        if let Some(state) = state
+            && let Some(kubelet) = self.kubelets.get(&state.node)
+        {
+            let metadata = json!({"namespace": key.namespace, "name": key.name, "uid": state.uid});
+            let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": metadata});
+            let pod = pod.as_object().cloned().unwrap_or_default();
+            for container in &state.containers {
+                let run = container.running.as_ref().filter(|run| run.exit().is_none());
+                if let Some(run) = run.filter(|run| !run.stopping.swap(true, Ordering::AcqRel)) {
+                    kubelet.killing(&pod, &container.name, &run.id, POD_ENDS).await;
+                }
+            }
+        }
+        self.forget(key);
     }
 
     /// Stops every container that runs and is not being stopped yet.

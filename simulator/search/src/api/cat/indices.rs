@@ -100,7 +100,7 @@ pub(super) fn segments(shared: &Shared, request: &RestRequest, named: &[Arc<Inde
                     ("docs.deleted", (segment.max_doc() - view.live_docs()).to_string()),
                     ("size", size(segment.bytes(), request)),
                     ("size.memory", memory.to_string()),
-                    ("committed", "true".to_owned()),
+                    ("committed", segment.is_committed().to_string()),
                     ("searchable", "true".to_owned()),
                     ("version", LUCENE.to_owned()),
                     ("compound", "false".to_owned()),
@@ -119,6 +119,9 @@ pub(super) fn recovery(shared: &Shared, named: &[Arc<Index>]) -> Table {
             if copy.primary {
                 source = copy.place;
             }
+            // A replica is a view of its primary: it has nothing to recover.
+            let recovery = copy.shard.recovery().filter(|_| copy.primary).unwrap_or_default();
+            let percent = |total: u64| if total == 0 { "0.0%" } else { "100.0%" }.to_owned();
             let mut row = Row::new(&[
                 ("index", index.name.clone()),
                 ("shard", copy.shard.number().to_string()),
@@ -128,20 +131,20 @@ pub(super) fn recovery(shared: &Shared, named: &[Arc<Index>]) -> Table {
                 ("target_host", address(copy.place)),
                 ("repository", "n/a".to_owned()),
                 ("snapshot", "n/a".to_owned()),
-                ("files_percent", "0.0%".to_owned()),
-                ("bytes_percent", "0.0%".to_owned()),
+                ("files_percent", percent(recovery.files)),
+                ("bytes_percent", percent(recovery.bytes)),
                 ("translog_percent", "100.0%".to_owned()),
             ]);
-            for name in [
-                "time",
-                "files",
-                "bytes",
-                "total_files",
-                "total_bytes",
-                "translog",
-                "total_translog",
-            ] {
-                row.set(name, "0".to_owned());
+            let millis = (recovery.index_time + recovery.translog_time).as_millis();
+            row.set("time", u64::try_from(millis).unwrap_or(u64::MAX).to_string());
+            for name in ["files", "total_files"] {
+                row.set(name, recovery.files.to_string());
+            }
+            for name in ["bytes", "total_bytes"] {
+                row.set(name, recovery.bytes.to_string());
+            }
+            for name in ["translog", "total_translog"] {
+                row.set(name, recovery.operations.to_string());
             }
             table.row(row);
         }

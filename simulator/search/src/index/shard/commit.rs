@@ -1,0 +1,163 @@
+//! Commits of a shard, and the way back from its files.
+//!
+//! Guarantees: a commit has every operation that was acknowledged before it began; what came later is in the translog that the commit names.
+//! Limits: writers wait while the last documents are flushed and the versions of new segments are collected.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::{IndexBuffer, Shard};
+use crate::durable::{Commit, DataDirectoryError, IndexFolder, Operation};
+use crate::error::Result;
+use crate::index::ids::{Condition, FreshSegment, Ids, VersionType};
+use crate::index::segment::Segment;
+
+/// What a shard was made of when it was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Recovery {
+    /// When it began, in milliseconds since 1970.
+    pub(crate) began: i64,
+    /// Number and size of the files of its segments.
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    pub(crate) index_time: Duration,
+    /// Operations of the translog.
+    pub(crate) operations: u64,
+    pub(crate) translog_time: Duration,
+}
+
+impl Shard {
+    /// A shard as its last commit has it. Nothing is written. `now` is in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// Files that are missing or damaged.
+    pub(crate) fn open(number: u32, folder: &IndexFolder, now: i64) -> Result<Shard, DataDirectoryError> {
+        let began = Instant::now();
+        let (folder, commit) = folder.shard(number)?;
+        let mut ids = Ids::default();
+        let mut recovery = Recovery {
+            began: now,
+            ..Recovery::default()
+        };
+        for committed in &commit.segments {
+            let files = folder.segment(committed.folder)?;
+            let record = files.verified()?;
+            recovery.files += record.files.len() as u64;
+            recovery.bytes += record.files.iter().map(|(_, length, _)| length).sum::<u64>();
+            let damaged = |error| DataDirectoryError::damaged(files.path(), error);
+            let segment = Segment::open(committed.number, files.clone()).map_err(damaged)?;
+            ids.restore(segment, record.documents, &committed.deleted);
+        }
+        ids.restore_deleted(commit);
+        let mut shard = Shard::new(number);
+        shard.folder = Some(folder);
+        *shard.ids.get_mut() = ids;
+        shard.publish();
+        recovery.index_time = began.elapsed();
+        shard.recovery = Mutex::new(Some(recovery));
+        Ok(shard)
+    }
+
+    /// Hands every operation since the last commit to `apply`.
+    pub(crate) fn replay(&self, mut apply: impl FnMut(Operation<'_>) -> Result<()>) -> Result<(), DataDirectoryError> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        let began = Instant::now();
+        let mut count = 0;
+        folder.replay(|operation| {
+            count += 1;
+            apply(operation)
+        })?;
+        if let Some(recovery) = &mut *self.recovery.lock() {
+            recovery.operations = count;
+            recovery.translog_time = began.elapsed();
+        }
+        Ok(())
+    }
+
+    /// Deletes a document as a replayed operation did.
+    pub(crate) fn delete_again(&self, key: &str, version: u64, now: Duration) -> Result<()> {
+        let (type_name, id) = key.split_once('\u{0}').unwrap_or((key, ""));
+        self.delete(type_name, id, Shard::replayed(version), now).map(drop)
+    }
+
+    /// Precondition of a replayed operation: its document gets the version that it had.
+    pub(crate) fn replayed(version: u64) -> Condition {
+        Condition {
+            create: false,
+            version: Some(version),
+            version_type: VersionType::Force,
+        }
+    }
+
+    /// Removes the files that the last commit does not have.
+    pub(crate) fn clean(&self) -> Result<(), DataDirectoryError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.clean())
+    }
+
+    /// Begins a translog, and commits what was replayed. `save` as in [`Shard::commit`].
+    pub(crate) fn start(&self, now: Duration, save: impl FnOnce() -> Result<()>) -> Result<(), DataDirectoryError> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        folder.start(&self.translog)?;
+        if self.recovery().is_some_and(|recovery| recovery.operations > 0) {
+            self.commit(now, save)
+                .map_err(|error| DataDirectoryError::damaged(folder.path(), error))?;
+        }
+        *self.committed.lock() = now;
+        Ok(())
+    }
+
+    /// What it was made of when it was opened, if it was.
+    pub(crate) fn recovery(&self) -> Option<Recovery> {
+        *self.recovery.lock()
+    }
+
+    /// Time of the last commit.
+    pub(crate) fn committed_at(&self) -> Duration {
+        *self.committed.lock()
+    }
+
+    /// Makes all changes so far visible to searches, and writes them to the disk. `save` writes the mapping that they were indexed with.
+    pub(crate) fn commit(&self, now: Duration, save: impl FnOnce() -> Result<()>) -> Result<()> {
+        let _one_at_a_time = self.maintenance.lock();
+        let began = Instant::now();
+        self.unpublished.lock().take();
+        self.flush_all()?;
+        let (commit, fresh) = self.commit_point()?;
+        self.publish();
+        save()
+            .and_then(|()| self.write_commit(&commit, fresh))
+            .inspect_err(|error| self.translog.fail(error))?;
+        *self.committed.lock() = now;
+        self.counters.flush.add(began);
+        Ok(())
+    }
+
+    /// Flushes what is buffered, and begins a translog, with no write between the two.
+    fn commit_point(&self) -> Result<(Commit, Vec<FreshSegment>)> {
+        let mut buffers: Vec<MutexGuard<'_, IndexBuffer>> = self.buffers.iter().map(|buffer| buffer.lock()).collect();
+        buffers.iter_mut().try_for_each(|buffer| self.flush(buffer))?;
+        let ids = self.ids.lock();
+        let translog = self.translog.rotate()?;
+        Ok(ids.commit(translog))
+    }
+
+    fn write_commit(&self, commit: &Commit, fresh: Vec<FreshSegment>) -> Result<()> {
+        let mut segments = Vec::new();
+        for (segment, documents) in fresh {
+            if let Some(files) = &segment.files {
+                files.commit(documents)?;
+            }
+            segments.push(segment);
+        }
+        if let Some(folder) = &self.folder {
+            folder.commit(commit)?;
+        }
+        segments.iter().for_each(|segment| segment.set_committed());
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! What a shard keeps, publishes and merges.
+
+use super::*;
+use crate::index::shard::merge::MERGE_FACTOR;
+
+const NOW: Duration = Duration::from_secs(1);
+
+fn document(id: &str) -> Encoded {
+    let mut encoded = Encoded::default();
+    encoded.store(["t", id, "", "", ""], id.as_bytes());
+    encoded
+}
+
+#[test]
+fn a_change_during_a_refresh_is_marked_for_the_next() {
+    for _ in 0..200 {
+        let shard = Shard::new(0);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for _ in 0..50 {
+                    shard.delete("t", "absent", Condition::default(), NOW).unwrap();
+                }
+            });
+            while !writer.is_finished() {
+                shard.refresh().unwrap();
+            }
+        });
+        shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
+        assert_eq!(shard.unpublished_since(), Some(NOW));
+    }
+}
+
+#[test]
+fn a_document_that_cannot_be_added_leaves_its_id_alone() {
+    let shard = Shard::new(0);
+    shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
+    let mut unfit = document("2");
+    unfit.make_unfit();
+    let refused = shard.write("t", "1", unfit, Condition::default(), NOW);
+    assert!(refused.is_err(), "{refused:?}");
+    shard.write("t", "3", document("3"), Condition::default(), NOW).unwrap();
+    shard.refresh().unwrap();
+    let (version, stored) = shard.get("t", "1").unwrap().unwrap();
+    assert_eq!((version, stored.id()), (1, "1"));
+    assert_eq!(shard.get("t", "3").unwrap().unwrap().1.id(), "3");
+    assert_eq!(shard.view().live_docs(), 2);
+}
+
+#[test]
+fn a_document_is_read_from_its_buffer() {
+    let shard = Shard::new(0);
+    for id in ["1", "2", "1"] {
+        shard.write("t", id, document(id), Condition::default(), NOW).unwrap();
+    }
+    let (version, stored) = shard.get("t", "1").unwrap().unwrap();
+    assert_eq!((version, stored.id()), (2, "1"));
+    assert!(shard.ids.lock().segments.is_empty());
+    shard.refresh().unwrap();
+    assert_eq!(shard.get("t", "2").unwrap().unwrap().1.id(), "2");
+    assert!(shard.buffers.iter().all(|buffer| buffer.lock().stored.is_empty()));
+}
+
+#[test]
+fn segments_of_like_size_are_merged_apart_from_a_refresh() {
+    let shard = Shard::new(0);
+    for id in 0..MERGE_FACTOR {
+        shard
+            .write("t", &id.to_string(), document("1"), Condition::default(), NOW)
+            .unwrap();
+        shard.refresh().unwrap();
+    }
+    assert_eq!(shard.view().segments.len(), MERGE_FACTOR);
+    shard.merge_alike().unwrap();
+    assert_eq!(shard.view().segments.len(), 1);
+}
+
+#[test]
+fn a_refused_version_adds_no_document() {
+    let shard = Shard::new(0);
+    shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
+    let condition = Condition {
+        version: Some(7),
+        ..Condition::default()
+    };
+    assert!(shard.write("t", "1", document("1"), condition, NOW).is_err());
+    shard.refresh().unwrap();
+    assert_eq!(shard.view().max_doc(), 1);
+}

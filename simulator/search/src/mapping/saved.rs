@@ -1,0 +1,102 @@
+//! A mapping as it is saved: the definitions of its types, and its fields in the order of their places.
+
+use serde_json::{Map, Value, json};
+
+use super::{Field, FieldType, Mapping, TypeMapping};
+use crate::error::{Result, SearchError};
+
+impl Mapping {
+    /// What [`Mapping::restore`] makes the same mapping of.
+    pub(crate) fn saved(&self) -> Value {
+        let mut fields: Vec<&Field> = self.fields.values().collect();
+        fields.sort_by_key(|field| field.ordinal);
+        let fields: Vec<Value> = fields
+            .into_iter()
+            .map(|field| json!([field.name, field.field_type.definition()]))
+            .collect();
+        let types: Map<String, Value> = self
+            .types
+            .iter()
+            .map(|(name, own)| (name.clone(), own.describe(FieldType::definition)))
+            .collect();
+        json!({"types": types, "fields": fields, "nested": self.nested, "all_norms": self.all.field_type.norms})
+    }
+
+    /// A mapping that was saved; `analysis` is the section of that name in the index's settings.
+    ///
+    /// # Errors
+    /// What no mapping was saved as.
+    pub(crate) fn restore(saved: &Value, analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
+        let mut mapping = Mapping::new(analysis, most_fields)?;
+        for field in saved["fields"].as_array().ok_or_else(malformed)? {
+            let name = field[0].as_str().ok_or_else(malformed)?;
+            let short = name.rsplit('.').next().unwrap_or(name);
+            let field_type = FieldType::parse(short, field[1].as_object().ok_or_else(malformed)?)?;
+            let (index_analyzer, search_analyzer) = mapping.analyzers(name, &field_type)?;
+            mapping.add_field(Field {
+                ordinal: 0,
+                name: name.to_owned(),
+                field_type,
+                index_analyzer,
+                search_analyzer,
+            });
+        }
+        for (name, definition) in saved["types"].as_object().ok_or_else(malformed)? {
+            let mut own = TypeMapping::default();
+            own.merge(definition)?;
+            mapping.types.insert(name.clone(), own);
+        }
+        let nested = saved["nested"].as_array().ok_or_else(malformed)?;
+        mapping.nested = nested.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        mapping.all.field_type.norms = saved["all_norms"].as_bool().ok_or_else(malformed)?;
+        Ok(mapping)
+    }
+}
+
+fn malformed() -> SearchError {
+    SearchError::parse("a mapping that cannot be read")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::FieldNode;
+
+    #[test]
+    fn a_saved_mapping_is_restored_with_the_places_of_its_fields() {
+        let mut mapping = Mapping::new(None, 100).unwrap();
+        let first = json!({
+            "_all": {"norms": {"enabled": false}},
+            "dynamic_templates": [{"text": {"match": "*_text", "mapping": {"type": "string", "index": "not_analyzed"}}}],
+            "properties": {
+                "b": {"type": "string", "analyzer": "whitespace", "search_analyzer": "simple", "copy_to": "all", "fields": {"raw": {"type": "string", "index": "not_analyzed"}}},
+                "a": {"type": "nested", "include_in_parent": true, "properties": {"n": {"type": "date", "format": "yyyy"}}},
+            },
+        });
+        mapping.put("first", &first).unwrap();
+        mapping
+            .put("gone", &json!({"properties": {"lost": {"type": "ip"}}}))
+            .unwrap();
+        mapping
+            .put(
+                "second",
+                &json!({"properties": {"b": {"type": "string", "index": "not_analyzed"}}}),
+            )
+            .unwrap();
+        let number = FieldNode::of(FieldType::of(crate::mapping::Kind::Long));
+        mapping
+            .add_dynamic("first", vec![(vec!["o".into(), "size".into()], Some(number))])
+            .unwrap();
+        mapping.remove_type("gone");
+        let saved = mapping.saved();
+        let restored = Mapping::restore(&saved, None, 100).unwrap();
+        assert_eq!(restored.saved(), saved);
+        assert_eq!(restored.describe(), mapping.describe());
+        for field in mapping.fields.values() {
+            let same = restored.exact_field(&field.name).unwrap();
+            assert_eq!(format!("{same:?}"), format!("{field:?}"));
+        }
+        assert_eq!(restored.short_names, mapping.short_names);
+        assert!(Mapping::restore(&json!({}), None, 100).is_err());
+    }
+}

@@ -1,0 +1,258 @@
+//! `stuntdouble search --data-dir`, killed while it indexes.
+//!
+//! Writers index, delete and flush over loopback until the process is killed (SIGKILL); then it is started again. After every start: no document
+//! has lost what was acknowledged before the last sync, nothing is there that nobody wrote, and each document has the version that it was
+//! acknowledged with. One index is synced before each acknowledgement, the other by flushes. `STUNTDOUBLE_KILLS` is the number of kills.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use reqwest::Client;
+use sequence::Sequence;
+use serde_json::{Value, json};
+use server::Server;
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+mod sequence;
+mod server;
+
+/// Number of writers; each has documents of its own.
+const WRITERS: u64 = 4;
+/// Number of documents of each writer in each index.
+const DOCUMENTS: u64 = 6;
+/// Kills, unless `STUNTDOUBLE_KILLS` says otherwise.
+const KILLS: u64 = 6;
+/// The index whose every operation is synced, and the one that is flushed.
+const INDICES: [&str; 2] = ["each", "flushed"];
+
+fn command(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
+    command
+        .args(["search", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(directory);
+    command
+}
+
+/// A document: its version and its value, if it exists.
+type State = Option<(u64, u64)>;
+
+/// What a writer knows of one of its documents.
+#[derive(Clone, Debug)]
+struct Known {
+    /// Its states from the last sync on. The last was acknowledged, unless it is `open`.
+    states: Vec<State>,
+    open: bool,
+}
+
+/// One writer's documents, by index and name.
+#[derive(Clone, Debug, Default)]
+struct Writer(BTreeMap<(usize, String), Known>);
+
+/// How many writes were acknowledged since the start, and when that is enough.
+struct Progress {
+    count: AtomicU64,
+    enough: u64,
+    reached: Notify,
+}
+
+impl Writer {
+    /// Writes until the server does not answer.
+    async fn run(mut self, number: u64, seed: u64, url: String, progress: Arc<Progress>) -> Self {
+        let (client, mut sequence) = (Client::new(), Sequence(seed));
+        for step in 1.. {
+            if sequence.below(15) == 0 && self.flush(&client, &url).await.is_none() {
+                break;
+            }
+            let place = (
+                sequence.below(2) as usize,
+                format!("w{number}-{}", sequence.below(DOCUMENTS)),
+            );
+            let value = seed * 1_000_000 + step;
+            if self.write(&client, &url, place, value, &mut sequence).await.is_none() {
+                break;
+            }
+            if progress.count.fetch_add(1, Ordering::Relaxed) + 1 >= progress.enough {
+                progress.reached.notify_one();
+            }
+        }
+        self
+    }
+
+    /// Flushes; what was acknowledged before is on the disk then.
+    async fn flush(&mut self, client: &Client, url: &str) -> Option<()> {
+        let index = INDICES[1];
+        send(client.post(format!("{url}/{index}/_flush"))).await?;
+        for known in self.0.values_mut() {
+            known.states.drain(..known.states.len() - 1);
+        }
+        Some(())
+    }
+
+    async fn write(
+        &mut self,
+        client: &Client,
+        url: &str,
+        place: (usize, String),
+        value: u64,
+        sequence: &mut Sequence,
+    ) -> Option<()> {
+        let path = format!("{url}/{}/t/{}", INDICES[place.0], place.1);
+        let is_synced = place.0 == 0;
+        let known = self.0.entry(place).or_insert_with(|| Known {
+            states: vec![None],
+            open: false,
+        });
+        let current = known.states.last().copied().flatten();
+        let (request, expected) = match (current, sequence.below(4)) {
+            (Some(_), 0) => (client.delete(&path), None),
+            // The value as an external version is above every earlier one.
+            (_, 1) => (
+                client
+                    .put(format!("{path}?version={value}&version_type=external"))
+                    .json(&json!({"value": value})),
+                Some((value, value)),
+            ),
+            (current, _) => {
+                let version = current.map_or(0, |(version, _)| version);
+                (
+                    client.put(&path).json(&json!({"value": value})),
+                    Some((version + 1, value)),
+                )
+            }
+        };
+        known.states.push(expected);
+        known.open = true;
+        let answer = send(request).await?;
+        known.open = false;
+        if let (Some((version, value)), Some(state)) = (expected, known.states.last_mut()) {
+            // A deleted document goes on with the version of its deletion.
+            let answered = answer["_version"].as_u64().unwrap();
+            assert!(
+                current.is_none() || answered == version,
+                "{path}: {answer}, expected {version}"
+            );
+            *state = Some((answered, value));
+        }
+        if is_synced {
+            known.states.drain(..known.states.len() - 1);
+        }
+        Some(())
+    }
+
+    /// Finds out what became of the documents.
+    async fn check(&mut self, url: &str) {
+        let client = Client::new();
+        for ((index, name), known) in &mut self.0 {
+            let url = format!("{url}/{}/t/{name}", INDICES[*index]);
+            let found: Value = client.get(url).send().await.unwrap().json().await.unwrap();
+            let found: State = (found["found"] == true).then(|| {
+                (
+                    found["_version"].as_u64().unwrap(),
+                    found["_source"]["value"].as_u64().unwrap(),
+                )
+            });
+            let open = known.states.last().copied().flatten().filter(|_| known.open);
+            // The version that follows a deletion is known when it is acknowledged.
+            let is_open = open.is_some_and(|(_, value)| found.is_some_and(|(_, is)| is == value));
+            assert!(
+                is_open || known.states.contains(&found),
+                "{name} in {} is {found:?}, and was {known:?}",
+                INDICES[*index]
+            );
+            *known = Known {
+                states: vec![found],
+                open: false,
+            };
+        }
+    }
+}
+
+/// The answer to a request; `None` if there is none.
+async fn send(request: reqwest::RequestBuilder) -> Option<Value> {
+    let response = request.send().await.ok()?;
+    let status = response.status();
+    let answer: Value = serde_json::from_slice(&response.bytes().await.ok()?).unwrap();
+    assert!(status.is_success(), "{answer}");
+    Some(answer)
+}
+
+/// Number of documents that a search finds.
+async fn count(url: &str) -> u64 {
+    let client = Client::new();
+    send(client.post(format!("{url}/_refresh"))).await.unwrap();
+    let counted = send(client.get(format!("{url}/_count"))).await.unwrap();
+    counted["count"].as_u64().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_synced_is_lost_and_versions_stay() {
+    // The client's TLS, which is not used here, needs a provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let kills = std::env::var("STUNTDOUBLE_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let directory = TempDir::new().unwrap();
+    let mut sequence = Sequence(11);
+    let mut writers = vec![Writer::default(); WRITERS as usize];
+    let mut acknowledged = 0;
+    for kill in 0..=kills {
+        if sequence.below(4) == 0 {
+            let mut process = command(directory.path()).stdout(Stdio::null()).spawn().unwrap();
+            tokio::time::sleep(std::time::Duration::from_millis(sequence.below(40))).await;
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+        let mut server = Server::of(&mut command(directory.path()));
+        let url = format!("http://{}", server.address());
+        for writer in &mut writers {
+            writer.check(&url).await;
+        }
+        let present = writers.iter().flat_map(|writer| writer.0.values());
+        let present = present.filter(|known| known.states[0].is_some()).count() as u64;
+        assert_eq!(count(&url).await, present);
+        if kill == kills {
+            break;
+        }
+        if kill == 0 {
+            let client = Client::new();
+            for (index, sync) in INDICES.into_iter().zip(["0", "-1"]) {
+                let settings = json!({"settings": {"gateway.local.sync": sync, "number_of_shards": 2, "translog.flush_threshold_ops": 500}});
+                send(client.put(format!("{url}/{index}")).json(&settings))
+                    .await
+                    .unwrap();
+            }
+        }
+        let progress = Arc::new(Progress {
+            count: AtomicU64::new(0),
+            enough: sequence.below(300),
+            reached: Notify::new(),
+        });
+        let tasks: Vec<_> = (0..)
+            .zip(writers.drain(..))
+            .map(|(number, writer)| {
+                let seed = kill * WRITERS + number + 1;
+                tokio::spawn(writer.run(number, seed, url.clone(), progress.clone()))
+            })
+            .collect();
+        progress.reached.notified().await;
+        server.process.kill().unwrap();
+        server.process.wait().unwrap();
+        for task in tasks {
+            writers.push(task.await.unwrap());
+        }
+        acknowledged += progress.count.load(Ordering::Relaxed);
+    }
+    println!("{kills} kills, {acknowledged} acknowledged writes");
+}
