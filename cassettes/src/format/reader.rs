@@ -137,11 +137,17 @@ struct Chunk {
 struct Documents<R> {
     reader: R,
     line: usize,
+    /// Whether the end was reached. A cassette that is being recorded may have grown since.
+    at_end: bool,
 }
 
 impl<R: BufRead> Documents<R> {
     fn new(reader: R) -> Self {
-        Self { reader, line: 0 }
+        Self {
+            reader,
+            line: 0,
+            at_end: false,
+        }
     }
 
     fn next(&mut self) -> std::io::Result<Option<Chunk>> {
@@ -153,7 +159,8 @@ impl<R: BufRead> Documents<R> {
         let mut bytes = Vec::new();
         loop {
             bytes.clear();
-            if self.reader.read_until(b'\n', &mut bytes)? == 0 {
+            if self.at_end || self.reader.read_until(b'\n', &mut bytes)? == 0 {
+                self.at_end = true;
                 return Ok((!chunk.text.is_empty()).then_some(chunk));
             }
             self.line += 1;

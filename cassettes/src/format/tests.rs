@@ -6,50 +6,49 @@ use jiff::Timestamp;
 use std::time::Duration;
 
 #[test]
-fn many_threads_leave_whole_documents_and_whole_frames() {
+fn streams_that_are_open_at_once_keep_their_frames() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
-    let writer = CassetteWriter::create(
-        &path,
-        &Header::new("2026-11-21T11:45:16Z".parse().expect("a time")),
-        false,
-    )
-    .expect("a writer");
-    std::thread::scope(|scope| {
-        for id in 1..=8_u64 {
-            let writer = &writer;
-            scope.spawn(move || {
-                let Interaction {
-                    started,
-                    wait,
-                    took,
-                    request,
-                    outcome,
-                    ..
-                } = streaming(id);
-                writer
-                    .append(Opening::new(id, started, &request), wait, took, &outcome)
-                    .expect("appended");
-                for n in 0..50 {
+    let header = Header::new("2026-11-21T11:45:16Z".parse().expect("a time"));
+    let mut writer = CassetteWriter::create(&path, &header, false).expect("a writer");
+    let begun = |id, writer: &mut CassetteWriter| {
+        let Interaction {
+            started,
+            wait,
+            took,
+            request,
+            outcome,
+            ..
+        } = streaming(id);
+        writer
+            .append(Opening::new(id, started, &request), wait, took, &outcome)
+            .expect("appended");
+    };
+    // Each begins while those before it are open.
+    for round in 1..=58_u64 {
+        for id in 1..=8.min(round) {
+            match round - id {
+                0 => begun(id, &mut writer),
+                n @ 1..=50 => {
                     let frame = Frame {
-                        at: Duration::from_millis(n),
-                        data: format!("{{\"of\":{id},\"n\":{n}}}\n").into(),
+                        at: Duration::from_millis(n - 1),
+                        data: format!("{{\"of\":{id},\"n\":{}}}\n", n - 1).into(),
                     };
                     writer.frame(id, &frame).expect("appended");
                 }
-                writer
-                    .end(
-                        id,
-                        &End {
-                            took: Duration::from_millis(50),
-                            trailers: Headers::default(),
-                            cut: None,
-                        },
-                    )
-                    .expect("ended");
-            });
+                _ => {}
+            }
         }
-    });
+    }
+    for id in 1..=8 {
+        let end = End {
+            took: Duration::from_millis(50),
+            trailers: Headers::default(),
+            cut: None,
+        };
+        writer.end(id, &end).expect("ended");
+    }
+    writer.flush().expect("written");
     let cassette = super::read(&path).expect("a cassette");
     for interaction in &cassette.interactions {
         let frames = interaction.frames().expect("frames");

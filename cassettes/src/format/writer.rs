@@ -1,13 +1,12 @@
-//! Appending to a cassette while a session is recorded, by many at once.
+//! Appending to a cassette while a session is recorded.
 //!
-//! Promises: when a call returns, what it was given is in the file (the system's, not the disk's); calls from many
-//! threads leave whole documents and whole frames; memory is bounded by what one call is given.
+//! Promises: when [`CassetteWriter::flush`] returns, what was appended is in the file (the system's, not the disk's);
+//! the streams of several interactions can be open at once; memory is bounded by [`BUFFER`] and what one call appends.
 
 use super::FormatError;
 use super::document::{came, frame, header, message, opening, piece, tail};
 use crate::interaction::{Cassette, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Request};
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,22 +16,17 @@ use tempfile::NamedTempFile;
 const BEGIN: &str = "---\n";
 const ENDED: &str = "...\n";
 
-/// How many buffers are kept.
-const SPARE: usize = 4;
+/// How much is kept before it is written to the file.
+const BUFFER: usize = 64 << 10;
 
 /// A cassette that is being recorded.
 #[derive(Debug)]
 pub(crate) struct CassetteWriter {
     path: PathBuf,
-    state: Mutex<State>,
-    /// Buffers for pieces, which are long, so that the system need not find memory for each.
-    spare: Mutex<Vec<Vec<u8>>>,
-}
-
-#[derive(Debug)]
-struct State {
     file: File,
-    /// The stream whose document is the last of the file, and not ended.
+    /// What is not in the file yet.
+    buffer: Vec<u8>,
+    /// The stream whose document is the last one, and not ended.
     open: Option<u64>,
     stopped: bool,
 }
@@ -66,12 +60,10 @@ impl CassetteWriter {
         file.write_all(text.as_bytes()).map_err(fail)?;
         Ok(Self {
             path: path.to_owned(),
-            state: Mutex::new(State {
-                file,
-                open: None,
-                stopped: false,
-            }),
-            spare: Mutex::default(),
+            file,
+            buffer: Vec::new(),
+            open: None,
+            stopped: false,
         })
     }
 
@@ -86,7 +78,7 @@ impl CassetteWriter {
     /// # Errors
     /// If the file cannot be written.
     pub(crate) fn append(
-        &self,
+        &mut self,
         opening: Opening,
         wait: Duration,
         took: Option<Duration>,
@@ -101,7 +93,7 @@ impl CassetteWriter {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn frame(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
+    pub(crate) fn frame(&mut self, id: u64, of: &Frame) -> Result<(), FormatError> {
         let mut text = String::new();
         frame(&mut text, of);
         self.write(&text, Some((id, "stream:\n")), Some(id))
@@ -112,7 +104,7 @@ impl CassetteWriter {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn begin(&self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
+    pub(crate) fn begin(&mut self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
         came(&mut text, wait, None, outcome);
         text.push_str("pieces:\n");
@@ -123,23 +115,17 @@ impl CassetteWriter {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn piece(&self, id: u64, at: Duration, data: &[u8]) -> Result<(), FormatError> {
-        let mut text = self.spare.lock().pop().unwrap_or_default();
-        piece(&mut text, at, data);
-        let result = self.write(&text, Some((id, "pieces:\n")), Some(id));
-        text.clear();
-        let mut spare = self.spare.lock();
-        if spare.len() < SPARE {
-            spare.push(text);
-        }
-        result
+    pub(crate) fn piece(&mut self, id: u64, at: Duration, data: &[u8]) -> Result<(), FormatError> {
+        self.lead(Some((id, "pieces:\n")), Some(id))?;
+        piece(&mut self.buffer, at, data);
+        self.written()
     }
 
     /// Appends a message to an upgraded connection of an interaction.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn message(&self, id: u64, of: &Message) -> Result<(), FormatError> {
+    pub(crate) fn message(&mut self, id: u64, of: &Message) -> Result<(), FormatError> {
         let mut text = String::new();
         message(&mut text, of);
         self.write(&text, Some((id, "messages:\n")), Some(id))
@@ -149,44 +135,62 @@ impl CassetteWriter {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn end(&self, id: u64, end: &End) -> Result<(), FormatError> {
+    pub(crate) fn end(&mut self, id: u64, end: &End) -> Result<(), FormatError> {
         let mut text = String::new();
         tail(&mut text, Some(end.took), &end.trailers, end.cut.as_deref());
         text.push_str(ENDED);
         self.write(&text, Some((id, "")), None)
     }
 
-    /// Writes `text` in the document of `within`, or where no document is open; `open` is what it leaves open.
-    fn write(&self, text: impl AsRef<[u8]>, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
-        let mut state = self.state.lock();
-        if state.stopped {
-            return Err(FormatError::Stopped);
-        }
-        let mut lead = String::new();
-        if state.open.is_some() && state.open != within.map(|(id, _)| id) {
-            lead.push_str(ENDED);
-            state.open = None;
-        }
-        if let (Some((id, key)), None) = (within, state.open) {
-            lead.push_str(BEGIN);
-            lead.push_str(&format!("stream_of: {id}\n{key}"));
-        }
-        state.open = open;
-        let result = if lead.is_empty() {
-            state.file.write_all(text.as_ref())
-        } else {
-            let mut all = lead.into_bytes();
-            all.extend_from_slice(text.as_ref());
-            state.file.write_all(&all)
-        };
+    /// Writes what was appended to the file.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn flush(&mut self) -> Result<(), FormatError> {
+        let result = self.file.write_all(&self.buffer);
+        self.buffer.clear();
         result.map_err(|source| {
             // What follows half a document would be read as part of it.
-            state.stopped = true;
+            self.stopped = true;
             FormatError::File {
                 path: self.path.clone(),
                 source,
             }
         })
+    }
+
+    /// Appends `text` in the document of `within`, or where no document is open; `open` is what it leaves open.
+    fn write(&mut self, text: &str, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
+        self.lead(within, open)?;
+        self.buffer.extend_from_slice(text.as_bytes());
+        self.written()
+    }
+
+    /// Appends what must come before a text for [`CassetteWriter::write`].
+    fn lead(&mut self, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
+        if self.stopped {
+            return Err(FormatError::Stopped);
+        }
+        if self.open.is_some() && self.open != within.map(|(id, _)| id) {
+            self.buffer.extend_from_slice(ENDED.as_bytes());
+            self.open = None;
+        }
+        if let (Some((id, key)), None) = (within, self.open) {
+            self.buffer.extend_from_slice(BEGIN.as_bytes());
+            self.buffer
+                .extend_from_slice(format!("stream_of: {id}\n{key}").as_bytes());
+        }
+        self.open = open;
+        Ok(())
+    }
+
+    /// Keeps no more than [`BUFFER`].
+    fn written(&mut self) -> Result<(), FormatError> {
+        if self.buffer.len() > BUFFER {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 }
 

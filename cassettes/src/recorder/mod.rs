@@ -1,20 +1,21 @@
 //! A reverse proxy that records what passes.
 //!
-//! Promises: bodies, frames and messages are passed on as they come; each is in the cassette before it is passed on, but
-//! for bodies of more than 64 KiB, which are written while they are passed on: a kill loses at most the responses in
-//! flight and the ends of long ones, and keeps the frames of a stream that had come; secrets are taken out before the
-//! disk; the memory for a response is bounded however long it is, and a client that does not read holds up nobody but its
-//! server.
+//! Promises: bodies, frames and messages are passed on as they come, and recorded on a thread of their own in that order,
+//! within milliseconds: a kill loses at most the last of them (no more than 32 MiB wait), the responses in flight, and the
+//! ends of long ones; [`Recorder::stop`] loses nothing; secrets are taken out before the disk; the memory for a response
+//! is bounded however long it is; a client that does not read holds up nobody but its server.
 //! Limits: requests of more than [`LONGEST_REQUEST`] are passed on whole and recorded up to there; codings other than
 //! gzip and deflate, and the compression of WebSockets, are not offered to the server; what is recorded when the disk
 //! fails is lost, and [`Recorder::failure`] says so, while the proxy goes on.
 //! Source: RFC 9110, section 7 (intermediaries); DESIGN.md, decision 8.
 
+mod event;
+mod exchange;
 mod frames;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod log;
 mod pending;
-mod queue;
 mod request_body;
 mod response_body;
 mod socket;
@@ -27,12 +28,13 @@ use crate::transport::{
     strip_hop_by_hop, upgrade,
 };
 use bytes::Bytes;
+use exchange::Exchange;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, SEC_WEBSOCKET_EXTENSIONS};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use pending::{Log, PendingInteraction};
+use log::Log;
 use request_body::RequestBody;
 use response_body::ResponseBody;
 use std::net::SocketAddr;
@@ -165,10 +167,8 @@ impl Recorder {
         header.profile = options.profile;
         header.comment = options.comment.map(|comment| redactor.text(&comment));
         header.redactions = redactor.describe();
-        let log = Arc::new(Log::new(
-            CassetteWriter::create(path, &header, options.overwrite)?,
-            redactor,
-        ));
+        let writer = CassetteWriter::create(path, &header, options.overwrite)?;
+        let log = Arc::new(Log::start(writer, redactor)?);
         let proxy = Arc::new(Proxy {
             client,
             log,
@@ -213,6 +213,7 @@ impl Recorder {
     /// everything was, if that is so.
     pub async fn stop(self) -> Option<String> {
         self.server.stop().await;
+        self.proxy.log.finish().await;
         self.proxy.log.failure()
     }
 }
@@ -286,38 +287,39 @@ impl Handler for Proxy {
             }
             false => sent.tap(body),
         };
-        let mut interaction = PendingInteraction::new(self.log.clone(), id, asked, sent, started, begun);
+        let mut exchange = Exchange::new(self.log.clone(), id, asked, sent, started, begun);
         let request = self.client.send(Request::from_parts(parts, body));
         let response = match bare {
-            // The beginning of the document is written while the server works, not while the client waits.
-            true => futures::join!(request, prepare(&mut interaction)).0,
+            // The request is recorded while the server works, not while the client waits.
+            true => futures::join!(request, record_request(&mut exchange)).0,
             false => request.await,
         };
         let mut response = match response {
             Ok(response) => response,
             Err(failure) => {
-                interaction.failed(failure);
+                exchange.failed(failure);
                 return Err(ConnectionClosed);
             }
         };
-        interaction.head(&response);
+        exchange.head(&response);
+        exchange.asked().await;
         let protocol = upgrade(response.headers()).cloned();
         strip_hop_by_hop(response.headers_mut());
         if let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) {
             restore(response.headers_mut(), protocol);
             let far = hyper::upgrade::on(&mut response);
-            interaction.upgraded();
-            tasks.spawn(socket::relay(near, far, interaction));
+            exchange.upgraded();
+            tasks.spawn(socket::relay(near, far, exchange));
             return Ok(response.map(|_| full(Bytes::new())));
         }
-        Ok(response.map(|body| ResponseBody::new(body, interaction, tasks).boxed_unsync()))
+        Ok(response.map(|body| ResponseBody::new(body, exchange).boxed_unsync()))
     }
 }
 
 /// Lets the request go out first.
-async fn prepare(interaction: &mut PendingInteraction) {
+async fn record_request(exchange: &mut Exchange) {
     tokio::task::yield_now().await;
-    interaction.prepare();
+    exchange.asked().await;
 }
 
 /// Offers the server only content codings that can be decoded.

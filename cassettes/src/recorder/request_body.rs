@@ -43,12 +43,15 @@ impl RequestBody {
         .boxed_unsync()
     }
 
-    /// What was sent so far, and how much more.
-    pub(super) fn taken(&self) -> (Option<Bytes>, u64) {
-        let collected = self.0.lock();
-        (
-            collected.any.then(|| Bytes::copy_from_slice(&collected.bytes)),
-            collected.omitted,
-        )
+    /// How many bytes were sent so far.
+    pub(super) fn length(&self) -> usize {
+        self.0.lock().bytes.len()
+    }
+
+    /// Takes what was sent so far, and how much more.
+    pub(super) fn take(&self) -> (Option<Bytes>, u64) {
+        let mut collected = self.0.lock();
+        let bytes = std::mem::take(&mut collected.bytes);
+        (collected.any.then(|| bytes.into()), collected.omitted)
     }
 }

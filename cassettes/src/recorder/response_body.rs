@@ -1,164 +1,162 @@
 //! Bodies that are recorded as they pass.
 
-use super::pending::{PendingInteraction, WHOLE};
-use super::queue::{BodyEnd, PieceQueue};
+use super::event::BodyEnd;
+use super::exchange::Exchange;
+use super::log::units;
 use crate::interaction::{Headers, LEFT};
-use crate::transport::{BodyError, Tasks};
+use crate::transport::BodyError;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep};
+use tokio_util::sync::PollSemaphore;
+
+/// A body longer than this is recorded in pieces, without structure.
+const WHOLE: usize = 64 << 10;
 
 /// A response of unknown length that has not ended after this is a stream.
 const STREAM: Duration = Duration::from_millis(100);
 
-/// The body of a response, recorded before it is passed on; a long one while it is passed on.
+/// What was received of a body; none at its end.
+type Received = Option<Result<Frame<Bytes>, hyper::Error>>;
+
+/// The body of a response. What is received is sent to the thread that records, and then passed on.
 pub(super) struct ResponseBody {
     inner: Incoming,
+    exchange: Exchange,
     state: State,
     /// The fields after the body.
     trailers: Headers,
-    tasks: Tasks,
+    room: PollSemaphore,
+    /// What was received and waits for room.
+    received: Option<Received>,
 }
 
 enum State {
     /// It may yet be taken whole.
     Whole {
-        interaction: Box<PendingInteraction>,
         chunks: Vec<Bytes>,
         length: usize,
         limit: Option<Pin<Box<Sleep>>>,
     },
     /// It is recorded as it comes.
-    Open(Box<PendingInteraction>),
-    /// It is recorded beside: a long body, of which nothing counts before its end.
-    Beside(PieceQueue),
+    Open,
     Done,
 }
 
 impl ResponseBody {
-    pub(super) fn new(inner: Incoming, mut interaction: PendingInteraction, tasks: Tasks) -> Self {
+    pub(super) fn new(inner: Incoming, mut exchange: Exchange) -> Self {
         let length = inner.size_hint().exact();
         let state = if inner.is_end_stream() {
-            interaction.whole(Bytes::new(), None);
+            exchange.whole(Vec::new(), BodyEnd::default(), None);
             State::Done
-        } else if interaction.streams() {
-            interaction.open(false);
-            State::Open(Box::new(interaction))
+        } else if exchange.streams() {
+            exchange.open(false);
+            State::Open
         } else if length.is_some_and(|length| length > WHOLE as u64) {
-            interaction.open(true);
-            State::Beside(PieceQueue::new(interaction, Vec::new(), &tasks))
+            exchange.open(true);
+            State::Open
         } else {
-            let limit = length.is_none().then(|| Box::pin(sleep(STREAM)));
             State::Whole {
-                interaction: Box::new(interaction),
                 chunks: Vec::new(),
                 length: 0,
-                limit,
+                limit: length.is_none().then(|| Box::pin(sleep(STREAM))),
             }
         };
         Self {
             inner,
+            room: exchange.log().permits(),
+            exchange,
             state,
             trailers: Headers::default(),
-            tasks,
+            received: None,
         }
     }
 
-    fn data(&mut self, data: &Bytes) {
+    /// How many bytes the thread that records is sent because of this; none if nothing is sent.
+    fn cost(&self, received: &Received) -> Option<usize> {
+        let data = match received {
+            Some(Ok(frame)) => frame.data_ref().map_or(0, Bytes::len),
+            _ => 0,
+        };
+        match &self.state {
+            State::Whole { length, .. } if self.is_last(received) || length + data > WHOLE => {
+                Some(length + data + self.exchange.head_bytes())
+            }
+            State::Open if data > 0 => Some(data),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing follows: the body has the length that its head announced, or has ended otherwise.
+    fn is_last(&self, received: &Received) -> bool {
+        !matches!(received, Some(Ok(_))) || self.inner.is_end_stream()
+    }
+
+    fn record(&mut self, received: &Received, mut permit: Option<OwnedSemaphorePermit>) {
+        if let Some(Ok(frame)) = received {
+            if let Some(data) = frame.data_ref() {
+                self.data(data, &mut permit);
+            } else if let Some(trailers) = frame.trailers_ref() {
+                self.trailers = trailers.into();
+            }
+        }
+        if self.is_last(received) {
+            let error = received.as_ref().and_then(|received| received.as_ref().err());
+            self.end(error.map(|error| crate::transport::failure(error).text), permit);
+        }
+    }
+
+    fn data(&mut self, data: &Bytes, permit: &mut Option<OwnedSemaphorePermit>) {
         match &mut self.state {
             State::Whole { chunks, length, .. } => {
                 chunks.push(data.clone());
                 *length += data.len();
                 if *length > WHOLE {
-                    self.open(true);
+                    self.open(true, permit);
                 }
             }
-            State::Open(interaction) => interaction.data(data),
-            State::Beside(_) | State::Done => {}
-        }
-    }
-
-    fn open(&mut self, pieces: bool) {
-        match std::mem::replace(&mut self.state, State::Done) {
-            State::Whole {
-                mut interaction,
-                chunks,
-                ..
-            } => {
-                interaction.open(pieces);
-                self.state = if pieces {
-                    State::Beside(PieceQueue::new(*interaction, chunks, &self.tasks))
-                } else {
-                    chunks.iter().for_each(|chunk| interaction.data(chunk));
-                    State::Open(interaction)
-                };
-            }
-            other => self.state = other,
-        }
-    }
-
-    fn end(&mut self, cut: Option<&str>) {
-        let trailers = std::mem::take(&mut self.trailers);
-        match std::mem::replace(&mut self.state, State::Done) {
-            State::Whole {
-                mut interaction,
-                chunks,
-                ..
-            } => {
-                interaction.trailers(trailers);
-                match chunks.as_slice() {
-                    [chunk] => interaction.whole(chunk.clone(), cut),
-                    chunks => interaction.whole(chunks.concat().into(), cut),
-                }
-            }
-            State::Open(mut interaction) => {
-                interaction.trailers(trailers);
-                interaction.end(cut);
-            }
-            State::Beside(queue) => queue.end(BodyEnd {
-                trailers,
-                cut: cut.map(str::to_owned),
-            }),
+            State::Open => self.exchange.data(data.clone(), permit.take()),
             State::Done => {}
         }
     }
 
-    /// Whether the body has the length that its head announced.
-    fn is_all(&self) -> bool {
-        self.inner.is_end_stream()
+    /// From now on it is recorded as it comes, with what was received of it.
+    fn open(&mut self, pieces: bool, permit: &mut Option<OwnedSemaphorePermit>) {
+        if let State::Whole { chunks, .. } = std::mem::replace(&mut self.state, State::Open) {
+            self.exchange.open(pieces);
+            for chunk in chunks {
+                self.exchange.data(chunk, permit.take());
+            }
+        }
     }
 
-    fn poll_beside(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let State::Beside(queue) = &mut self.state else {
-            return Poll::Ready(None);
-        };
-        ready!(queue.poll_room(context));
-        let (frame, error) = match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
-            Some(Ok(frame)) => (Some(frame), None),
-            Some(Err(error)) => (None, Some(error)),
-            None => (None, None),
-        };
-        if let Some(trailers) = frame.as_ref().and_then(Frame::trailers_ref) {
-            self.trailers = trailers.into();
-        }
-        let last = frame.is_none() || self.inner.is_end_stream();
-        let cut = error.as_ref().map(|error| crate::transport::failure(error).text);
-        let end = last.then(|| BodyEnd {
+    fn end(&mut self, cut: Option<String>, permit: Option<OwnedSemaphorePermit>) {
+        let end = BodyEnd {
             trailers: std::mem::take(&mut self.trailers),
             cut,
-        });
-        queue.send(frame.as_ref().and_then(|frame| frame.data_ref().cloned()), end);
-        if last {
-            self.state = State::Done;
+        };
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Whole { chunks, .. } => self.exchange.whole(chunks, end, permit),
+            State::Open => self.exchange.end(end),
+            State::Done => {}
         }
-        match error {
-            Some(error) => Poll::Ready(Some(Err(error.into()))),
-            None => Poll::Ready(frame.map(Ok)),
+    }
+
+    /// Receives more. A response of unknown length that takes long is recorded as a stream.
+    fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<Received> {
+        let received = Pin::new(&mut self.inner).poll_frame(context);
+        if received.is_pending()
+            && let State::Whole { limit: Some(limit), .. } = &mut self.state
+            && limit.as_mut().poll(context).is_ready()
+        {
+            self.open(false, &mut None);
         }
+        received
     }
 }
 
@@ -170,43 +168,22 @@ impl HttpBody for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        if matches!(self.state, State::Beside(_)) {
-            return self.poll_beside(context);
-        }
-        match Pin::new(&mut self.inner).poll_frame(context) {
-            Poll::Ready(Some(Ok(frame))) => {
-                if let Some(data) = frame.data_ref() {
-                    let data = data.clone();
-                    self.data(&data);
-                } else if let Some(trailers) = frame.trailers_ref() {
-                    self.trailers = trailers.into();
+        let received = match self.received.take() {
+            Some(received) => received,
+            None => ready!(self.poll_received(context)),
+        };
+        let mut permit = None;
+        if let Some(bytes) = self.cost(&received) {
+            match self.room.poll_acquire_many(context, units(bytes)) {
+                Poll::Ready(acquired) => permit = acquired,
+                Poll::Pending => {
+                    self.received = Some(received);
+                    return Poll::Pending;
                 }
-                if !self.is_all() {
-                    return Poll::Ready(Some(Ok(frame)));
-                }
-                self.end(None);
-                Poll::Ready(Some(Ok(frame)))
-            }
-            Poll::Ready(Some(Err(error))) => {
-                let failure = crate::transport::failure(&error);
-                self.end(Some(&failure.text));
-                Poll::Ready(Some(Err(error.into())))
-            }
-            Poll::Ready(None) => {
-                self.end(None);
-                Poll::Ready(None)
-            }
-            Poll::Pending => {
-                let late = match &mut self.state {
-                    State::Whole { limit: Some(limit), .. } => limit.as_mut().poll(context).is_ready(),
-                    _ => false,
-                };
-                if late {
-                    self.open(false);
-                }
-                Poll::Pending
             }
         }
+        self.record(&received, permit);
+        Poll::Ready(received.map(|result| result.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -220,6 +197,6 @@ impl HttpBody for ResponseBody {
 
 impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.end(Some(LEFT));
+        self.end(Some(LEFT.to_owned()), None);
     }
 }

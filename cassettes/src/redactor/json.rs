@@ -5,6 +5,7 @@
 //! Limits: a text of more than [`LONGEST_TEXT`] is replaced by its length and hash.
 
 use super::context::RedactionContext;
+use super::json_input::{Broken, Input, plain_length};
 use super::json_string::{decoded, quoted};
 use super::structure::{Secret, Structure, Verdict, Wait};
 use super::text;
@@ -57,13 +58,6 @@ struct Deferred {
     is_secret: Option<bool>,
 }
 
-/// The input is not JSON from here on.
-#[derive(Debug)]
-pub(super) struct Broken {
-    /// What was not taken.
-    pub(super) rest: Vec<u8>,
-}
-
 /// JSON that comes in pieces.
 #[derive(Debug)]
 pub(super) struct Json {
@@ -76,9 +70,16 @@ pub(super) struct Json {
     deferred: Vec<Deferred>,
     last: u64,
     depth: usize,
-    /// Whether texts are searched for known secrets, and how many needles there were when that was found out.
-    search: bool,
+    /// How many needles there were when the input was searched for known secrets.
     needles: usize,
+}
+
+/// What becomes of a text.
+enum Outcome {
+    Kept,
+    Replaced(String),
+    /// It is secret if its document says so later.
+    Deferred(Secret, Wait),
 }
 
 impl Json {
@@ -93,7 +94,6 @@ impl Json {
             deferred: Vec::new(),
             last: 0,
             depth,
-            search: false,
             needles: 0,
         }
     }
@@ -114,20 +114,23 @@ impl Json {
         context: &mut RedactionContext<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Broken> {
-        self.search = context.secrets.finds(bytes);
+        let mut input = Input::new(bytes, context.secrets.places(bytes));
         self.needles = context.secrets.count();
         let mut at = 0;
         let mut sound = true;
         while let Some(byte) = bytes.get(at) {
-            let rest = bytes.get(at..).unwrap_or_default();
             let taken = match &mut self.token {
-                Token::String { .. } | Token::Long { .. } => Some(self.string(rest, context)),
-                Token::Scalar => Some(self.scalar(rest, context)),
-                Token::None if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') => {
-                    self.held.push(*byte);
-                    Some(1)
+                Token::None if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') => Some(1),
+                Token::None => self.mark(*byte, at, &mut input, context),
+                token => {
+                    let rest = bytes.get(at..).unwrap_or_default();
+                    let taken = match token {
+                        Token::Scalar => self.scalar(rest, context),
+                        _ => self.string(rest, context),
+                    };
+                    input.begin = at + taken;
+                    Some(taken)
                 }
-                Token::None => self.mark(*byte, rest, context),
             };
             match taken {
                 Some(taken) => at += taken,
@@ -137,6 +140,7 @@ impl Json {
                 }
             }
         }
+        self.keep(&mut input, at);
         if self.held.len() > HELD && !self.deferred.is_empty() {
             self.structure.decide_all();
             self.decided();
@@ -155,7 +159,6 @@ impl Json {
 
     /// Its end; appends what was held back.
     pub(super) fn finish(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
-        self.search = true;
         if matches!(self.token, Token::Scalar) {
             self.end_scalar(context);
         }
@@ -191,24 +194,34 @@ impl Json {
             && !matches!(self.structure.scalar("?"), Verdict::Open)
     }
 
-    /// A byte between tokens; none if it cannot be there.
-    fn mark(&mut self, byte: u8, rest: &[u8], context: &mut RedactionContext<'_>) -> Option<usize> {
+    /// Copies what was read and is not replaced.
+    fn keep(&mut self, input: &mut Input<'_>, end: usize) {
+        self.held
+            .extend_from_slice(input.bytes.get(input.begin..end).unwrap_or_default());
+        input.begin = end;
+    }
+
+    /// A token that begins with this byte, as far as it is there; none if it cannot be there. Returns how much was taken.
+    fn mark(
+        &mut self,
+        byte: u8,
+        at: usize,
+        input: &mut Input<'_>,
+        context: &mut RedactionContext<'_>,
+    ) -> Option<usize> {
         let value = matches!(self.next, Next::Value | Next::FirstElement);
         match byte {
             b'"' if value || matches!(self.next, Next::Key | Next::FirstKey) => {
-                // Most strings are complete.
-                let within = rest.get(1..)?;
-                match memchr2(b'"', b'\\', within).filter(|end| within.get(*end) == Some(&b'"')) {
-                    Some(end) => {
-                        self.text(within.get(..end)?, context);
-                        return Some(end + 2);
-                    }
-                    None => {
-                        self.begun.clear();
-                        self.token = Token::String { escaped: false };
-                    }
-                }
-                return Some(1);
+                let within = input.bytes.get(at + 1..)?;
+                let Some(length) = plain_length(within) else {
+                    self.keep(input, at);
+                    input.begin = at + 1;
+                    self.begun.clear();
+                    self.token = Token::String { escaped: false };
+                    return Some(1);
+                };
+                self.plain_string(at + 1..at + 1 + length, input, context);
+                return Some(length + 2);
             }
             b'{' | b'[' if value => {
                 if !self.structure.open(byte == b'[') {
@@ -238,14 +251,37 @@ impl Json {
             }
             b':' if self.next == Next::Colon => self.next = Next::Value,
             b'-' | b'0'..=b'9' | b't' | b'f' | b'n' if value => {
+                self.keep(input, at);
                 self.begun.clear();
                 self.token = Token::Scalar;
                 return Some(0);
             }
             _ => return None,
         }
-        self.held.push(byte);
         Some(1)
+    }
+
+    /// A string that is in the input as a whole and has no escapes. Most are.
+    fn plain_string(&mut self, place: Range<usize>, input: &mut Input<'_>, context: &mut RedactionContext<'_>) {
+        let raw = input.bytes.get(place.clone()).unwrap_or_default();
+        let text = input
+            .text
+            .get(place.clone())
+            .map_or_else(|| decoded(raw), Cow::Borrowed);
+        let search = input.has_secret(&place);
+        let end = place.end + 1;
+        match self.text(raw, &text, search, context) {
+            Outcome::Kept => {}
+            Outcome::Replaced(text) => {
+                self.keep(input, place.start - 1);
+                self.held.extend_from_slice(quoted(&text, raw).as_bytes());
+                input.begin = end;
+            }
+            Outcome::Deferred(secret, wait) => {
+                self.keep(input, end);
+                self.defer(self.held.len() - (raw.len() + 2), secret, wait);
+            }
+        }
     }
 
     fn close(&mut self) {
@@ -301,55 +337,56 @@ impl Json {
             }
             return bytes.len();
         };
-        match std::mem::replace(&mut self.token, Token::None) {
-            Token::Long { digest, .. } => self.text(digest.text().as_bytes(), context),
-            _ => {
-                // It was not searched as a whole yet.
-                let (begun, search) = (std::mem::take(&mut self.begun), self.search);
-                self.search = true;
-                self.text(&begun, context);
-                self.search = search;
-            }
+        let raw = match std::mem::replace(&mut self.token, Token::None) {
+            Token::Long { digest, .. } => digest.text().into_bytes(),
+            _ => std::mem::take(&mut self.begun),
+        };
+        // It was not searched as a whole yet.
+        let outcome = self.text(&raw, &decoded(&raw), true, context);
+        let start = self.held.len();
+        if let Outcome::Replaced(text) = &outcome {
+            self.held.extend_from_slice(quoted(text, &raw).as_bytes());
+            return end + 1;
+        }
+        self.held.push(b'"');
+        self.held.extend_from_slice(&raw);
+        self.held.push(b'"');
+        if let Outcome::Deferred(secret, wait) = outcome {
+            self.defer(start, secret, wait);
         }
         end + 1
     }
 
-    /// A complete string, as it is written between its quotes.
-    fn text(&mut self, raw: &[u8], context: &mut RedactionContext<'_>) {
-        let text = decoded(raw);
-        let search = self.search || context.secrets.count() != self.needles || matches!(text, Cow::Owned(_));
-        if matches!(self.next, Next::Key | Next::FirstKey) {
-            self.structure.key(&text);
+    /// A complete string: as it is written between its quotes, and its text. `search` says whether it may have a known secret.
+    fn text(&mut self, raw: &[u8], text: &str, search: bool, context: &mut RedactionContext<'_>) -> Outcome {
+        let search = search || context.secrets.count() != self.needles;
+        let found = if matches!(self.next, Next::Key | Next::FirstKey) {
+            self.structure.key(text);
             self.next = Next::Colon;
-            let found = search.then(|| context.secrets.text(&text)).flatten();
-            return self.put(raw, found);
-        }
-        let verdict = self.structure.scalar(&text);
-        self.decided();
-        let found = match verdict {
-            Verdict::Secret(secret) if !text.is_empty() => Some(context.placeholder(&text, secret)),
-            Verdict::Undecided { secret, wait } if !text.is_empty() => {
-                let start = self.held.len();
-                self.put(raw, None);
-                self.defer(start, secret, wait);
-                return self.after_value();
+            search.then(|| context.secrets.text(text)).flatten()
+        } else {
+            let verdict = self.structure.scalar(text);
+            self.decided();
+            self.after_value();
+            match verdict {
+                Verdict::Secret(secret) if !text.is_empty() => Some(context.placeholder(text, secret)),
+                Verdict::Undecided { secret, wait } if !text.is_empty() => return Outcome::Deferred(secret, wait),
+                _ if search => context.search(text, self.depth),
+                _ => self.by_rules(raw, text, context),
             }
-            _ if search => context.search(&text, self.depth),
-            _ => self.by_rules(raw, &text, context),
         };
-        self.put(raw, found);
-        self.after_value();
+        found.map_or(Outcome::Kept, Outcome::Replaced)
     }
 
     /// A text that has no known secret, without those that rules find in it; none if there are none. `raw` is how it is written.
     fn by_rules(&self, raw: &[u8], text: &str, context: &mut RedactionContext<'_>) -> Option<String> {
         // A text within a text is searched less deeply.
-        let is_outermost = self.depth == 0;
-        if (is_outermost && context.secrets.clean.has(raw)) || !text::is_marked(raw, context.rules) {
+        let is_kept = self.depth == 0 && !text::is_word(raw);
+        if (is_kept && context.secrets.clean.has(raw)) || !text::is_marked(raw, context.rules) {
             return None;
         }
         let found = context.search(text, self.depth);
-        if is_outermost && found.is_none() {
+        if is_kept && found.is_none() {
             context.secrets.clean.add(raw);
         }
         found
@@ -366,17 +403,6 @@ impl Json {
         });
     }
 
-    fn put(&mut self, raw: &[u8], instead: Option<String>) {
-        match instead {
-            Some(text) => self.held.extend_from_slice(quoted(&text, raw).as_bytes()),
-            None => {
-                self.held.push(b'"');
-                self.held.extend_from_slice(raw);
-                self.held.push(b'"');
-            }
-        }
-    }
-
     /// More of a number or literal; how much was taken.
     fn scalar(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>) -> usize {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
@@ -391,11 +417,11 @@ impl Json {
     fn end_scalar(&mut self, context: &mut RedactionContext<'_>) {
         self.token = Token::None;
         let raw = std::mem::take(&mut self.begun);
-        let text = String::from_utf8_lossy(&raw).into_owned();
+        let text = String::from_utf8_lossy(&raw);
         let verdict = self.structure.scalar(&text);
         self.decided();
         let start = self.held.len();
-        let long = text.bytes().filter(u8::is_ascii_digit).count() >= 6;
+        let long = verdict != Verdict::Open && text.bytes().filter(u8::is_ascii_digit).count() >= 6;
         match verdict {
             Verdict::Secret(_) if long => {
                 let placeholder = context.secrets.placeholder(&text, false);
@@ -408,11 +434,15 @@ impl Json {
                 }
             }
         }
+        self.begun = raw;
         self.after_value();
     }
 
     /// Takes what the structure has decided.
     fn decided(&mut self) {
+        if self.deferred.is_empty() {
+            return;
+        }
         for (id, is_secret) in self.structure.take_decided() {
             let found = self.deferred.binary_search_by_key(&id, |deferred| deferred.id);
             if let Some(deferred) = found.ok().and_then(|at| self.deferred.get_mut(at)) {

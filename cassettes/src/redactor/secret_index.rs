@@ -50,8 +50,8 @@ const SETTLED: usize = 32;
 /// A search costs as much as this many bytes, however short the text.
 const SEARCH: usize = 64;
 
-/// Up to this many needles an automaton is one of states, which is the fastest.
-const FAST: usize = 300;
+/// An automaton of up to so many bytes of needles is one of states, which is the fastest and takes up to a KiB for each.
+const FAST: usize = 32 << 10;
 
 /// The secrets that were seen.
 #[derive(Debug, Default)]
@@ -144,9 +144,21 @@ impl SecretIndex {
         }
     }
 
-    /// Whether a text may have a known secret in it.
-    pub(super) fn finds(&mut self, bytes: &[u8]) -> bool {
-        !self.needles.is_empty() && !self.find(bytes, true).is_empty()
+    /// Where secrets that are known are, or parts of them: in order, and apart from each other.
+    pub(super) fn places(&mut self, bytes: &[u8]) -> Vec<Range<usize>> {
+        if self.needles.is_empty() {
+            return Vec::new();
+        }
+        let mut found: Vec<Range<usize>> = self.find(bytes).into_iter().map(|(range, _)| range).collect();
+        found.sort_by_key(|range| range.start);
+        found.dedup_by(|next, last| {
+            let is_joined = next.start <= last.end;
+            if is_joined {
+                last.end = last.end.max(next.end);
+            }
+            is_joined
+        });
+        found
     }
 
     /// A text without the secrets that are known; none if there are none in it.
@@ -160,7 +172,7 @@ impl SecretIndex {
         if self.needles.is_empty() {
             return None;
         }
-        let mut found = self.find(bytes, false);
+        let mut found = self.find(bytes);
         if found.is_empty() {
             return None;
         }
@@ -200,7 +212,7 @@ impl SecretIndex {
 
     /// The place at or before another where bytes can be cut without cutting a secret.
     pub(super) fn boundary(&mut self, bytes: &[u8], at: usize) -> usize {
-        let found = self.find(bytes, false);
+        let found = self.find(bytes);
         let crossing = found
             .iter()
             .map(|(range, _)| range)
@@ -208,22 +220,16 @@ impl SecretIndex {
         crossing.map(|range| range.start).min().unwrap_or(at)
     }
 
-    /// The places of needles; at most one if `any` is set.
-    fn find(&mut self, bytes: &[u8], any: bool) -> Vec<(Range<usize>, usize)> {
+    /// The places of needles.
+    fn find(&mut self, bytes: &[u8]) -> Vec<(Range<usize>, usize)> {
         self.settle(bytes.len());
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         for machine in &self.machines {
             let hits = machine.automaton.find_iter(bytes);
-            found.extend(
-                hits.take(if any { 1 } else { usize::MAX })
-                    .map(|hit| (hit.start()..hit.end(), machine.needles.start + hit.pattern().as_usize())),
-            );
+            found.extend(hits.map(|hit| (hit.range(), machine.needles.start + hit.pattern().as_usize())));
         }
         let built = self.built();
         for (n, needle) in self.needles.iter().enumerate().skip(built) {
-            if any && !found.is_empty() {
-                return found;
-            }
             let length = needle.finder.needle().len();
             found.extend(needle.finder.find_iter(bytes).map(|at| (at..at + length, n)));
         }
@@ -260,8 +266,9 @@ impl SecretIndex {
             self.built_needles += needles.len();
         }
         // States cost time to build, which is worth it only when nothing more is learned.
-        let kind = (quiet && needles.len() <= FAST).then_some(AhoCorasickKind::DFA);
         let patterns = self.needles.iter().skip(start).map(|needle| needle.finder.needle());
+        let is_fast = quiet && patterns.clone().map(<[u8]>::len).sum::<usize>() <= FAST;
+        let kind = is_fast.then_some(AhoCorasickKind::DFA);
         let built = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .kind(kind)
@@ -385,6 +392,10 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
+    fn finds(secrets: &mut SecretIndex, bytes: &[u8]) -> bool {
+        !secrets.places(bytes).is_empty()
+    }
+
     #[test]
     fn every_secret_is_found_however_many_there_are() {
         let mut secrets = SecretIndex::default();
@@ -394,16 +405,16 @@ mod tests {
             // Each is found at once, and so is the first.
             for other in [secret, &texts[0], &texts[n / 2]] {
                 assert!(
-                    secrets.finds(format!("a {other} b").as_bytes()),
+                    finds(&mut secrets, format!("a {other} b").as_bytes()),
                     "{other} after {secret}"
                 );
             }
         }
         while secrets.searched.is_some() {
-            assert!(!secrets.finds(b"nothing of them ".repeat(1 << 12).as_slice()));
+            assert!(!finds(&mut secrets, b"nothing of them ".repeat(1 << 12).as_slice()));
         }
         assert_eq!(secrets.machines.len(), 1, "one automaton once nothing is learned");
-        assert!(texts.iter().all(|secret| secrets.finds(secret.as_bytes())));
+        assert!(texts.iter().all(|secret| finds(&mut secrets, secret.as_bytes())));
     }
 
     #[test]
@@ -412,7 +423,7 @@ mod tests {
         for n in 0..400 {
             secrets.number(format!("S3cret/value+{n}.").as_bytes(), true);
             for _ in 0..20 {
-                assert!(!secrets.finds(b"a header of a request"));
+                assert!(!finds(&mut secrets, b"a header of a request"));
             }
         }
         // Each needle was built into an automaton once for each time that their number grew by half, and once at the end of it.
@@ -422,6 +433,37 @@ mod tests {
             "{}",
             secrets.built_needles
         );
+    }
+
+    #[test]
+    fn automata_of_long_secrets_take_a_bounded_amount_of_memory() {
+        let mut secrets = SecretIndex::default();
+        for n in 0..20 {
+            secrets.number(format!("{n:08}{}", "S3cret/value+".repeat(500)).as_bytes(), true);
+        }
+        while secrets.searched.is_some() {
+            assert!(!finds(&mut secrets, b"nothing of them ".repeat(1 << 16).as_slice()));
+        }
+        let memory: usize = secrets
+            .machines
+            .iter()
+            .map(|machine| machine.automaton.memory_usage())
+            .sum();
+        assert!(
+            memory <= 64 * secrets.needle_bytes,
+            "{memory} for {}",
+            secrets.needle_bytes
+        );
+    }
+
+    #[test]
+    fn places_are_in_order_and_apart_from_each_other() {
+        let mut secrets = SecretIndex::default();
+        for secret in ["S3cret/value+1", "value+1/S3cret", "0ther.Secret"] {
+            secrets.number(secret.as_bytes(), true);
+        }
+        let text = b"0ther.Secret S3cret/value+1/S3cret 0ther.Secret";
+        assert_eq!(secrets.places(text), [0..12, 13..34, 35..47]);
     }
 
     #[test]
@@ -435,7 +477,7 @@ mod tests {
             "{}",
             secrets.needle_bytes
         );
-        assert!(secrets.finds(secret(0).as_bytes()) && !secrets.finds(secret(199).as_bytes()));
+        assert!(finds(&mut secrets, secret(0).as_bytes()) && !finds(&mut secrets, secret(199).as_bytes()));
         let keys: usize = secrets.numbers.keys().map(Vec::len).sum();
         assert!(keys <= 200 * LONGEST_KEY, "{keys}");
     }

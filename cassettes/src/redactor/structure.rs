@@ -5,49 +5,13 @@
 //! identifier of the reader's, and decided by the end of the object at the latest.
 //! Source: the API's Secret and its references; JSON patch; kubeconfig and docker config files; OpenAPI.
 
+use super::keys::{Key, KeyFacts, KnownKeys};
 use super::names::{self, NameClass};
 use super::redaction::Redaction;
-use foldhash::fast::RandomState;
-use std::collections::HashMap;
 use std::sync::Arc;
-
-/// How many names are remembered with their class.
-const NAMES: usize = 4096;
 
 /// Deeper levels are all taken for secret.
 const DEPTH: usize = 512;
-
-/// Keys of an object that refers to a secret.
-const REFERENCE: [&str; 17] = [
-    "name",
-    "namespace",
-    "secretName",
-    "secretNamespace",
-    "kind",
-    "uid",
-    "apiVersion",
-    "apiGroup",
-    "resourceVersion",
-    "fieldPath",
-    "defaultMode",
-    "mode",
-    "items",
-    "optional",
-    "path",
-    "audience",
-    "expirationSeconds",
-];
-
-/// Keys whose objects map names of fields or types to schemas.
-const SCHEMAS: [&str; 7] = [
-    "properties",
-    "patternProperties",
-    "definitions",
-    "schemas",
-    "models",
-    "securityDefinitions",
-    "securitySchemes",
-];
 
 /// Whether a value is secret by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,18 +52,6 @@ enum Kind {
     Other,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    Kind,
-    Data(Secret),
-    Items,
-    Object,
-    Name,
-    Value,
-    Path,
-    Other,
-}
-
 /// What an object or list inherits from the place where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Context {
@@ -121,13 +73,8 @@ enum Context {
 struct Level {
     is_list: bool,
     context: Context,
-    /// The key of the value that comes next.
-    key: Key,
-    class: NameClass,
-    kept: bool,
-    opens_schema: bool,
-    /// Whether the key is a plural.
-    plural: bool,
+    /// What the key of the value that comes next says.
+    of_key: KeyFacts,
     kind: Kind,
     /// Whether it is a Secret, a part of one, or a list of them by the path of the request.
     of_secret: bool,
@@ -151,7 +98,7 @@ pub(super) struct Structure {
     of_secret: bool,
     is_schema: bool,
     stack: Vec<Level>,
-    classes: HashMap<String, (NameClass, Key, bool, bool), RandomState>,
+    keys: KnownKeys,
     deferred: Vec<(Wait, u64)>,
     decided: Vec<(u64, bool)>,
     /// Whether a Secret was in it, or data that could be one's.
@@ -167,7 +114,7 @@ impl Structure {
             of_secret,
             is_schema: false,
             stack: Vec::new(),
-            classes: HashMap::default(),
+            keys: KnownKeys::default(),
             deferred: Vec::new(),
             decided: Vec::new(),
             has_secret: of_secret,
@@ -207,14 +154,13 @@ impl Structure {
 
     /// A key of the open object.
     pub(super) fn key(&mut self, name: &str) {
-        let (class, key, kept, opens_schema) = self.class(name);
+        let known = self.keys.get(name);
         if self.stack.len() == 1 && matches!(name, "swagger" | "swaggerVersion" | "openapi") {
             self.is_schema = true;
         }
         let paths = !self.rules.paths.is_empty();
         let Some(level) = self.stack.last_mut() else { return };
-        (level.class, level.key, level.kept, level.opens_schema) = (class, key, kept, opens_schema);
-        level.plural = name.ends_with(['s', 'S']);
+        level.of_key = known;
         if paths {
             name.clone_into(&mut level.segment);
         }
@@ -230,11 +176,7 @@ impl Structure {
         let mut level = Level {
             is_list,
             context,
-            key: Key::Other,
-            class: NameClass::Plain,
-            kept: false,
-            opens_schema: false,
-            plural: false,
+            of_key: KeyFacts::default(),
             kind: Kind::Unknown,
             of_secret: self.stack.is_empty() && self.of_secret,
             item: false,
@@ -249,7 +191,7 @@ impl Structure {
                 level.item = parent.item;
                 level.of_secret = parent.of_secret;
                 level.kind = parent.kind;
-            } else if parent.key == Key::Items {
+            } else if parent.of_key.key == Key::Items {
                 level.item = is_list;
                 level.of_secret = parent.of_secret || parent.kind == Kind::Secrets;
                 level.kind = if parent.kind == Kind::List {
@@ -257,7 +199,7 @@ impl Structure {
                 } else {
                     Kind::Unknown
                 };
-            } else if parent.key == Key::Object {
+            } else if parent.of_key.key == Key::Object {
                 level.of_secret = parent.of_secret;
             }
         }
@@ -294,7 +236,7 @@ impl Structure {
             return Verdict::Open;
         };
         if !level.is_list && level.context == Context::Open {
-            match level.key {
+            match level.of_key.key {
                 Key::Kind => self.kind(text),
                 Key::Name => self.name(text),
                 Key::Path => self.operation_path(text),
@@ -320,11 +262,19 @@ impl Structure {
             return Verdict::Secret(Secret::Value);
         }
         let free = !matches!(level.context, Context::Secret(_) | Context::Undecided { .. });
-        if free && !level.is_list && names::is_trivial(level.plural, text) {
+        let verdict = self.verdict_of_place(level, free);
+        let is_trivial = || free && !level.is_list && names::is_trivial(level.of_key.plural, text);
+        if verdict != Verdict::Open && is_trivial() {
             return Verdict::Open;
         }
+        verdict
+    }
+
+    /// The verdict on a value that is not trivial.
+    fn verdict_of_place(&self, level: &Level, free: bool) -> Verdict {
         // A text of this name is secret also where an object of this name is the description of a field.
-        let named = level.class != NameClass::Plain && !(level.context == Context::Reference && level.kept);
+        let named =
+            level.of_key.class != NameClass::Plain && !(level.context == Context::Reference && level.of_key.kept);
         if self.rules.defaults && free && !level.is_list && named {
             return Verdict::Secret(Secret::Credential);
         }
@@ -344,9 +294,9 @@ impl Structure {
         match level.context {
             Context::Secret(_) | Context::Undecided { .. } => return level.context,
             Context::Reference | Context::Items if level.is_list => return level.context,
-            Context::Reference if level.key == Key::Items => return Context::Items,
-            Context::Items if level.kept || level.key == Key::Name => return Context::Open,
-            Context::Reference if level.kept => return Context::Open,
+            Context::Reference if level.of_key.key == Key::Items => return Context::Items,
+            Context::Items if level.of_key.kept || level.of_key.key == Key::Name => return Context::Open,
+            Context::Reference if level.of_key.kept => return Context::Open,
             Context::Reference | Context::Items => return Context::Secret(Secret::Value),
             _ => {}
         }
@@ -357,7 +307,7 @@ impl Structure {
             return Context::Open;
         }
         let at = self.stack.len() - 1;
-        match level.key {
+        match level.of_key.key {
             Key::Data(secret) if level.of_secret || level.kind == Kind::Secret => {
                 return Context::Secret(secret);
             }
@@ -383,8 +333,8 @@ impl Structure {
             }
             _ => {}
         }
-        match level.class {
-            _ if level.opens_schema => Context::Schema,
+        match level.of_key.class {
+            _ if level.of_key.opens_schema => Context::Schema,
             // The field or type has this name; what is in it describes it.
             _ if self.is_schema || level.context == Context::Schema => Context::Open,
             NameClass::Plain => Context::Open,
@@ -452,31 +402,6 @@ impl Structure {
         }
         let path: Vec<&str> = self.stack.iter().map(|level| level.segment.as_str()).collect();
         self.rules.paths.iter().any(|rule| matches(rule, &path))
-    }
-
-    fn class(&mut self, name: &str) -> (NameClass, Key, bool, bool) {
-        if let Some(known) = self.classes.get(name) {
-            return *known;
-        }
-        // The API's own decoder takes keys without regard to case.
-        let is = |key: &str| name.eq_ignore_ascii_case(key);
-        let key = match () {
-            () if is("kind") => Key::Kind,
-            () if is("data") || is("binaryData") => Key::Data(Secret::Data),
-            () if is("stringData") => Key::Data(Secret::Value),
-            () if is("items") => Key::Items,
-            () if is("object") => Key::Object,
-            () if is("name") || is("key") => Key::Name,
-            () if is("value") => Key::Value,
-            () if is("path") => Key::Path,
-            () => Key::Other,
-        };
-        let kept = REFERENCE.contains(&name);
-        let class = (names::class(name), key, kept, SCHEMAS.contains(&name));
-        if self.classes.len() < NAMES {
-            self.classes.insert(name.to_owned(), class);
-        }
-        class
     }
 }
 

@@ -30,12 +30,19 @@ static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&[&MAR
 
 static NAMED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&NAMES));
 
+/// Whether a text is a short word, in which no default rule finds anything.
+pub(super) fn is_word(text: &[u8]) -> bool {
+    text.len() < SHORT
+        && !text
+            .iter()
+            .any(|byte| matches!(byte, b'=' | b':' | b'{' | b' ' | b'\n'))
+}
+
 /// Whether a text needs to be searched, beyond known secrets.
 pub(super) fn is_marked(text: &[u8], rules: &Redaction) -> bool {
-    let word = text.len() < SHORT && !text.iter().any(|byte| b"=:{ \n".contains(byte));
     !rules.patterns.is_empty()
         || (rules.defaults
-            && !word
+            && !is_word(text)
             && (MARKED.as_ref().is_none_or(|marks| marks.is_match(text)) || is_base64(text) || is_pair(text)))
         || (!rules.paths.is_empty() && text.first().is_some_and(|first| b"{[ \n".contains(first)))
 }

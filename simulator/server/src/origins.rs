@@ -258,10 +258,12 @@ fn is_at(origin: &Origin, host: &Authority) -> bool {
         }
 }
 
-/// The name or address in an authority without user information, in lower case and without brackets.
+/// The name or address in an authority without user information, in lower case and without brackets; none if what follows is no port.
 fn host_name(authority: &Authority) -> Option<String> {
     let host = authority.host();
-    let plain = !authority.as_str().contains('@') && !host.is_empty();
+    let rest = authority.as_str().strip_prefix(host)?;
+    let plain =
+        !host.is_empty() && (matches!(rest, "" | ":") || rest.starts_with(':') && authority.port_u16().is_some());
     plain.then(|| host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase())
 }
 
@@ -334,6 +336,9 @@ mod tests {
     #[case("127.0.0.1.evil.test", Err(403))]
     #[case("10.0.0.7:8080", Err(403))]
     #[case("localhost@evil.test", Err(403))]
+    #[case("localhost@localhost:80", Err(403))]
+    #[case("127.0.0.1:99999", Err(403))]
+    #[case("localhost:80.evil.test", Err(403))]
     #[case("evil@localhost", Err(403))]
     #[case("", Err(400))]
     #[case("a b", Err(400))]
@@ -353,6 +358,8 @@ mod tests {
     #[case("http://127.0.0.1:8080", Err(403))]
     #[case("http://evil.test", Err(403))]
     #[case("http://evil.test:8080", Err(403))]
+    #[case("http://localhost:8080.evil.test", Err(403))]
+    #[case("http://localhost:99999", Err(403))]
     #[case("null", Err(403))]
     #[case("file://", Err(403))]
     fn only_own_and_allowed_origins_are_accepted(#[case] origin: &str, #[case] expected: Result<Option<String>, u16>) {
@@ -436,6 +443,7 @@ mod tests {
     #[case("ftp://a.test", None)]
     #[case("http://a.test/path", None)]
     #[case("http://u@a.test", None)]
+    #[case("http://a.test:80.b.test", None)]
     #[case("*", None)]
     fn an_origin_is_a_scheme_a_host_and_a_port(#[case] text: &str, #[case] origin: Option<&str>) {
         assert_eq!(

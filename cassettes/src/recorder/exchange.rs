@@ -1,0 +1,215 @@
+//! A request and its response on their way through the proxy, and what is sent of them to the thread that records.
+
+use super::event::{Asked, BodyEnd, Event, Head};
+use super::frames::{Frames, SpdyFrames, WebSocketFrames};
+use super::log::{Entry, Log};
+use super::request_body::RequestBody;
+use crate::interaction::{
+    Failure, FailureKind, Headers, LEFT, Message, Payload, Request as RecordedRequest, Response as RecordedResponse,
+};
+use bytes::Bytes;
+use http::Response;
+use hyper::body::Incoming;
+use jiff::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+/// Progress of an exchange.
+#[derive(Debug)]
+enum Stage {
+    /// There is no response yet.
+    Asked,
+    /// The head of the response was received.
+    Head(Box<Head>),
+    /// It is recorded as it comes.
+    Open,
+    /// It has ended.
+    Done,
+}
+
+/// An exchange that is being recorded. Dropping it before its end records that the client went away.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    log: Arc<Log>,
+    id: u64,
+    request: Arc<RecordedRequest>,
+    sent: RequestBody,
+    started: Timestamp,
+    begun: Instant,
+    /// Whether the request was sent to the thread that records.
+    is_recorded: bool,
+    stage: Stage,
+}
+
+impl Exchange {
+    pub(super) fn new(
+        log: Arc<Log>,
+        id: u64,
+        request: RecordedRequest,
+        sent: RequestBody,
+        started: Timestamp,
+        begun: Instant,
+    ) -> Self {
+        Self {
+            log,
+            id,
+            request: Arc::new(request),
+            sent,
+            started,
+            begun,
+            is_recorded: false,
+            stage: Stage::Asked,
+        }
+    }
+
+    /// Waits until there is room for the request, and records it as far as it was sent.
+    pub(super) async fn asked(&mut self) {
+        if self.is_recorded {
+            return;
+        }
+        let permit = self.log.room(self.head_bytes() + self.sent.length()).await;
+        self.record_request(permit);
+    }
+
+    /// The way to the thread that records.
+    pub(super) fn log(&self) -> Arc<Log> {
+        self.log.clone()
+    }
+
+    /// There was no response.
+    pub(super) fn failed(&mut self, failure: Failure) {
+        self.stage = Stage::Done;
+        self.record(Event::Failed(failure), None);
+    }
+
+    /// The head of the response was received.
+    pub(super) fn head(&mut self, response: &Response<Incoming>) {
+        let response = RecordedResponse {
+            status: response.status().as_u16(),
+            headers: response.headers().into(),
+            payload: Payload::Body(Bytes::new()),
+            trailers: Headers::default(),
+            cut: None,
+        };
+        let wait = self.begun.elapsed();
+        self.stage = Stage::Head(Box::new(Head { response, wait }));
+    }
+
+    /// Whether the response is expected to go on.
+    pub(super) fn streams(&self) -> bool {
+        matches!(&self.stage, Stage::Head(head) if (200..300).contains(&head.response.status))
+            && self.request.asks_for_stream()
+    }
+
+    /// The whole response was received.
+    pub(super) fn whole(&mut self, chunks: Vec<Bytes>, end: BodyEnd, permit: Option<OwnedSemaphorePermit>) {
+        if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Done) {
+            self.record(Event::Whole(head, chunks, end), permit);
+        }
+    }
+
+    /// From now on the response is recorded as it comes: as frames, or as the pieces of a long body.
+    pub(super) fn open(&mut self, pieces: bool) {
+        if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Open) {
+            self.record(Event::Open { head, pieces }, None);
+        }
+    }
+
+    /// The connection was upgraded.
+    pub(super) fn upgraded(&mut self) {
+        if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Open) {
+            self.record(Event::Upgraded(head), None);
+        }
+    }
+
+    /// Reads the messages of one direction of the connection.
+    pub(super) fn frames(&self) -> Frames {
+        let protocol = self.request.headers.get("upgrade").unwrap_or_default();
+        match protocol.to_ascii_lowercase().as_str() {
+            "websocket" => Frames::WebSocket(WebSocketFrames::default()),
+            spdy if spdy.starts_with("spdy/") => Frames::Spdy(SpdyFrames::default()),
+            _ => Frames::None,
+        }
+    }
+
+    /// A message of an upgraded connection was received.
+    pub(super) fn message(&mut self, message: Message, permit: Option<OwnedSemaphorePermit>) {
+        self.record(Event::Message(message), permit);
+    }
+
+    /// More of a response that is recorded as it comes.
+    pub(super) fn data(&mut self, data: Bytes, permit: Option<OwnedSemaphorePermit>) {
+        self.record(Event::Data(data), permit);
+    }
+
+    /// The end of a response that is recorded as it comes.
+    pub(super) fn end(&mut self, end: BodyEnd) {
+        if let Stage::Open = std::mem::replace(&mut self.stage, Stage::Done) {
+            self.record(Event::End(end), None);
+        }
+    }
+
+    /// Time since the request.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// Bytes of what is known of the heads.
+    pub(super) fn head_bytes(&self) -> usize {
+        let fields =
+            |headers: &Headers| -> usize { headers.0.iter().map(|(name, value)| name.len() + value.len()).sum() };
+        let response = match &self.stage {
+            Stage::Head(head) => fields(&head.response.headers),
+            _ => 0,
+        };
+        self.request.url.len() + fields(&self.request.headers) + response
+    }
+
+    fn record_request(&mut self, permit: Option<OwnedSemaphorePermit>) {
+        if std::mem::replace(&mut self.is_recorded, true) {
+            return;
+        }
+        let (body, omitted) = self.sent.take();
+        let asked = Asked {
+            request: self.request.clone(),
+            body,
+            omitted,
+            started: self.started,
+        };
+        self.send(Event::Asked(Box::new(asked)), permit);
+    }
+
+    fn record(&mut self, event: Event, permit: Option<OwnedSemaphorePermit>) {
+        self.record_request(None);
+        self.send(event, permit);
+    }
+
+    fn send(&self, event: Event, permit: Option<OwnedSemaphorePermit>) {
+        self.log.send(Entry {
+            id: self.id,
+            at: self.elapsed(),
+            event,
+            permit,
+        });
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let left = || BodyEnd {
+            trailers: Headers::default(),
+            cut: Some(LEFT.to_owned()),
+        };
+        match self.stage {
+            Stage::Asked => self.failed(Failure {
+                kind: FailureKind::Abandoned,
+                text: "the client went away before the response".to_owned(),
+            }),
+            Stage::Head(_) => self.whole(Vec::new(), left(), None),
+            Stage::Open => self.end(left()),
+            Stage::Done => {}
+        }
+    }
+}
