@@ -87,7 +87,7 @@ fn the_list_names_every_operation_and_each_line_is_one_object() {
         );
         operations.insert(trial["operation"].as_str().unwrap().to_owned());
     }
-    assert_eq!(operations.len(), 274);
+    assert_eq!(operations.len(), 275);
     assert!(operations.contains("GET /api/v1/namespaces/{namespace}/pods"));
 }
 

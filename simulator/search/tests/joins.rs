@@ -97,7 +97,7 @@ async fn nested_objects_go_with_their_document() {
     }
     let stats = backend.get("/blog/_stats/docs").await;
     assert_eq!(
-        stats.body["indices"]["blog"]["total"]["docs"]["count"], 3,
+        stats.body["indices"]["blog"]["primaries"]["docs"]["count"], 3,
         "{}",
         stats.text
     );
