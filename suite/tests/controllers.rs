@@ -8,22 +8,17 @@ use std::sync::Arc;
 use rstest::rstest;
 use stuntdouble_simulator::{Addons, Simulator};
 use stuntdouble_suite::{
-    catalog::{Catalog, Level, Profile},
+    catalog::{Catalog, Profile},
     target::{Credentials, Target},
-    trial::{Event, Expectations, Runner, Selection, Verdict},
+    trial::{Event, Runner, Selection, Verdict},
 };
 
 /// The verdicts of some trials on a server that the suite did not start, by id.
 async fn verdicts(base: &str, filters: &[&str]) -> Vec<(String, Verdict)> {
+    let target = Target::at(base, &Credentials::default()).unwrap();
     let runner = Runner {
-        target: Arc::new(Target::at(base, &Credentials::default()).unwrap()),
-        run: "settle".to_owned(),
         jobs: 4,
-        retries: 0,
-        allow_cluster_wide: false,
-        level: Level::May,
-        expectations: Expectations::default(),
-        stop: Arc::default(),
+        ..Runner::new(Arc::new(target), "settle")
     };
     let selection = Selection {
         filters: filters.iter().map(|&filter| filter.to_owned()).collect(),

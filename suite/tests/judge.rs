@@ -12,7 +12,7 @@ use stuntdouble_suite::{
     catalog::{Catalog, Level, Profile},
     report::Summary,
     target::{Credentials, Target},
-    trial::{Expectations, Outcome, Run, Runner, Selection, Verdict},
+    trial::{Outcome, Run, Runner, Selection, Verdict},
 };
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
 
@@ -226,16 +226,8 @@ async fn a_token_is_presented_and_never_shown() {
 async fn a_kind_that_the_server_does_not_have_lowers_no_score() {
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(Shelf::default()).mount(&server).await;
-    let runner = Runner {
-        target: Arc::new(Target::at(&server.uri(), &Credentials::default()).unwrap()),
-        run: "partial".to_owned(),
-        jobs: 1,
-        retries: 0,
-        allow_cluster_wide: false,
-        level: Level::May,
-        expectations: Expectations::default(),
-        stop: Arc::default(),
-    };
+    let target = Target::at(&server.uri(), &Credentials::default()).unwrap();
+    let runner = Runner::new(Arc::new(target), "partial");
     let selection = Selection {
         filters: vec![
             READ.to_owned(),

@@ -10,24 +10,14 @@
     reason = "what a test cannot do without fails it"
 )]
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    process::{Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use killing::{Killed, Progress, kills, write_until_killed};
 use reqwest::{Client, Method};
 use sequence::Sequence;
 use serde_json::{Value, json};
-use server::Server;
-use tempfile::TempDir;
-use tokio::sync::Notify;
 
+mod killing;
 mod sequence;
 mod server;
 
@@ -38,29 +28,6 @@ const WRITERS: u64 = 8;
 const NAMES: u64 = 4;
 /// Kills, unless `STUNTDOUBLE_KILLS` says otherwise.
 const KILLS: u64 = 12;
-
-fn command(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
-    command
-        .args(["serve", "--bare", "--listen", "127.0.0.1:0", "--data-dir"])
-        .arg(directory);
-    command
-}
-
-impl Server {
-    fn start(directory: &Path) -> Self {
-        Self::of(&mut command(directory))
-    }
-
-    fn url(&self) -> String {
-        format!("http://{}", self.address())
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-}
 
 /// An object: its revision and its value.
 type State = Option<(u64, String)>;
@@ -81,13 +48,6 @@ struct Writer {
     written: Vec<(u64, String, String)>,
 }
 
-/// How many writes were acknowledged since the start, and when that is enough.
-struct Progress {
-    count: AtomicU64,
-    enough: u64,
-    reached: Notify,
-}
-
 impl Writer {
     /// Writes until the server does not answer.
     async fn run(mut self, number: u64, seed: u64, url: String, progress: Arc<Progress>) -> Self {
@@ -106,9 +66,7 @@ impl Writer {
             if let Some((revision, value)) = known.acknowledged.clone() {
                 self.written.push((revision, name, value));
             }
-            if progress.count.fetch_add(1, Ordering::Relaxed) + 1 >= progress.enough {
-                progress.reached.notify_one();
-            }
+            progress.add();
         }
         self
     }
@@ -237,22 +195,18 @@ async fn list(url: &str) -> (u64, BTreeMap<String, (u64, String)>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_and_watches_resume() {
-    // The client's TLS, which is not used here, needs a provider.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let kills = std::env::var("STUNTDOUBLE_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let directory = TempDir::new().unwrap();
+    let kills = kills(KILLS);
+    let program = Killed::new(&["serve", "--bare"]);
     let mut sequence = Sequence(7);
     let mut writers = vec![Writer::default(); WRITERS as usize];
     let (mut seen, mut newest) = (Seen::default(), 0);
     for kill in 0..kills {
         if sequence.below(6) == 0 {
-            let mut process = command(directory.path()).stdout(Stdio::piped()).spawn().unwrap();
-            tokio::time::sleep(Duration::from_millis(sequence.below(40))).await;
-            process.kill().unwrap();
-            process.wait().unwrap();
+            program.kill_at_start(Duration::from_millis(sequence.below(40))).await;
         }
-        let mut server = Server::start(directory.path());
-        let (at, present) = list(&server.url()).await;
+        let server = program.start();
+        let url = format!("http://{}", server.address());
+        let (at, present) = list(&url).await;
         assert!(
             at >= newest && at >= seen.last,
             "the revision is {at}, and was {newest}"
@@ -265,30 +219,18 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
             .count();
         assert_eq!(present.len(), known, "nobody wrote some of {present:?}");
         let end = present.values().map(|(revision, _)| *revision).max().unwrap_or(0);
-        seen.follow(&server.url(), end).await;
+        seen.follow(&url, end).await;
 
-        let progress = Arc::new(Progress {
-            count: AtomicU64::new(0),
-            enough: sequence.below(150),
-            reached: Notify::new(),
-        });
-        let tasks: Vec<_> = (0..)
-            .zip(writers.drain(..))
-            .map(|(number, writer)| {
-                let seed = kill * WRITERS + number + 1;
-                tokio::spawn(writer.run(number, seed, server.url(), progress.clone()))
-            })
-            .collect();
-        let url = server.url();
+        let watched = url.clone();
         let watcher = tokio::spawn(async move {
-            seen.follow(&url, u64::MAX).await;
+            seen.follow(&watched, u64::MAX).await;
             seen
         });
-        progress.reached.notified().await;
-        server.kill();
-        for task in tasks {
-            writers.push(task.await.unwrap());
-        }
+        let run = |number, writer: Writer, progress| {
+            let seed = kill * WRITERS + number + 1;
+            writer.run(number, seed, url.clone(), progress)
+        };
+        (writers, _) = write_until_killed(server, sequence.below(150), writers, run).await;
         seen = watcher.await.unwrap();
         newest = writers
             .iter()
@@ -298,14 +240,15 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
             .unwrap_or(0);
     }
 
-    let server = Server::start(directory.path());
-    let (_, present) = list(&server.url()).await;
+    let server = program.start();
+    let url = format!("http://{}", server.address());
+    let (_, present) = list(&url).await;
     writers.iter_mut().for_each(|writer| writer.check(&present));
-    let marker = write(&Client::new(), &server.url(), "marker", &None, Some(&"end".to_owned()))
+    let marker = write(&Client::new(), &url, "marker", &None, Some(&"end".to_owned()))
         .await
         .unwrap();
-    seen.follow(&server.url(), revision(&marker)).await;
-    assert_eq!(seen.present, list(&server.url()).await.1);
+    seen.follow(&url, revision(&marker)).await;
+    assert_eq!(seen.present, list(&url).await.1);
     let mut written: BTreeMap<u64, (String, String)> = BTreeMap::new();
     for (revision, name, value) in writers.into_iter().flat_map(|writer| writer.written) {
         assert_eq!(

@@ -10,23 +10,14 @@
     reason = "what a test cannot do without fails it"
 )]
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    process::{Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use killing::{Killed, Progress, kills, write_until_killed};
 use reqwest::Client;
 use sequence::Sequence;
 use serde_json::{Value, json};
-use server::Server;
-use tempfile::TempDir;
-use tokio::sync::Notify;
 
+mod killing;
 mod sequence;
 mod server;
 
@@ -38,14 +29,6 @@ const DOCUMENTS: u64 = 6;
 const KILLS: u64 = 6;
 /// The index whose every operation is synced, and the one that is flushed.
 const INDICES: [&str; 2] = ["each", "flushed"];
-
-fn command(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
-    command
-        .args(["search", "--listen", "127.0.0.1:0", "--data-dir"])
-        .arg(directory);
-    command
-}
 
 /// A document: its version and its value, if it exists.
 type State = Option<(u64, u64)>;
@@ -61,13 +44,6 @@ struct Known {
 /// One writer's documents, by index and name.
 #[derive(Clone, Debug, Default)]
 struct Writer(BTreeMap<(usize, String), Known>);
-
-/// How many writes were acknowledged since the start, and when that is enough.
-struct Progress {
-    count: AtomicU64,
-    enough: u64,
-    reached: Notify,
-}
 
 impl Writer {
     /// Writes until the server does not answer.
@@ -85,9 +61,7 @@ impl Writer {
             if self.write(&client, &url, place, value, &mut sequence).await.is_none() {
                 break;
             }
-            if progress.count.fetch_add(1, Ordering::Relaxed) + 1 >= progress.enough {
-                progress.reached.notify_one();
-            }
+            progress.add();
         }
         self
     }
@@ -200,21 +174,16 @@ async fn count(url: &str) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_synced_is_lost_and_versions_stay() {
-    // The client's TLS, which is not used here, needs a provider.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let kills = std::env::var("STUNTDOUBLE_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let directory = TempDir::new().unwrap();
+    let kills = kills(KILLS);
+    let program = Killed::new(&["search"]);
     let mut sequence = Sequence(11);
     let mut writers = vec![Writer::default(); WRITERS as usize];
     let mut acknowledged = 0;
     for kill in 0..=kills {
         if sequence.below(4) == 0 {
-            let mut process = command(directory.path()).stdout(Stdio::null()).spawn().unwrap();
-            tokio::time::sleep(std::time::Duration::from_millis(sequence.below(40))).await;
-            process.kill().unwrap();
-            process.wait().unwrap();
+            program.kill_at_start(Duration::from_millis(sequence.below(40))).await;
         }
-        let mut server = Server::of(&mut command(directory.path()));
+        let server = program.start();
         let url = format!("http://{}", server.address());
         for writer in &mut writers {
             writer.check(&url).await;
@@ -234,25 +203,13 @@ async fn nothing_synced_is_lost_and_versions_stay() {
                     .unwrap();
             }
         }
-        let progress = Arc::new(Progress {
-            count: AtomicU64::new(0),
-            enough: sequence.below(300),
-            reached: Notify::new(),
-        });
-        let tasks: Vec<_> = (0..)
-            .zip(writers.drain(..))
-            .map(|(number, writer)| {
-                let seed = kill * WRITERS + number + 1;
-                tokio::spawn(writer.run(number, seed, url.clone(), progress.clone()))
-            })
-            .collect();
-        progress.reached.notified().await;
-        server.process.kill().unwrap();
-        server.process.wait().unwrap();
-        for task in tasks {
-            writers.push(task.await.unwrap());
-        }
-        acknowledged += progress.count.load(Ordering::Relaxed);
+        let run = |number, writer: Writer, progress| {
+            let seed = kill * WRITERS + number + 1;
+            writer.run(number, seed, url.clone(), progress)
+        };
+        let (ended, count) = write_until_killed(server, sequence.below(300), writers, run).await;
+        writers = ended;
+        acknowledged += count;
     }
     println!("{kills} kills, {acknowledged} acknowledged writes");
 }

@@ -2,31 +2,22 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use rstest::rstest;
 use stuntdouble_cassettes::{Recorder, RecorderOptions};
 use stuntdouble_suite::{
-    catalog::{Catalog, Level, Need, Profile},
+    catalog::{Catalog, Need, Profile},
     report::Summary,
     target::{Credentials, Target},
-    trial::{Expectations, Runner, Selection, Verdict},
+    trial::{Runner, Selection, Verdict},
 };
 
 /// Runs what is selected; the simulator of the target is stopped when this returns.
 async fn run(target: Target, profile: Profile, selection: &Selection) -> Summary {
     let runner = Runner {
-        target: Arc::new(target),
-        run: "kept".to_owned(),
         jobs: 32,
-        retries: 0,
-        allow_cluster_wide: false,
-        level: Level::May,
-        expectations: Expectations::default(),
-        stop: Arc::new(AtomicBool::new(false)),
+        ..Runner::new(Arc::new(target), "kept")
     };
     let trials = selection.of(&Catalog::embedded().unwrap(), profile);
     let mut summary = Summary::default();

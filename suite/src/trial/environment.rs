@@ -235,9 +235,7 @@ impl<'a> Environment<'a> {
         if let Some(known) = state.objects.get_mut(letter) {
             known.versions = vec![object.clone()];
             let name = known.name.clone();
-            if state.latest.is_empty() || is_later(&version, &state.latest) {
-                state.latest = version.clone();
-            }
+            state.reached(&version);
             state.written.insert((name, version), object);
             state.settled = true;
         }
@@ -260,10 +258,12 @@ impl<'a> Environment<'a> {
     /// another.
     pub(super) fn returned(&self, object: &Value, sent: &Value) {
         let version = text(object, "/metadata/resourceVersion");
-        let last = self.last_of(&text(object, "/metadata/name"));
-        let changes_nothing = last.is_some_and(|last| contains("object", sent, &last).is_none())
-            || text(sent, "/metadata/resourceVersion") == version;
-        if changes_nothing {
+        let is_in_last = || {
+            let last = self.last_of(&text(object, "/metadata/name"));
+            last.is_some_and(|last| contains("object", sent, &last).is_none())
+        };
+        // Only where controllers write is it asked whose a version is.
+        if self.case.kind.controlled && (text(sent, "/metadata/resourceVersion") == version || is_in_last()) {
             self.lock().doubtful.insert(version);
         }
         self.remember(object);
@@ -290,9 +290,7 @@ impl<'a> Environment<'a> {
             let mismatch = Mismatch::new("version of a list", expected, version.as_str());
             state.violations.push(mismatch.at(Level::Should));
         }
-        if state.latest.is_empty() || is_later(&version, &state.latest) {
-            state.latest = version;
-        }
+        state.reached(&version);
     }
 
     /// What the server returned to all writes.

@@ -62,6 +62,20 @@ pub struct Runner {
 }
 
 impl Runner {
+    /// Runs trials one by one and once, of every level, without known failures.
+    pub fn new(target: Arc<Target>, run: impl Into<String>) -> Self {
+        Self {
+            target,
+            run: run.into(),
+            jobs: 1,
+            retries: 0,
+            allow_cluster_wide: false,
+            level: Level::May,
+            expectations: Expectations::default(),
+            stop: Arc::default(),
+        }
+    }
+
     /// Runs the trials. `report` gets every event as it happens; trials end in no particular order.
     pub async fn run(&self, trials: Vec<Trial>, profile: Profile, mut report: impl FnMut(Event)) {
         let began = Instant::now();

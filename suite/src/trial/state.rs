@@ -40,6 +40,13 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Remembers a version, if it is the latest.
+    pub(super) fn reached(&mut self, version: &str) {
+        if self.latest.is_empty() || is_later(version, &self.latest) {
+            self.latest = version.to_owned();
+        }
+    }
+
     /// Checks the version and the uid that the server assigned in a write: versions increase, and uids are unique.
     pub(super) fn assigned(&mut self, name: &str, version: &str, last: &str, uid: &str) {
         if number(version).is_some() && version != last && !self.latest.is_empty() && !is_later(version, &self.latest) {
@@ -48,9 +55,7 @@ impl State {
             self.violations
                 .push(Mismatch::new(about, expected, version).at(Level::Should));
         }
-        if self.latest.is_empty() || is_later(version, &self.latest) {
-            self.latest = version.to_owned();
-        }
+        self.reached(version);
         match self.uids.get(uid) {
             Some(other) if other != name => {
                 let expected = format!("another uid than that of {other}");

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::checked_file::{self, sync_folder};
 use super::commit::Commit;
 use super::error::DataDirectoryError;
+use super::numbered::numbers;
 use super::segment_files::SegmentFiles;
 use super::translog::{self, Operation, Translog};
 use crate::error::Result;
@@ -228,7 +229,7 @@ impl IndexFolder {
                 ..Commit::default()
             }
         };
-        let logs = translog::numbers(&path).map_err(DataDirectoryError::io(&path))?;
+        let logs = numbers(&path, translog::NAME).map_err(DataDirectoryError::io(&path))?;
         let logs: Vec<u64> = logs.into_iter().filter(|number| *number >= commit.translog).collect();
         if !(commit.translog..)
             .zip(&logs)
@@ -237,7 +238,7 @@ impl IndexFolder {
         {
             return Err(DataDirectoryError::damaged(&path, "a translog is missing"));
         }
-        let segments = segments(&path).map_err(DataDirectoryError::io(&path))?;
+        let segments = numbers(&path, SEGMENT).map_err(DataDirectoryError::io(&path))?;
         let next = segments.last().map_or(0, |last| last + 1);
         let committed = commit.segments.iter().map(|segment| segment.folder).collect();
         let folder = ShardFolder {
@@ -248,18 +249,6 @@ impl IndexFolder {
         };
         Ok((folder, commit))
     }
-}
-
-/// Numbers of the folders of segments, in order.
-fn segments(folder: &Path) -> io::Result<Vec<u64>> {
-    let mut numbers = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(SEGMENT));
-        numbers.extend(number.and_then(|number| number.parse::<u64>().ok()));
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
 }
 
 /// The folder of a shard.
@@ -310,7 +299,7 @@ impl ShardFolder {
     /// Removes what no commit has.
     pub(crate) fn clean(&self) -> Opened<()> {
         let fail = DataDirectoryError::io(&self.path);
-        for number in segments(&self.path).map_err(&fail)? {
+        for number in numbers(&self.path, SEGMENT).map_err(&fail)? {
             if !self.committed.lock().contains(&number) {
                 fs::remove_dir_all(self.segment_path(number)).map_err(&fail)?;
             }
@@ -320,7 +309,7 @@ impl ShardFolder {
     }
 
     fn remove_logs_before(&self, first: u64) -> io::Result<()> {
-        for number in translog::numbers(&self.path)? {
+        for number in numbers(&self.path, translog::NAME)? {
             if number < first {
                 fs::remove_file(translog::file(&self.path, number))?;
             }

@@ -18,6 +18,7 @@ mod checked_file;
 mod commit;
 mod directory;
 mod error;
+mod numbered;
 mod segment_files;
 mod translog;
 

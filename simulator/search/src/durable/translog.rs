@@ -4,7 +4,7 @@
 //! Limits: in memory, without a data directory, it only counts. After a failed write, appending fails until the next commit.
 //! Source: Elasticsearch 1.5's translog (`index.gateway.local.sync`); the format is our own.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -256,19 +256,7 @@ pub(super) fn file(folder: &Path, number: u64) -> PathBuf {
 }
 
 /// What the name of a translog begins with.
-const NAME: &str = "translog-";
-
-/// Numbers of the translogs in a folder, in order.
-pub(super) fn numbers(folder: &Path) -> io::Result<Vec<u64>> {
-    let mut numbers = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(NAME));
-        numbers.extend(number.and_then(|number| number.parse::<u64>().ok()));
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
-}
+pub(super) const NAME: &str = "translog-";
 
 /// Reads as much as there is, up to the length of `into`.
 fn fill(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
@@ -330,6 +318,8 @@ pub(super) fn replay(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::durable::numbered::numbers;
+    use std::fs;
 
     /// The versions of the operations of a file.
     fn versions(path: &Path) -> Result<Vec<u64>, DataDirectoryError> {
@@ -405,7 +395,7 @@ mod tests {
         assert_eq!(translog.rotate().unwrap(), 8);
         translog.append(delete(2)).unwrap();
         translog.sync().unwrap();
-        assert_eq!(numbers(folder.path()).unwrap(), [7, 8]);
+        assert_eq!(numbers(folder.path(), NAME).unwrap(), [7, 8]);
         assert_eq!(versions(&file(folder.path(), 7)).unwrap(), [1]);
         assert_eq!(versions(&file(folder.path(), 8)).unwrap(), [2]);
         assert_eq!(translog.operations(), 1);
