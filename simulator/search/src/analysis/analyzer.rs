@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::addresses::{each_address, each_classic};
 use super::chars::{Changed, CharFilter};
-use super::filter::Filter;
+use super::filter::{Filter, fold};
 use super::grams::{Grams, Paths};
 use super::language;
 use super::lexeme::Lexeme;
@@ -326,6 +326,16 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
                     keyword = true;
                 }
             }
+            Filter::AsciiFolding(true) if !text.is_ascii() => {
+                let rest = filters.get(at + 1..).unwrap_or(&[]);
+                let mut folded = text.clone();
+                fold(&mut folded);
+                if folded != *text {
+                    filtered(rest, &mut folded, keyword, sink);
+                    filtered(rest, text, keyword, sink);
+                    return;
+                }
+            }
             Filter::KeywordRepeat => {
                 let rest = filters.get(at + 1..).unwrap_or(&[]);
                 filtered(rest, &mut text.clone(), true, sink);
@@ -366,6 +376,18 @@ mod tests {
     use super::*;
     use rstest::rstest;
     use serde_json::json;
+
+    #[test]
+    fn a_folded_token_can_stay_at_its_position() {
+        let analysis = json!({
+            "analyzer": {"mine": {"tokenizer": "whitespace", "filter": ["fold", "lowercase"]}},
+            "filter": {"fold": {"type": "asciifolding", "preserve_original": true}},
+        });
+        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
+        let terms = analyzer.terms("État plain");
+        let expected = [(0, "etat"), (0, "état"), (1, "plain")].map(|(at, term)| (at, term.to_owned()));
+        assert_eq!(terms, expected);
+    }
 
     #[rstest]
     #[case("standard", "The Quick-brown état", &["the", "quick", "brown", "état"])]

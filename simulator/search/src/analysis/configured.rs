@@ -270,7 +270,7 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
         "lowercase" => Filter::Lowercase,
         "uppercase" => Filter::Uppercase,
         "standard" | "type_as_payload" | "typeAsPayload" => return Ok(vec![]),
-        "asciifolding" => Filter::AsciiFolding,
+        "asciifolding" => Filter::AsciiFolding(flag(own, "preserve_original", false)),
         "trim" => Filter::Trim,
         "reverse" => Filter::Reverse,
         "truncate" => Filter::Truncate(number(own, "length", 10)),

@@ -1,6 +1,5 @@
 //! Token filters: letter case, accents, stop words, length, stems.
 //!
-//! Limits: accents of the Latin letters only.
 //! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character for one), StopFilter, LengthFilter, ASCIIFoldingFilter,
 //! EnglishPossessiveFilter, PorterStemFilter, SnowballFilter, ElisionFilter.
 
@@ -8,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rust_stemmers::Stemmer;
+use tantivy::tokenizer::{AsciiFoldingFilter, RawTokenizer, TextAnalyzer, TokenStream};
 
 use super::grams::Grams;
 use super::normalize::Normalization;
@@ -34,7 +34,8 @@ pub(super) enum Filter {
         min: usize,
         max: usize,
     },
-    AsciiFolding,
+    /// Replaces characters by their counterparts in ASCII; with `true`, keeps the token too.
+    AsciiFolding(bool),
     Trim,
     Reverse,
     Truncate(usize),
@@ -91,7 +92,7 @@ impl Filter {
                 *text = replaced;
             }
             Filter::Length { min, max } => return (*min..=*max).contains(&text.chars().count()),
-            Filter::AsciiFolding => fold(text),
+            Filter::AsciiFolding(_) => fold(text),
             Filter::Trim => *text = text.trim().to_owned(),
             Filter::Reverse => *text = text.chars().rev().collect(),
             Filter::Truncate(length) => *text = text.chars().take(*length).collect(),
@@ -162,61 +163,37 @@ fn single(c: char, mut mapped: impl ExactSizeIterator<Item = char>) -> char {
     }
 }
 
-fn fold(text: &mut String) {
+/// Replaces every character that has a counterpart in ASCII, as Lucene's table says.
+pub(super) fn fold(text: &mut String) {
     if text.is_ascii() {
         return;
     }
-    let mut folded = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            'À'..='Å' | 'Ā' | 'Ă' | 'Ą' => folded.push('A'),
-            'à'..='å' | 'ā' | 'ă' | 'ą' => folded.push('a'),
-            'Ç' | 'Ć' | 'Ĉ' | 'Ċ' | 'Č' => folded.push('C'),
-            'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => folded.push('c'),
-            'Ď' | 'Đ' | 'Ð' => folded.push('D'),
-            'ď' | 'đ' | 'ð' => folded.push('d'),
-            'È'..='Ë' | 'Ē' | 'Ĕ' | 'Ė' | 'Ę' | 'Ě' => folded.push('E'),
-            'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => folded.push('e'),
-            'Ì'..='Ï' | 'Ĩ' | 'Ī' | 'Į' | 'İ' => folded.push('I'),
-            'ì'..='ï' | 'ĩ' | 'ī' | 'į' | 'ı' => folded.push('i'),
-            'Ł' => folded.push('L'),
-            'ł' => folded.push('l'),
-            'Ñ' | 'Ń' | 'Ň' => folded.push('N'),
-            'ñ' | 'ń' | 'ň' => folded.push('n'),
-            'Ò'..='Ö' | 'Ø' | 'Ō' | 'Ő' => folded.push('O'),
-            'ò'..='ö' | 'ø' | 'ō' | 'ő' => folded.push('o'),
-            'Ŕ' | 'Ř' => folded.push('R'),
-            'ŕ' | 'ř' => folded.push('r'),
-            'Ś' | 'Ş' | 'Š' => folded.push('S'),
-            'ś' | 'ş' | 'š' => folded.push('s'),
-            'Ţ' | 'Ť' => folded.push('T'),
-            'ţ' | 'ť' => folded.push('t'),
-            'Ù'..='Ü' | 'Ũ' | 'Ū' | 'Ů' | 'Ű' => folded.push('U'),
-            'ù'..='ü' | 'ũ' | 'ū' | 'ů' | 'ű' => folded.push('u'),
-            'Ý' | 'Ÿ' => folded.push('Y'),
-            'ý' | 'ÿ' => folded.push('y'),
-            'Ź' | 'Ż' | 'Ž' => folded.push('Z'),
-            'ź' | 'ż' | 'ž' => folded.push('z'),
-            'Æ' => folded.push_str("AE"),
-            'æ' => folded.push_str("ae"),
-            'Œ' => folded.push_str("OE"),
-            'œ' => folded.push_str("oe"),
-            'ß' => folded.push_str("ss"),
-            'Þ' => folded.push_str("TH"),
-            'þ' => folded.push_str("th"),
-            '‘' | '’' => folded.push('\''),
-            '“' | '”' => folded.push('"'),
-            '–' | '—' => folded.push('-'),
-            other => folded.push(other),
-        }
+    let mut analyzer = TextAnalyzer::builder(RawTokenizer::default())
+        .filter(AsciiFoldingFilter)
+        .build();
+    let mut stream = analyzer.token_stream(text);
+    let folded = stream.advance().then(|| stream.token().text.clone());
+    drop(stream);
+    if let Some(folded) = folded {
+        *text = folded;
     }
-    *text = folded;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
+
+    #[rstest]
+    #[case("Größe Æther naïve façade", "Grosse AEther naive facade")]
+    #[case("Ａｂｃ１２３ ﬁne ⑳ ½", "Abc123 fine 20 ½")]
+    #[case("ĲŸǱ ẞ „quoted” ‹so› 2⁵", "IJYDZ SS \"quoted\" 'so' 25")]
+    #[case("мир 日志", "мир 日志")]
+    fn characters_are_folded_as_lucene_folds_them(#[case] text: &str, #[case] expected: &str) {
+        let mut text = text.to_owned();
+        fold(&mut text);
+        assert_eq!(text, expected);
+    }
 
     #[rstest]
     #[case("GRÖSSE Größe", "grösse größe")]

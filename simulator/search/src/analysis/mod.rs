@@ -13,6 +13,7 @@ mod filter;
 mod grams;
 mod language;
 mod lexeme;
+mod light;
 mod normalize;
 mod pairs;
 mod porter;

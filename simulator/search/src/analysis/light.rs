@@ -1,0 +1,384 @@
+//! Light and minimal stemmers: endings of number and gender, and the commonest of derivation.
+//!
+//! Source: J. Savoy's light stemmers for European languages and D. Harman's S-stemmer, with the lengths that Lucene 4.10 requires.
+
+use super::normalize::Normalization;
+
+/// An ending, the number of letters that a word with it must exceed, and what takes the ending's place.
+type Rule = (&'static str, usize, &'static str);
+
+/// The stemmer of a name that the token filter `stemmer` takes.
+pub(super) fn light_stemmer(name: &str) -> Option<Normalization> {
+    Some(match name {
+        "minimal_english" => minimal_english,
+        "light_french" => light_french,
+        "minimal_french" => minimal_french,
+        "light_german" => light_german,
+        "minimal_german" => minimal_german,
+        "light_italian" => light_italian,
+        "light_portuguese" => light_portuguese,
+        "light_spanish" => light_spanish,
+        _ => return None,
+    })
+}
+
+/// Applies the first rule that fits; returns whether one did.
+fn replace(word: &mut String, rules: &[Rule]) -> bool {
+    let length = word.chars().count();
+    let rule = rules
+        .iter()
+        .find(|(ending, longer_than, _)| length > *longer_than && word.ends_with(ending));
+    if let Some((ending, _, replacement)) = rule {
+        word.truncate(word.len() - ending.len());
+        word.push_str(replacement);
+    }
+    rule.is_some()
+}
+
+/// Removes one of some last letters, if the word is longer than `longer_than`.
+fn drop_last(word: &mut String, longer_than: usize, letters: &[char]) {
+    if word.chars().count() > longer_than && word.ends_with(letters) {
+        word.pop();
+    }
+}
+
+/// Removes the last letter, if the one before is the same.
+fn drop_double(word: &mut String) {
+    let mut last = word.chars().rev();
+    if last
+        .next()
+        .is_some_and(|own| own.is_alphabetic() && last.next() == Some(own))
+    {
+        word.pop();
+    }
+}
+
+/// A vowel without its accent.
+fn plain_vowel(c: char) -> char {
+    match c {
+        'à' | 'á' | 'â' | 'ä' => 'a',
+        'è' | 'é' | 'ê' | 'ë' => 'e',
+        'ì' | 'í' | 'î' | 'ï' => 'i',
+        'ò' | 'ó' | 'ô' | 'ö' => 'o',
+        'ù' | 'ú' | 'û' | 'ü' => 'u',
+        other => other,
+    }
+}
+
+fn minimal_english(word: &str) -> String {
+    let mut word = word.to_owned();
+    if word.chars().count() < 3 || word.ends_with("us") || word.ends_with("ss") {
+        return word;
+    }
+    if word.ends_with("ies") && !word.ends_with("eies") && !word.ends_with("aies") {
+        replace(&mut word, &[("ies", 3, "y")]);
+    } else if !["ies", "aes", "oes", "ees"].iter().any(|ending| word.ends_with(ending)) {
+        drop_last(&mut word, 2, &['s']);
+    }
+    word
+}
+
+fn light_french(word: &str) -> String {
+    let mut word = word.to_owned();
+    if !replace(&mut word, &[("eaux", 5, "eau"), ("aux", 5, "al")]) {
+        drop_last(&mut word, 5, &['x']);
+    }
+    drop_last(&mut word, 3, &['x']);
+    drop_last(&mut word, 3, &['s']);
+    let agents = [
+        ("issement", 9, "ir"),
+        ("issant", 8, "ir"),
+        ("ivement", 7, "if"),
+        ("ement", 6, "e"),
+        ("ficatrice", 11, "fier"),
+        ("ficateur", 10, "fier"),
+        ("catrice", 9, "quer"),
+        ("cateur", 8, "quer"),
+        ("atrice", 8, "er"),
+        ("ateur", 7, "er"),
+    ];
+    let adjectives = [
+        ("ième", 5, ""),
+        ("teuse", 7, "ter"),
+        ("teur", 6, "ter"),
+        ("euse", 5, "eu"),
+        ("ère", 8, "er"),
+        ("ive", 7, "if"),
+        ("folle", 4, "fou"),
+        ("molle", 4, "mou"),
+        ("nnelle", 9, "n"),
+        ("nnel", 9, "n"),
+    ];
+    let nouns = [
+        ("esse", 8, "e"),
+        ("inage", 7, "in"),
+        ("ualisation", 12, "uel"),
+        ("isation", 9, ""),
+        ("isateur", 9, ""),
+        ("ation", 8, ""),
+        ("ition", 8, ""),
+    ];
+    if !replace(&mut word, &agents) {
+        replace(&mut word, &[("trice", 6, "teur")]);
+        if !replace(&mut word, &adjectives) {
+            replace(&mut word, &[("ète", 4, "et")]);
+            replace(&mut word, &[("ique", 8, "")]);
+            replace(&mut word, &nouns);
+        }
+    }
+    plain_french(&word)
+}
+
+/// A French word without accents, double letters and its last vowels.
+fn plain_french(word: &str) -> String {
+    let mut plain = word.to_owned();
+    if plain.chars().count() > 4 {
+        plain.clear();
+        for c in word.chars() {
+            let c = match c {
+                'ä' | 'ì' | 'í' | 'ï' | 'ò' | 'ó' | 'ö' | 'ú' | 'ü' | 'ë' => c,
+                'ç' => 'c',
+                other => plain_vowel(other),
+            };
+            if !c.is_alphabetic() || !plain.ends_with(c) {
+                plain.push(c);
+            }
+        }
+    }
+    replace(&mut plain, &[("ie", 4, "")]);
+    if plain.chars().count() > 4 {
+        for letter in ['r', 'e', 'e'] {
+            drop_last(&mut plain, 0, &[letter]);
+        }
+        drop_double(&mut plain);
+    }
+    plain
+}
+
+fn minimal_french(word: &str) -> String {
+    let mut word = word.to_owned();
+    if word.chars().count() < 6 {
+        return word;
+    }
+    if replace(&mut word, &[("aux", 5, "al"), ("x", 5, "")]) {
+        return word;
+    }
+    for letter in ['s', 'r', 'e', 'é'] {
+        drop_last(&mut word, 0, &[letter]);
+    }
+    drop_double(&mut word);
+    word
+}
+
+/// Letters behind which an `s` or `st` is an ending in German.
+const BEFORE_S: &str = "bdfghklmnt";
+
+/// Removes `ending` where one of those letters is before it.
+fn drop_german(word: &mut String, ending: &str, longer_than: usize) {
+    let rest = word.strip_suffix(ending);
+    let rest = rest.filter(|rest| rest.ends_with(|c| BEFORE_S.contains(c)));
+    if let Some(rest) = rest.filter(|_| word.chars().count() > longer_than) {
+        word.truncate(rest.len());
+    }
+}
+
+fn light_german(word: &str) -> String {
+    let letter = |c| match plain_vowel(c) {
+        'e' => c,
+        other => other,
+    };
+    let mut word: String = word.chars().map(letter).collect();
+    let cases = [
+        ("ern", 5, ""),
+        ("em", 4, ""),
+        ("en", 4, ""),
+        ("er", 4, ""),
+        ("es", 4, ""),
+        ("e", 3, ""),
+    ];
+    if !replace(&mut word, &cases) {
+        drop_german(&mut word, "s", 3);
+    }
+    if !replace(&mut word, &[("est", 5, ""), ("er", 4, ""), ("en", 4, "")]) {
+        drop_german(&mut word, "st", 4);
+    }
+    word
+}
+
+fn minimal_german(word: &str) -> String {
+    if word.chars().count() < 5 {
+        return word.to_owned();
+    }
+    let umlaut = |c| match c {
+        'ä' => 'a',
+        'ö' => 'o',
+        'ü' => 'u',
+        other => other,
+    };
+    let mut word: String = word.chars().map(umlaut).collect();
+    let endings = [
+        ("nen", 6, ""),
+        ("en", 5, ""),
+        ("se", 5, ""),
+        ("es", 5, ""),
+        ("er", 5, ""),
+        ("n", 4, ""),
+        ("e", 4, ""),
+        ("s", 4, ""),
+        ("r", 4, ""),
+    ];
+    replace(&mut word, &endings);
+    word
+}
+
+fn light_italian(word: &str) -> String {
+    if word.chars().count() < 6 {
+        return word.to_owned();
+    }
+    let mut word: String = word.chars().map(plain_vowel).collect();
+    let endings = ["ie", "he", "e", "hi", "ii", "i", "ia", "a", "io", "o"];
+    replace(&mut word, &endings.map(|ending| (ending, 5, "")));
+    word
+}
+
+fn light_portuguese(word: &str) -> String {
+    let mut word = word.to_owned();
+    if word.chars().count() < 4 {
+        return word;
+    }
+    let plurals = [
+        ("res", 4, "r"),
+        ("ses", 4, "s"),
+        ("les", 4, "l"),
+        ("zes", 4, "z"),
+        ("ns", 3, "m"),
+        ("eis", 4, "el"),
+        ("éis", 4, "el"),
+        ("ais", 4, "al"),
+        ("óis", 4, "ol"),
+        ("is", 4, "il"),
+        ("ões", 3, "ão"),
+        ("ães", 3, "ão"),
+        ("mente", 6, ""),
+        ("s", 3, ""),
+    ];
+    let feminine = [
+        ("inha", 7, "inho"),
+        ("iaca", 7, "iaco"),
+        ("eira", 7, "eiro"),
+        ("osa", 6, "oso"),
+        ("ica", 6, "ico"),
+        ("ida", 6, "ido"),
+        ("ada", 6, "ado"),
+        ("iva", 6, "ivo"),
+        ("ama", 6, "amo"),
+        ("ona", 6, "ão"),
+        ("ora", 6, "or"),
+        ("esa", 6, "ês"),
+        ("na", 6, "no"),
+    ];
+    replace(&mut word, &plurals);
+    replace(&mut word, &feminine);
+    drop_last(&mut word, 4, &['e', 'a', 'o']);
+    let letter = |c| match c {
+        'ã' => 'a',
+        'õ' => 'o',
+        'ç' => 'c',
+        other => plain_vowel(other),
+    };
+    word.chars().map(letter).collect()
+}
+
+fn light_spanish(word: &str) -> String {
+    if word.chars().count() < 5 {
+        return word.to_owned();
+    }
+    let mut word: String = word.chars().map(plain_vowel).collect();
+    let endings = [
+        ("eses", 4, "es"),
+        ("ces", 4, "z"),
+        ("os", 4, ""),
+        ("as", 4, ""),
+        ("es", 4, ""),
+        ("o", 4, ""),
+        ("a", 4, ""),
+        ("e", 4, ""),
+    ];
+    replace(&mut word, &endings);
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("minimal_english", "queries", "query")]
+    #[case("minimal_english", "dogs", "dog")]
+    #[case("minimal_english", "glasses", "glasse")]
+    #[case("minimal_english", "virus", "virus")]
+    #[case("minimal_english", "shoes", "shoes")]
+    #[case("minimal_english", "degrees", "degrees")]
+    #[case("light_french", "chevaux", "cheval")]
+    #[case("light_french", "hiboux", "hibou")]
+    #[case("light_french", "chantés", "chant")]
+    #[case("light_french", "chanter", "chant")]
+    #[case("light_french", "baronnes", "baron")]
+    #[case("light_french", "peaux", "peau")]
+    #[case("light_french", "anneaux", "aneau")]
+    #[case("light_french", "affreuse", "afreu")]
+    #[case("light_french", "investissement", "investi")]
+    #[case("light_french", "assourdissant", "asourdi")]
+    #[case("light_french", "pratiquement", "pratiqu")]
+    #[case("light_french", "administrativement", "administratif")]
+    #[case("light_french", "justificatrice", "justifi")]
+    #[case("light_french", "educatrice", "eduqu")]
+    #[case("light_french", "communicateur", "comuniqu")]
+    #[case("light_french", "accompagnatrice", "acompagn")]
+    #[case("light_french", "productrice", "product")]
+    #[case("light_french", "acheteuse", "achet")]
+    #[case("light_french", "poreux", "poreu")]
+    #[case("light_french", "bijoutière", "bijouti")]
+    #[case("light_french", "caissière", "caisi")]
+    #[case("light_french", "abrasive", "abrasif")]
+    #[case("light_french", "folle", "fou")]
+    #[case("light_french", "personnelle", "person")]
+    #[case("light_french", "complète", "complet")]
+    #[case("light_french", "aromatique", "aromat")]
+    #[case("light_french", "faiblesse", "faibl")]
+    #[case("light_french", "patinage", "patin")]
+    #[case("light_french", "sonorisation", "sono")]
+    #[case("light_french", "ritualisation", "rituel")]
+    #[case("light_french", "nomination", "nomin")]
+    #[case("light_french", "disposition", "dispos")]
+    #[case("minimal_french", "chevaux", "cheval")]
+    #[case("minimal_french", "maisons", "maison")]
+    #[case("minimal_french", "genoux", "genou")]
+    #[case("minimal_french", "chat", "chat")]
+    #[case("light_german", "häuser", "haus")]
+    #[case("light_german", "hauses", "haus")]
+    #[case("light_german", "kinder", "kind")]
+    #[case("light_german", "kindern", "kind")]
+    #[case("light_german", "bauern", "bau")]
+    #[case("minimal_german", "bilder", "bild")]
+    #[case("minimal_german", "freundinnen", "freundin")]
+    #[case("minimal_german", "auto", "auto")]
+    #[case("light_italian", "ragazzo", "ragazz")]
+    #[case("light_italian", "amiche", "amic")]
+    #[case("light_italian", "città", "città")]
+    #[case("light_portuguese", "doutores", "doutor")]
+    #[case("light_portuguese", "homens", "homem")]
+    #[case("light_portuguese", "papéis", "papel")]
+    #[case("light_portuguese", "normais", "normal")]
+    #[case("light_portuguese", "barris", "barril")]
+    #[case("light_portuguese", "botões", "bota")]
+    #[case("light_portuguese", "quilométricas", "quilometric")]
+    #[case("light_spanish", "chicos", "chic")]
+    #[case("light_spanish", "voces", "voz")]
+    #[case("light_spanish", "meses", "mes")]
+    #[case("light_spanish", "casa", "casa")]
+    fn endings_are_removed(#[case] name: &str, #[case] word: &str, #[case] expected: &str) {
+        assert_eq!(light_stemmer(name).unwrap()(word), expected);
+    }
+}
