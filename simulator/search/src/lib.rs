@@ -24,6 +24,7 @@ mod check;
 mod cluster;
 mod dates;
 mod durable;
+mod durations;
 mod error;
 mod find;
 mod highlight;

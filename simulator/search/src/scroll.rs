@@ -1,7 +1,7 @@
 //! Scrolls: searches whose hits are fetched page by page.
 //!
-//! Guarantees: the pages are of one moment, whatever is written between them.
-//! Limits: a bounded number of scrolls and of their hits, each ended when it has not been used for as long as it was asked to be kept.
+//! Guarantees: the pages are of one moment, whatever is written between them; a page that fails can be fetched again.
+//! Limits: a bounded number of scrolls and of the hits that they keep, each ended when it has not been used for as long as it was asked to be kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,100 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
-use crate::find::{Outcome, SearchRequest};
+use crate::find::{Candidate, Outcome, Scan, SearchRequest, hits_after};
 
-/// A search and how far it has been fetched.
+/// Most hits that a scroll keeps at a time, unless a page has more.
+const KEPT_HITS: usize = 50_000;
+
+/// How the hits of a scroll are found.
+enum Hits {
+    /// In the order of the index, a number of every shard at a time.
+    Scan(Scan),
+    /// In their order: those that are kept, and how many of them were returned.
+    Sorted {
+        kept: Vec<Candidate>,
+        returned: usize,
+        /// Whether others may come after them.
+        more: bool,
+    },
+}
+
+/// A search that is kept open.
 pub(crate) struct Scroll {
     pub(crate) request: SearchRequest,
-    pub(crate) outcome: Arc<Outcome>,
-    at: usize,
-    /// Number of hits of a page.
+    pub(crate) outcome: Outcome,
+    /// Number of hits of a page; in a scan, of every shard.
     page: usize,
+    /// Most hits that it keeps.
+    room: usize,
+    hits: Mutex<Hits>,
+}
+
+impl Scroll {
+    /// Number of hits that a scroll with pages of a size keeps, of at most `limit`.
+    pub(crate) fn room(page: usize, limit: usize) -> usize {
+        page.max(KEPT_HITS).min(limit)
+    }
+
+    /// A scroll in the order of the index.
+    pub(crate) fn scan(request: SearchRequest, outcome: Outcome, page: usize) -> Scroll {
+        Scroll {
+            request,
+            outcome,
+            page,
+            room: 0,
+            hits: Mutex::new(Hits::Scan(Scan::default())),
+        }
+    }
+
+    /// A scroll over the hits of an outcome; with `more`, others may come after them.
+    pub(crate) fn sorted(request: SearchRequest, mut outcome: Outcome, page: usize, more: bool) -> Scroll {
+        let kept = std::mem::take(&mut outcome.hits);
+        let room = kept.len();
+        let hits = Hits::Sorted {
+            kept,
+            returned: 0,
+            more,
+        };
+        Scroll {
+            request,
+            outcome,
+            page,
+            room,
+            hits: Mutex::new(hits),
+        }
+    }
+
+    /// The next page. `request` is the scroll's, with the limits of the request for the page.
+    ///
+    /// # Errors
+    /// A search that exceeds the limits.
+    pub(crate) fn next(&self, cluster: &Cluster, request: &SearchRequest) -> Result<Vec<Candidate>> {
+        match &mut *self.hits.lock() {
+            Hits::Scan(scan) => scan.page(request, &self.outcome, self.page),
+            Hits::Sorted { kept, returned, more } => {
+                let mut page: Vec<Candidate> = kept.iter().skip(*returned).take(self.page).cloned().collect();
+                match kept.last() {
+                    Some(last) if *more && page.len() < self.page => {
+                        let next = hits_after(cluster, request, &self.outcome, last, self.room)?;
+                        let missing = (self.page - page.len()).min(next.len());
+                        page.extend(next.iter().take(missing).cloned());
+                        (*returned, *more) = (missing, next.len() == self.room);
+                        *kept = next;
+                    }
+                    _ => *returned += page.len(),
+                }
+                Ok(page)
+            }
+        }
+    }
+}
+
+/// An open scroll, and when it ends.
+struct Open {
+    scroll: Arc<Scroll>,
     expires: Duration,
 }
 
@@ -26,7 +110,7 @@ pub(crate) struct Scroll {
 pub(crate) struct Scrolls {
     most: usize,
     most_hits: usize,
-    open: Mutex<(u64, BTreeMap<u64, Scroll>)>,
+    open: Mutex<(u64, BTreeMap<u64, Open>)>,
 }
 
 impl Scrolls {
@@ -39,62 +123,39 @@ impl Scrolls {
     }
 
     /// Opens a scroll; returns its number.
-    pub(crate) fn open(
-        &self,
-        request: SearchRequest,
-        outcome: Arc<Outcome>,
-        next: std::ops::Range<usize>,
-        keep: Duration,
-        now: Duration,
-    ) -> Result<u64> {
+    pub(crate) fn open(&self, scroll: Arc<Scroll>, keep: Duration, now: Duration) -> Result<u64> {
         let mut open = self.open.lock();
         let (last, scrolls) = &mut *open;
-        scrolls.retain(|_, scroll| scroll.expires >= now);
+        scrolls.retain(|_, open| open.expires >= now);
         if scrolls.len() >= self.most {
             return Err(SearchError::rejected(format!(
                 "there are {} open scrolls already",
                 self.most
             )));
         }
-        let kept: usize = scrolls.values().map(|scroll| scroll.outcome.hits.len()).sum();
-        if kept.saturating_add(outcome.hits.len()) > self.most_hits {
+        let kept: usize = scrolls.values().map(|open| open.scroll.room).sum();
+        if kept.saturating_add(scroll.room) > self.most_hits {
             return Err(SearchError::rejected(format!(
                 "the open scrolls would keep more than {} hits",
                 self.most_hits
             )));
         }
         *last += 1;
-        scrolls.insert(
-            *last,
-            Scroll {
-                request,
-                outcome,
-                at: next.start,
-                page: next.len(),
-                expires: now.saturating_add(keep),
-            },
-        );
+        let expires = now.saturating_add(keep);
+        scrolls.insert(*last, Open { scroll, expires });
         Ok(*last)
     }
 
-    /// The next page of a scroll: the search, and from where to where its hits go.
-    pub(crate) fn next(
-        &self,
-        number: u64,
-        keep: Option<Duration>,
-        now: Duration,
-    ) -> Option<(SearchRequest, Arc<Outcome>, std::ops::Range<usize>)> {
+    /// An open scroll, which stays open for `keep` from now on.
+    pub(crate) fn get(&self, number: u64, keep: Option<Duration>, now: Duration) -> Option<Arc<Scroll>> {
         let mut open = self.open.lock();
         let scrolls = &mut open.1;
-        scrolls.retain(|_, scroll| scroll.expires >= now);
-        let scroll = scrolls.get_mut(&number)?;
+        scrolls.retain(|_, open| open.expires >= now);
+        let open = scrolls.get_mut(&number)?;
         if let Some(keep) = keep {
-            scroll.expires = now.saturating_add(keep);
+            open.expires = now.saturating_add(keep);
         }
-        let from = scroll.at.min(scroll.outcome.hits.len());
-        let to = from.saturating_add(scroll.page).min(scroll.outcome.hits.len());
-        scroll.at = to;
-        Some((scroll.request.clone(), scroll.outcome.clone(), from..to))
+        Some(open.scroll.clone())
     }
 
     /// Ends a scroll; true if it was open.

@@ -2,7 +2,9 @@
 //!
 //! Source: Elasticsearch 1.5's suggesters.
 
+mod collate;
 mod completion;
+mod language_model;
 mod phrase;
 mod term;
 
@@ -11,14 +13,19 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::budget::Budget;
-use crate::cluster::Index;
+use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 
 /// The suggestions of a request over some indices, by name.
 ///
 /// # Errors
 /// A suggester that is not understood.
-pub(crate) fn suggest(indices: &[Arc<Index>], wanted: &Value, budget: &Budget) -> Result<Map<String, Value>> {
+pub(crate) fn suggest(
+    cluster: &Cluster,
+    indices: &[Arc<Index>],
+    wanted: &Value,
+    budget: &Budget,
+) -> Result<Map<String, Value>> {
     let wanted = wanted
         .as_object()
         .ok_or_else(|| SearchError::illegal("suggest must be an object"))?;
@@ -40,7 +47,7 @@ pub(crate) fn suggest(indices: &[Arc<Index>], wanted: &Value, budget: &Budget) -
         let text = text.ok_or_else(|| SearchError::illegal("The required text option is missing"))?;
         let entries = match kind.as_str() {
             "term" => term::terms(indices, &term::Settings::parse(own, text)?, budget)?,
-            "phrase" => phrase::phrases(indices, own, text, budget)?,
+            "phrase" => phrase::phrases(cluster, indices, own, text, budget)?,
             "completion" => completion::completions(indices, own, text, budget)?,
             _ => return Err(SearchError::illegal(format!("Suggester[{kind}] not supported"))),
         };

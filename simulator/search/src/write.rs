@@ -10,6 +10,7 @@ pub(crate) use update::update;
 
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written, parse};
+use crate::mapping::{TimestampSettings, WriteTime, illegal_ttl};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -23,16 +24,30 @@ pub(crate) struct Indexed {
     pub(crate) written: Written,
 }
 
+/// What a request says of a write, beside the document.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WriteParameters<'a> {
+    pub(crate) placement: Placement<'a>,
+    pub(crate) condition: Condition,
+    /// Time of the document: a date, or milliseconds since 1970. Default: the mapping's.
+    pub(crate) timestamp: Option<&'a str>,
+    /// Milliseconds after which it expires. Default: the mapping's.
+    pub(crate) ttl: Option<i64>,
+}
+
 /// Writes a document; without an id, one is given.
 pub(crate) fn index_document(
     shared: &Shared,
     index: &str,
     type_name: &str,
     id: Option<&str>,
-    placement: Placement<'_>,
+    parameters: WriteParameters<'_>,
     source: &[u8],
-    condition: Condition,
 ) -> Result<Indexed> {
+    let WriteParameters { placement, ttl, .. } = parameters;
+    if let Some(ttl) = ttl.filter(|ttl| *ttl <= 0) {
+        return Err(SearchError::illegal(illegal_ttl(ttl)));
+    }
     let index = shared.cluster.index_for_write(index)?;
     if type_name.starts_with('_') {
         return Err(SearchError::new(
@@ -77,7 +92,22 @@ pub(crate) fn index_document(
     if mapping.needs_routing(type_name) && placement.value().is_none() {
         return Err(SearchError::routing_missing(&index.name, type_name, &id));
     }
-    let is_mapped = mapping.type_mapping(type_name).is_some();
+    let of_type = mapping.type_mapping(type_name);
+    let default;
+    let settings = match of_type.or_else(|| mapping.type_mapping("_default_")) {
+        Some(own) => &own.times.timestamp,
+        None => {
+            default = TimestampSettings::default();
+            &default
+        }
+    };
+    let now = shared.cluster.now();
+    let time = WriteTime {
+        now,
+        timestamp: settings.of(parameters.timestamp, &document, now)?,
+        ttl,
+    };
+    let is_mapped = of_type.is_some();
     if !is_mapped && index.settings.read().get("index.mapper.dynamic") == Some("false") {
         return Err(SearchError::new(
             404,
@@ -94,7 +124,8 @@ pub(crate) fn index_document(
         ));
     }
     let now = (shared.cluster.options.ticks)();
-    let written = index.write(type_name, &id, placement, source, &document, condition, now)?;
+    let condition = parameters.condition;
+    let written = index.write(type_name, &id, placement, time, source, &document, condition, now)?;
     Ok(Indexed {
         index: index.name.clone(),
         id,

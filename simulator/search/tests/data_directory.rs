@@ -326,6 +326,35 @@ async fn a_directory_is_open_once() {
     SearchServer::open(Default::default(), directory.path()).unwrap();
 }
 
+/// Replaces the state of the cluster.
+fn write_cluster(directory: &Path, state: &Value) {
+    let state = state.to_string();
+    let file = format!("crc32 {:08x}\n{state}", crc32fast::hash(state.as_bytes()));
+    fs::write(directory.join("cluster.json"), file).unwrap();
+}
+
+#[tokio::test]
+async fn an_older_format_is_read_and_becomes_the_new_one() {
+    let directory = TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    ask(&backend, "PUT", "/i/t/1", json!({"a": 1})).await;
+    backend.server.close().unwrap();
+    drop(backend);
+    let format = || {
+        let file = fs::read_to_string(directory.path().join("cluster.json")).unwrap();
+        serde_json::from_str::<Value>(file.split_once('\n').unwrap().1).unwrap()["format"].clone()
+    };
+    assert_eq!(format(), 2);
+    // Documents without times are as they were in format 1.
+    write_cluster(directory.path(), &json!({"format": 1}));
+    let backend = Backend::open(directory.path());
+    assert_eq!(
+        ask(&backend, "GET", "/i/t/1", Value::Null).await["_source"],
+        json!({"a": 1})
+    );
+    assert_eq!(format(), 2);
+}
+
 #[test]
 fn another_format_or_other_files_are_errors() {
     let directory = TempDir::new().unwrap();
@@ -335,10 +364,8 @@ fn another_format_or_other_files_are_errors() {
 
     let directory = TempDir::new().unwrap();
     drop(SearchServer::open(Default::default(), directory.path()).unwrap());
-    let state = br#"{"format":2}"#;
-    let file = [format!("crc32 {:08x}\n", crc32fast::hash(state)).as_bytes(), state].concat();
-    fs::write(directory.path().join("cluster.json"), file).unwrap();
-    assert!(error(directory.path()).contains("has format 2, and this program reads and writes format 1"));
+    write_cluster(directory.path(), &json!({"format": 3}));
+    assert!(error(directory.path()).contains("has format 3, and this program writes format 2 and reads no later one"));
 }
 
 #[tokio::test]

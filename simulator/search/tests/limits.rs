@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use stuntdouble_search::Limits;
 
@@ -182,4 +183,34 @@ async fn the_bodies_of_pending_requests_have_a_limit_together() {
         "bodies of pending requests",
     );
     assert_eq!(backend.put("/a/t/short", "{}").await.status, 201);
+}
+
+#[rstest]
+#[case("size=2")]
+#[case("size=2&sort=n:desc")]
+#[case("size=2&search_type=scan")]
+#[case("size=9")]
+#[tokio::test]
+async fn a_scroll_goes_beyond_the_hits_that_it_keeps(#[case] search: &str) {
+    let limits = Limits {
+        window: 3,
+        ..Limits::default()
+    };
+    let backend = Backend::with(limits);
+    for id in 0..8 {
+        let document = json!({"n": id % 3}).to_string();
+        backend.put(&format!("/a/t/{id}?refresh=true"), &document).await;
+    }
+    backend.send("DELETE", "/a/t/5?refresh=true", "").await;
+    let mut answer = backend.get(&format!("/a/_search?scroll=1m&{search}")).await;
+    assert_eq!(answer.body["hits"]["total"], 7, "{}", answer.text);
+    let mut found = Vec::new();
+    for _ in 0..8 {
+        let hits = answer.body["hits"]["hits"].as_array().unwrap();
+        found.extend(hits.iter().map(|hit| hit["_id"].as_str().unwrap().to_owned()));
+        let id = answer.body["_scroll_id"].as_str().unwrap().to_owned();
+        answer = backend.post("/_search/scroll?scroll=1m", &id).await;
+    }
+    found.sort();
+    assert_eq!(found, ["0", "1", "2", "3", "4", "6", "7"]);
 }

@@ -68,6 +68,91 @@ async fn a_beginning_is_completed(#[case] own: Value, #[case] text: &str, #[case
     assert_eq!(texts(&answer.body["s"][0]["options"]), expected, "{}", answer.text);
 }
 
+/// Services with a colour and a place.
+async fn services() -> Backend {
+    let backend = Backend::new();
+    let context = json!({
+        "colour": {"type": "category", "path": "colour", "default": "grey"},
+        "place": {"type": "geo", "precision": "5km", "neighbors": true},
+    });
+    let properties = json!({"suggest": {"type": "completion", "context": context}, "colour": {"type": "string"}});
+    let body = json!({"mappings": {"service": {"properties": properties}}});
+    assert_eq!(backend.put("/services", &body.to_string()).await.status, 200);
+    let berlin = json!({"lat": 52.52, "lon": 13.4});
+    for (input, context, colour) in [
+        (
+            "ticket sales",
+            json!({"colour": ["red", "blue"], "place": berlin}),
+            json!(null),
+        ),
+        ("ticket office", json!({"place": berlin}), json!("green")),
+        ("ticket machine", json!({"place": [2.35, 48.86]}), json!(null)),
+    ] {
+        let document = json!({"suggest": {"input": input, "context": context}, "colour": colour});
+        let answer = backend
+            .post("/services/service?refresh=true", &document.to_string())
+            .await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+    }
+    backend
+}
+
+#[rstest]
+#[case(json!({"colour": "red", "place": {"lat": 52.52, "lon": 13.4}}), &["ticket sales"])]
+#[case(json!({"colour": ["blue", "green"], "place": "52.53,13.41"}), &["ticket office", "ticket sales"])]
+#[case(json!({"colour": "red", "place": {"lat": 48.86, "lon": 2.35}}), &[])]
+#[case(json!({"colour": null, "place": {"value": "u09tvw", "precision": 5}}), &["ticket machine"])]
+#[tokio::test]
+async fn completions_are_those_of_the_contexts(#[case] context: Value, #[case] expected: &[&str]) {
+    let backend = services().await;
+    for own in [
+        json!({"field": "suggest", "context": context}),
+        json!({"field": "suggest", "context": context, "fuzzy": {"min_length": 2}}),
+    ] {
+        let body = json!({"s": {"text": "tick", "completion": own}});
+        let answer = backend.post("/services/_suggest", &body.to_string()).await;
+        assert_eq!(texts(&answer.body["s"][0]["options"]), expected, "{}", answer.text);
+    }
+}
+
+#[rstest]
+#[case("services", json!({"field": "suggest"}), "suggester [completion] requires context to be setup")]
+#[case("services", json!({"field": "suggest", "context": {"size": 1}}), "no mapping defined for [size]")]
+#[case("music", json!({"field": "suggest", "context": {}}), "suggester [completion] doesn't expect any context")]
+#[tokio::test]
+async fn contexts_that_do_not_fit_the_field_are_refused(#[case] index: &str, #[case] own: Value, #[case] reason: &str) {
+    let backend = if index == "music" {
+        songs().await
+    } else {
+        services().await
+    };
+    let body = json!({"s": {"text": "tick", "completion": own}});
+    let answer = backend.post(&format!("/{index}/_suggest"), &body.to_string()).await;
+    assert!(answer.text.contains(reason), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn edits_are_of_bytes_unless_characters_are_wanted() {
+    let backend = songs().await;
+    let document = json!({"suggest": "Größe"});
+    backend.post("/music/song?refresh=true", &document.to_string()).await;
+    for (fuzzy, expected) in [
+        (json!({"fuzziness": 1}), &[][..]),
+        (json!({"fuzziness": 1, "unicode_aware": true}), &["Größe"]),
+        (json!({"fuzziness": 1, "unicode_aware": true, "prefix_length": 3}), &[]),
+        (json!({"fuzziness": 1, "unicode_aware": true, "min_length": 6}), &[]),
+    ] {
+        let body = json!({"s": {"text": "große", "completion": {"field": "suggest", "fuzzy": fuzzy}}});
+        let answer = backend.post("/music/_suggest", &body.to_string()).await;
+        assert_eq!(
+            texts(&answer.body["s"][0]["options"]),
+            expected,
+            "{fuzzy}: {}",
+            answer.text
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_completion_has_its_weight_and_its_payload() {
     let backend = songs().await;
@@ -136,11 +221,43 @@ async fn a_phrase_that_is_right_stays() {
     let body = json!({"s": {"text": "nobel prize", "phrase": {"field": "name.grams"}}});
     let answer = backend.post("/music/_suggest", &body.to_string()).await;
     assert_eq!(answer.body["s"][0]["options"], json!([]), "{}", answer.text);
-    let refused = backend
-        .post(
-            "/music/_suggest",
-            r#"{"s": {"text": "x", "phrase": {"field": "name", "collate": {}}}}"#,
-        )
-        .await;
-    assert_eq!(refused.body["_shards"]["failed"], 1, "{}", refused.text);
+}
+
+#[tokio::test]
+async fn a_phrase_is_checked_against_the_documents() {
+    let backend = songs().await;
+    let suggest = async |collate: Value| {
+        let body = json!({"s": {"text": "noble prise", "phrase": {
+            "field": "name.grams", "max_errors": 2, "confidence": 0.0, "size": 10, "collate": collate,
+            "direct_generator": [{"field": "name", "suggest_mode": "always", "min_word_length": 3}],
+        }}});
+        backend.post("/music/_suggest", &body.to_string()).await
+    };
+    let query = json!({"match_phrase": {"{{field}}": "{{suggestion}}"}});
+    let params = json!({"field": "name"});
+    let answer = suggest(json!({"query": query, "params": params})).await;
+    let mut found = texts(&answer.body["s"][0]["options"]);
+    found.sort_unstable();
+    assert_eq!(found, ["nobel prize", "noble prize"], "{}", answer.text);
+    let answer = suggest(json!({"query": query.to_string(), "params": params, "prune": true})).await;
+    let options = answer.body["s"][0]["options"].as_array().unwrap();
+    assert!(options.len() > 2, "{}", answer.text);
+    for option in options {
+        let is_there = ["nobel prize", "noble prize"].contains(&option["text"].as_str().unwrap());
+        assert_eq!(option["collate_match"], is_there, "{option}");
+    }
+    for (collate, reason) in [
+        (
+            json!({"size": 1}),
+            "suggester[phrase][collate] doesn't support field [size]",
+        ),
+        (
+            json!({"query": {}, "filter": {}}),
+            "suggester[phrase][collate] query already set, doesn't support additional [filter]",
+        ),
+    ] {
+        let refused = suggest(collate).await;
+        assert_eq!(refused.body["_shards"]["failed"], 1, "{}", refused.text);
+        assert!(refused.text.contains(reason), "{}", refused.text);
+    }
 }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::aggs::values::{Shown, Source, input_of, plain, shown};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
+use crate::durations::time;
 use crate::error::Result;
-use crate::find::time;
 use crate::mapping::truth;
 
 /// The width of buckets.

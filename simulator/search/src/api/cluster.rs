@@ -217,7 +217,7 @@ fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
     shown
 }
 
-/// `GET|PUT /_cluster/settings`: what is set is kept and shown, and changes nothing.
+/// `GET|PUT /_cluster/settings`: what is set is kept and shown. Only `indices.ttl.interval` changes anything.
 pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let flat = request.flag("flat_settings");
     let mut known = shared.cluster.settings.write();

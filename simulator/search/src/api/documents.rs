@@ -6,13 +6,14 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
-use crate::find::{Failure, Outcome, SourceFilter, extract, names, shards_json, visible_source};
+use crate::find::{SourceFilter, extract, metadata_value, names, visible_source};
 use crate::index::{Condition, Stored, VersionType};
 use crate::json;
+use crate::mapping::ttl_millis;
 use crate::rest::{Answer, Content, RestRequest};
 use crate::routing::Placement;
 use crate::shared::Shared;
-use crate::write;
+use crate::write::{self, WriteParameters};
 
 /// The routing value and the parent of a request.
 fn placement(request: &RestRequest) -> Placement<'_> {
@@ -32,11 +33,20 @@ fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
     })
 }
 
+/// What a request says of a write under `condition`.
+fn write_parameters(request: &RestRequest, condition: Condition) -> Result<WriteParameters<'_>> {
+    let ttl = request.param("ttl").filter(|text| !text.is_empty());
+    Ok(WriteParameters {
+        placement: placement(request),
+        condition,
+        timestamp: request.param("timestamp"),
+        ttl: ttl.map(|text| ttl_millis(&json!(text))).transpose()?,
+    })
+}
+
 /// Fails for parameters of a write that no write has.
 fn check_write(request: &RestRequest) -> Result<()> {
-    ["timeout", "ttl"]
-        .iter()
-        .try_for_each(|name| request.check_duration(name))?;
+    request.check_duration("timeout")?;
     match request.param("consistency") {
         None | Some("default" | "one" | "quorum" | "all") => {}
         Some(text) => return Err(SearchError::illegal(format!("No write consistency match [{text}]"))),
@@ -76,9 +86,8 @@ pub(crate) fn index(
         index,
         type_name,
         id,
-        placement(request),
+        write_parameters(request, condition(request, create)?)?,
         request.body_or_source(),
-        condition(request, create)?,
     )?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 201 } else { 200 };
@@ -117,14 +126,17 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         .json()?
         .ok_or_else(|| SearchError::validation("script or doc is missing"))?;
     let retries = request.count("retry_on_conflict")?.unwrap_or(0);
+    let condition = Condition {
+        version: request.version()?.0,
+        ..Condition::default()
+    };
     let done = write::update(
         shared,
         index,
         type_name,
         id,
-        placement(request),
+        write_parameters(request, condition)?,
         &body,
-        request.version()?.0,
         retries,
     )?;
     refresh(shared, request, &done.indexed.index)?;
@@ -191,6 +203,7 @@ pub(super) fn contents(
     stored: &Stored,
     filter: Option<&SourceFilter>,
     fields: Option<&[String]>,
+    now: i64,
 ) -> Result<Map<String, Value>> {
     let mapping = index.mapping();
     let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
@@ -208,10 +221,9 @@ pub(super) fn contents(
     }
     let mut taken = Map::new();
     for field in fields.into_iter().flatten().filter(|field| *field != "_source") {
-        for (name, value) in [("_routing", stored.routing()), ("_parent", stored.parent())] {
-            if let (Some(value), true) = (value, field == name) {
-                shown.insert(name.to_owned(), json!(value));
-            }
+        if let Some(value) = metadata_value(&mapping, stored, field, now) {
+            shown.insert(field.clone(), value);
+            continue;
         }
         let own = mapping.exact_field(field);
         if own.is_none() && !mapping.field_names(&format!("{field}.*")).is_empty() {
@@ -241,6 +253,7 @@ fn shown(
     found: Option<Versioned>,
     filter: Option<&SourceFilter>,
     fields: Option<&[String]>,
+    now: i64,
 ) -> Result<Value> {
     let Some((version, stored)) = found else {
         return Ok(json!({"_index": index.name, "_type": type_name, "_id": id, "found": false}));
@@ -248,7 +261,7 @@ fn shown(
     let mut shown =
         json!({"_index": index.name, "_type": stored.type_name(), "_id": id, "_version": version, "found": true});
     if let Value::Object(shown) = &mut shown {
-        shown.extend(contents(index, &stored, filter, fields)?);
+        shown.extend(contents(index, &stored, filter, fields, now)?);
     }
     Ok(shown)
 }
@@ -313,6 +326,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
             found,
             source_filter(request).as_ref(),
             fields.as_deref(),
+            shared.cluster.now(),
         )?,
     ))
 }
@@ -385,7 +399,15 @@ pub(crate) fn mget(
         let read = find(shared, &index, &type_name, &id, routing).and_then(|(index, found)| {
             check_version(&index, (&type_name, &id), routing, version, found.as_ref())?;
             let filter = own.as_ref().or(filter.as_ref());
-            shown(&index, &type_name, &id, found, filter, fields.as_deref())
+            shown(
+                &index,
+                &type_name,
+                &id,
+                found,
+                filter,
+                fields.as_deref(),
+                shared.cluster.now(),
+            )
         });
         Ok(read.unwrap_or_else(
             |error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()}),
@@ -411,74 +433,4 @@ pub(crate) fn bulk(
         status: 200,
         content: Content::Written(done.answer(took)),
     })
-}
-
-/// `DELETE .../_query`: every document that a query matches.
-pub(crate) fn delete_by_query(
-    shared: &Shared,
-    request: &RestRequest,
-    indices: &str,
-    types: Option<&str>,
-) -> Result<Answer> {
-    let limits = &shared.cluster.options.limits;
-    let body = request.body_or_source();
-    if body.is_empty() && request.param("q").is_none() {
-        return Err(SearchError::validation("source is missing"));
-    }
-    let wanted = crate::find::SearchRequest {
-        query: crate::find::QuerySource::parse(&request.params, body, limits)?,
-        size: Some(limits.window),
-        types: super::search::types_of(types),
-        budget: request.budget.clone(),
-        ..Default::default()
-    };
-    let named = shared.cluster.named(indices, request.expand())?;
-    named.iter().try_for_each(|index| index.refresh())?;
-    let now = (shared.cluster.options.ticks)();
-    loop {
-        let outcome = crate::find::search(&shared.cluster, indices, request.expand(), &wanted)?;
-        if let Some(failure) = outcome.failures.first() {
-            return Ok(Answer::json(failure.error.status, deleted(&named, &outcome)));
-        }
-        delete_hits(&outcome, now)?;
-        named.iter().try_for_each(|index| index.refresh())?;
-        // What is beyond the window of hits is found by the next search.
-        if outcome.hits.is_empty() || outcome.total <= outcome.hits.len() as u64 {
-            break;
-        }
-    }
-    Ok(Answer::ok(deleted(&named, &Outcome::default())))
-}
-
-/// How a deletion by query went, by index.
-fn deleted(named: &[Arc<Index>], outcome: &Outcome) -> Value {
-    let shown: Map<String, Value> = named
-        .iter()
-        .map(|index| {
-            let failures = outcome.failures.iter().filter(|failure| failure.index == index.name);
-            let failures: Vec<Failure> = failures.cloned().collect();
-            let shards = shards_json(
-                index.shard_count(),
-                &failures,
-                |failure| json!({"index": failure.index, "shard": failure.shard, "reason": failure.error.to_string()}),
-            );
-            (index.name.clone(), json!({"_shards": shards}))
-        })
-        .collect();
-    json!({"_indices": shown})
-}
-
-/// Deletes the documents that a search found.
-fn delete_hits(outcome: &Outcome, now: std::time::Duration) -> Result<()> {
-    for hit in &outcome.hits {
-        let Some(searched) = outcome.searched.get(hit.index) else {
-            continue;
-        };
-        let Some(view) = searched.view.segments.get(hit.segment) else {
-            continue;
-        };
-        let stored = view.segment.stored(hit.doc)?;
-        searched.delete(stored.type_name(), stored.id(), now)?;
-    }
-    Ok(())
 }

@@ -195,7 +195,8 @@ pub(crate) fn explain(
     let fields = request.param("fields").map(|text| names(&json!(text)));
     if wanted.source.is_some() || fields.is_some() {
         let stored = segment.segment.stored(doc)?;
-        let found = super::documents::contents(index, &stored, wanted.source.as_ref(), fields.as_deref())?;
+        let now = shared.cluster.now();
+        let found = super::documents::contents(index, &stored, wanted.source.as_ref(), fields.as_deref(), now)?;
         let mut get = json!({"found": true});
         if let Value::Object(get) = &mut get {
             get.extend(found);

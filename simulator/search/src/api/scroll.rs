@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::search::{answer, insert_first, run, scroll_id, search, types_of};
 use crate::cluster::Expand;
+use crate::durations::time;
 use crate::error::{Result, SearchError};
-use crate::find::{SearchRequest, names, time};
+use crate::find::{SearchRequest, names};
 use crate::json;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -50,8 +51,8 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
     let began = (shared.cluster.options.ticks)();
     let (number, phase) = number_of(&wanted(request, in_path))?;
     let keep = request.param("scroll").map(time).transpose()?;
-    let found = shared.scrolls.next(number, keep, began);
-    let (mut search, outcome, range) = found.ok_or_else(|| {
+    let found = shared.scrolls.get(number, keep, began);
+    let scroll = found.ok_or_else(|| {
         SearchError::new(
             404,
             "SearchPhaseExecutionException",
@@ -60,13 +61,15 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
             ),
         )
     })?;
+    let mut search = scroll.request.clone();
     search.budget = request.budget.clone();
-    let mut shown = answer(shared, &search, &outcome, range, began)?;
+    let hits = scroll.next(&shared.cluster, &search)?;
+    let mut shown = answer(shared, &search, &scroll.outcome, &hits, began)?;
     // Aggregations come with the first page only.
     if let Value::Object(shown) = &mut shown {
         shown.remove("aggregations");
     }
-    insert_first(&mut shown, "_scroll_id", scroll_id(number, &outcome).into());
+    insert_first(&mut shown, "_scroll_id", scroll_id(number, &scroll.outcome).into());
     Ok(Answer::ok(shown))
 }
 
@@ -163,7 +166,7 @@ fn single(
         ..Expand::default()
     };
     let outcome = run(shared, &indices, expand, &wanted)?;
-    answer(shared, &wanted, &outcome, 0..outcome.hits.len(), began)
+    answer(shared, &wanted, &outcome, &outcome.hits, began)
 }
 
 /// `_search/template` with a template that has nothing to fill in; any other is refused.

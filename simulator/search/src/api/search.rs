@@ -5,10 +5,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::cluster::Expand;
+use crate::durations::time;
 use crate::error::{Result, SearchError};
-use crate::find::{Failure, Outcome, SearchRequest, SearchType, all_failed, render, search as find, shards_json, time};
+use crate::find::{
+    Candidate, Failure, Outcome, SearchRequest, SearchType, all_failed, render, search as find, shards_json,
+};
 use crate::mapping::Kind;
 use crate::rest::{Answer, RestRequest};
+use crate::scroll::Scroll;
 use crate::shared::Shared;
 
 /// The types of a comma list.
@@ -31,29 +35,29 @@ pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
 pub(crate) fn run(shared: &Shared, indices: &str, expand: Expand, request: &SearchRequest) -> Result<Outcome> {
     let outcome = find(&shared.cluster, indices, expand, request)?;
     let phase = request.search_type.phase(outcome.shards);
-    match all_failed(&outcome.failures, outcome.shards, phase, |shard| {
-        shared.cluster.node_of(shard)
+    match all_failed(&outcome.failures, outcome.shards, phase, |index, shard| {
+        shared.cluster.node_of(index, shard)
     }) {
         Some(error) => Err(error),
         None => Ok(outcome),
     }
 }
 
-/// The hits of a range of an outcome, as an answer.
+/// Hits of an outcome, as an answer.
 pub(crate) fn answer(
     shared: &Shared,
     request: &SearchRequest,
     outcome: &Outcome,
-    range: std::ops::Range<usize>,
+    found: &[Candidate],
     began: std::time::Duration,
 ) -> Result<Value> {
     let mut failures = outcome.failures.clone();
     let mut hits = Vec::new();
-    for hit in outcome.hits.get(range).unwrap_or(&[]) {
+    for hit in found {
         let Some(searched) = outcome.searched.get(hit.index) else {
             continue;
         };
-        let node = shared.cluster.node_of(searched.number);
+        let node = shared.cluster.node_of(&searched.index.name, searched.number);
         let fetched = std::time::Instant::now();
         request.budget.check_time()?;
         match render(&shared.cluster, request, &outcome.searched, hit, Some(node)) {
@@ -84,7 +88,7 @@ pub(crate) fn answer(
             &failures,
             outcome.shards,
             request.search_type.phase(outcome.shards),
-            |shard| shared.cluster.node_of(shard),
+            |index, shard| shared.cluster.node_of(index, shard),
         )
     {
         return Err(error);
@@ -135,30 +139,43 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     wanted.budget = request.budget.clone();
     let Some(keep) = request.param("scroll") else {
         let outcome = run(shared, indices, request.expand(), &wanted)?;
-        return answer(shared, &wanted, &outcome, 0..outcome.hits.len(), began).map(Answer::ok);
+        return answer(shared, &wanted, &outcome, &outcome.hits, began).map(Answer::ok);
     };
     let keep = time(keep)?;
-    // All hits are found at once, so that the pages are of one moment.
     let scan = wanted.search_type == SearchType::Scan;
     let size = wanted.page();
-    let whole = SearchRequest {
+    // Where every shard returns its own page, or hits are scored anew, all hits are found at once.
+    let at_once = wanted.search_type.fetches_every_page() || !wanted.rescore.is_empty();
+    let room = match (scan, at_once) {
+        (true, _) => 0,
+        (false, true) => limits.window,
+        (false, false) => Scroll::room(size, limits.window),
+    };
+    let first = SearchRequest {
         from: 0,
-        size: Some(limits.window),
+        size: Some(room),
         ..wanted.clone()
     };
-    let mut outcome = run(shared, indices, request.expand(), &whole)?;
-    if size == 0 {
+    let mut outcome = run(shared, indices, request.expand(), &first)?;
+    if size == 0 || scan {
         outcome.max_score = Some(0.0);
     }
-    // A scan gives no hits at first, and then a page of every shard.
-    let page = if scan { outcome.scan(size) } else { size };
-    let end = if scan { 0 } else { page.min(outcome.hits.len()) };
-    let outcome = Arc::new(outcome);
-    let mut shown = answer(shared, &wanted, &outcome, 0..end, began)?;
-    let number = shared
-        .scrolls
-        .open(wanted, outcome.clone(), end..end.saturating_add(page), keep, began)?;
-    insert_first(&mut shown, "_scroll_id", scroll_id(number, &outcome).into());
+    let more = !at_once && outcome.hits.len() == room;
+    let scroll = if scan {
+        Scroll::scan(wanted.paged(), outcome, size)
+    } else {
+        Scroll::sorted(wanted.paged(), outcome, size, more)
+    };
+    let scroll = Arc::new(scroll);
+    // A scan has no hits at first.
+    let hits = if scan {
+        vec![]
+    } else {
+        scroll.next(&shared.cluster, &scroll.request)?
+    };
+    let mut shown = answer(shared, &scroll.request, &scroll.outcome, &hits, began)?;
+    let id = scroll_id(shared.scrolls.open(scroll.clone(), keep, began)?, &scroll.outcome);
+    insert_first(&mut shown, "_scroll_id", id.into());
     Ok(Answer::ok(shown))
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
         .iter()
         .try_for_each(|index| shared.cluster.refresh_if_due(index))?;
     let shards: u32 = named.iter().map(|index| index.shard_count()).sum();
-    let (mut shown, failures) = match suggest::suggest(&named, &body, &request.budget) {
+    let (mut shown, failures) = match suggest::suggest(&shared.cluster, &named, &body, &request.budget) {
         Ok(suggested) => (Value::Object(suggested), vec![]),
         Err(error) if request.budget.is_exceeded() => return Err(error),
         // What is no suggester fails on every shard, and the request succeeds.

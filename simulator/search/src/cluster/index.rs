@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Outcome, Shard, View, Written, read};
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, WriteTime};
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
 use crate::routing::{Placement, shard_of};
@@ -77,6 +77,8 @@ pub(crate) struct Index {
     /// Held while the state is saved.
     pub(super) saving: Mutex<()>,
     pub(super) kept: Mutex<Kept>,
+    /// Place of the node that has the primary of the first shard.
+    pub(super) first_node: u32,
     /// The shards, as many as `index.number_of_shards` says.
     pub(crate) shards: Vec<Shard>,
 }
@@ -119,6 +121,7 @@ impl Index {
             aliases: RwLock::default(),
             warmers: RwLock::default(),
             closed: AtomicBool::new(false),
+            first_node: 0,
             shards,
         }
     }
@@ -230,20 +233,24 @@ impl Index {
         type_name: &str,
         id: &str,
         placement: Placement<'_>,
+        time: WriteTime,
         source: &[u8],
         document: &Map<String, Value>,
         condition: Condition,
         now: Duration,
     ) -> Result<Written> {
         let began = Instant::now();
+        let place = || format!("[{}]/[{type_name}]/[{id}]", self.name);
         // Each round maps every new field, so the second finds none unless others map at the same time.
         loop {
             let outcome = {
                 let mapping = self.mapping();
-                if mapping.type_mapping(type_name).is_some() {
-                    Some(read(&mapping, type_name, id, placement, source, document)?)
-                } else {
-                    None
+                match mapping.type_mapping(type_name) {
+                    Some(own) => {
+                        let times = own.times.of(time, document, place)?;
+                        Some(read(&mapping, type_name, id, placement, times, source, document)?)
+                    }
+                    None => None,
                 }
             };
             match outcome {

@@ -1,4 +1,4 @@
-//! When an index is written to the disk.
+//! When an index is written to the disk, and when it was last purged.
 
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ pub(super) struct Kept {
     pub(super) synced: Duration,
     /// Time at which it was last seen whether a shard is to be flushed.
     pub(super) checked: Duration,
+    /// Time of the last purge of expired documents.
+    pub(super) purged: Duration,
 }
 
 impl Kept {
@@ -24,6 +26,7 @@ impl Kept {
         Kept {
             synced: now,
             checked: now,
+            purged: now,
         }
     }
 }

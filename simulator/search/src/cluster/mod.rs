@@ -9,6 +9,7 @@ mod kept;
 mod names;
 mod node;
 mod opened;
+mod purge;
 mod saved;
 mod settings;
 mod statistics;
@@ -30,7 +31,7 @@ pub(crate) use index::{Alias, Index};
 pub(crate) use names::Expand;
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub use opened::DataDirectorySummary;
-pub(crate) use settings::{Settings, duration};
+pub(crate) use settings::Settings;
 pub(crate) use statistics::{Breakdown, bytes, field_data, sections};
 pub(crate) use template::{Template, merge};
 
@@ -239,6 +240,7 @@ impl Cluster {
             Ok::<(), SearchError>(())
         })?;
         index.aliases.write().extend(aliases);
+        index.first_node = self.emptiest_node();
         if let Some(Value::Object(warmers)) = body.and_then(|body| body.get("warmers")) {
             index.warmers.write().extend(warmers.iter().map(|(name, warmer)| {
                 let types = warmer.get("types").cloned().unwrap_or_else(|| json!([]));
@@ -276,17 +278,18 @@ impl Cluster {
         Ok(index)
     }
 
-    /// Refreshes an index if that is due. Left to the background, if there is one.
+    /// Refreshes an index, and deletes its expired documents, if that is due. Left to the background, if there is one.
     pub(crate) fn refresh_if_due(&self, index: &Index) -> Result<()> {
         if self.options.background {
             return Ok(());
         }
         let now = (self.options.ticks)();
+        self.purge_if_due(index, now)?;
         index.refresh_if_due(now, self.options.refresh_interval)?;
         index.keep(now)
     }
 
-    /// Refreshes and merges what is due, and removes what is beyond the retention.
+    /// Refreshes, merges and purges what is due, and removes what is beyond the retention.
     ///
     /// # Errors
     /// An index that fails. The others are maintained all the same.
@@ -294,8 +297,9 @@ impl Cluster {
         let now = (self.options.ticks)();
         let mut outcome = Ok(());
         for index in self.indices() {
-            let done = index
-                .refresh_if_due(now, self.options.refresh_interval)
+            let done = self
+                .purge_if_due(&index, now)
+                .and_then(|()| index.refresh_if_due(now, self.options.refresh_interval))
                 .and_then(|()| index.merge())
                 .and_then(|()| index.keep(now));
             outcome = outcome.and(done);

@@ -74,15 +74,31 @@ impl Cluster {
             .collect()
     }
 
-    /// The id of the node that has the primary of a shard.
-    pub(crate) fn node_of(&self, shard: u32) -> String {
-        id_of(shard % self.node_count())
+    /// The id of the node that has the primary of a shard of an index. A missing index counts as one on the first node.
+    pub(crate) fn node_of(&self, index: &str, shard: u32) -> String {
+        let first = self.index(index).map_or(0, |index| index.first_node);
+        id_of(self.place_of(first, shard, 0).unwrap_or(0))
     }
 
-    /// The place of the node that has a copy of a shard; copy 0 is the primary.
-    fn place_of(&self, shard: u32, copy: u32) -> Option<u32> {
+    /// The place of the node that has a copy of a shard; copy 0 is the primary. `first` is the place of the first shard.
+    fn place_of(&self, first: u32, shard: u32, copy: u32) -> Option<u32> {
         let nodes = self.node_count();
-        (copy < nodes).then(|| (shard + copy) % nodes)
+        (copy < nodes).then(|| (first % nodes + shard + copy) % nodes)
+    }
+
+    /// The place of the node that has the fewest shards.
+    pub(super) fn emptiest_node(&self) -> u32 {
+        let mut shards: Vec<(usize, u32)> = (0..self.node_count()).map(|place| (0, place)).collect();
+        for copy in self
+            .copies(&self.indices())
+            .iter()
+            .filter(|copy| !copy.index.is_closed())
+        {
+            if let Some((count, _)) = shards.get_mut(copy.place as usize) {
+                *count += 1;
+            }
+        }
+        shards.into_iter().min().map_or(0, |(_, place)| place)
     }
 
     /// The copies of an index's shards that have a node, by shard; the first of each is the primary.
@@ -90,7 +106,7 @@ impl Cluster {
         let replicas = index.replicas();
         index.shards.iter().flat_map(move |shard| {
             (0..=replicas).map_while(move |copy| {
-                let place = self.place_of(shard.number(), copy)?;
+                let place = self.place_of(index.first_node, shard.number(), copy)?;
                 Some(ShardCopy {
                     index,
                     shard,
@@ -116,7 +132,7 @@ impl Cluster {
         (0..index.shard_count())
             .map(|shard| {
                 let copies = (0..=index.replicas()).map(|copy| {
-                    let node = self.place_of(shard, copy).map(id_of);
+                    let node = self.place_of(index.first_node, shard, copy).map(id_of);
                     let state = if node.is_some() { "STARTED" } else { "UNASSIGNED" };
                     json!({"state": state, "primary": copy == 0, "node": node, "relocating_node": null, "shard": shard, "index": index.name})
                 });

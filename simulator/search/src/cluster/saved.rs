@@ -43,6 +43,7 @@ impl Index {
             "mapping": self.mapping().saved(),
             "aliases": aliases.collect::<serde_json::Map<_, _>>(),
             "warmers": *self.warmers.read(),
+            "first_node": self.first_node,
         })
     }
 
@@ -69,6 +70,10 @@ impl Index {
         let warmers = state["warmers"].as_object().into_iter().flatten();
         index.warmers = RwLock::new(warmers.map(|(name, warmer)| (name.clone(), warmer.clone())).collect());
         index.closed = AtomicBool::new(state["closed"] == true);
+        index.first_node = state["first_node"]
+            .as_u64()
+            .and_then(|place| u32::try_from(place).ok())
+            .unwrap_or(0);
         index.folder = Some(folder);
         Ok(index)
     }
@@ -108,6 +113,7 @@ impl Index {
                 stored.type_name(),
                 stored.id(),
                 placement,
+                stored.times(),
                 stored.source(),
                 &document,
             )? {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::analysis::Analyzer;
+use crate::durations::duration;
 use crate::error::{Result, SearchError};
 
 /// Prefixes of the settings that an open index can change, without `index.`.
@@ -249,25 +250,6 @@ impl Settings {
             .collect::<Map<_, _>>()
             .into()
     }
-}
-
-/// `5s`, `1m`, `100ms` or a number of milliseconds.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
-    let at = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(at)?;
-    let number: f64 = number.parse().ok()?;
-    let seconds = match unit.trim() {
-        "" | "ms" => number / 1000.0,
-        "s" => number,
-        "m" => number * 60.0,
-        "h" | "H" => number * 3600.0,
-        "d" => number * 86_400.0,
-        "w" => number * 7.0 * 86_400.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// `512mb`, `1g`, `100k` or a number of bytes.

@@ -18,8 +18,10 @@ use crate::error::Result;
 
 type Opened<T> = Result<T, DataDirectoryError>;
 
-/// The format that this program reads and writes.
-const FORMAT: u64 = 1;
+/// The format that this program writes.
+const FORMAT: u64 = 2;
+/// The oldest format that this program reads. Documents of format 1 have no times.
+const OLDEST_FORMAT: u64 = 1;
 const CLUSTER: &str = "cluster.json";
 const INDICES: &str = "indices";
 const INDEX: &str = "index.json";
@@ -114,7 +116,7 @@ impl DataDirectory {
         let file = self.path.join(CLUSTER);
         let mut state = read_json(&file)?;
         match state["format"].take().as_u64() {
-            Some(FORMAT) => Ok(state),
+            Some(OLDEST_FORMAT..=FORMAT) => Ok(state),
             Some(found) => Err(DataDirectoryError::OtherFormat {
                 directory: self.path.clone(),
                 found,

@@ -10,9 +10,9 @@ pub enum DataDirectoryError {
     /// Another process has it open.
     #[error("the data directory {0} is in use: stop the process that uses it, or take another directory")]
     InUse(PathBuf),
-    /// It has another format.
+    /// It has a later format.
     #[error(
-        "the data directory {directory} has format {found}, and this program reads and writes format {expected}: \
+        "the data directory {directory} has format {found}, and this program writes format {expected} and reads no later one: \
          use the program that wrote it, or take another directory"
     )]
     OtherFormat {

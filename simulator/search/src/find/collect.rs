@@ -39,6 +39,8 @@ pub(crate) struct TopDocs {
     kept: Vec<Candidate>,
     /// The score that a candidate has to beat, once there are enough.
     threshold: f32,
+    /// Candidates up to this one are not kept.
+    after: Option<Candidate>,
 }
 
 impl TopDocs {
@@ -49,6 +51,15 @@ impl TopDocs {
             kept: Vec::new(),
             // With a limit of 0 no candidate is kept.
             threshold: if limit == 0 { f32::INFINITY } else { f32::NEG_INFINITY },
+            after: None,
+        }
+    }
+
+    /// Keeps only candidates that come after another one.
+    pub(crate) fn after(self, after: Candidate) -> TopDocs {
+        TopDocs {
+            after: Some(after),
+            ..self
         }
     }
 
@@ -64,7 +75,8 @@ impl TopDocs {
     }
 
     pub(crate) fn push(&mut self, candidate: Candidate) {
-        if self.limit == 0 {
+        let is_done = |after: &Candidate| TopDocs::order(&self.specs, &candidate, after) != Ordering::Greater;
+        if self.limit == 0 || self.after.as_ref().is_some_and(is_done) {
             return;
         }
         self.kept.push(candidate);

@@ -1,6 +1,5 @@
 //! Runs a search over the shards that it names.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use crate::find::rescore::rescore;
 use crate::find::sort::SortReader;
 use crate::index::View;
 use crate::query::{QueryField, QueryKind, label};
-use crate::score::{END, Scorer, Statistics};
+use crate::score::{END, Statistics};
 use crate::suggest::suggest;
 
 /// A shard that failed.
@@ -49,30 +48,6 @@ impl Outcome {
     pub(crate) fn failed(&self) -> u32 {
         u32::try_from(self.failures.len()).unwrap_or(u32::MAX)
     }
-
-    /// Brings the hits into the order of a scan, which returns `size` hits of every shard at a time; returns the size of its pages.
-    pub(crate) fn scan(&mut self, size: usize) -> usize {
-        self.max_score = Some(0.0);
-        let mut by_shard: BTreeMap<usize, Vec<Candidate>> = BTreeMap::new();
-        for mut hit in self.hits.drain(..) {
-            hit.score = 0.0;
-            by_shard.entry(hit.index).or_default().push(hit);
-        }
-        let mut queues: Vec<_> = by_shard
-            .into_values()
-            .map(|mut hits| {
-                hits.sort_by_key(|hit| (hit.segment, hit.doc));
-                hits.into_iter()
-            })
-            .collect();
-        let step = size.max(1);
-        while queues.iter().any(|queue| queue.len() > 0) {
-            for queue in &mut queues {
-                self.hits.extend(queue.by_ref().take(step));
-            }
-        }
-        size.saturating_mul(self.searched.len())
-    }
 }
 
 /// `_shards` of a response; `show` gives a failure.
@@ -90,7 +65,7 @@ pub(crate) fn all_failed(
     failures: &[Failure],
     total: u32,
     phase: &str,
-    node: impl Fn(u32) -> String,
+    node: impl Fn(&str, u32) -> String,
 ) -> Option<SearchError> {
     if failures.is_empty() || failures.len() < total as usize {
         return None;
@@ -100,7 +75,7 @@ pub(crate) fn all_failed(
         .iter()
         .map(|failure| {
             let Failure { index, shard, error } = failure;
-            format!("{{[{}][{index}][{shard}]: {error}}}", node(*shard))
+            format!("{{[{}][{index}][{shard}]: {error}}}", node(index, *shard))
         })
         .collect();
     Some(SearchError::new(
@@ -181,13 +156,13 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
     execute(cluster, request, &mut outcome)?;
     if let Some(wanted) = &request.suggest {
         let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
-        outcome.suggestions = Some(suggest(&indices, wanted, &request.budget)?.into());
+        outcome.suggestions = Some(suggest(cluster, &indices, wanted, &request.budget)?.into());
     }
     Ok(outcome)
 }
 
 /// Collects the hits of a search whose shards have been prepared.
-struct Collection<'a> {
+pub(super) struct Collection<'a> {
     request: &'a SearchRequest,
     by_score: bool,
     /// Whether the scores of hits are needed.
@@ -202,28 +177,11 @@ struct Collection<'a> {
 }
 
 fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) -> Result<()> {
-    let by_score = request.sort.is_empty();
     let limit = request
         .from
         .saturating_add(request.page())
         .min(cluster.options.limits.window.saturating_add(1));
-    let keeps_scores = request.aggregations.as_deref().is_some_and(aggs::need_scores);
-    let mut collection = Collection {
-        request,
-        by_score,
-        scores: limit > 0
-            && (by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score"))
-            || keeps_scores,
-        keeps: request.aggregations.is_some() || request.facets.is_some(),
-        keeps_scores,
-        limit,
-        deadline: request
-            .timeout
-            .filter(|timeout| !timeout.is_zero())
-            .map(|timeout| (cluster.options.ticks)().saturating_add(timeout)),
-        best: f32::NEG_INFINITY,
-        matches: Matches::default(),
-    };
+    let mut collection = Collection::new(cluster, request, limit);
     let separate = request.search_type.fetches_every_page() || !request.rescore.is_empty();
     let mut hits = Vec::new();
     let mut top = TopDocs::new(&request.sort, limit);
@@ -244,7 +202,8 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     outcome.max_score = match request.page() {
         0 => Some(0.0),
         _ if outcome.shards == 0 => Some(0.0),
-        _ => (collection.scores && (by_score || request.track_scores) && outcome.total > 0).then_some(collection.best),
+        _ => (collection.scores && (collection.by_score || request.track_scores) && outcome.total > 0)
+            .then_some(collection.best),
     };
     outcome.hits = if separate {
         let mut merged = TopDocs::new(&request.sort, hits.len());
@@ -324,8 +283,30 @@ fn located(error: &SearchError, request: &SearchRequest, searched: &Searched) ->
 }
 
 impl Collection<'_> {
+    /// A collection of at most `limit` hits.
+    pub(super) fn new<'a>(cluster: &Cluster, request: &'a SearchRequest, limit: usize) -> Collection<'a> {
+        let by_score = request.sort.is_empty();
+        let keeps_scores = request.aggregations.as_deref().is_some_and(aggs::need_scores);
+        Collection {
+            request,
+            by_score,
+            scores: limit > 0
+                && (by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score"))
+                || keeps_scores,
+            keeps: request.aggregations.is_some() || request.facets.is_some(),
+            keeps_scores,
+            limit,
+            deadline: request
+                .timeout
+                .filter(|timeout| !timeout.is_zero())
+                .map(|timeout| (cluster.options.ticks)().saturating_add(timeout)),
+            best: f32::NEG_INFINITY,
+            matches: Matches::default(),
+        }
+    }
+
     /// Collects the hits of one shard.
-    fn shard(
+    pub(super) fn shard(
         &mut self,
         cluster: &Cluster,
         number: usize,
@@ -382,10 +363,7 @@ impl Collection<'_> {
                 self.matches.push(number, at, docs, vec![]);
                 continue;
             }
-            let mut filter = match &searched.post_filter {
-                None => None,
-                Some(weight) => Some(weight.scorer(at, view, &request.budget)?),
-            };
+            let mut filter = searched.filter(at, &request.budget)?;
             let reader = SortReader::new(request, searched, at)?;
             let (mut docs, mut scores) = (Vec::new(), Vec::new());
             let mut doc = scorer.doc();
@@ -404,7 +382,7 @@ impl Collection<'_> {
                                 scores.push(score);
                             }
                         }
-                        if passes(&mut filter, doc) {
+                        if filter.passes(doc) {
                             outcome.total += 1;
                             collected += 1;
                             self.best = self.best.max(score);
@@ -438,13 +416,5 @@ impl Collection<'_> {
             }
         }
         Ok(())
-    }
-}
-
-fn passes(filter: &mut Option<Option<Box<dyn Scorer>>>, doc: u32) -> bool {
-    match filter {
-        None => true,
-        Some(None) => false,
-        Some(Some(filter)) => filter.seek(doc) == doc,
     }
 }

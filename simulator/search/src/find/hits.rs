@@ -7,9 +7,9 @@ use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collect::Candidate;
 use crate::find::request::SearchRequest;
-use crate::find::source::{SourceFilter, extract, visible_source};
+use crate::find::source::{SourceFilter, extract, metadata_value, visible_source};
 use crate::highlight::{Highlighting, highlight};
-use crate::mapping::Kind;
+use crate::mapping::{Kind, TIMESTAMP, TTL};
 use crate::query::label;
 use crate::score::{explain, shown as shown_score};
 
@@ -92,17 +92,18 @@ fn hit_json(
     if let (Some(filter), Some(source)) = (filter, &source) {
         shown.insert("_source".to_owned(), filter.apply(source));
     }
-    for (name, value) in [("_routing", stored.routing()), ("_parent", stored.parent())] {
+    for name in ["_routing", "_parent", TIMESTAMP, TTL] {
         let wanted = request.fields.iter().flatten().any(|field| field == name);
-        if let (Some(value), true) = (value, wanted) {
-            shown.insert(name.to_owned(), json!(value));
+        if let (Some(value), true) = (metadata_value(&mapping, &stored, name, cluster.now()), wanted) {
+            shown.insert(name.to_owned(), value);
         }
     }
     let mut fields = Map::new();
-    for wanted in request.fields.iter().flatten().filter(|field| *field != "_source") {
+    for wanted in request.fields.iter().flatten().filter(|field| !is_metadata(field)) {
         // A pattern means stored fields only.
         let names = if wanted.contains('*') {
-            let stored = |name: &String| mapping.exact_field(name).is_some_and(|field| field.field_type.store);
+            let is_stored = |name: &String| mapping.exact_field(name).is_some_and(|field| field.field_type.store);
+            let stored = |name: &String| is_stored(name) && !is_metadata(name);
             mapping.field_names(wanted).into_iter().filter(stored).collect()
         } else {
             vec![wanted.clone()]
@@ -214,6 +215,11 @@ fn hit_json(
         );
     }
     Ok(shown)
+}
+
+/// Returns whether a field is one that every type has.
+fn is_metadata(field: &str) -> bool {
+    matches!(field, "_source" | "_routing" | "_parent" | TIMESTAMP | TTL)
 }
 
 /// The path of a nested object, from where it is in its document.

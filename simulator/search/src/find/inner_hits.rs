@@ -106,7 +106,7 @@ impl InnerSearch for Prepared {
             Some(best) if by_score => shown(best),
             _ => Value::Null,
         };
-        let node = cluster.node_of(self.searched.number);
+        let node = cluster.node_of(&self.searched.index.name, self.searched.number);
         let hits = hits
             .iter()
             .map(|hit| render(cluster, &self.request, own, hit, Some(node.clone())))

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::durations::time;
 use crate::error::{Result, SearchError};
+use crate::find::operator;
 use crate::find::request::{Element, QuerySource, SearchRequest, SearchType, Source, flag};
 use crate::find::sort::parse_sort_text;
 use crate::find::source::{SourceFilter, names};
-use crate::find::{operator, time};
 use crate::options::Limits;
 use crate::query::StringSettings;
 

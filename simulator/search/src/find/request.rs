@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::aggs::{self, Aggregation};
 use crate::budget::Budget;
+use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::{SourceFilter, names};
-use crate::find::values::time;
 use crate::json;
 use crate::mapping::truth;
 use crate::options::Limits;
@@ -251,6 +251,16 @@ impl SearchRequest {
         budget.elements("aggregations", self.aggregations.as_deref().map_or(0, aggs::count))?;
         let facets = self.facets.as_ref().and_then(Value::as_object);
         budget.elements("facets", facets.map_or(0, Map::len))
+    }
+
+    /// The request for further pages, which have hits only.
+    pub(crate) fn paged(self) -> SearchRequest {
+        SearchRequest {
+            aggregations: None,
+            facets: None,
+            suggest: None,
+            ..self
+        }
     }
 
     /// Number of hits of a page.

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Shard, Stored, View};
 use crate::query::Query;
-use crate::score::Weight;
+use crate::score::{Scorer, Weight};
 
 /// Finds the hits inside of a hit.
 pub(crate) trait InnerSearch: Send + Sync {
@@ -37,10 +38,33 @@ pub(crate) struct Searched {
     pub(crate) inner: Vec<(String, Box<dyn InnerSearch>)>,
 }
 
+/// The filter of the hits of a segment: none, or one that may match nothing.
+pub(super) struct PostFilter(Option<Option<Box<dyn Scorer>>>);
+
+impl PostFilter {
+    /// Returns whether a document passes. Documents must not fall.
+    pub(super) fn passes(&mut self, doc: u32) -> bool {
+        match &mut self.0 {
+            None => true,
+            Some(None) => false,
+            Some(Some(scorer)) => scorer.seek(doc) == doc,
+        }
+    }
+}
+
 impl Searched {
     /// The shard.
     pub(crate) fn shard(&self) -> Option<&Shard> {
         self.index.shards.get(self.number as usize)
+    }
+
+    /// The documents of a segment that pass the filter of its hits.
+    pub(super) fn filter(&self, at: usize, budget: &Budget) -> Result<PostFilter> {
+        let scorer = match (&self.post_filter, self.view.segments.get(at)) {
+            (Some(weight), Some(view)) => Some(weight.scorer(at, view, budget)?),
+            _ => None,
+        };
+        Ok(PostFilter(scorer))
     }
 
     /// Deletes a document of the shard.

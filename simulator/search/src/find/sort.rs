@@ -10,7 +10,7 @@ use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
-use crate::mapping::{Field, Kind, Mapping, TYPE, UID, sortable, unsortable};
+use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TYPE, UID, sortable, unsortable};
 use crate::score::Scorer;
 use crate::script::{Script, SegmentScript};
 
@@ -420,7 +420,7 @@ pub(super) fn check_sort(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
             }
         } else if !matches!(
             spec.field.as_str(),
-            "_score" | "_doc" | "_type" | "_uid" | "_id" | "_index" | "_timestamp"
+            "_score" | "_doc" | "_type" | "_uid" | "_id" | "_index" | TIMESTAMP
         ) && mapping.field(&spec.field).is_none()
         {
             unmapped(spec)?;
@@ -441,7 +441,9 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
         "_index" => return Ok(Reader::Nothing(SortValue::Text(Some(index.to_owned())))),
         // Ids by themselves, and times of writing unless the mapping wants them, are not indexed.
         "_id" => return Ok(Reader::Nothing(absent(spec, Kind::String, None))),
-        "_timestamp" => return Ok(Reader::Nothing(absent(spec, Kind::Long, None))),
+        TIMESTAMP if mapping.exact_field(TIMESTAMP).is_none() => {
+            return Ok(Reader::Nothing(absent(spec, Kind::Long, None)));
+        }
         _ => {}
     }
     let Some(field) = mapping.field(&spec.field) else {

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::mapping::{Mapping, truth};
+use crate::index::Stored;
+use crate::mapping::{Mapping, TIMESTAMP, TTL, truth};
 use crate::pattern;
 
 /// Which parts of a document's source are handed out.
@@ -148,30 +149,56 @@ pub(crate) fn visible_source<'a>(mapping: &Mapping, type_name: &str, source: &'a
     })
 }
 
+/// The stored value of a field that every type has, if the document has one. `now` is in milliseconds since 1970.
+pub(crate) fn metadata_value(mapping: &Mapping, stored: &Stored, name: &str, now: i64) -> Option<Value> {
+    match name {
+        "_routing" => stored.routing().map(Value::from),
+        "_parent" => stored.parent().map(Value::from),
+        TIMESTAMP => {
+            let stores = mapping
+                .type_mapping(stored.type_name())
+                .is_some_and(|own| own.times.stores_timestamp());
+            stored.times().timestamp.filter(|_| stores).map(Value::from)
+        }
+        TTL => stored.times().expiry.map(|expiry| Value::from(expiry - now)),
+        _ => None,
+    }
+}
+
 /// The values at a dotted path of a source, arrays opened.
 pub(crate) fn extract<'a>(source: &'a Value, path: &str) -> Vec<&'a Value> {
-    fn walk<'a>(value: &'a Value, path: &str, found: &mut Vec<&'a Value>) {
-        match value {
-            Value::Array(items) => items.iter().for_each(|item| walk(item, path, found)),
-            Value::Object(object) if !path.is_empty() => {
-                if let Some(value) = object.get(path) {
-                    return walk(value, "", found);
-                }
-                for (at, _) in path.match_indices('.') {
-                    if let (Some(head), Some(rest)) = (path.get(..at), path.get(at + 1..))
-                        && let Some(value) = object.get(head)
-                    {
-                        walk(value, rest, found);
-                    }
-                }
-            }
-            value if path.is_empty() => found.push(value),
-            _ => {}
+    let mut found = Vec::new();
+    collect(source, path, &mut found);
+    found
+}
+
+/// As [`extract`], of the members of a source.
+pub(crate) fn extract_members(source: &Map<String, Value>, path: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    collect_members(source, path, &mut found);
+    found.into_iter().cloned().collect()
+}
+
+fn collect<'a>(value: &'a Value, path: &str, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect(item, path, found)),
+        Value::Object(object) if !path.is_empty() => collect_members(object, path, found),
+        value if path.is_empty() => found.push(value),
+        _ => {}
+    }
+}
+
+fn collect_members<'a>(object: &'a Map<String, Value>, path: &str, found: &mut Vec<&'a Value>) {
+    if let Some(value) = object.get(path) {
+        return collect(value, "", found);
+    }
+    for (at, _) in path.match_indices('.') {
+        if let (Some(head), Some(rest)) = (path.get(..at), path.get(at + 1..))
+            && let Some(value) = object.get(head)
+        {
+            collect(value, rest, found);
         }
     }
-    let mut found = Vec::new();
-    walk(source, path, &mut found);
-    found
 }
 
 #[cfg(test)]

@@ -1,8 +1,5 @@
 //! Values of parameters and bodies that several parts of a request have.
 
-use std::time::Duration;
-
-use crate::cluster::duration;
 use crate::error::{Result, SearchError};
 use crate::query::Operator;
 
@@ -19,13 +16,4 @@ pub(crate) fn operator(text: Option<&str>) -> Result<Operator> {
             text.unwrap_or("")
         ))),
     }
-}
-
-/// A length of time in a parameter or a body.
-pub(crate) fn time(text: &str) -> Result<Duration> {
-    duration(text).ok_or_else(|| {
-        let digits =
-            text.trim_end_matches(|c: char| c.is_ascii_alphabetic() && text.starts_with(|c: char| c.is_ascii_digit()));
-        SearchError::parse(format!("Failed to parse [{text}]")).caused_by(SearchError::number(digits))
-    })
 }

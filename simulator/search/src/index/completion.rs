@@ -1,11 +1,11 @@
-//! Terms of completion fields: the analyzed input, then weight, text and payload.
+//! Terms of completion fields: the contexts, the analyzed input, then weight, text and payload.
 //!
 //! Source: the fields of Elasticsearch 1.5's completion mapper; the layout is our own.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::mapping::{Field, truth};
+use crate::mapping::{Contexts, Field, truth};
 
 /// Between the words of an input.
 const WORD: &str = "\u{1e}";
@@ -33,11 +33,19 @@ pub(crate) fn completion_key(field: &Field, text: &str, searched: bool) -> Strin
     words.join(if apart { WORD } else { "" })
 }
 
-/// The terms of a value of a completion field.
+/// The contexts of a field.
 ///
 /// # Errors
-/// A value that offers nothing.
-pub(crate) fn completion_terms(field: &Field, value: &Value) -> Result<Vec<String>> {
+/// Contexts that no mapping takes.
+pub(crate) fn contexts_of(field: &Field) -> Result<Contexts> {
+    Contexts::parse(field.field_type.setting("context"))
+}
+
+/// The terms of a value of a completion field. `at` gives the values of another field of the document.
+///
+/// # Errors
+/// A value that offers nothing, or in no context.
+pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
     let refuse = |reason: &str| Err(SearchError::illegal(reason));
     let empty = Map::new();
     let (inputs, own) = match value {
@@ -51,7 +59,7 @@ pub(crate) fn completion_terms(field: &Field, value: &Value) -> Result<Vec<Strin
         _ => vec![],
     };
     for name in own.keys() {
-        if !matches!(name.as_str(), "input" | "output" | "weight" | "payload") {
+        if !matches!(name.as_str(), "input" | "output" | "weight" | "payload" | "context") {
             let reason = format!("Unknown field name[{name}], must be one of [input, output, payload, weight]");
             return Err(SearchError::illegal(reason));
         }
@@ -76,15 +84,16 @@ pub(crate) fn completion_terms(field: &Field, value: &Value) -> Result<Vec<Strin
     let output = own.get("output").and_then(Value::as_str);
     let longest = field.field_type.setting("max_input_length").and_then(Value::as_u64);
     let longest = longest.map_or(LONGEST_INPUT, |most| usize::try_from(most).unwrap_or(LONGEST_INPUT));
-    Ok(inputs
-        .into_iter()
-        .filter(|input| !input.is_empty())
-        .map(|input| {
-            let cut: String = input.chars().take(longest).collect();
-            let key = completion_key(field, &cut, false);
-            format!("{key}{PART}{weight}{PART}{}{PART}{payload}", output.unwrap_or(input))
-        })
-        .collect())
+    let contexts = contexts_of(field)?;
+    let prefixes = contexts.of_document(own.get("context"), at)?;
+    let inputs = inputs.into_iter().filter(|input| !input.is_empty());
+    let terms = inputs.flat_map(|input| {
+        let cut: String = input.chars().take(longest).collect();
+        let key = completion_key(field, &cut, false);
+        let offer = format!("{key}{PART}{weight}{PART}{}{PART}{payload}", output.unwrap_or(input));
+        prefixes.iter().map(move |prefix| format!("{prefix}{offer}"))
+    });
+    Ok(terms.collect())
 }
 
 /// The parts of a term: its input and what it offers.

@@ -14,7 +14,8 @@ use crate::index::building::Building;
 use crate::index::completion::completion_terms;
 use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::mapping::{
-    ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TypeMapping, Unmapped, guess,
+    ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
+    Unmapped, guess,
 };
 use crate::query::GeoPoint;
 use crate::routing::Placement;
@@ -45,8 +46,9 @@ pub(crate) fn read<'a>(
     type_name: &'a str,
     id: &'a str,
     placement: Placement<'_>,
+    times: Times,
     source: &'a [u8],
-    document: &Map<String, Value>,
+    document: &'a Map<String, Value>,
 ) -> Result<Outcome> {
     let type_mapping = mapping
         .type_mapping(type_name)
@@ -63,6 +65,7 @@ pub(crate) fn read<'a>(
         unmapped: Vec::new(),
         known: HashSet::new(),
         source,
+        document,
         in_all: true,
     };
     let mut path = Vec::new();
@@ -70,12 +73,17 @@ pub(crate) fn read<'a>(
     if !reader.unmapped.is_empty() {
         return Ok(Outcome::Unmapped(reader.unmapped));
     }
+    reader.times(times);
     let mut encoded = reader.doc.finish(type_name);
     let parent = placement.parent.unwrap_or("");
     if let Some(parent_type) = mapping.parent_type(type_name).filter(|_| !parent.is_empty()) {
         encoded.push_term(PARENT, &format!("{parent_type}#{parent}"), 0);
     }
-    encoded.store([type_name, id, placement.value().unwrap_or(""), parent, ""], source);
+    encoded.store(
+        [type_name, id, placement.value().unwrap_or(""), parent, ""],
+        times,
+        source,
+    );
     // An object comes after the objects inside of it.
     reader.blocks.reverse();
     encoded.put_after(reader.blocks);
@@ -99,6 +107,8 @@ pub(super) struct Reader<'a> {
     /// The paths of `unmapped`.
     pub(super) known: HashSet<Vec<String>>,
     pub(super) source: &'a [u8],
+    /// The fields of the whole document.
+    document: &'a Map<String, Value>,
     /// Whether values go into `_all`, unless a field says otherwise.
     in_all: bool,
 }
@@ -145,8 +155,8 @@ impl<'a> Reader<'a> {
                         | "_type"
                         | "_routing"
                         | "_parent"
-                        | "_timestamp"
-                        | "_ttl"
+                        | TIMESTAMP
+                        | TTL
                         | "_version"
                         | "_index"
                         | "_source"
@@ -237,6 +247,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Indexes the times of the whole document.
+    fn times(&mut self, times: Times) {
+        for (name, time) in [(TIMESTAMP, times.timestamp), (TTL, times.expiry)] {
+            let field = self.mapping.exact_field(name);
+            let field = field.filter(|field| field.field_type.indexing != Indexing::No);
+            if let (Some(field), Some(time)) = (field, time) {
+                self.doc.names.insert(name.to_owned());
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, time);
+            }
+        }
+    }
+
     /// Reads a nested object as a document of its own.
     fn nested(
         &mut self,
@@ -266,7 +288,11 @@ impl<'a> Reader<'a> {
         read?;
         let mut encoded = own.finish(&format!("{NESTED}{name}"));
         let source = serde_json::to_vec(object).map_err(SearchError::engine)?;
-        encoded.store([self.type_name, self.id, "", "", &identity.to_string()], &source);
+        encoded.store(
+            [self.type_name, self.id, "", "", &identity.to_string()],
+            Times::default(),
+            &source,
+        );
         if let Some(place) = self.blocks.get_mut(slot) {
             *place = encoded;
         }
@@ -328,7 +354,11 @@ impl<'a> Reader<'a> {
         let Some(field) = self.mapping.exact_field(name).filter(|_| !value.is_null()) else {
             return Ok(());
         };
-        let terms = completion_terms(field, value)
+        let at = |path: &str| match path {
+            "_type" => vec![Value::from(self.type_name)],
+            _ => crate::find::extract_members(self.document, path),
+        };
+        let terms = completion_terms(field, value, &at)
             .map_err(|error| SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error))?;
         self.doc.names.insert(field.name.clone());
         for term in terms {

@@ -11,7 +11,7 @@ use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 use tantivy::schema::{Document, Field, Value};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use crate::mapping::FieldOrdinal;
+use crate::mapping::{FieldOrdinal, Times};
 
 /// The longest term, in bytes.
 pub(crate) const LONGEST_TERM: usize = 32_766;
@@ -106,13 +106,21 @@ impl Encoded {
         std::mem::take(&mut self.nested)
     }
 
-    /// Sets what is stored: the parts in the order of [`Stored`]'s, then the source.
-    pub(crate) fn store(&mut self, parts: [&str; PARTS], source: &[u8]) {
+    /// Sets what is stored: the parts in the order of [`Stored`]'s, the times if there are any, then the source.
+    pub(crate) fn store(&mut self, parts: [&str; PARTS], times: Times, source: &[u8]) {
         let length: usize = parts.iter().map(|part| part.len() + 4).sum();
-        let mut stored = Vec::with_capacity(source.len() + length);
-        for part in parts {
-            stored.extend_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
+        let mut stored = Vec::with_capacity(source.len() + length + TIMES_LENGTH);
+        let has_times = times != Times::default();
+        for (number, part) in parts.into_iter().enumerate() {
+            let length = u32::try_from(part.len()).unwrap_or(0);
+            let flag = if has_times && number + 1 == PARTS { HAS_TIMES } else { 0 };
+            stored.extend_from_slice(&(length | flag).to_le_bytes());
             stored.extend_from_slice(part.as_bytes());
+        }
+        if has_times {
+            for time in [times.timestamp, times.expiry] {
+                stored.extend_from_slice(&time.unwrap_or(NO_TIME).to_le_bytes());
+            }
         }
         stored.extend_from_slice(source);
         self.stored = Arc::new(stored);
@@ -127,27 +135,53 @@ impl Encoded {
 /// Number of stored texts: type, id, routing value, parent, identity of a nested object.
 pub(crate) const PARTS: usize = 5;
 
+/// Flag in the length of the last part: the times follow it.
+const HAS_TIMES: u32 = 1 << 31;
+/// Length of the times: two numbers.
+const TIMES_LENGTH: usize = 16;
+/// The number of a time that there is not.
+const NO_TIME: i64 = i64::MIN;
+
 /// What was stored of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     bytes: Vec<u8>,
     ends: [usize; PARTS],
+    times: Times,
+    /// Where the source begins.
+    source: usize,
 }
 
 impl Stored {
     pub(crate) fn decode(bytes: Vec<u8>) -> Option<Stored> {
-        let part = |at: usize| -> Option<usize> {
-            let length: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
-            let end = at + 4 + u32::from_le_bytes(length) as usize;
-            (end <= bytes.len()).then_some(end)
-        };
         let mut ends = [0; PARTS];
         let mut at = 0;
+        let mut has_times = false;
         for end in &mut ends {
-            at = part(at)?;
+            let length: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
+            let length = u32::from_le_bytes(length);
+            has_times = length & HAS_TIMES != 0;
+            at += 4 + (length & !HAS_TIMES) as usize;
             *end = at;
         }
-        Some(Stored { bytes, ends })
+        let mut times = Times::default();
+        if has_times {
+            let time = |at: usize| -> Option<i64> {
+                let number: [u8; 8] = bytes.get(at..at + 8)?.try_into().ok()?;
+                Some(i64::from_le_bytes(number))
+            };
+            times = Times {
+                timestamp: Some(time(at)?).filter(|time| *time != NO_TIME),
+                expiry: Some(time(at + 8)?).filter(|time| *time != NO_TIME),
+            };
+            at += TIMES_LENGTH;
+        }
+        (at <= bytes.len()).then_some(Stored {
+            bytes,
+            ends,
+            times,
+            source: at,
+        })
     }
 
     fn part(&self, number: usize) -> &str {
@@ -181,9 +215,13 @@ impl Stored {
         Some(self.part(4)).filter(|identity| !identity.is_empty())
     }
 
+    /// The times that it was written with.
+    pub(crate) fn times(&self) -> Times {
+        self.times
+    }
+
     pub(crate) fn source(&self) -> &[u8] {
-        let start = self.ends.last().copied().unwrap_or(0);
-        self.bytes.get(start..).unwrap_or(&[])
+        self.bytes.get(self.source..).unwrap_or(&[])
     }
 }
 
@@ -341,7 +379,21 @@ mod tests {
     #[test]
     fn what_is_stored_comes_back() {
         let mut encoded = Encoded::default();
-        encoded.store(["fluentd", "AU1", "r", "", ""], b"{}");
+        let none = Times::default();
+        let expiry = Times {
+            timestamp: None,
+            expiry: Some(7),
+        };
+        for times in [none, expiry] {
+            encoded.store(["t", "1", "", "", "{\"field\":\"a\"}"], times, b"{}");
+            let stored = Stored::decode(encoded.stored.to_vec()).unwrap();
+            assert_eq!(
+                (stored.times(), stored.identity(), stored.source()),
+                (times, Some("{\"field\":\"a\"}"), b"{}".as_slice())
+            );
+            assert!(Stored::decode(encoded.stored[..encoded.stored.len() - 3].to_vec()).is_none());
+        }
+        encoded.store(["fluentd", "AU1", "r", "", ""], none, b"{}");
         let stored = Stored::decode(encoded.stored.to_vec()).unwrap();
         assert_eq!(
             (

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::times::{TIMESTAMP, TTL};
 use crate::mapping::{FieldNode, Indexing, Kind, TypeMapping};
 
 /// A field with all of its settings.
@@ -15,11 +16,7 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
         "type": field.kind.name(),
         "index_name": name,
         "boost": 1.0,
-        "index": match field.indexing {
-            Indexing::Analyzed => "analyzed",
-            Indexing::NotAnalyzed => "not_analyzed",
-            Indexing::No => "no",
-        },
+        "index": field.indexing.name(),
         "store": false,
         "doc_values": false,
         "term_vector": "no",
@@ -85,7 +82,7 @@ pub(crate) fn metadata_fields(mapping: &TypeMapping) -> Map<String, Value> {
     }
     let fields = json!({
         "_routing": {"index": "not_analyzed", "store": true, "required": false, "path": null},
-        "_ttl": {"enabled": false, "default": -1},
+        TTL: mapping.times.ttl.with_defaults(),
         "_index": {"store": false, "enabled": false, "fielddata": {}},
         "_type": {"store": false, "index": "not_analyzed"},
         "_all": {"enabled": mapping.all_enabled, "auto_boost": false, "store": false, "store_term_vectors": false, "store_term_vector_offsets": false, "store_term_vector_positions": false, "store_term_vector_payloads": false, "omit_norms": false, "analyzer": "default", "similarity": "default", "fielddata": {}},
@@ -95,7 +92,7 @@ pub(crate) fn metadata_fields(mapping: &TypeMapping) -> Map<String, Value> {
         "_field_names": {"enabled": true, "type": "_field_names", "index_name": "_field_names", "boost": 1.0, "index": "not_analyzed", "store": false, "doc_values": false, "term_vector": "no", "norms": {"enabled": false}, "index_options": "docs", "analyzer": "_keyword", "postings_format": "default", "doc_values_format": "default", "similarity": "default", "fielddata": {}},
         "_source": {"enabled": true, "format": null, "compress": false, "compress_threshold": -1, "includes": [], "excludes": []},
         "_id": id,
-        "_timestamp": {"enabled": false, "index": "not_analyzed", "store": false, "doc_values": false, "path": null, "format": "dateOptionalTime", "default": "now", "ignore_missing": null, "fielddata": {}, "doc_values_format": "default"},
+        TIMESTAMP: mapping.times.timestamp.with_defaults(),
         "_version": {"doc_values_format": "default"},
         "_uid": formats,
     });

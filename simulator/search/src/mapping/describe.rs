@@ -35,14 +35,8 @@ impl FieldType {
             shown.insert("boost".to_owned(), json!(self.boost));
         }
         let default = FieldType::of(self.kind).indexing;
-        let index = match (self.indexing, default) {
-            (own, default) if own == default => None,
-            (Indexing::Analyzed, _) => Some("analyzed"),
-            (Indexing::NotAnalyzed, _) => Some("not_analyzed"),
-            (Indexing::No, _) => Some("no"),
-        };
-        if let Some(index) = index.filter(|_| self.kind != Kind::Completion) {
-            shown.insert("index".to_owned(), json!(index));
+        if self.indexing != default && self.kind != Kind::Completion {
+            shown.insert("index".to_owned(), json!(self.indexing.name()));
         }
         if self.store {
             shown.insert("store".to_owned(), json!(true));

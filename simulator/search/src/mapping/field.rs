@@ -124,6 +124,23 @@ pub(crate) enum Indexing {
     No,
 }
 
+impl Indexing {
+    /// The name in a mapping.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Indexing::Analyzed => "analyzed",
+            Indexing::NotAnalyzed => "not_analyzed",
+            Indexing::No => "no",
+        }
+    }
+
+    /// The way of that name in a mapping.
+    pub(super) fn parse(name: &Value) -> Option<Indexing> {
+        let all = [Indexing::Analyzed, Indexing::NotAnalyzed, Indexing::No];
+        all.into_iter().find(|own| name.as_str() == Some(own.name()))
+    }
+}
+
 /// A field's kind and settings.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldType {
@@ -205,17 +222,12 @@ impl FieldType {
             let text = || value.as_str().map(str::to_owned);
             match key.as_str() {
                 "index" => {
-                    field.indexing = match value.as_str() {
-                        Some("analyzed") => Indexing::Analyzed,
-                        Some("not_analyzed") => Indexing::NotAnalyzed,
-                        Some("no") => Indexing::No,
-                        _ => {
-                            return Err(SearchError::mapping(format!(
-                                "Wrong value for index [{}] for field [{name}]",
-                                value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-                            )));
-                        }
-                    };
+                    field.indexing = Indexing::parse(value).ok_or_else(|| {
+                        SearchError::mapping(format!(
+                            "Wrong value for index [{}] for field [{name}]",
+                            value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+                        ))
+                    })?;
                 }
                 "analyzer" => {
                     (field.analyzer, field.search_analyzer) = (text(), field.search_analyzer.take().or_else(text))

@@ -4,11 +4,13 @@
 //! Limits: kinds are those of `field.rs`, objects and nested objects; a bounded number of fields an index.
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
+mod contexts;
 mod defaults;
 mod describe;
 mod dynamic;
 mod field;
 mod saved;
+mod times;
 mod tree;
 
 use std::collections::{BTreeSet, HashMap};
@@ -19,10 +21,13 @@ use serde_json::{Map, Value, json};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 
+pub(crate) use contexts::Contexts;
 pub(crate) use defaults::{metadata_fields, with_defaults};
 pub(crate) use dynamic::guess;
 pub(crate) use field::{FieldType, Indexing, Kind};
 pub(crate) use field::{sortable, truth, unsortable};
+pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, illegal_ttl, ttl_millis};
+use tree::unmergeable;
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode, TypeMapping};
 
 /// The place of a field in its index.
@@ -230,6 +235,11 @@ impl Mapping {
             .cloned()
             .unwrap_or_else(|| self.types.get("_default_").cloned().unwrap_or_default());
         fresh.merge(definition)?;
+        let known = self.types.get(type_name);
+        let conflicts = known.map_or(Ok(vec![]), |known| known.times.conflicts(&fresh.times, definition))?;
+        if !conflicts.is_empty() {
+            return Err(unmergeable(&conflicts));
+        }
         self.adopt(type_name, fresh)
     }
 
@@ -261,15 +271,11 @@ impl Mapping {
         for (name, node) in fresh.root.leaves() {
             match self.fields.get(&name) {
                 Some(known) if known.field_type.kind != node.field_type.kind => {
-                    return Err(SearchError::new(
-                        400,
-                        "MergeMappingException",
-                        format!(
-                            "Merge failed with failures {{[mapper [{name}] of different type, current_type [{}], merged_type [{}]]}}",
-                            known.field_type.kind.name(),
-                            node.field_type.kind.name()
-                        ),
-                    ));
+                    return Err(unmergeable(&[format!(
+                        "mapper [{name}] of different type, current_type [{}], merged_type [{}]",
+                        known.field_type.kind.name(),
+                        node.field_type.kind.name()
+                    )]));
                 }
                 // What another type says of a field of that name changes nothing.
                 Some(_) if !is_own(&name) => {}
@@ -297,6 +303,18 @@ impl Mapping {
                         search_analyzer,
                     });
                 }
+            }
+        }
+        for (name, field_type) in fresh.times.fields()? {
+            if !self.fields.contains_key(name) {
+                let (index_analyzer, search_analyzer) = self.analyzers(name, &field_type)?;
+                added.push(Field {
+                    ordinal: 0,
+                    name: name.to_owned(),
+                    field_type,
+                    index_analyzer,
+                    search_analyzer,
+                });
             }
         }
         if self.fields.len() + added.len() > self.most_fields {

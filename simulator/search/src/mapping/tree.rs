@@ -3,7 +3,9 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::field::{FieldType, truth};
+use super::contexts::Contexts;
+use super::field::{FieldType, Kind, truth};
+use super::times::{TIMESTAMP, TTL, TimeSettings};
 use crate::dates::{DateFormat, default_detection};
 use crate::error::{Result, SearchError};
 
@@ -57,6 +59,7 @@ pub(crate) struct TypeMapping {
     pub(crate) numeric_detection: bool,
     pub(crate) date_formats: Vec<DateFormat>,
     pub(crate) templates: Vec<Map<String, Value>>,
+    pub(crate) times: TimeSettings,
     meta: Map<String, Value>,
 }
 
@@ -69,6 +72,7 @@ impl Default for TypeMapping {
             numeric_detection: false,
             date_formats: default_detection(),
             templates: vec![],
+            times: TimeSettings::default(),
             meta: Map::new(),
         }
     }
@@ -103,10 +107,11 @@ impl FieldNode {
                 }
             }
         }
-        Ok(FieldNode {
-            field_type: FieldType::parse(name, &own)?,
-            fields,
-        })
+        let field_type = FieldType::parse(name, &own)?;
+        if field_type.kind == Kind::Completion {
+            Contexts::parse(field_type.setting("context"))?;
+        }
+        Ok(FieldNode { field_type, fields })
     }
 
     /// Takes the settings of another definition; what cannot be changed is noted in `conflicts`.
@@ -382,6 +387,12 @@ impl ObjectNode {
     }
 }
 
+/// The error of a definition that conflicts with what is there.
+pub(super) fn unmergeable(conflicts: &[String]) -> SearchError {
+    let reason = format!("Merge failed with failures {{[{}]}}", conflicts.join(", "));
+    SearchError::new(400, "MergeMappingException", reason)
+}
+
 impl TypeMapping {
     pub(crate) fn merge(&mut self, definition: &Value) -> Result<()> {
         let Value::Object(definition) = definition else {
@@ -390,12 +401,11 @@ impl TypeMapping {
         let mut conflicts = Vec::new();
         self.root.merge(definition, "", 0, &mut conflicts)?;
         if !conflicts.is_empty() {
-            let reason = format!("Merge failed with failures {{[{}]}}", conflicts.join(", "));
-            return Err(SearchError::new(400, "MergeMappingException", reason));
+            return Err(unmergeable(&conflicts));
         }
         for (key, value) in definition {
             match key.as_str() {
-                "properties" | "dynamic" | "enabled" | "include_in_all" | "path" => continue,
+                "properties" | "dynamic" | "enabled" | "include_in_all" | "path" | TIMESTAMP | TTL => continue,
                 "_all" => self.all_enabled = value.get("enabled").is_none_or(truth),
                 "date_detection" => self.date_detection = truth(value),
                 "numeric_detection" => self.numeric_detection = truth(value),
@@ -427,6 +437,10 @@ impl TypeMapping {
             }
             self.meta.insert(key.clone(), value.clone());
         }
+        self.times.merge(definition)?;
+        let described = self.times.describe().into_iter();
+        self.meta
+            .extend(described.filter_map(|(name, shown)| Some((name.to_owned(), shown?))));
         Ok(())
     }
 

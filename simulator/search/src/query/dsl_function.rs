@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::cluster::duration;
 use crate::dates::{Fill, parse_math};
+use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::mapping::Kind;
 use crate::query::dsl_parts::{boost_of, number, refuse, text_of};

@@ -4,8 +4,10 @@
 
 use serde_json::Value;
 
-/// Radius of the earth, in metres.
+/// Radius of the earth at the equator, in metres.
 const EARTH: f64 = 6_378_137.0;
+/// Radius of the earth at the poles, in metres.
+const POLAR: f64 = 6_356_752.314_245;
 
 /// A point: degrees north and east.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,6 +118,53 @@ impl GeoPoint {
             lon: (lon.0 + lon.1) / 2.0,
         })
     }
+}
+
+/// Size of the cell of a geohash of so many letters, in degrees: height and width.
+fn cell_degrees(length: usize) -> (f64, f64) {
+    let bits = i32::try_from(length * 5).unwrap_or(60);
+    (180.0 / 2f64.powi(bits / 2), 360.0 / 2f64.powi(bits - bits / 2))
+}
+
+/// The cells around the cell of a geohash; fewer at a pole.
+pub(crate) fn neighbors(hash: &str) -> Vec<String> {
+    let Some(middle) = GeoPoint::of_geohash(hash) else {
+        return vec![];
+    };
+    let (height, width) = cell_degrees(hash.len());
+    let steps = [-1.0, 0.0, 1.0];
+    let around = steps.iter().flat_map(|up| steps.iter().map(move |right| (*up, *right)));
+    around
+        .filter(|step| *step != (0.0, 0.0))
+        .map(|(up, right)| GeoPoint {
+            lat: middle.lat + up * height,
+            lon: (middle.lon + right * width + 540.0).rem_euclid(360.0) - 180.0,
+        })
+        .filter(|point| point.lat.abs() < 90.0)
+        .map(|point| point.geohash(hash.len()))
+        .collect()
+}
+
+/// The length of the geohashes whose cells have about the size of a distance in metres, and are not smaller.
+pub(crate) fn geohash_length(metres: f64) -> usize {
+    use std::f64::consts::PI;
+    let (equator, meridian) = (2.0 * PI * EARTH, PI * POLAR);
+    if metres <= 0.0 {
+        return 12;
+    }
+    let width = metres / (1.0 + meridian / equator);
+    let bits = (equator / width).log2().ceil().max(0.0) as usize;
+    // Of every ten bits, five are of the longitude: three of the first letter, two of the second.
+    let (full, rest) = (bits / 5, bits % 5);
+    let length = 2 * full + usize::from(rest > 0) + usize::from(rest > 3);
+    let (height, width) = cell_degrees(length);
+    let size = (height / 180.0 * meridian).hypot(width / 360.0 * equator);
+    let length = if size < metres {
+        length.saturating_sub(1)
+    } else {
+        length
+    };
+    length.clamp(1, 12)
 }
 
 const GEOHASH: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
@@ -229,6 +278,26 @@ mod tests {
         assert!((decoded.lat - 52.5).abs() < 1e-6 && (decoded.lon - 13.4).abs() < 1e-6);
         assert_eq!(berlin.geohash(5), "u33d8");
         assert!(GeoPoint::parse(&json!("u33d8")).is_some_and(|point| point.distance(berlin) < 5_000.0));
+    }
+
+    #[test]
+    fn the_cells_around_a_geohash_are_found() {
+        let mut around = neighbors("u33d8");
+        around.sort();
+        assert_eq!(
+            around,
+            ["u336r", "u336x", "u336z", "u33d2", "u33d3", "u33d9", "u33db", "u33dc"]
+        );
+        assert_eq!(neighbors("b").len(), 5);
+    }
+
+    #[test]
+    fn a_distance_has_a_length_of_geohash() {
+        let lengths = ["5km", "10m", "500km", "0m", "99999km"].map(|text| {
+            let distance = metres(&json!(text), None).unwrap_or(-1.0);
+            geohash_length(distance)
+        });
+        assert_eq!(lengths, [5, 8, 2, 12, 1]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(crate) use expand::{Expansion, Near, expand, similar_terms, starting_with, t
 pub(crate) use fields::{Context, Documents, Parsers};
 pub(crate) use frequency::{FrequencyQuery, Rewrite};
 pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, ScoreFunction};
-pub(crate) use geo::{GeoPoint, GeoShape, metres};
+pub(crate) use geo::{GeoPoint, GeoShape, geohash_length, metres, neighbors};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
 pub(crate) use label::label;

@@ -99,7 +99,7 @@ pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuz
     let kind = field.field_type.kind;
     let (lower, upper) = if kind == Kind::Date {
         let delta =
-            crate::cluster::duration(fuzziness).map_or(0, |delta| i64::try_from(delta.as_millis()).unwrap_or(0));
+            crate::durations::duration(fuzziness).map_or(0, |delta| i64::try_from(delta.as_millis()).unwrap_or(0));
         let at = parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)?;
         (at.saturating_sub(delta), at.saturating_add(delta))
     } else {

@@ -12,8 +12,8 @@ use stuntdouble_server::percent_decode;
 
 use crate::budget::Budget;
 use crate::cluster::Expand;
+use crate::durations::time;
 use crate::error::{Result, SearchError};
-use crate::find::time;
 use crate::index::VersionType;
 use crate::json;
 

@@ -4,8 +4,8 @@ use http::Method;
 
 use super::{Answer, RestRequest};
 use crate::api::{
-    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats, suggest,
-    templates, vectors, warmers,
+    aliases, analyze, cat, cluster, deletion, documents, indices, mappings, nodes, query, scroll, search, state, stats,
+    suggest, templates, vectors, warmers,
 };
 use crate::error::{Result, SearchError};
 use crate::shared::Shared;
@@ -106,7 +106,7 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         }
         (_, ["_mget"]) if reads => documents::mget(shared, request, named, types)?,
         (&Method::POST | &Method::PUT, ["_bulk"]) => documents::bulk(shared, request, named, types)?,
-        (&Method::DELETE, ["_query"]) => documents::delete_by_query(shared, request, names, types)?,
+        (&Method::DELETE, ["_query"]) => deletion::delete_by_query(shared, request, names, types)?,
         (_, ["_refresh" | "_flush" | "_optimize"]) if reads => {
             indices::maintain(shared, request, names, action.first().unwrap_or(&""))?
         }

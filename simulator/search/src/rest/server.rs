@@ -236,16 +236,7 @@ impl SearchServer {
     /// # Errors
     /// A document that is no JSON object, or that its index refuses.
     pub fn index(&self, index: &str, type_name: &str, id: Option<&str>, source: &[u8]) -> Result<()> {
-        crate::write::index_document(
-            &self.shared,
-            index,
-            type_name,
-            id,
-            Default::default(),
-            source,
-            Default::default(),
-        )
-        .map(drop)
+        crate::write::index_document(&self.shared, index, type_name, id, Default::default(), source).map(drop)
     }
 
     /// Makes everything that was written so far visible to searches.

@@ -1,7 +1,7 @@
 //! Completions: what documents offer for the beginning of a text, the weightiest first.
 //!
-//! Guarantees: a completion is a term of its field: the analyzed input, then weight, text and payload.
-//! Limits: contexts are refused; completions of deleted documents go when their segment is merged, as those of the original do.
+//! Guarantees: a completion is a term of its field: the contexts, the analyzed input, then weight, text and payload.
+//! Limits: completions of deleted documents go when their segment is merged, as those of the original do.
 //! Source: Elasticsearch 1.5's completion suggester on Lucene 4.10's `AnalyzingSuggester`.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
-use crate::index::{Completion, View, completion_key, completion_of, field_prefix};
+use crate::index::{Completion, View, completion_key, completion_of, contexts_of, field_prefix};
 use crate::mapping::{Field, Kind, truth};
 
 /// How far an input may be from the text.
@@ -22,12 +22,15 @@ struct Fuzziness {
     transpositions: bool,
     min_length: usize,
     prefix_length: usize,
+    /// Whether lengths and edits are of characters. Default: of bytes.
+    unicode_aware: bool,
 }
 
 impl Fuzziness {
     fn parse(settings: &Value) -> Option<Fuzziness> {
-        let number = |key: &str, default: usize| {
-            let value = settings.get(key).and_then(Value::as_u64);
+        let number = |keys: [&str; 2], default: usize| {
+            let value = keys.iter().find_map(|key| settings.get(*key));
+            let value = value.and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()));
             value.map_or(default, |value| usize::try_from(value).unwrap_or(default))
         };
         let edits = match settings.get("fuzziness").or_else(|| settings.get("edit_distance")) {
@@ -41,9 +44,19 @@ impl Fuzziness {
             _ => Some(Fuzziness {
                 edits: edits.map(|edits| edits.min(2)),
                 transpositions: settings.get("transpositions").is_none_or(truth),
-                min_length: number("min_length", 3),
-                prefix_length: number("prefix_length", 1),
+                min_length: number(["min_length", "minLength"], 3),
+                prefix_length: number(["prefix_length", "prefixLength"], 1),
+                unicode_aware: settings.get("unicode_aware").is_some_and(truth),
             }),
+        }
+    }
+
+    /// The units of a text that are counted.
+    fn units(&self, text: &str) -> Vec<u32> {
+        if self.unicode_aware {
+            text.chars().map(u32::from).collect()
+        } else {
+            text.bytes().map(u32::from).collect()
         }
     }
 
@@ -61,12 +74,12 @@ impl Fuzziness {
 }
 
 /// Least number of edits from `wanted` to the beginning of `text`.
-fn prefix_edits(wanted: &[char], text: &str, transpositions: bool) -> usize {
+fn prefix_edits(wanted: &[u32], text: &[u32], transpositions: bool) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=wanted.len()).collect();
     let mut best = wanted.len();
     let mut last = None;
-    for (at, c) in text.chars().enumerate().take(wanted.len() + 2) {
+    for (at, c) in text.iter().copied().enumerate().take(wanted.len() + 2) {
         let mut next = vec![at + 1];
         for (column, own) in wanted.iter().enumerate() {
             let get = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
@@ -86,22 +99,39 @@ fn prefix_edits(wanted: &[char], text: &str, transpositions: bool) -> usize {
     best
 }
 
-/// Gives every completion of a field whose input begins as `wanted` does to `sink`.
+/// What a completion begins with.
+struct Wanted<'a> {
+    /// The contexts.
+    context: &'a str,
+    input: &'a str,
+    fuzziness: Option<&'a Fuzziness>,
+}
+
+/// Gives every completion of a field that begins as `wanted` does to `sink`.
 fn each(
     view: &View,
     field: &Field,
-    wanted: &str,
-    fuzziness: Option<&Fuzziness>,
+    wanted: &Wanted<'_>,
     budget: &Budget,
     sink: &mut dyn FnMut(Completion),
 ) -> Result<()> {
-    let chars: Vec<char> = wanted.chars().collect();
-    let edits = fuzziness.map_or(0, |fuzziness| fuzziness.edits(chars.len()));
-    let fixed = match fuzziness {
-        Some(fuzziness) if edits > 0 => chars.iter().take(fuzziness.prefix_length).collect(),
-        _ => wanted.to_owned(),
+    let fuzzy = wanted
+        .fuzziness
+        .map(|fuzziness| (fuzziness, fuzziness.units(wanted.input)));
+    let fuzzy = fuzzy.filter(|(fuzziness, units)| fuzziness.edits(units.len()) > 0);
+    let fixed = match &fuzzy {
+        // The first characters of several bytes count as several units.
+        Some((fuzziness, _)) => {
+            let mut counted = 0;
+            let end = wanted.input.char_indices().find_map(|(at, c)| {
+                counted += if fuzziness.unicode_aware { 1 } else { c.len_utf8() };
+                (counted > fuzziness.prefix_length).then_some(at)
+            });
+            wanted.input.get(..end.unwrap_or(wanted.input.len())).unwrap_or("")
+        }
+        None => wanted.input,
     };
-    let own = field_prefix(field.ordinal);
+    let own = format!("{}{}", field_prefix(field.ordinal), wanted.context);
     let from = format!("{own}{fixed}");
     for view in &view.segments {
         let mut stream = view.segment.terms().terms().range().ge(&from).into_stream()?;
@@ -113,11 +143,14 @@ fn each(
             else {
                 break;
             };
-            let Some((input, completion)) = term.get(own.len_utf8()..).and_then(completion_of) else {
+            let Some((input, completion)) = term.get(own.len()..).and_then(completion_of) else {
                 continue;
             };
-            let transpositions = fuzziness.is_some_and(|fuzziness| fuzziness.transpositions);
-            if edits == 0 || prefix_edits(&chars, input, transpositions) <= edits {
+            let is_near = fuzzy.as_ref().is_none_or(|(fuzziness, units)| {
+                let input = fuzziness.units(input);
+                prefix_edits(units, &input, fuzziness.transpositions) <= fuzziness.edits(units.len())
+            });
+            if is_near {
                 sink(completion);
             }
         }
@@ -135,12 +168,14 @@ pub(super) fn completions(
     let mut size = 5;
     let mut name = "";
     let mut fuzziness = None;
+    let mut context = None;
     for (key, value) in own {
         match key.as_str() {
             "field" => name = value.as_str().unwrap_or(""),
             "size" => size = value.as_u64().map_or(5, |size| usize::try_from(size).unwrap_or(5)),
             "shard_size" | "shardSize" | "analyzer" => {}
             "fuzzy" => fuzziness = Fuzziness::parse(value),
+            "context" => context = Some(value),
             other => {
                 let reason = format!("suggester [completion] doesn't support field [{other}]");
                 return Err(SearchError::illegal(reason));
@@ -156,25 +191,26 @@ pub(super) fn completions(
             .filter(|field| field.field_type.kind == Kind::Completion);
         let field =
             field.ok_or_else(|| SearchError::illegal(format!("Field [{name}] is not a completion suggest field")))?;
-        let wanted = completion_key(field, text, true);
-        if wanted.is_empty() {
+        let contexts = contexts_of(field)?.of_search(context)?;
+        let input = completion_key(field, text, true);
+        if input.is_empty() {
             continue;
         }
         for shard in &index.shards {
             let began = Instant::now();
-            each(
-                &shard.view(),
-                field,
-                &wanted,
-                fuzziness.as_ref(),
-                budget,
-                &mut |found| {
+            for context in &contexts {
+                let wanted = Wanted {
+                    context,
+                    input: &input,
+                    fuzziness: fuzziness.as_ref(),
+                };
+                each(&shard.view(), field, &wanted, budget, &mut |found| {
                     let known = best.get(&found.text);
                     if known.is_none_or(|known| known.weight < found.weight) {
                         best.insert(found.text.clone(), found);
                     }
-                },
-            )?;
+                })?;
+            }
             shard.counters.suggest.add(began);
         }
     }
@@ -212,7 +248,7 @@ mod tests {
         #[case] transpositions: bool,
         #[case] expected: usize,
     ) {
-        let wanted: Vec<char> = wanted.chars().collect();
-        assert_eq!(prefix_edits(&wanted, text, transpositions), expected);
+        let units = |text: &str| text.chars().map(u32::from).collect::<Vec<_>>();
+        assert_eq!(prefix_edits(&units(wanted), &units(text), transpositions), expected);
     }
 }

@@ -1,6 +1,6 @@
 //! Corrected phrases: candidates for each word, scored with a model of which words follow which.
 //!
-//! Limits: `collate` and the filters of generators are refused.
+//! Limits: the filters of generators are refused.
 //! Source: Elasticsearch 1.5's `NoisyChannelSpellChecker`, `CandidateScorer` and word scorers.
 
 use std::collections::HashMap;
@@ -8,28 +8,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use tantivy::DocSet;
-use tantivy::postings::Postings;
-use tantivy::schema::IndexRecordOption;
 
+use super::collate::Collate;
+use super::language_model::{Model, ModelSettings, Smoothing, Word, smoothing};
 use super::term::{Settings, number};
 use crate::analysis::Analyzer;
 use crate::budget::Budget;
-use crate::cluster::Index;
+use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::index::{View, field_prefix, term_key};
-use crate::mapping::FieldOrdinal;
 use crate::query::QueryField;
-use crate::score::{END, shown};
-
-/// How probable a word is behind others that it was never seen behind.
-#[derive(Clone, Copy)]
-enum Smoothing {
-    StupidBackoff(f64),
-    Laplace(f64),
-    /// Shares of three words, two words and one word.
-    Linear(f64, f64, f64),
-}
+use crate::score::shown;
 
 /// Settings of a phrase suggester.
 struct Phrase {
@@ -38,24 +26,13 @@ struct Phrase {
     size: usize,
     shard_size: usize,
     gram_size: Option<usize>,
-    real_word_error_likelihood: f64,
+    model: ModelSettings,
     confidence: f64,
     max_errors: f64,
-    separator: String,
     token_limit: usize,
-    smoothing: Smoothing,
     tags: Option<(String, String)>,
     generators: Vec<Settings>,
-}
-
-/// A word that may be meant.
-#[derive(Clone)]
-struct Word {
-    text: String,
-    frequency: f64,
-    /// How like the word of the text it is.
-    similarity: f64,
-    given: bool,
+    collate: Option<Collate>,
 }
 
 /// A phrase that may be meant.
@@ -73,14 +50,17 @@ impl Phrase {
             size: 5,
             shard_size: 5,
             gram_size: None,
-            real_word_error_likelihood: 0.95,
+            model: ModelSettings {
+                real_word_error_likelihood: 0.95,
+                separator: " ".to_owned(),
+                smoothing: Smoothing::StupidBackoff(0.4),
+            },
             confidence: 1.0,
             max_errors: 1.0,
-            separator: " ".to_owned(),
             token_limit: 10,
-            smoothing: Smoothing::StupidBackoff(0.4),
             tags: None,
             generators: vec![],
+            collate: None,
         };
         for (key, value) in own {
             let text = || value.as_str().unwrap_or("").to_owned();
@@ -101,7 +81,7 @@ impl Phrase {
                     if float() <= 0.0 {
                         return Err(SearchError::illegal("real_word_error_likelihood must be > 0.0"));
                     }
-                    phrase.real_word_error_likelihood = float();
+                    phrase.model.real_word_error_likelihood = float();
                 }
                 "confidence" => {
                     if float() < 0.0 {
@@ -115,10 +95,10 @@ impl Phrase {
                     }
                     phrase.max_errors = float();
                 }
-                "separator" => phrase.separator = text(),
+                "separator" => phrase.model.separator = text(),
                 "token_limit" | "tokenLimit" => phrase.token_limit = whole(),
                 "force_unigrams" | "forceUnigrams" => {}
-                "smoothing" => phrase.smoothing = smoothing(value)?,
+                "smoothing" => phrase.model.smoothing = smoothing(value)?,
                 "highlight" => {
                     let tag = |key: [&str; 2]| key.iter().find_map(|key| value.get(*key)?.as_str()).map(str::to_owned);
                     phrase.tags = tag(["pre_tag", "preTag"]).zip(tag(["post_tag", "postTag"]));
@@ -129,6 +109,7 @@ impl Phrase {
                         phrase.generators.push(Settings::parse(generator, "")?);
                     }
                 }
+                "collate" => phrase.collate = Collate::parse(value)?,
                 other => {
                     let reason = format!("suggester[phrase] doesn't support field [{other}]");
                     return Err(SearchError::illegal(reason));
@@ -144,163 +125,6 @@ impl Phrase {
         }
         phrase.shard_size = phrase.shard_size.max(phrase.size);
         Ok(phrase)
-    }
-}
-
-fn smoothing(value: &Value) -> Result<Smoothing> {
-    let (name, own) = value
-        .as_object()
-        .and_then(|object| object.iter().next())
-        .ok_or_else(|| SearchError::illegal("smoothing must be an object"))?;
-    let part = |key: &str, default: f64| own.get(key).and_then(number).unwrap_or(default);
-    match name.as_str() {
-        "stupid_backoff" | "stupidBackoff" => Ok(Smoothing::StupidBackoff(part("discount", 0.4))),
-        "laplace" => Ok(Smoothing::Laplace(part("alpha", 0.5))),
-        "linear_interpolation" | "linearInterpolation" => {
-            let (three, two, one) = (
-                part("trigram_lambda", 0.0),
-                part("bigram_lambda", 0.0),
-                part("unigram_lambda", 0.0),
-            );
-            if (three + two + one - 1.0).abs() > 0.001 {
-                return Err(SearchError::illegal("linear smoothing lambdas must sum to 1"));
-            }
-            Ok(Smoothing::Linear(three, two, one))
-        }
-        other => Err(SearchError::illegal(format!(
-            "suggester[phrase] doesn't support object field [{other}]"
-        ))),
-    }
-}
-
-/// Frequencies of the words of a field in a shard.
-struct Model<'a> {
-    view: &'a View,
-    field: Option<FieldOrdinal>,
-    phrase: &'a Phrase,
-    gram_size: usize,
-    /// Number of occurrences of all words, and number of words.
-    occurrences: f64,
-    words: f64,
-    known: HashMap<String, f64>,
-}
-
-impl<'a> Model<'a> {
-    fn new(
-        view: &'a View,
-        field: Option<FieldOrdinal>,
-        phrase: &'a Phrase,
-        gram_size: usize,
-        budget: &Budget,
-    ) -> Result<Model<'a>> {
-        let (mut occurrences, mut words) = (0.0, std::collections::HashSet::new());
-        for view in view.segments.iter().filter(|_| field.is_some()) {
-            let own = field.unwrap_or(0);
-            let (from, to) = (field_prefix(own).to_string(), field_prefix(own + 1).to_string());
-            let mut stream = view.segment.terms().terms().range().ge(&from).lt(&to).into_stream()?;
-            while stream.advance() {
-                budget.terms(1)?;
-                let mut postings = view.segment.postings(stream.value(), IndexRecordOption::WithFreqs)?;
-                while postings.doc() != END {
-                    occurrences += f64::from(postings.term_freq());
-                    postings.advance();
-                }
-                words.insert(stream.key().to_vec());
-            }
-        }
-        Ok(Model {
-            view,
-            field,
-            phrase,
-            gram_size,
-            occurrences,
-            words: words.len() as f64,
-            known: HashMap::new(),
-        })
-    }
-
-    /// Number of occurrences of a word, or of several in a row.
-    fn frequency(&mut self, text: &str) -> Result<f64> {
-        if let Some(known) = self.known.get(text) {
-            return Ok(*known);
-        }
-        let mut frequency = 0.0;
-        if let Some(field) = self.field {
-            let key = term_key(field, text);
-            for view in &self.view.segments {
-                if let Some(info) = view.segment.term_info(&key)? {
-                    let mut postings = view.segment.postings(&info, IndexRecordOption::WithFreqs)?;
-                    while postings.doc() != END {
-                        frequency += f64::from(postings.term_freq());
-                        postings.advance();
-                    }
-                }
-            }
-        }
-        self.known.insert(text.to_owned(), frequency);
-        Ok(frequency)
-    }
-
-    fn joined(&mut self, words: &[&Word]) -> Result<f64> {
-        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        let text = texts.join(&self.phrase.separator);
-        self.frequency(&text)
-    }
-
-    fn one(&self, word: &Word) -> f64 {
-        (1.0 + word.frequency) / (self.occurrences + self.words)
-    }
-
-    fn two(&mut self, word: &Word, before: &Word) -> Result<f64> {
-        let count = self.joined(&[before, word])?;
-        Ok(match self.phrase.smoothing {
-            Smoothing::StupidBackoff(discount) if count < 1.0 => discount * self.one(word),
-            Smoothing::StupidBackoff(_) => count / (before.frequency + 1e-11),
-            Smoothing::Laplace(alpha) => (alpha + count) / (before.frequency + alpha * self.words),
-            Smoothing::Linear(_, _, one) if count < 1.0 => one * self.one(word),
-            Smoothing::Linear(_, two, one) => two * (count / (0.5 + before.frequency)) + one * self.one(word),
-        })
-    }
-
-    fn three(&mut self, word: &Word, before: &Word, first: &Word) -> Result<f64> {
-        let count = self.joined(&[first, before, word])?;
-        let pair = self.joined(&[first, before])?;
-        Ok(match self.phrase.smoothing {
-            Smoothing::StupidBackoff(discount) if count < 1.0 => {
-                if pair < 1.0 {
-                    discount * self.one(word)
-                } else {
-                    discount * self.two(word, before)?
-                }
-            }
-            Smoothing::StupidBackoff(_) => count / (pair + 1e-11),
-            Smoothing::Laplace(alpha) => (alpha + count) / (pair + alpha * self.words),
-            Smoothing::Linear(..) if count < 1.0 => self.two(word, before)?,
-            Smoothing::Linear(three, two, one) => {
-                let behind = self.joined(&[before, word])?;
-                three * (count / (1.0 + pair)) + two * (behind / (1.0 + before.frequency)) + one * self.one(word)
-            }
-        })
-    }
-
-    /// The logarithm of how probable the word at a place of a phrase is.
-    fn score(&mut self, path: &[Word], at: usize) -> Result<f64> {
-        let Some(word) = path.get(at) else {
-            return Ok(0.0);
-        };
-        // A word of the text is as probable as that a real word is no mistake.
-        let channel = if word.similarity == 1.0 {
-            self.phrase.real_word_error_likelihood
-        } else {
-            word.similarity
-        };
-        let before = |by: usize| at.checked_sub(by).and_then(|at| path.get(at));
-        let probability = match (before(1), before(2), self.gram_size) {
-            (None, _, _) | (_, _, 1) => self.one(word),
-            (Some(one), None, _) | (Some(one), _, 2) => self.two(word, one)?,
-            (Some(one), Some(two), _) => self.three(word, one, two)?,
-        };
-        Ok((channel * probability).log10())
     }
 }
 
@@ -404,9 +228,15 @@ fn choices(
 }
 
 /// The phrases that may be meant by a text.
-pub(super) fn phrases(indices: &[Arc<Index>], own: &Map<String, Value>, text: &str, budget: &Budget) -> Result<Value> {
+pub(super) fn phrases(
+    cluster: &Cluster,
+    indices: &[Arc<Index>],
+    own: &Map<String, Value>,
+    text: &str,
+    budget: &Budget,
+) -> Result<Value> {
     let phrase = Phrase::parse(own)?;
-    let mut options: HashMap<String, (Correction, f64)> = HashMap::new();
+    let mut options: HashMap<String, (Correction, bool)> = HashMap::new();
     for index in indices {
         let mapping = index.mapping();
         let field = mapping
@@ -431,7 +261,7 @@ pub(super) fn phrases(indices: &[Arc<Index>], own: &Map<String, Value>, text: &s
         for shard in &index.shards {
             let began = Instant::now();
             let view = shard.view();
-            let mut model = Model::new(&view, Some(field.ordinal), &phrase, gram_size, budget)?;
+            let mut model = Model::new(&view, Some(field.ordinal), &phrase.model, gram_size, budget)?;
             let choices = choices(&phrase, &mut model, &words, index, budget)?;
             let given: Vec<Word> = choices.iter().map(|(given, _)| given.clone()).collect();
             let mut score = 0.0;
@@ -458,25 +288,32 @@ pub(super) fn phrases(indices: &[Arc<Index>], own: &Map<String, Value>, text: &s
             search.found.sort_by(|a, b| b.score.total_cmp(&a.score));
             search.found.truncate(phrase.shard_size);
             for found in search.found {
-                let score = found.score;
-                options
-                    .entry(found.text(&phrase.separator, None))
-                    .or_insert((found, score));
+                let text = found.text(&phrase.model.separator, None);
+                let collate = phrase.collate.as_ref();
+                let matches = collate.map_or(Ok(true), |own| own.matches(cluster, index, &text, budget))?;
+                if matches || collate.is_some_and(|own| own.prune) {
+                    let known = options.entry(text).or_insert((found, matches));
+                    known.1 |= matches;
+                }
             }
             shard.counters.suggest.add(began);
         }
     }
-    let mut options: Vec<(String, (Correction, f64))> = options.into_iter().collect();
-    options.sort_by(|(text, (_, score)), (other, (_, best))| best.total_cmp(score).then_with(|| text.cmp(other)));
+    let mut options: Vec<(String, (Correction, bool))> = options.into_iter().collect();
+    options
+        .sort_by(|(text, (own, _)), (other, (best, _))| best.score.total_cmp(&own.score).then_with(|| text.cmp(other)));
     options.truncate(phrase.size);
     let options: Vec<Value> = options
         .into_iter()
-        .map(|(text, (correction, score))| {
+        .map(|(text, (correction, matches))| {
             let mut option = json!({"text": text});
             if let Some(tags) = &phrase.tags {
-                option["highlighted"] = json!(correction.text(&phrase.separator, Some(tags)));
+                option["highlighted"] = json!(correction.text(&phrase.model.separator, Some(tags)));
             }
-            option["score"] = shown(score as f32);
+            option["score"] = shown(correction.score as f32);
+            if phrase.collate.as_ref().is_some_and(|own| own.prune) {
+                option["collate_match"] = json!(matches);
+            }
             option
         })
         .collect();

@@ -10,10 +10,11 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Indexed, delete_document, index_document, update};
+use super::{Indexed, WriteParameters, delete_document, index_document, update};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, VersionType};
 use crate::json;
+use crate::mapping::ttl_millis;
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -65,6 +66,10 @@ struct Meta<'a> {
     version_type: Option<Text<'a>>,
     #[serde(borrow, rename = "op_type", alias = "_op_type")]
     op_type: Option<Text<'a>>,
+    #[serde(borrow, rename = "_timestamp", alias = "timestamp")]
+    timestamp: Option<Text<'a>>,
+    #[serde(rename = "_ttl", alias = "ttl")]
+    ttl: Option<Value>,
     #[serde(rename = "_retry_on_conflict", alias = "retry_on_conflict")]
     retries: Option<u64>,
 }
@@ -147,6 +152,7 @@ struct Action<'a> {
     type_name: Cow<'a, str>,
     version: Option<u64>,
     version_type: VersionType,
+    ttl: Option<i64>,
     source: &'a [u8],
 }
 
@@ -210,6 +216,7 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
         actions.push(Action {
             version: version.transpose()?.and_then(|version| u64::try_from(version).ok()),
             version_type: version_type.transpose()?.unwrap_or_default(),
+            ttl: meta.ttl.as_ref().map(ttl_millis).transpose()?,
             name,
             meta,
             index: index.unwrap_or_default(),
@@ -315,6 +322,12 @@ fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<
         routing: meta.routing.as_ref().map(|text| &*text.0),
         parent: meta.parent.as_ref().map(|text| &*text.0),
     };
+    let parameters = WriteParameters {
+        placement,
+        condition,
+        timestamp: meta.timestamp.as_ref().map(|text| &*text.0),
+        ttl: action.ttl,
+    };
     let needed = || id.ok_or_else(|| SearchError::validation("id is missing"));
     match name {
         "delete" => {
@@ -329,9 +342,8 @@ fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<
                 index,
                 type_name,
                 needed()?,
-                placement,
+                parameters,
                 &body,
-                action.version,
                 meta.retries.unwrap_or(0),
             )?
             .indexed;
@@ -339,7 +351,7 @@ fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<
             Ok((done, status, None))
         }
         _ => {
-            let done = index_document(shared, index, type_name, id, placement, source, condition)?;
+            let done = index_document(shared, index, type_name, id, parameters, source)?;
             let status = if done.written.fresh { 201 } else { 200 };
             Ok((done, status, None))
         }

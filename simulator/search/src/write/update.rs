@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Indexed, index_document};
+use super::{Indexed, WriteParameters, index_document};
 use crate::error::{Result, SearchError};
 use crate::find::visible_source;
 use crate::index::{Condition, Written};
@@ -19,17 +19,16 @@ pub(crate) struct Updated {
 }
 
 /// Lays `doc` of `body` on a document; makes it of `upsert` if it is not there. Tries again, as often as told, when another change comes between.
-#[expect(clippy::too_many_arguments, reason = "the parts of one update operation")]
 pub(crate) fn update(
     shared: &Shared,
     index: &str,
     type_name: &str,
     id: &str,
-    placement: Placement<'_>,
+    parameters: WriteParameters<'_>,
     body: &Value,
-    version: Option<u64>,
     retries: u64,
 ) -> Result<Updated> {
+    let (placement, version) = (parameters.placement, parameters.condition.version);
     if body.get("script").is_some() || body.get("script_id").is_some() || body.get("script_file").is_some() {
         return Err(SearchError::illegal(
             "failed to execute script; nested: ScriptException[dynamic scripting for [groovy] disabled]",
@@ -96,20 +95,25 @@ pub(crate) fn update(
             };
             return Ok(Updated { indexed, source });
         }
+        // What it was written with stays, but for its time.
+        let before = known.as_ref().map(|(_, stored)| stored);
+        let expiry = before.and_then(|stored| stored.times().expiry);
+        let parameters = WriteParameters {
+            placement: Placement {
+                routing: placement.routing,
+                parent: placement.parent.or(before.and_then(|stored| stored.parent())),
+            },
+            condition,
+            timestamp: parameters.timestamp,
+            ttl: parameters.ttl.or(expiry.map(|expiry| expiry - shared.cluster.now())),
+        };
         match index_document(
             shared,
             index,
             type_name,
             Some(id),
-            // What it was written with stays.
-            Placement {
-                routing: placement.routing,
-                parent: placement
-                    .parent
-                    .or(known.as_ref().and_then(|(_, stored)| stored.parent())),
-            },
+            parameters,
             source.to_string().as_bytes(),
-            condition,
         ) {
             Ok(indexed) => return Ok(Updated { indexed, source }),
             Err(error) if error.status == 409 && version.is_none() && tries < retries.min(100) => tries += 1,

@@ -1,4 +1,4 @@
-//! A search backend in process, at a time that stands still.
+//! A search backend in process, at a time that is stepped.
 
 use std::borrow::Borrow;
 use std::path::Path;
@@ -18,10 +18,12 @@ pub(crate) struct Answered {
     pub(crate) text: String,
 }
 
-/// A search backend whose clock stands and whose ticks are stepped.
+/// A search backend whose clock and ticks are stepped.
 pub(crate) struct Backend {
     pub(crate) server: SearchServer,
     ticks: Arc<AtomicU64>,
+    /// How far the clock was stepped, in milliseconds.
+    clock: Arc<AtomicU64>,
 }
 
 #[allow(dead_code, reason = "each test file uses what it needs")]
@@ -44,9 +46,11 @@ impl Backend {
     fn of(limits: Limits, start: impl FnOnce(Options) -> SearchServer) -> Backend {
         let ticks = Arc::new(AtomicU64::new(0));
         let counted = ticks.clone();
-        let now: jiff::Timestamp = "2015-06-26T12:00:00Z".parse().unwrap();
+        let clock = Arc::new(AtomicU64::new(0));
+        let stepped = clock.clone();
+        let start_time: jiff::Timestamp = "2015-06-26T12:00:00Z".parse().unwrap();
         let options = Options {
-            clock: Arc::new(move || now),
+            clock: Arc::new(move || start_time + Duration::from_millis(stepped.load(Ordering::Relaxed))),
             ticks: Arc::new(move || Duration::from_millis(counted.load(Ordering::Relaxed))),
             limits,
             background: false,
@@ -56,7 +60,13 @@ impl Backend {
         Backend {
             server: start(options),
             ticks,
+            clock,
         }
+    }
+
+    /// Steps the clock.
+    pub(crate) fn step_clock(&self, by: Duration) {
+        self.clock.fetch_add(by.as_millis() as u64, Ordering::Relaxed);
     }
 
     /// Lets time pass.

@@ -7,7 +7,7 @@ const NOW: Duration = Duration::from_secs(1);
 
 fn document(id: &str) -> Encoded {
     let mut encoded = Encoded::default();
-    encoded.store(["t", id, "", "", ""], id.as_bytes());
+    encoded.store(["t", id, "", "", ""], Default::default(), id.as_bytes());
     encoded
 }
 

@@ -1,0 +1,81 @@
+//! Deletion of every document that a query matches.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::cluster::Index;
+use crate::error::{Result, SearchError};
+use crate::find::{Failure, Outcome, shards_json};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
+
+/// `DELETE .../_query`: every document that a query matches.
+pub(crate) fn delete_by_query(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: &str,
+    types: Option<&str>,
+) -> Result<Answer> {
+    let limits = &shared.cluster.options.limits;
+    let body = request.body_or_source();
+    if body.is_empty() && request.param("q").is_none() {
+        return Err(SearchError::validation("source is missing"));
+    }
+    let wanted = crate::find::SearchRequest {
+        query: crate::find::QuerySource::parse(&request.params, body, limits)?,
+        size: Some(limits.window),
+        types: super::search::types_of(types),
+        budget: request.budget.clone(),
+        ..Default::default()
+    };
+    let named = shared.cluster.named(indices, request.expand())?;
+    named.iter().try_for_each(|index| index.refresh())?;
+    let now = (shared.cluster.options.ticks)();
+    loop {
+        let outcome = crate::find::search(&shared.cluster, indices, request.expand(), &wanted)?;
+        if let Some(failure) = outcome.failures.first() {
+            return Ok(Answer::json(failure.error.status, deleted(&named, &outcome)));
+        }
+        delete_hits(&outcome, now)?;
+        named.iter().try_for_each(|index| index.refresh())?;
+        // What is beyond the window of hits is found by the next search.
+        if outcome.hits.is_empty() || outcome.total <= outcome.hits.len() as u64 {
+            break;
+        }
+    }
+    Ok(Answer::ok(deleted(&named, &Outcome::default())))
+}
+
+/// How a deletion by query went, by index.
+fn deleted(named: &[Arc<Index>], outcome: &Outcome) -> Value {
+    let shown: Map<String, Value> = named
+        .iter()
+        .map(|index| {
+            let failures = outcome.failures.iter().filter(|failure| failure.index == index.name);
+            let failures: Vec<Failure> = failures.cloned().collect();
+            let shards = shards_json(
+                index.shard_count(),
+                &failures,
+                |failure| json!({"index": failure.index, "shard": failure.shard, "reason": failure.error.to_string()}),
+            );
+            (index.name.clone(), json!({"_shards": shards}))
+        })
+        .collect();
+    json!({"_indices": shown})
+}
+
+/// Deletes the documents that a search found.
+fn delete_hits(outcome: &Outcome, now: std::time::Duration) -> Result<()> {
+    for hit in &outcome.hits {
+        let Some(searched) = outcome.searched.get(hit.index) else {
+            continue;
+        };
+        let Some(view) = searched.view.segments.get(hit.segment) else {
+            continue;
+        };
+        let stored = view.segment.stored(hit.doc)?;
+        searched.delete(stored.type_name(), stored.id(), now)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! Lengths of time in settings, parameters and bodies.
+//!
+//! Source: Elasticsearch 1.5's `TimeValue`.
+
+use std::time::Duration;
+
+use crate::error::{Result, SearchError};
+
+/// `5s`, `1m`, `100ms` or a number of milliseconds.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let at = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(at)?;
+    let number: f64 = number.parse().ok()?;
+    let seconds = match unit.trim() {
+        "" | "ms" => number / 1000.0,
+        "s" => number,
+        "m" => number * 60.0,
+        "h" | "H" => number * 3600.0,
+        "d" => number * 86_400.0,
+        "w" => number * 7.0 * 86_400.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// A length of time in a parameter or a body.
+pub(crate) fn time(text: &str) -> Result<Duration> {
+    duration(text).ok_or_else(|| {
+        let digits =
+            text.trim_end_matches(|c: char| c.is_ascii_alphabetic() && text.starts_with(|c: char| c.is_ascii_digit()));
+        SearchError::parse(format!("Failed to parse [{text}]")).caused_by(SearchError::number(digits))
+    })
+}

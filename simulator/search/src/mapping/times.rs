@@ -1,0 +1,373 @@
+//! `_timestamp` and `_ttl`: the time of a document, and when it expires.
+//!
+//! Guarantees: both are computed when a document is written, and stored with it.
+//! Source: Elasticsearch 1.5's `TimestampFieldMapper`, `TTLFieldMapper` and `MappingMetaData`.
+
+use serde_json::{Map, Value, json};
+
+use super::field::{FieldType, Indexing, truth};
+use crate::dates::{DateFormat, Fill};
+use crate::durations::time;
+use crate::error::{Result, SearchError};
+
+/// Name of the field of the time of a document.
+pub(crate) const TIMESTAMP: &str = "_timestamp";
+/// Name of the field of the time at which a document expires.
+pub(crate) const TTL: &str = "_ttl";
+
+/// The default of `_timestamp` that means the time of the write.
+const NOW: &str = "now";
+
+/// Times of a document, in milliseconds since 1970. `None` where its mapping has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub(crate) timestamp: Option<i64>,
+    pub(crate) expiry: Option<i64>,
+}
+
+/// When a document is written, and what the request says of its times, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteTime {
+    pub(crate) now: i64,
+    pub(crate) timestamp: i64,
+    pub(crate) ttl: Option<i64>,
+}
+
+/// `_timestamp` of a type.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TimestampSettings {
+    enabled: Option<bool>,
+    indexing: Indexing,
+    store: bool,
+    doc_values: Option<bool>,
+    path: Option<String>,
+    format: DateFormat,
+    default: String,
+    ignore_missing: Option<bool>,
+}
+
+/// `_timestamp` and `_ttl` of a type.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TimeSettings {
+    pub(crate) timestamp: TimestampSettings,
+    pub(super) ttl: TtlSettings,
+}
+
+/// `_ttl` of a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TtlSettings {
+    enabled: Option<bool>,
+    /// Milliseconds.
+    default: Option<i64>,
+}
+
+impl Default for TimestampSettings {
+    fn default() -> TimestampSettings {
+        TimestampSettings {
+            enabled: None,
+            indexing: Indexing::NotAnalyzed,
+            store: false,
+            doc_values: None,
+            path: None,
+            format: DateFormat::default(),
+            default: NOW.to_owned(),
+            ignore_missing: None,
+        }
+    }
+}
+
+fn malformed(text: &str) -> SearchError {
+    SearchError::new(
+        500,
+        "TimestampParsingException",
+        format!("failed to parse timestamp [{text}]"),
+    )
+}
+
+/// A setting as text.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A time to live in milliseconds, as a number or a duration.
+///
+/// # Errors
+/// What is no duration.
+pub(crate) fn ttl_millis(value: &Value) -> Result<i64> {
+    match value {
+        Value::String(text) if text.starts_with('-') => text.parse().map_err(|_| SearchError::number(text)),
+        Value::String(text) => Ok(i64::try_from(time(text)?.as_millis()).unwrap_or(i64::MAX)),
+        other => other.as_i64().ok_or_else(|| SearchError::number(&other.to_string())),
+    }
+}
+
+/// The reason why a time to live is refused.
+pub(crate) fn illegal_ttl(ttl: i64) -> String {
+    format!("TTL value must be > 0. Illegal value provided [{ttl}]")
+}
+
+impl TimestampSettings {
+    /// Adds a definition.
+    pub(super) fn merge(&mut self, definition: &Value) -> Result<()> {
+        let mut has_default = false;
+        for (key, value) in definition.as_object().into_iter().flatten() {
+            match key.as_str() {
+                "enabled" => self.enabled = Some(truth(value)),
+                "store" => self.store = truth(value),
+                "doc_values" => self.doc_values = Some(truth(value)),
+                "index" => self.indexing = Indexing::parse(value).unwrap_or(Indexing::NotAnalyzed),
+                "path" => self.path = Some(text(value)),
+                "format" => self.format = DateFormat::new(&text(value)),
+                "default" if value.is_null() => return Err(malformed("default timestamp can not be set to null")),
+                "default" => {
+                    self.default = text(value);
+                    has_default = true;
+                }
+                "ignore_missing" => self.ignore_missing = (!value.is_null()).then(|| truth(value)),
+                _ => {}
+            }
+        }
+        if has_default && self.ignore_missing == Some(false) {
+            let reason = "default timestamp can not be set with ignore_missing set to false";
+            return Err(malformed(reason));
+        }
+        Ok(())
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.enabled == Some(true)
+    }
+
+    /// Every setting.
+    pub(super) fn with_defaults(&self) -> Value {
+        json!({
+            "enabled": self.is_enabled(),
+            "index": self.indexing.name(),
+            "store": self.store,
+            "doc_values": self.doc_values.unwrap_or(false),
+            "path": self.path,
+            "format": self.format.as_str(),
+            "default": self.default,
+            "ignore_missing": self.ignore_missing,
+            "fielddata": {},
+            "doc_values_format": "default",
+        })
+    }
+
+    /// The settings that are not the default ones, if there are any.
+    pub(super) fn describe(&self) -> Option<Value> {
+        let default = TimestampSettings::default();
+        let mut shown = Map::new();
+        let mut add = |is_set: bool, key: &str, value: Value| {
+            if is_set {
+                shown.insert(key.to_owned(), value);
+            }
+        };
+        add(self.enabled.is_some(), "enabled", self.enabled.into());
+        add(self.indexing != default.indexing, "index", self.indexing.name().into());
+        add(self.store, "store", true.into());
+        add(self.doc_values.is_some(), "doc_values", self.doc_values.into());
+        add(self.path.is_some(), "path", json!(self.path));
+        add(self.format != default.format, "format", self.format.as_str().into());
+        add(self.default != default.default, "default", self.default.clone().into());
+        add(
+            self.ignore_missing.is_some(),
+            "ignore_missing",
+            self.ignore_missing.into(),
+        );
+        (!shown.is_empty()).then_some(Value::Object(shown))
+    }
+
+    /// The date that a text says.
+    fn parse(&self, text: &str) -> Result<i64> {
+        let parsed = text.parse().ok().or_else(|| self.format.parse(text, Fill::Floor));
+        parsed.ok_or_else(|| malformed(text).caused_by(self.format.invalid(text)))
+    }
+
+    /// The time of a document: what the request says, else the document, else the default.
+    ///
+    /// # Errors
+    /// A text that is no date; no time where the mapping requires one.
+    pub(crate) fn of(&self, given: Option<&str>, document: &Map<String, Value>, now: i64) -> Result<i64> {
+        if let Some(given) = given {
+            return self.parse(given);
+        }
+        if let Some(found) = self.path.as_ref().and_then(|path| value_at(document, path)) {
+            return self.parse(&text(found));
+        }
+        if self.ignore_missing == Some(false) {
+            return Err(malformed("timestamp is required by mapping"));
+        }
+        if self.default == NOW {
+            Ok(now)
+        } else {
+            self.parse(&self.default)
+        }
+    }
+
+    /// The field of the index.
+    fn field_type(&self) -> Result<FieldType> {
+        let definition = json!({
+            "type": "date",
+            "index": self.indexing.name(),
+            "store": self.store,
+            "format": self.format.as_str(),
+        });
+        FieldType::parse(TIMESTAMP, definition.as_object().unwrap_or(&Map::new()))
+    }
+
+    /// Why another definition cannot take the place of this one.
+    fn conflicts(&self, other: &TimestampSettings) -> Result<Vec<String>> {
+        let mut conflicts = self.field_type()?.conflicts(&other.field_type()?, TIMESTAMP);
+        if other.default != self.default {
+            conflicts.push(format!(
+                "Cannot update default in _timestamp value. Value is {} now encountering {}",
+                self.default, other.default
+            ));
+        }
+        if let Some(path) = self.path.as_ref().filter(|path| other.path.as_ref() != Some(path)) {
+            conflicts.push(format!(
+                "Cannot update path in _timestamp value. Value is {path} path in merged mapping is {}",
+                other.path.as_deref().unwrap_or("missing")
+            ));
+        }
+        Ok(conflicts)
+    }
+}
+
+/// The text or number at a dotted path.
+fn value_at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(first, rest)| (first, Some(rest)));
+    match (document.get(first)?, rest) {
+        (Value::Object(inner), Some(rest)) => value_at(inner, rest),
+        (value, None) if value.is_string() || value.is_number() => Some(value),
+        _ => None,
+    }
+}
+
+impl TtlSettings {
+    /// Adds a definition.
+    pub(super) fn merge(&mut self, definition: &Value) -> Result<()> {
+        if let Some(enabled) = definition.get("enabled") {
+            self.enabled = Some(truth(enabled));
+        }
+        if let Some(default) = definition.get("default").filter(|default| !default.is_null()) {
+            self.default = Some(ttl_millis(default)?).filter(|ttl| *ttl != -1);
+        }
+        Ok(())
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.enabled == Some(true)
+    }
+
+    /// Every setting.
+    pub(super) fn with_defaults(&self) -> Value {
+        json!({"enabled": self.is_enabled(), "default": self.default.unwrap_or(-1)})
+    }
+
+    /// The settings that are not the default ones, if there are any.
+    pub(super) fn describe(&self) -> Option<Value> {
+        let mut shown = Map::new();
+        shown.extend(self.enabled.map(|enabled| ("enabled".to_owned(), enabled.into())));
+        let default = self.default.filter(|_| self.is_enabled());
+        shown.extend(default.map(|default| ("default".to_owned(), default.into())));
+        (!shown.is_empty()).then_some(Value::Object(shown))
+    }
+}
+
+impl TimeSettings {
+    /// Adds what a definition of the type says of them.
+    pub(super) fn merge(&mut self, definition: &Map<String, Value>) -> Result<()> {
+        definition
+            .get(TIMESTAMP)
+            .map_or(Ok(()), |own| self.timestamp.merge(own))?;
+        definition.get(TTL).map_or(Ok(()), |own| self.ttl.merge(own))
+    }
+
+    /// Their settings that are not the default ones, by field.
+    pub(super) fn describe(&self) -> [(&'static str, Option<Value>); 2] {
+        [(TIMESTAMP, self.timestamp.describe()), (TTL, self.ttl.describe())]
+    }
+
+    /// Returns whether documents of the type can expire.
+    pub(crate) fn has_ttl(&self) -> bool {
+        self.ttl.is_enabled()
+    }
+
+    /// Returns whether `_timestamp` can be read back.
+    pub(crate) fn stores_timestamp(&self) -> bool {
+        self.timestamp.is_enabled() && self.timestamp.store
+    }
+
+    /// The fields that the two settings need in the index.
+    pub(super) fn fields(&self) -> Result<Vec<(&'static str, FieldType)>> {
+        let mut fields = Vec::new();
+        if self.timestamp.is_enabled() {
+            fields.push((TIMESTAMP, self.timestamp.field_type()?));
+        }
+        if self.has_ttl() {
+            let definition = json!({"type": "long", "store": true});
+            fields.push((
+                TTL,
+                FieldType::parse(TTL, definition.as_object().unwrap_or(&Map::new()))?,
+            ));
+        }
+        Ok(fields)
+    }
+
+    /// Why other settings, as far as `definition` has them, cannot take the place of these.
+    pub(super) fn conflicts(&self, fresh: &TimeSettings, definition: &Value) -> Result<Vec<String>> {
+        let mut conflicts = Vec::new();
+        if definition.get(TIMESTAMP).is_some() {
+            conflicts.extend(self.timestamp.conflicts(&fresh.timestamp)?);
+        }
+        if self.has_ttl() && !fresh.has_ttl() {
+            conflicts.push("_ttl cannot be disabled once it was enabled.".to_owned());
+        }
+        Ok(conflicts)
+    }
+
+    /// Times of a document of the type. `place` names it in errors.
+    ///
+    /// # Errors
+    /// A time to live in the document that is none, a document that has expired.
+    pub(crate) fn of(
+        &self,
+        at: WriteTime,
+        document: &Map<String, Value>,
+        place: impl FnOnce() -> String,
+    ) -> Result<Times> {
+        let failed = |cause| SearchError::mapping(format!("failed to parse [{TTL}]")).caused_by(cause);
+        let mut times = Times {
+            timestamp: self.timestamp.is_enabled().then_some(at.timestamp),
+            expiry: None,
+        };
+        if !self.has_ttl() {
+            return Ok(times);
+        }
+        let ttl = match (at.ttl, document.get(TTL)) {
+            (Some(ttl), _) => Some(ttl),
+            (None, Some(own)) => match ttl_millis(own).map_err(failed)? {
+                ttl if ttl > 0 => Some(ttl),
+                ttl => return Err(SearchError::mapping(illegal_ttl(ttl))),
+            },
+            (None, None) => self.ttl.default.filter(|ttl| *ttl > 0),
+        };
+        times.expiry = ttl.map(|ttl| at.timestamp.saturating_add(ttl));
+        match times.expiry {
+            Some(expiry) if at.now >= expiry => Err(failed(SearchError::new(
+                500,
+                "AlreadyExpiredException",
+                format!(
+                    "already expired {} due to expire at [{expiry}] and was processed at [{}]",
+                    place(),
+                    at.now
+                ),
+            ))),
+            _ => Ok(times),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The check of suggested phrases against the documents: a query in which the phrase is filled in.
+//!
+//! Limits: of a template, only variables (`{{name}}`) are filled in; the phrase is looked for on every shard of the index.
+//! Source: `collate` of Elasticsearch 1.5's phrase suggester.
+
+use serde_json::{Map, Value};
+
+use crate::budget::Budget;
+use crate::cluster::{Cluster, Index};
+use crate::error::{Result, SearchError};
+use crate::json;
+use crate::mapping::truth;
+use crate::query::{parse_body, parse_filter};
+use crate::score::{END, Weight};
+
+/// The variable that stands for the phrase.
+const SUGGESTION: &str = "suggestion";
+
+/// A check of suggested phrases.
+pub(super) struct Collate {
+    template: String,
+    is_filter: bool,
+    params: Map<String, Value>,
+    /// Whether phrases without documents are shown too, each with what was found.
+    pub(super) prune: bool,
+}
+
+impl Collate {
+    /// The check that `collate` says; none if it has no query.
+    ///
+    /// # Errors
+    /// A setting that there is not, a second query.
+    pub(super) fn parse(own: &Value) -> Result<Option<Collate>> {
+        let mut collate = Collate {
+            template: String::new(),
+            is_filter: false,
+            params: Map::new(),
+            prune: false,
+        };
+        for (key, value) in own.as_object().into_iter().flatten() {
+            match key.as_str() {
+                "query" | "filter" if !collate.template.is_empty() => {
+                    return Err(SearchError::illegal(format!(
+                        "suggester[phrase][collate] query already set, doesn't support additional [{key}]"
+                    )));
+                }
+                "query" | "filter" => {
+                    collate.is_filter = key == "filter";
+                    collate.template = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                }
+                "params" => collate.params = value.as_object().cloned().unwrap_or_default(),
+                "prune" => collate.prune = truth(value),
+                "preference" => {}
+                other => {
+                    return Err(SearchError::illegal(format!(
+                        "suggester[phrase][collate] doesn't support field [{other}]"
+                    )));
+                }
+            }
+        }
+        Ok((!collate.template.is_empty()).then_some(collate))
+    }
+
+    /// Returns whether documents of an index match the query with a phrase filled in.
+    ///
+    /// # Errors
+    /// A template that is none, a query that the index does not understand.
+    pub(super) fn matches(&self, cluster: &Cluster, index: &Index, phrase: &str, budget: &Budget) -> Result<bool> {
+        let mut params = self.params.clone();
+        params.insert(SUGGESTION.to_owned(), phrase.into());
+        let body = json::value(filled(&self.template, &params)?.as_bytes())?;
+        let mapping = index.mapping();
+        let context = index.context(&mapping, cluster);
+        let query = if self.is_filter {
+            parse_filter(&context, &body)?
+        } else {
+            parse_body(&context, &body)?
+        };
+        for shard in &index.shards {
+            let view = shard.view();
+            let weight = Weight::of(&query, &view, shard, None, budget)?;
+            for (at, segment) in view.segments.iter().enumerate() {
+                let Some(mut scorer) = weight.scorer(at, segment, budget)? else {
+                    continue;
+                };
+                let mut doc = scorer.doc();
+                while doc != END {
+                    if segment.is_live(doc) {
+                        return Ok(true);
+                    }
+                    doc = scorer.advance();
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A template with its variables filled in, escaped as in a text of JSON.
+fn filled(template: &str, params: &Map<String, Value>) -> Result<String> {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        text.push_str(before);
+        let (name, behind) = behind
+            .split_once("}}")
+            .ok_or_else(|| SearchError::parse(format!("a variable of the template [{template}] has no end")))?;
+        let name = name.trim();
+        if name.starts_with(['#', '^', '/', '>', '{', '&', '!', '=']) {
+            return Err(SearchError::illegal(format!(
+                "[{{{{{name}}}}}] is no variable, and nothing else is filled in"
+            )));
+        }
+        match params.get(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(value)) => {
+                let quoted = Value::from(value.as_str()).to_string();
+                text.push_str(quoted.get(1..quoted.len() - 1).unwrap_or(""));
+            }
+            Some(value) => text.push_str(&value.to_string()),
+        }
+        rest = behind;
+    }
+    text.push_str(rest);
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    #[rstest]
+    #[case(r#"{"{{f}}": "{{ s }}"}"#, r#"{"title": "\"a\" \\b"}"#)]
+    #[case("{{n}}{{absent}}", "7")]
+    #[case("plain", "plain")]
+    fn variables_are_filled_in(#[case] template: &str, #[case] expected: &str) {
+        let params = json!({"f": "title", "s": "\"a\" \\b", "n": 7});
+        assert_eq!(filled(template, params.as_object().unwrap()).unwrap(), expected);
+    }
+
+    #[rstest]
+    #[case("{{#list}}{{/list}}", "[{{#list}}] is no variable, and nothing else is filled in")]
+    #[case("{{open", "a variable of the template [{{open] has no end")]
+    fn what_is_no_variable_is_refused(#[case] template: &str, #[case] reason: &str) {
+        assert_eq!(filled(template, &Map::new()).unwrap_err().reason, reason);
+    }
+}
