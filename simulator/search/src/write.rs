@@ -44,11 +44,17 @@ pub(crate) fn index_document(
     parameters: WriteParameters<'_>,
     source: &[u8],
 ) -> Result<Indexed> {
-    let WriteParameters { placement, ttl, .. } = parameters;
+    let ttl = parameters.ttl;
     if let Some(ttl) = ttl.filter(|ttl| *ttl <= 0) {
         return Err(SearchError::illegal(illegal_ttl(ttl)));
     }
-    let index = shared.cluster.index_for_write(index)?;
+    let name = index;
+    let index = shared.cluster.index_for_write(name)?;
+    let routing = shared.cluster.index_routing(name, parameters.placement.value())?;
+    let placement = Placement {
+        routing: routing.as_deref(),
+        parent: parameters.placement.parent,
+    };
     if type_name.starts_with('_') {
         return Err(SearchError::new(
             400,
@@ -67,13 +73,6 @@ pub(crate) fn index_document(
         return Err(SearchError::illegal(format!(
             "id is too long, must be no longer than {LONGEST_ID} bytes"
         )));
-    }
-    if index.is_closed() {
-        return Err(SearchError::new(
-            403,
-            "IndexClosedException",
-            format!("[{}] closed", index.name),
-        ));
     }
     if source.iter().all(u8::is_ascii_whitespace) {
         return Err(SearchError::mapping("failed to parse, document is empty"));
@@ -142,11 +141,13 @@ pub(crate) fn delete_document(
     placement: Placement<'_>,
     condition: Condition,
 ) -> Result<Indexed> {
-    let index = shared.cluster.index_for_write(index)?;
+    let name = index;
+    let index = shared.cluster.index_for_write(name)?;
+    let routing = shared.cluster.index_routing(name, placement.value())?;
     // Even a deletion of what is not there maps its type.
     index.ensure_type(type_name)?;
     let now = (shared.cluster.options.ticks)();
-    let written = index.delete(type_name, id, placement.value(), condition, now)?;
+    let written = index.delete(type_name, id, routing.as_deref(), condition, now)?;
     Ok(Indexed {
         index: index.name.clone(),
         id: id.to_owned(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Alias, Expand, Index};
+use crate::cluster::{Alias, Block, Expand, Index};
 use crate::error::{Result, SearchError};
 use crate::find::names;
 use crate::pattern;
@@ -113,6 +113,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
             ..request.expand()
         },
     )?;
+    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         check_filter(shared, index, alias, &definition)?;
         index.aliases.write().insert(alias.to_owned(), definition.clone());
@@ -125,6 +126,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let mut met = false;
     let named = shared.cluster.named(indices, request.expand())?;
+    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.aliases.write().retain(|name, _| {
             let goes = wanted
@@ -192,6 +194,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
                 ..Expand::default()
             },
         )?;
+        named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
         for alias in &aliases {
             if adds {
                 check(shared, &indices.join(","), alias)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::Index;
+use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, Outcome, shards_json};
 use crate::rest::{Answer, RestRequest};
@@ -26,10 +26,12 @@ pub(crate) fn delete_by_query(
         query: crate::find::QuerySource::parse(&request.params, body, limits)?,
         size: Some(limits.window),
         types: super::search::types_of(types),
+        routing: request.param("routing").map(str::to_owned),
         budget: request.budget.clone(),
         ..Default::default()
     };
     let named = shared.cluster.named(indices, request.expand())?;
+    named.iter().try_for_each(|index| index.check_block(Block::Write))?;
     named.iter().try_for_each(|index| index.refresh())?;
     let now = (shared.cluster.options.ticks)();
     loop {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::Index;
+use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError};
 use crate::find::{SourceFilter, extract, metadata_value, names, visible_source};
 use crate::index::{Condition, Stored, VersionType};
@@ -165,15 +165,19 @@ fn find(
     routing: Option<&str>,
 ) -> Result<(Arc<Index>, Option<Versioned>)> {
     let expand = crate::cluster::Expand::default();
-    let indices = shared.cluster.named(index, expand)?;
+    let name = index;
+    let indices = shared.cluster.named(name, expand)?;
     let index = match indices.as_slice() {
         [only] => only,
         _ => {
             return Err(SearchError::illegal(format!(
-                "Alias [{index}] has more than one indices associated with it, can't execute a single index op"
+                "Alias [{name}] has more than one indices associated with it, can't execute a single index op"
             )));
         }
     };
+    index.check_block(Block::Read)?;
+    let routing = shared.cluster.index_routing(name, routing)?;
+    let routing = routing.as_deref();
     let types: Vec<String> = if type_name == "_all" {
         index.mapping().type_names().map(str::to_owned).collect()
     } else {

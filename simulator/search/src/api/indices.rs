@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Expand, Index, Settings};
+use crate::cluster::{Block, Expand, Index, Settings};
 use crate::error::{Result, SearchError};
 use crate::index::Shard;
 use crate::json;
@@ -44,6 +44,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
     {
         return Err(SearchError::index_missing(indices));
     }
+    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in named {
         shared.cluster.remove(&index.name)?;
     }
@@ -151,6 +152,9 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
         },
     )?;
     for index in &named {
+        if !fresh.only_unblock() {
+            index.check_block(Block::Metadata)?;
+        }
         if fresh.get("index.number_of_shards").is_some() {
             return Err(SearchError::illegal("can't change the number of shards for an index"));
         }
@@ -181,6 +185,7 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
             ..request.expand()
         },
     )?;
+    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.closed.store(closed, Ordering::Relaxed);
         if closed {

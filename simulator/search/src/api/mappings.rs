@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::Expand;
+use crate::cluster::{Block, Expand};
 use crate::error::{Result, SearchError};
 use crate::mapping::{FieldType, metadata_fields, with_defaults};
 use crate::pattern;
@@ -68,6 +68,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
             ..request.expand()
         },
     )?;
+    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         // The translog has no document that the mapping before has taken and this one may not.
         index.flush_if_saved(now)?;
@@ -82,6 +83,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
     let now = (shared.cluster.options.ticks)();
     let mut met = false;
     let named = shared.cluster.named(indices, request.expand())?;
+    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         let names: Vec<String> = index
             .mapping()

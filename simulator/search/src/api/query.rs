@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::search::types_of;
+use crate::cluster::Block;
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, QuerySource, SearchRequest, names, prepare_query, search as find, shards_json};
 use crate::query::label;
@@ -21,6 +22,7 @@ fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result
         min_score: request.float("min_score")?,
         terminate_after: request.count("terminate_after")?.filter(|most| *most > 0),
         types: types_of(types),
+        routing: request.param("routing").map(str::to_owned),
         budget: request.budget.clone(),
         ..SearchRequest::default()
     })
@@ -123,16 +125,12 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 /// `_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
-    let shards: Vec<Value> = named
-        .iter()
-        .flat_map(|index| {
-            shared
-                .cluster
-                .routing(index)
-                .into_iter()
-                .map(|(_, copies)| Value::Array(copies))
-        })
-        .collect();
+    let routing = shared.cluster.search_routing(indices, request.param("routing"));
+    let shards = named.iter().flat_map(|index| {
+        let all = shared.cluster.routing(index).into_iter();
+        all.filter(|(shard, _)| routing.visits(index, *shard))
+    });
+    let shards: Vec<Value> = shards.map(|(_, copies)| Value::Array(copies)).collect();
     let holds = |id: &str| {
         let mut copies = shards.iter().filter_map(Value::as_array).flatten();
         copies.any(|copy| copy.get("node").and_then(Value::as_str) == Some(id))
@@ -161,13 +159,16 @@ pub(crate) fn explain(
     let query = QuerySource::parse(&request.params, body, limits)?;
     query.check(&request.budget)?;
     let wanted = SearchRequest::parse(&request.params, &[], limits)?;
-    let targets = shared.cluster.resolve(index, request.expand())?;
+    let name = index;
+    let targets = shared.cluster.resolve(name, request.expand())?;
     let [(index, filters)] = targets.as_slice() else {
-        return Err(SearchError::index_missing(index));
+        return Err(SearchError::index_missing(name));
     };
     shared.cluster.refresh_if_due(index)?;
+    index.check_block(Block::Read)?;
     let routing = request.param("routing").or(request.param("parent"));
-    let (_, shard) = index.shard_of(id, routing)?;
+    let routing = shared.cluster.index_routing(name, routing)?;
+    let (_, shard) = index.shard_of(id, routing.as_deref())?;
     let view = shard.view();
     let place = shard.locate(type_name, id).and_then(|(segment, doc)| {
         Some((

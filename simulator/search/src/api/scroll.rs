@@ -158,6 +158,7 @@ fn single(
     }
     let mut wanted = SearchRequest::parse(&params, body, &shared.cluster.options.limits)?;
     wanted.types = types_of(types.as_deref());
+    wanted.routing = list(["routing", "_routing"]).or(wanted.routing);
     wanted.budget = request.budget.clone();
     let flag = |key: &str, default: bool| header.get(key).map_or(default, crate::mapping::truth);
     let expand = Expand {

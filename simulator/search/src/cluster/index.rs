@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
 use super::kept::Kept;
-use crate::cluster::{Cluster, Settings};
+use crate::cluster::{Block, Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Outcome, Shard, View, Written, read};
@@ -23,8 +23,8 @@ use crate::routing::{Placement, shard_of};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Alias {
     pub(crate) filter: Option<Value>,
-    index_routing: Option<String>,
-    search_routing: Option<String>,
+    pub(super) index_routing: Option<String>,
+    pub(super) search_routing: Option<String>,
 }
 
 impl Alias {
@@ -183,6 +183,11 @@ impl Index {
 
     pub(crate) fn replicas(&self) -> u32 {
         self.settings.read().number("index.number_of_replicas", 1)
+    }
+
+    /// Fails if a setting blocks operations of a kind.
+    pub(crate) fn check_block(&self, block: Block) -> Result<()> {
+        self.settings.read().check_block(block)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -10,6 +10,7 @@ mod names;
 mod node;
 mod opened;
 mod purge;
+mod routed;
 mod saved;
 mod settings;
 mod statistics;
@@ -31,7 +32,7 @@ pub(crate) use index::{Alias, Index};
 pub(crate) use names::Expand;
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub use opened::DataDirectorySummary;
-pub(crate) use settings::Settings;
+pub(crate) use settings::{Block, Settings};
 pub(crate) use statistics::{Breakdown, bytes, field_data, sections};
 pub(crate) use template::{Template, merge};
 
@@ -94,16 +95,17 @@ impl Cluster {
     }
 
     /// The index that a name stands for in a write: its own, or an alias of one; made if it is not there.
+    ///
+    /// # Errors
+    /// An index that is closed or blocked, an alias of several.
     pub(crate) fn index_for_write(&self, name: &str) -> Result<Arc<Index>> {
         let index = self.index_or_made(name)?;
-        match index.settings.read().write_block() {
-            Some(block) => Err(SearchError::new(
-                403,
-                "ClusterBlockException",
-                format!("blocked by: [FORBIDDEN/{block}];"),
-            )),
-            None => Ok(index.clone()),
+        if index.is_closed() {
+            let reason = format!("[{}] closed", index.name);
+            return Err(SearchError::new(403, "IndexClosedException", reason));
         }
+        index.check_block(Block::Write)?;
+        Ok(index)
     }
 
     fn index_or_made(&self, name: &str) -> Result<Arc<Index>> {

@@ -32,6 +32,25 @@ const DYNAMIC: [&str; 19] = [
     "store.throttle.",
 ];
 
+/// What a setting of an index can block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// Searches, and documents that are read.
+    Read,
+    /// Documents that are written.
+    Write,
+    /// Changes of the index itself.
+    Metadata,
+}
+
+/// Settings below `index.blocks.`, each with the number and the description of its block, and what it blocks.
+const BLOCKS: [(&str, &str, &[Block]); 4] = [
+    ("read_only", "5/index read-only (api)", &[Block::Write, Block::Metadata]),
+    ("read", "7/index read (api)", &[Block::Read]),
+    ("write", "8/index write (api)", &[Block::Write]),
+    ("metadata", "9/index metadata (api)", &[Block::Metadata]),
+];
+
 /// Maximum number of shards of an index.
 const MAX_SHARDS: u32 = 1_024;
 
@@ -154,16 +173,20 @@ impl Settings {
         Ok(())
     }
 
-    /// Number and description of the block that keeps documents from being written, if there is one.
-    pub(crate) fn write_block(&self) -> Option<&'static str> {
-        let is_on = |key: &str| self.get(key) == Some("true");
-        if is_on("index.blocks.read_only") {
-            Some("5/index read-only (api)")
-        } else if is_on("index.blocks.write") {
-            Some("8/index write (api)")
-        } else {
-            None
+    /// Fails if a setting blocks operations of a kind.
+    pub(super) fn check_block(&self, block: Block) -> Result<()> {
+        let set = BLOCKS.iter().filter(|(name, _, blocked)| {
+            blocked.contains(&block) && self.get(&format!("index.blocks.{name}")) == Some("true")
+        });
+        let reasons: String = set.map(|(_, reason, _)| format!("[FORBIDDEN/{reason}];")).collect();
+        if reasons.is_empty() {
+            return Ok(());
         }
+        Err(SearchError::new(
+            403,
+            "ClusterBlockException",
+            format!("blocked by: {reasons}"),
+        ))
     }
 
     pub(crate) fn set_default(&mut self, name: &str, value: &str) {
@@ -227,6 +250,12 @@ impl Settings {
             *at = json!(value);
         }
         listed(shown)
+    }
+
+    /// Returns whether they only set or lift a block of changes.
+    pub(crate) fn only_unblock(&self) -> bool {
+        let lifts = ["index.blocks.metadata", "index.blocks.read_only"];
+        self.flat.len() == 1 && lifts.iter().any(|name| self.flat.contains_key(*name))
     }
 
     /// Names of the settings that an open index cannot change.

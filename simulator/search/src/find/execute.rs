@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::aggs::{self, Matches, facets};
-use crate::cluster::{Cluster, Expand, Index};
+use crate::cluster::{Block, Cluster, Expand, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collect::{Candidate, TopDocs};
@@ -109,14 +109,21 @@ fn global_statistics<'a>(
 pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &SearchRequest) -> Result<Outcome> {
     request.check()?;
     let targets = cluster.resolve(names, expand)?;
+    let routing = cluster.search_routing(names, request.routing.as_deref());
     let mut outcome = Outcome::default();
     for (index, _) in &targets {
+        index.check_block(Block::Read)?;
         cluster.refresh_if_due(index)?;
     }
     let views: Vec<_> = if request.search_type.is_dfs() {
         targets
             .iter()
-            .flat_map(|(index, _)| index.views().into_iter().map(|view| (index.clone(), view)))
+            .flat_map(|(index, _)| {
+                let visited = (0u32..)
+                    .zip(index.views())
+                    .filter(|(shard, _)| routing.visits(index, *shard));
+                visited.map(|(_, view)| (index.clone(), view)).collect::<Vec<_>>()
+            })
             .collect()
     } else {
         vec![]
@@ -133,7 +140,10 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
             .iter()
             .find(|(name, _)| *name == index.name || index.aliases.read().contains_key(name))
             .map_or(1.0, |(_, boost)| *boost);
-        for (number, shard) in (0u32..).zip(&index.shards) {
+        for (number, shard) in (0u32..)
+            .zip(&index.shards)
+            .filter(|(shard, _)| routing.visits(index, *shard))
+        {
             outcome.shards += 1;
             let target = Target {
                 index,

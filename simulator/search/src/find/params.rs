@@ -126,6 +126,7 @@ impl SearchRequest {
             self.suggest =
                 Some(json!({field: {"text": typed, "term": {"field": field, "suggest_mode": mode, "size": size}}}));
         }
+        self.routing = text("routing").cloned();
         if let Some(kind) = text("search_type") {
             self.search_type = SearchType::parse(kind)?;
         }

@@ -129,6 +129,8 @@ pub(crate) struct SearchRequest {
     pub(crate) aggregations: Option<Vec<Aggregation>>,
     pub(crate) facets: Option<Value>,
     pub(crate) suggest: Option<Value>,
+    /// Routing values, as a comma list. Default: those of the aliases.
+    pub(crate) routing: Option<String>,
     pub(crate) rescore: Vec<Value>,
     pub(crate) inner_hits: Option<Value>,
     /// Factor of the scores by name of index or alias.

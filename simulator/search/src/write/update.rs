@@ -44,7 +44,11 @@ pub(crate) fn update(
     let mut tries = 0;
     loop {
         let own = shared.cluster.index_for_write(index)?;
-        let (number, shard) = own.shard_of(id, placement.value())?;
+        let routing = shared.cluster.index_routing(index, placement.value())?;
+        if routing.is_none() && own.mapping().needs_routing(type_name) {
+            return Err(SearchError::routing_missing(&own.name, type_name, id));
+        }
+        let (number, shard) = own.shard_of(id, routing.as_deref())?;
         let known = shard.get(type_name, id)?;
         let (source, condition, unchanged) = match (&known, upsert) {
             (None, None) => {

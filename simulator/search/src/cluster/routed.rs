@@ -1,0 +1,99 @@
+//! Routing values that requests and aliases give: which shards a search visits, and where a document goes.
+//!
+//! Source: `resolveSearchRouting` and `resolveIndexRouting` of Elasticsearch 1.5's `MetaData`.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Cluster, Index};
+use crate::error::{Result, SearchError};
+use crate::pattern;
+use crate::routing::shard_of;
+
+/// The routing values of indices by their names. An index without any is searched whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SearchRouting(BTreeMap<String, BTreeSet<String>>);
+
+impl SearchRouting {
+    /// Returns whether a search visits a shard of an index.
+    pub(crate) fn visits(&self, index: &Index, shard: u32) -> bool {
+        let values = self.0.get(&index.name);
+        values.is_none_or(|values| values.iter().any(|value| shard_of(value, index.shard_count()) == shard))
+    }
+}
+
+/// The parts of a comma list.
+fn values_of(list: &str) -> BTreeSet<String> {
+    let parts = list.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts.map(str::to_owned).collect()
+}
+
+impl Cluster {
+    /// The routing values of a search of the indices that `expression` means. `given` is a comma list.
+    pub(crate) fn search_routing(&self, expression: &str, given: Option<&str>) -> SearchRouting {
+        let given = given.map(values_of);
+        let mut found = BTreeMap::new();
+        let parts = expression.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let parts: Vec<&str> = parts.map(|part| part.strip_prefix('+').unwrap_or(part)).collect();
+        let everything = parts.is_empty() || parts == ["_all"];
+        for index in self.indices() {
+            let mut values = BTreeSet::new();
+            let aliases = index.aliases.read();
+            let named = parts.iter().any(|part| pattern::matches(part, &index.name));
+            let mut whole = everything || named;
+            for (_, alias) in aliases
+                .iter()
+                .filter(|(name, _)| parts.iter().any(|part| pattern::matches(part, name)))
+            {
+                match alias.search_routing.as_deref().map(values_of) {
+                    Some(own) if !own.is_empty() => values.extend(own),
+                    _ => whole = true,
+                }
+            }
+            match &given {
+                // What is named without a routing value is not limited by that of another name.
+                Some(given) if whole => values.clone_from(given),
+                Some(given) => values.retain(|value| given.contains(value)),
+                None if whole => values.clear(),
+                None => {}
+            }
+            if !values.is_empty() {
+                found.insert(index.name.clone(), values);
+            }
+        }
+        SearchRouting(found)
+    }
+
+    /// The routing value of a document that is written or read by a name of its index.
+    ///
+    /// # Errors
+    /// Another value than the alias has, an alias with several values.
+    pub(crate) fn index_routing<'a>(&self, name: &str, given: Option<&'a str>) -> Result<Option<Cow<'a, str>>> {
+        let given = given.map(Cow::Borrowed);
+        if self.index(name).is_some() {
+            return Ok(given);
+        }
+        let aliased = self.indices().into_iter();
+        let alias = aliased
+            .filter_map(|index| index.aliases.read().get(name).cloned())
+            .next();
+        let Some(alias) = alias else {
+            return Ok(given);
+        };
+        let routing = match (&alias.index_routing, given) {
+            (Some(own), Some(given)) if **own != *given => {
+                return Err(SearchError::illegal(format!(
+                    "Alias [{name}] has index routing associated with it [{own}], and was provided with routing value [{given}], rejecting operation"
+                )));
+            }
+            (Some(own), _) => Some(Cow::Owned(own.clone())),
+            (None, given) => given,
+        };
+        match routing {
+            Some(routing) if routing.contains(',') => Err(SearchError::illegal(format!(
+                "index/alias [{name}] provided with routing value [{routing}] that resolved to several routing values, rejecting operation"
+            ))),
+            routing => Ok(routing),
+        }
+    }
+}
