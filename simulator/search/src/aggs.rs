@@ -13,6 +13,7 @@ mod histogram;
 mod join;
 mod metrics;
 mod number_format;
+mod order;
 mod parse;
 mod ranges;
 mod significant;

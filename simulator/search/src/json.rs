@@ -188,6 +188,18 @@ fn syntax_error(bytes: &[u8], error: &serde_json::Error) -> SearchError {
     SearchError::new(400, "JsonParseException", message + &at)
 }
 
+/// Name of a value's first token.
+pub(crate) fn token_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "VALUE_NULL",
+        Value::Bool(_) => "VALUE_BOOLEAN",
+        Value::Number(_) => "VALUE_NUMBER",
+        Value::String(_) => "VALUE_STRING",
+        Value::Array(_) => "START_ARRAY",
+        Value::Object(_) => "START_OBJECT",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

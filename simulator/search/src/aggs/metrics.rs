@@ -31,7 +31,8 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         }
     }
     let count = values.len();
-    let sum: f64 = values.iter().sum();
+    // The sum of no numbers is a negative zero.
+    let sum = values.iter().sum::<f64>() + 0.0;
     let min = values.iter().copied().fold(f64::INFINITY, f64::min);
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let shown = shown(scope, aggregation);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::aggs::{Aggregation, failed, heuristic, histogram, refuse, terms};
 use crate::error::{Result, SearchError};
+use crate::json::token_of;
 use crate::script::Script;
 
 const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
@@ -216,18 +217,6 @@ fn is_leaf(kind: &str) -> bool {
             | "geo_bounds"
             | "top_hits"
     )
-}
-
-/// Name of a value's first token.
-pub(super) fn token_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "VALUE_NULL",
-        Value::Bool(_) => "VALUE_BOOLEAN",
-        Value::Number(_) => "VALUE_NUMBER",
-        Value::String(_) => "VALUE_STRING",
-        Value::Array(_) => "START_ARRAY",
-        Value::Object(_) => "START_OBJECT",
-    }
 }
 
 /// Fails for a kind that does not exist, settings that it does not have, and a field that is missing.

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::allowed::Allowed;
-use crate::aggs::parse::token_of;
+use crate::aggs::order::{By, Order, compare_values, orders};
 use crate::aggs::values::{Input, Shown, Source, has_numbers, input_of, numeric_mismatch, plain, shown};
-use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, refuse};
+use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
 use crate::mapping::{truth, unsortable};
 
@@ -23,18 +23,6 @@ impl Key {
     fn order(&self, other: &Key) -> Ordering {
         self.cmp(other)
     }
-}
-
-enum By {
-    Count,
-    Term,
-    /// A sub-aggregation, and one of its values.
-    SubAggregation(String, Option<String>),
-}
-
-struct Order {
-    by: By,
-    descending: bool,
 }
 
 /// Fails for settings that no document decides about.
@@ -91,71 +79,28 @@ fn check_field(scope: &Scope<'_>, aggregation: &Aggregation, input: Input<'_>) -
     Ok(())
 }
 
-fn orders(name: &str, settings: &Value) -> Result<Vec<Order>> {
-    let parse = |object: &Map<String, Value>| -> Result<Vec<Order>> {
-        object
-            .iter()
-            .map(|(key, direction)| {
-                let by = match key.as_str() {
-                    "_count" => By::Count,
-                    "_term" | "_key" => By::Term,
-                    path => match path.split_once('.') {
-                        Some((name, value)) => By::SubAggregation(name.to_owned(), Some(value.to_owned())),
-                        None => By::SubAggregation(path.to_owned(), None),
-                    },
-                };
-                match direction.as_str() {
-                    Some("asc") => Ok(Order { by, descending: false }),
-                    Some("desc") => Ok(Order { by, descending: true }),
-                    Some(other) => Err(refuse(format!(
-                        "Unknown terms order direction [{other}] in terms aggregation [{name}]"
-                    ))),
-                    None => Err(refuse(format!(
-                        "Unexpected token {} for [order] in [{name}]",
-                        token_of(direction)
-                    ))),
-                }
-            })
-            .collect()
-    };
-    match settings.get("order") {
-        None => Ok(vec![Order {
-            by: By::Count,
-            descending: true,
-        }]),
-        Some(Value::Object(object)) => parse(object),
-        Some(Value::Array(items)) => items
-            .iter()
-            .filter_map(Value::as_object)
-            .map(parse)
-            .collect::<Result<Vec<_>>>()
-            .map(|all| all.into_iter().flatten().collect()),
-        Some(other) => Err(refuse(format!(
-            "Unknown key for a {} in [{name}]: [order].",
-            token_of(other)
-        ))),
-    }
-}
-
 /// A term with its count, the error bound of the count, and its bucket if that orders it.
 struct Candidate {
     key: Key,
     count: u64,
     error: u64,
     bucket: Option<Value>,
+    /// The values of sub-aggregations that order it, one for each criterion.
+    values: Vec<Option<f64>>,
 }
 
 /// Compares two candidates by the orders of a request; equal ones come in the order of their terms.
 fn compare(orders: &[Order], a: &Candidate, b: &Candidate) -> Ordering {
-    for order in orders {
-        let way =
-            match &order.by {
-                By::Count => a.count.cmp(&b.count),
-                By::Term => a.key.order(&b.key),
-                By::SubAggregation(name, value) => metric(a.bucket.as_ref(), name, value.as_deref())
-                    .total_cmp(&metric(b.bucket.as_ref(), name, value.as_deref())),
-            };
-        let way = if order.descending { way.reverse() } else { way };
+    for (at, order) in orders.iter().enumerate() {
+        let plain = |way: Ordering| if order.descending { way.reverse() } else { way };
+        let way = match &order.by {
+            By::Count => plain(a.count.cmp(&b.count)),
+            By::Term => plain(a.key.order(&b.key)),
+            By::SubAggregation(_) => {
+                let value = |candidate: &Candidate| candidate.values.get(at).copied().flatten().unwrap_or(f64::NAN);
+                compare_values(value(a), value(b), order.descending)
+            }
+        };
         if way != Ordering::Equal {
             return way;
         }
@@ -190,18 +135,9 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     let allowed = Allowed::parse(settings)?;
     let orders = orders(&aggregation.name, settings)?;
     check_field(scope, aggregation, field)?;
-    for order in &orders {
-        if let By::SubAggregation(name, _) = &order.by
-            && !aggregation
-                .sub_aggregations
-                .iter()
-                .any(|sub| sub.name == *name.split('>').next().unwrap_or(name))
-        {
-            return Err(crate::aggs::failed(format!(
-                "Invalid term-aggregator order path [{name}]. Unknown aggregation [{name}]"
-            )));
-        }
-    }
+    orders
+        .iter()
+        .try_for_each(|order| order.check(&aggregation.sub_aggregations))?;
     let shown = shown(scope, aggregation);
     let shards = scope.searched.len();
     let shard_size = number(["shard_size", "shardSize"])
@@ -230,6 +166,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
                 count,
                 error: 0,
                 bucket: None,
+                values: vec![],
             })
             .collect();
         let full = own.len() >= shard_size;
@@ -265,6 +202,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
             count,
             error: if single { 0 } else { total_error - known },
             bucket: None,
+            values: vec![],
         })
         .collect();
     let nothing = Matches::default();
@@ -274,12 +212,10 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         let groups = grouped(scope, matches, field, buckets.iter().map(|candidate| &candidate.key))?;
         for candidate in &mut buckets {
             let group = groups.get(&candidate.key).unwrap_or(&nothing);
-            candidate.bucket = Some(bucket(
-                scope,
-                &aggregation.sub_aggregations,
-                head(&candidate.key, &shown),
-                group,
-            )?);
+            let below = &aggregation.sub_aggregations;
+            let bucket = bucket(scope, below, head(&candidate.key, &shown), group)?;
+            candidate.values = orders.iter().map(|order| order.value(Some(&bucket), below)).collect();
+            candidate.bucket = Some(bucket);
         }
     }
     buckets.sort_by(|a, b| compare(&orders, a, b));
@@ -322,17 +258,6 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         (false, false) => json!(error),
     };
     Ok(json!({"doc_count_error_upper_bound": bound, "sum_other_doc_count": other, "buckets": buckets}))
-}
-
-fn metric(bucket: Option<&Value>, name: &str, value: Option<&str>) -> f64 {
-    let Some(under) = bucket.and_then(|bucket| bucket.get(name)) else {
-        return f64::NAN;
-    };
-    under
-        .get(value.unwrap_or("value"))
-        .or_else(|| under.get("doc_count"))
-        .and_then(Value::as_f64)
-        .unwrap_or(f64::NAN)
 }
 
 pub(super) fn text(key: &Key, shown: &Shown) -> String {
