@@ -469,3 +469,11 @@ async fn it_is_served_over_a_socket_and_pretty_when_asked() {
     );
     serving.abort();
 }
+
+#[tokio::test]
+async fn a_health_that_there_is_not_is_not_waited_for() {
+    let answer = Backend::new().get("/_cluster/health?wait_for_status=purple").await;
+    let error = "IllegalArgumentException[No enum constant \
+                 org.elasticsearch.action.admin.cluster.health.ClusterHealthStatus.PURPLE]";
+    assert_eq!((answer.status, &answer.body["error"]), (500, &json!(error)));
+}

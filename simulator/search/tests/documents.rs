@@ -154,3 +154,36 @@ async fn several_documents_are_read_with_their_own_settings() {
     assert_eq!(backend.post("/x/d/_mget", r#"{"ids": []}"#).await.status, 400);
     assert_eq!(backend.post("/_msearch", "{\"index\":\"x\"}\n").await.status, 400);
 }
+
+#[tokio::test]
+async fn a_value_that_is_left_out_is_none() {
+    let backend = Backend::new();
+    let properties = json!({
+        "n": {"type": "long", "ignore_malformed": true},
+        "s": {"type": "string", "index": "not_analyzed", "ignore_above": 3},
+    });
+    backend
+        .put(
+            "/i",
+            &json!({"mappings": {"t": {"properties": properties}}}).to_string(),
+        )
+        .await;
+    backend.put("/i/t/1", r#"{"n": "x", "s": "long"}"#).await;
+    backend
+        .put("/i/t/2?refresh=true", r#"{"n": ["x", 1], "s": "abc"}"#)
+        .await;
+    for field in ["n", "s"] {
+        let query = json!({"query": {"filtered": {"filter": {"exists": {"field": field}}}}});
+        assert_eq!(backend.ids("/i/_search", &query).await, ["2"], "{field}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_is_not_percolated() {
+    let backend = Backend::new();
+    for uri in ["/i/t/_percolate", "/i/t/1/_percolate", "/i/t/_percolate/count"] {
+        let answer = backend.post(uri, "{}").await;
+        let error = "ElasticsearchIllegalArgumentException[the percolator is not part of this backend]";
+        assert_eq!((answer.status, &answer.body["error"]), (400, &json!(error)), "{uri}");
+    }
+}

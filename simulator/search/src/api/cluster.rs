@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::human;
 use super::process::Process;
 use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::json::leaves;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -38,11 +38,18 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     )?;
     let health = shared.cluster.health(&named);
     // What is waited for is there already, or never will be.
-    let rank = |status: &str| match status {
+    let rank = |status: &str| match status.to_lowercase().as_str() {
         "green" => 2,
         "yellow" => 1,
         _ => 0,
     };
+    if let Some(wanted) = request.param("wait_for_status").map(str::to_uppercase)
+        && !matches!(wanted.as_str(), "GREEN" | "YELLOW" | "RED")
+    {
+        let reason =
+            format!("No enum constant org.elasticsearch.action.admin.cluster.health.ClusterHealthStatus.{wanted}");
+        return Err(SearchError::new(500, "IllegalArgumentException", reason));
+    }
     let missing = indices.is_some_and(|indices| !indices.is_empty() && !indices.contains('*') && named.is_empty());
     let nodes = shared.cluster.options.nodes.len();
     let enough_nodes = request.param("wait_for_nodes").is_none_or(|wanted| {

@@ -25,7 +25,6 @@ impl Unit {
     pub(crate) fn of_letter(letter: char) -> Option<Unit> {
         Some(match letter {
             'y' => Unit::Year,
-            'q' => Unit::Quarter,
             'M' => Unit::Month,
             'w' => Unit::Week,
             'd' => Unit::Day,
@@ -141,22 +140,35 @@ pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, 
             .ok_or_else(failed);
     };
     apply(base, math, fill, offset)
-        .ok_or_else(|| SearchError::parse(format!("truncated or malformed date math [{math}]")))
 }
 
-fn apply(mut at: i64, math: &str, fill: Fill, offset: i64) -> Option<i64> {
+fn apply(mut at: i64, math: &str, fill: Fill, offset: i64) -> Result<i64> {
+    let refuse = |why: String| SearchError::parse(format!("{why} [{math}]"));
+    let truncated = || refuse("truncated date math".to_owned());
     let mut chars = math.chars().peekable();
     while let Some(operation) = chars.next() {
+        if !matches!(operation, '/' | '+' | '-') {
+            return Err(refuse("operator not supported for date math".to_owned()));
+        }
         let mut digits = String::new();
         while let Some(digit) = chars.next_if(char::is_ascii_digit) {
             digits.push(digit);
         }
-        let count: i64 = if digits.is_empty() { 1 } else { digits.parse().ok()? };
-        let unit = Unit::of_letter(chars.next()?)?;
+        let letter = chars.next().ok_or_else(truncated)?;
+        let count = if digits.is_empty() {
+            1
+        } else {
+            digits.parse::<i32>().map_err(|_| SearchError::number(&digits))?
+        };
+        if operation == '/' && count != 1 {
+            return Err(refuse("rounding `/` can only be used on single unit types".to_owned()));
+        }
+        let unit =
+            Unit::of_letter(letter).ok_or_else(|| refuse(format!("unit [{letter}] not supported for date math")))?;
         at = match operation {
-            '+' => add_units(at, count, unit),
-            '-' => add_units(at, -count, unit),
-            '/' if count == 1 => {
+            '+' => add_units(at, i64::from(count), unit),
+            '-' => add_units(at, -i64::from(count), unit),
+            _ => {
                 let floor = floor_to(at.saturating_add(offset), unit).saturating_sub(offset);
                 if fill == Fill::Ceiling {
                     add_units(floor, 1, unit).saturating_sub(1)
@@ -164,10 +176,9 @@ fn apply(mut at: i64, math: &str, fill: Fill, offset: i64) -> Option<i64> {
                     floor
                 }
             }
-            _ => return None,
         };
     }
-    Some(at)
+    Ok(at)
 }
 
 #[cfg(test)]
@@ -198,12 +209,19 @@ mod tests {
     }
 
     #[rstest]
-    #[case("nowish")]
-    #[case("now-")]
-    #[case("now-3x")]
-    #[case("now/2d")]
-    #[case("notadate")]
-    fn what_is_no_math_is_refused(#[case] text: &str) {
-        assert!(parse_math(text, &DateFormat::default(), NOW, Fill::Floor, 0).is_err());
+    #[case("nowish", "operator not supported for date math [ish]")]
+    #[case("now-", "truncated date math [-]")]
+    #[case("now-3", "truncated date math [-3]")]
+    #[case("now-3x", "unit [x] not supported for date math [-3x]")]
+    #[case("now/q", "unit [q] not supported for date math [/q]")]
+    #[case("now/2d", "rounding `/` can only be used on single unit types [/2d]")]
+    #[case("now+99999999999d", "For input string: \"99999999999\"")]
+    #[case(
+        "notadate",
+        "failed to parse date field [notadate], tried both date format [dateOptionalTime], and timestamp number"
+    )]
+    fn what_is_no_math_is_refused(#[case] text: &str, #[case] reason: &str) {
+        let refused = parse_math(text, &DateFormat::default(), NOW, Fill::Floor, 0).unwrap_err();
+        assert_eq!(refused.reason, reason);
     }
 }

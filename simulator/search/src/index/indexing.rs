@@ -27,14 +27,22 @@ impl Reader<'_> {
         if kind.indexing == Indexing::No {
             return Ok(());
         }
+        if kind.ignore_above.is_some_and(|most| text.chars().count() > most) && kind.kind == Kind::String {
+            return Ok(());
+        }
+        self.index_value(field, value, text, shared)?;
+        // A value that is left out is none.
         if !self.doc.names.contains(&field.name) {
             self.doc.names.insert(field.name.clone());
         }
+        Ok(())
+    }
+
+    /// Indexes a value that is not left out.
+    fn index_value(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
+        let kind = &field.field_type;
         match kind.kind {
             Kind::String => {
-                if kind.ignore_above.is_some_and(|most| text.chars().count() > most) {
-                    return Ok(());
-                }
                 if kind.indexing == Indexing::NotAnalyzed && text.len() > LONGEST_TERM {
                     return Err(SearchError::illegal(format!(
                         "Document contains at least one immense term in field=\"{}\" (whose UTF8 encoding is longer than the max length {LONGEST_TERM})",

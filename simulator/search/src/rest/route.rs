@@ -250,6 +250,9 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
     let writes = matches!(request.method, Method::PUT | Method::POST);
     let reads = matches!(request.method, Method::GET | Method::HEAD);
     let answer = match (&request.method, path) {
+        (_, [_, _, .., "_percolate" | "_mpercolate"] | [_, _, .., "_percolate", "count"]) => {
+            return Err(SearchError::illegal("the percolator is not part of this backend"));
+        }
         (_, []) if reads => cluster::root(shared),
         (&Method::DELETE, []) => indices::delete(shared, request, "_all")?,
         (&Method::PUT | &Method::POST, [index]) => indices::create(shared, request, index)?,
