@@ -2,8 +2,8 @@
 //!
 //! - Every server is a process of its own, reached over the loopback interface. Rounds alternate between Stuntdouble and bare hyper, and a figure is
 //!   the median of its rounds, a ratio the median of the rounds' ratios: what else the machine does weighs on both.
-//! - `run` measures and writes `results.json`, `report` writes the tables and plots of `docs/performance.md` from it, `scale` is the simulation behind
-//!   `docs/scale.md`.
+//! - `run` measures and writes `docs/performance.json`, `report` writes the tables and plots of `docs/performance.md` from it, `scale` is the
+//!   simulation behind `docs/scale.md`.
 
 mod bare;
 mod client;
@@ -50,7 +50,7 @@ enum Command {
         #[arg(long, value_name = "FILE", default_value = "target/release/stuntdouble")]
         program: PathBuf,
         /// Where the figures go; those of sections that are not measured now stay
-        #[arg(long, value_name = "FILE", default_value = "target/bench/results.json")]
+        #[arg(long, value_name = "FILE", default_value = "docs/performance.json")]
         out: PathBuf,
         /// Sections to measure: start, requests, fanout, passing, search, stores, living. Default: all
         section: Vec<String>,
@@ -58,7 +58,7 @@ enum Command {
     /// Write the tables and plots of docs/performance.md from the figures of a run
     Report {
         /// The figures
-        #[arg(default_value = "target/bench/results.json")]
+        #[arg(default_value = "docs/performance.json")]
         results: PathBuf,
         /// The documents' folder
         #[arg(long, value_name = "DIRECTORY", default_value = "docs")]
@@ -67,7 +67,7 @@ enum Command {
     /// Simulate clusters of several sizes on one process, on replicas over etcd, and on more cores
     Scale {
         /// Figures of a run, from which the costs come
-        #[arg(default_value = "target/bench/results.json")]
+        #[arg(default_value = "docs/performance.json")]
         results: PathBuf,
         /// The documents' folder
         #[arg(long, value_name = "DIRECTORY", default_value = "docs")]
