@@ -18,6 +18,8 @@ use stuntdouble_cassettes::{
     Sender, Speed, Verifier,
 };
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
 
@@ -340,6 +342,26 @@ async fn a_miss_names_the_nearest_request_and_what_differs() {
     let replayer = Replayer::start(cassette, options).await.expect("a replayer");
     let (status, _, body) = ask(&client(&replayer.url()), "POST", "/echo", "{\"a\": 2}").await;
     assert_eq!((status, &body[..]), (200, &b"{\"a\": 2}"[..]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_no_http_is_told_so() {
+    let setup = Setup::new();
+    let origin = Origin::start().await;
+    let recorder = setup.record(&url(&origin)).await;
+    session(&recorder.url()).await;
+    recorder.stop().await;
+    let cassette = Cassette::open(&setup.path()).expect("a cassette");
+    let replayer = Replayer::start(cassette, ReplayerOptions::default())
+        .await
+        .expect("a replayer");
+    let mut socket = TcpStream::connect(replayer.address()).await.expect("a connection");
+    let request = "POST /echo HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n";
+    socket.write_all(request.as_bytes()).await.expect("sent");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).await.expect("a response");
+    assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
+    assert!(text.contains("the request's body cannot be read"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

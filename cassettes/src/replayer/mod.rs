@@ -223,7 +223,10 @@ impl Handler for Player {
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {
                 return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long"));
             }
-            Err(_) => return Err(ConnectionClosed),
+            Err(error) => {
+                let why = format!("the request's body cannot be read: {error}");
+                return Ok(refusal(StatusCode::BAD_REQUEST, &why));
+            }
         };
         let mut asked = RecordedRequest {
             method: parts.method.as_str().to_owned(),

@@ -10,7 +10,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use stuntdouble_server::{LengthCheck, Origins, RequestLog};
+use stuntdouble_server::{LengthCheck, Linger, Origins, RequestLog};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -244,6 +244,6 @@ where
     }
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new());
-    let io = TokioIo::new(LengthCheck::new(socket));
+    let io = TokioIo::new(LengthCheck::new(Linger::new(socket)));
     let _ = builder.serve_connection(io, service).with_upgrades().await;
 }

@@ -1,6 +1,7 @@
 //! Requests whose `Content-Length` is no number of 64 bits.
 //!
-//! The parser answers them with 400, as it does what is not HTTP. They are requests with a body that is too large: 413.
+//! The parser answers them with 400, as it does what is not HTTP, and with 431 to the last two numbers of 64 bits, which mean something else
+//! to it. They are requests with a body that is too large: 413.
 //!
 //! Source: RFC 9110, sections 8.6 and 15.5.14.
 
@@ -17,15 +18,23 @@ use crate::filtered::{Filter, Filtered};
 /// The name of the field, with its colon.
 const NAME: &[u8] = b"content-length:";
 
-/// Digits that no number of 64 bits has, unless it begins with zeros.
+/// The longest body that the parser can count.
+const LONGEST: u64 = u64::MAX - 2;
+
+/// Digits of the numbers that are longer.
 const DIGITS: usize = 20;
 
 /// Bytes that are kept to find a field that comes in pieces: the name, spaces, and digits.
 const KEPT: usize = 64;
 
-/// The parser's response to what it cannot read, and the one to a number that is too large.
-const BAD_REQUEST: &[u8] = b"HTTP/1.1 400 Bad Request\r\n";
-const TOO_LARGE: &[u8] = b"HTTP/1.1 413 Over 2^64-1\r\n";
+/// The parser's responses to a number that is too large.
+const REFUSALS: [&[u8]; 2] = [
+    b"HTTP/1.1 400 Bad Request\r\n",
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
+];
+
+/// The start of the response in their place. Its reason is filled up with spaces to the same length.
+const TOO_LARGE: &str = "HTTP/1.1 413 Over 2^64-3";
 
 /// A connection on which a `Content-Length` beyond 64 bits is answered with 413.
 pub type LengthCheck<T> = Filtered<T, Lengths>;
@@ -75,12 +84,16 @@ impl Filter for Lengths {
     }
 
     fn replaced(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let rest = bytes.strip_prefix(BAD_REQUEST).filter(|_| self.found)?;
-        Some([TOO_LARGE, rest].concat())
+        let refusal = REFUSALS
+            .iter()
+            .find(|refusal| self.found && bytes.starts_with(refusal))?;
+        let (refusal, rest) = bytes.split_at_checked(refusal.len())?;
+        let start = format!("{TOO_LARGE:width$}\r\n", width = refusal.len() - 2);
+        Some([start.as_bytes(), rest].concat())
     }
 }
 
-/// Whether bytes have the field with a number of more than 64 bits. Looks at one in [`DIGITS`] bytes of what has none.
+/// Whether bytes have the field with a number beyond [`LONGEST`]. Looks at one in [`DIGITS`] bytes of what has none.
 fn has_long_number(bytes: &[u8]) -> bool {
     let mut at = DIGITS - 1;
     while let Some(byte) = bytes.get(at) {
@@ -112,7 +125,7 @@ fn has_long_number(bytes: &[u8]) -> bool {
 fn is_long(digits: &[u8]) -> bool {
     let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
     let digits = std::str::from_utf8(digits.get(zeros..).unwrap_or_default()).unwrap_or_default();
-    digits.len() >= DIGITS && digits.parse::<u64>().is_err()
+    digits.len() >= DIGITS && digits.parse().map_or(true, |length: u64| length > LONGEST)
 }
 
 #[cfg(test)]
@@ -122,25 +135,37 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("18446744073709551615", false)]
+    #[case("18446744073709551613", false)]
+    #[case("18446744073709551614", true)]
     #[case("18446744073709551616", true)]
     #[case("99999999999999999999999999999999", true)]
     #[case("00000000000000000000000000000005", false)]
     #[case("x9999999999999999999999", false)]
-    fn a_number_of_more_than_64_bits_is_found_however_it_is_cut(#[case] number: &str, #[case] expected: bool) {
+    fn a_number_that_is_too_large_is_found_however_it_is_cut(#[case] number: &str, #[case] expected: bool) {
         let request = format!("POST / HTTP/1.1\r\nHost: a\r\ncontent-Length:  {number}\r\n\r\n");
         for size in [1, 2, 19, 20, 21, 33, 1000] {
             let mut check = Lengths::default();
             request.as_bytes().chunks(size).for_each(|piece| check.check(piece));
             assert_eq!(check.found, expected, "in pieces of {size}");
         }
-        assert_eq!(TOO_LARGE.len(), BAD_REQUEST.len());
+    }
+
+    #[test]
+    fn both_responses_to_such_a_number_become_one_of_the_same_length() {
+        let mut check = Lengths::default();
+        check.check(b"POST / HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n");
+        for refusal in REFUSALS {
+            let sent = check.replaced(&[refusal, b"date: x\r\n"].concat()).unwrap();
+            assert_eq!(sent.len(), refusal.len() + "date: x\r\n".len());
+            assert!(sent.starts_with(b"HTTP/1.1 413 ") && sent.ends_with(b"\r\ndate: x\r\n"));
+        }
+        assert_eq!(check.replaced(b"HTTP/1.1 200 OK\r\n"), None);
     }
 
     #[test]
     fn other_numbers_are_not_lengths() {
         let mut check = Lengths::default();
         check.check(format!("GET /{} HTTP/1.1\r\nx: {}\r\n\r\n", "9".repeat(200), "8".repeat(64)).as_bytes());
-        assert!(!check.found && check.replaced(BAD_REQUEST).is_none());
+        assert!(!check.found && check.replaced(REFUSALS[0]).is_none());
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::{LengthCheck, Limits, Shutdown, head_timer::HeadTimer, socket::Socket, target::Escaped};
+use crate::{LengthCheck, Limits, Linger, Shutdown, head_timer::HeadTimer, socket::Socket, target::Escaped};
 
 /// Bytes that the kernel queues for one peer. The kernel's own limit can be megabytes, which a peer that reads slowly is then behind.
 /// A list of a megabyte takes 10 % longer with half of it.
@@ -181,7 +181,10 @@ where
             .timer(HeadTimer::default())
             .header_read_timeout(self.limits.head_timeout)
             .max_buf_size(self.limits.head)
-            .serve_connection(TokioIo::new(LengthCheck::new(socket)), (self.connect)(peer))
+            .serve_connection(
+                TokioIo::new(LengthCheck::new(Linger::new(socket))),
+                (self.connect)(peer),
+            )
             .with_upgrades();
         let mut connection = std::pin::pin!(connection);
         // How a connection ends concerns its peer alone, so the outcome is dropped.
@@ -245,7 +248,12 @@ mod tests {
         });
         for limits in raw_targets {
             let (address, _shutdown) = start(limits);
-            for (length, expected) in [("18446744073709551616", "413"), ("x", "400"), ("-1", "400")] {
+            for (length, expected) in [
+                ("18446744073709551616", "413"),
+                ("18446744073709551615", "413"),
+                ("x", "400"),
+                ("-1", "400"),
+            ] {
                 let mut client = TcpStream::connect(address).await.unwrap();
                 let request = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
                 client.write_all(request.as_bytes()).await.unwrap();
@@ -254,6 +262,20 @@ mod tests {
                 assert!(text.starts_with(&format!("HTTP/1.1 {expected} ")), "{text}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_still_sends_gets_the_response_and_no_reset() {
+        let (address, _shutdown) = start(Limits::default());
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let body = vec![b'x'; 4 << 20];
+        let head = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len());
+        client.write_all(head.as_bytes()).await.unwrap();
+        client.write_all(&body).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut text = String::new();
+        client.read_to_string(&mut text).await.unwrap();
+        assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
     }
 
     #[tokio::test]

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use memchr::memchr_iter;
+
 use super::{
     endpoint::{Endpoint, ProxyRequest, Route, non_resource_path},
     methods::{Methods, subresource_methods},
@@ -110,8 +112,7 @@ impl Table {
         let mut segments = [""; 9];
         let mut count = 0;
         let (mut start, inner) = (0, path.trim_matches('/'));
-        let slashes = inner.bytes().enumerate().filter(|(_, byte)| *byte == b'/');
-        for end in slashes.map(|(at, _)| at).chain([inner.len()]) {
+        for end in memchr_iter(b'/', inner.as_bytes()).chain([inner.len()]) {
             if let (Some(slot), Some(segment)) = (segments.get_mut(count), inner.get(start..end)) {
                 *slot = segment;
                 count += 1;
