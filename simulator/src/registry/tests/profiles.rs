@@ -252,25 +252,6 @@ async fn a_watch_that_begins_with_the_present_events(#[case] profile: Profile, #
     assert_eq!(frame["type"], kind);
 }
 
-#[rstest]
-#[case(Profile::Documented, "a=b", 0)]
-#[case(Profile::Documented, "a!=b", 1)]
-#[case(Profile::Kubernetes12, "a=b", 1)]
-#[tokio::test]
-async fn the_documented_profile_selects_components_by_their_labels(
-    #[case] profile: Profile,
-    #[case] labels: &str,
-    #[case] count: usize,
-) {
-    let options = ListOptions {
-        label_selector: labels.to_owned(),
-        ..ListOptions::default()
-    };
-    let (code, body) = list(&Rig::of(profile).await, "componentstatuses", &options).await;
-    let items: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((code, items["items"].as_array().unwrap().len().min(1)), (200, count));
-}
-
 #[tokio::test]
 async fn components_have_no_field_to_select_by() {
     for profile in Profile::ALL {
