@@ -49,6 +49,11 @@ impl Profile {
         self.is_kubernetes_1_2()
     }
 
+    /// Whether the label selector of a list of component statuses is ignored.
+    pub(crate) fn ignores_component_labels(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
     /// Whether a watch from no version, or 0, starts with the present objects (else with the start of the history).
     pub(crate) fn watch_starts_from_present(self) -> bool {
         self.is_kubernetes_1_2()

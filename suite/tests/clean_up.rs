@@ -7,53 +7,11 @@ use std::{
     time::Duration,
 };
 
+use left::{get, left};
 use rstest::rstest;
-use serde_json::Value;
 use stuntdouble_simulator::Simulator;
 
-/// Prefix of the names of a run, and its label.
-const OURS: (&str, &str) = ("sd-", "stuntdouble-run");
-
-async fn get(url: &str, path: &str) -> Value {
-    let answer = reqwest::get(format!("{url}{path}")).await.unwrap();
-    answer.json().await.unwrap()
-}
-
-/// Paths of every collection that the server lists, without namespaces in them.
-async fn collections(url: &str) -> Vec<String> {
-    let mut versions = vec!["/api/v1".to_owned()];
-    let groups = get(url, "/apis").await;
-    for group in groups["groups"].as_array().unwrap() {
-        for version in group["versions"].as_array().unwrap() {
-            versions.push(format!("/apis/{}", version["groupVersion"].as_str().unwrap()));
-        }
-    }
-    let mut found = Vec::new();
-    for version in versions {
-        for resource in get(url, &version).await["resources"].as_array().unwrap() {
-            let name = resource["name"].as_str().unwrap();
-            if !name.contains('/') {
-                found.push(format!("{version}/{name}"));
-            }
-        }
-    }
-    found
-}
-
-/// Objects of a run that are on the server.
-async fn left(url: &str) -> Vec<String> {
-    let mut left = Vec::new();
-    for collection in collections(url).await {
-        let list = get(url, &collection).await;
-        for item in list["items"].as_array().into_iter().flatten() {
-            let name = item["metadata"]["name"].as_str().unwrap_or_default();
-            if name.starts_with(OURS.0) || !item["metadata"]["labels"][OURS.1].is_null() {
-                left.push(format!("{collection} {name}"));
-            }
-        }
-    }
-    left
-}
+mod left;
 
 #[rstest]
 #[case::in_a_namespace("namespaces")]

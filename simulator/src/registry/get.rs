@@ -72,7 +72,7 @@ impl Registry {
         Ok(Response::ok(encode(resource, object)))
     }
 
-    /// A list of computed objects. Selectors are ignored, as in v1.2.
+    /// A list of computed objects.
     fn list_computed(&self, request: &RequestInfo, objects: Vec<Object>) -> Response {
         let resource = &request.resource;
         let items = objects.into_iter().map(|mut object| {
@@ -93,7 +93,9 @@ impl Registry {
 
     /// Lists the selected objects.
     pub(crate) async fn list(&self, request: &RequestInfo, options: &ListOptions) -> Result<Response, Status> {
-        if let Some(objects) = strategy_of(&request.resource).computed(&self.context) {
+        if let Some(mut objects) = strategy_of(&request.resource).computed(&self.context) {
+            let selection = Selection::parse(request, options, self.profile)?;
+            objects.retain(|object| self.profile.ignores_component_labels() || selection.matches_labels(object));
             return Ok(self.list_computed(request, objects));
         }
         let has_selectors = !options.label_selector.is_empty() || !options.field_selector.is_empty();

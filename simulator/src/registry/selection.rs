@@ -1,7 +1,9 @@
 //! Which objects a list, a watch or a delete of a collection is about.
 
+use serde_json::Value;
+
 use crate::{
-    api::{Status, fields, labels},
+    api::{Object, Status, fields, labels, meta},
     profile::Profile,
     scheme::Resource,
     store::{INDEXED_FIELDS, Lookup, Record},
@@ -92,6 +94,13 @@ impl Selection {
     /// The name that objects must have, if there is one.
     fn one_name(&self) -> Option<&str> {
         self.name.as_deref().or(self.only())
+    }
+
+    /// Whether an object that is not stored has the selected labels.
+    pub(super) fn matches_labels(&self, object: &Object) -> bool {
+        let none = Object::new();
+        let labels = meta::lookup(object, "metadata.labels").and_then(Value::as_object);
+        self.labels.matches(labels.unwrap_or(&none))
     }
 
     /// Whether `record` is one of them.

@@ -30,6 +30,8 @@ pub enum Action {
     Touch(String),
     /// `patch x`: the object is patched, with one more label.
     Patch(String),
+    /// `elsewhere x`: the object is patched in the other group that has it, with one more label.
+    Elsewhere(String),
     /// `status x`: the status of the object is replaced, with its kind's status.
     Status(String),
     /// `collect x`: the collection of the object is deleted.
@@ -49,6 +51,7 @@ impl Action {
             | Self::Churn(x, _)
             | Self::Touch(x)
             | Self::Patch(x)
+            | Self::Elsewhere(x)
             | Self::Status(x)
             | Self::Collect(x) => x,
         }
@@ -66,6 +69,7 @@ impl FromStr for Action {
             ["relabel", x] => Ok(Self::Relabel((*x).to_owned())),
             ["touch", x] => Ok(Self::Touch((*x).to_owned())),
             ["patch", x] => Ok(Self::Patch((*x).to_owned())),
+            ["elsewhere", x] => Ok(Self::Elsewhere((*x).to_owned())),
             ["status", x] => Ok(Self::Status((*x).to_owned())),
             ["collect", x] => Ok(Self::Collect((*x).to_owned())),
             ["delete", x] => Ok(Self::Delete((*x).to_owned())),
@@ -79,7 +83,7 @@ impl FromStr for Action {
             }
             _ => Err(ParseWordError {
                 word: text.to_owned(),
-                known: "create x, change x, relabel x, label x key=value, churn x n, touch x, patch x, status x, collect x, delete x, remove x",
+                known: "create x, change x, relabel x, label x key=value, churn x n, touch x, patch x, elsewhere x, status x, collect x, delete x, remove x",
             }),
         }
     }
@@ -193,6 +197,7 @@ mod tests {
 
     #[rstest]
     #[case("create b", Action::Create("b".into()))]
+    #[case("elsewhere b", Action::Elsewhere("b".into()))]
     #[case("label a tier=back", Action::Label("a".into(), "tier".into(), "back".into()))]
     #[case("churn a 120", Action::Churn("a".into(), 120))]
     #[case("label a tier=", Action::Label("a".into(), "tier".into(), String::new()))]

@@ -118,7 +118,8 @@ pub struct CaseData {
     pub before: Vec<Action>,
     /// Name in the path: a letter, `absent`, or a template. Default: the first object's name.
     pub name: Option<String>,
-    /// Namespace in the path: `absent` or a name. Default: the trial's namespace.
+    /// Namespace in the path: `absent`, a name, or a template of one that the set-up creates. Default: the trial's
+    /// namespace.
     pub namespace: Option<String>,
     /// Rest of a proxied path.
     pub path: Option<String>,
@@ -155,6 +156,10 @@ pub struct CaseData {
     pub patches: Option<usize>,
     /// Number of concurrent writers whose writes list and watch must agree on, instead of a request.
     pub contract: Option<usize>,
+    /// The refusal depends on objects that the target may see some time after they were written: what it creates
+    /// meanwhile is deleted, and the request is made again.
+    #[serde(default)]
+    pub eventually: bool,
     /// Actions while a watch runs.
     #[serde(default)]
     pub during: Vec<Action>,
@@ -199,6 +204,7 @@ impl CaseData {
             race: Default::default(),
             patches: Default::default(),
             contract: Default::default(),
+            eventually: Default::default(),
             during: Default::default(),
             expect: Default::default(),
             after: Default::default(),

@@ -27,6 +27,8 @@ pub(super) struct KindFile {
     pub(super) api_version: String,
     pub(super) path: Option<String>,
     pub(super) object: Option<String>,
+    /// Path of its collection in another group that has the same objects.
+    pub(super) other_group: Option<String>,
     /// Objects of the kind belong to the whole cluster and can disturb other clients.
     #[serde(default)]
     pub(super) disturbs: bool,

@@ -96,6 +96,7 @@ impl Catalog {
             plural: file.plural.clone(),
             api_version: file.api_version.clone(),
             path: file.path.clone(),
+            other_group: file.other_group.clone(),
             sample,
             controlled: file.controlled,
         });
@@ -164,6 +165,7 @@ impl Catalog {
             plural: "queries".to_owned(),
             api_version: "v1".to_owned(),
             path: None,
+            other_group: None,
             sample: None,
             controlled: false,
         });

@@ -60,6 +60,8 @@ pub struct Kind {
     pub api_version: String,
     /// Path of its collection; `None` if objects cannot be created.
     pub path: Option<String>,
+    /// Path of its collection in another group that has the same objects.
+    pub other_group: Option<String>,
     /// Sample; `None` if objects cannot be created.
     pub sample: Option<Sample>,
     /// Whether the controllers of a cluster write to its objects.

@@ -21,6 +21,10 @@ pub enum Need {
     LogSearch,
     /// The log lines of the fixtures are in the log search add-on.
     LogLines,
+    /// The other group that has the kind's objects.
+    OtherGroup,
+    /// Limit ranges and quotas are enforced.
+    Admission,
     /// Nodes run pods and controllers act, on a clock that moves.
     LivingCluster,
     /// Containers of a living cluster run processes.

@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::expect::StatusWord;
-use super::{Action, Body, CaseData, Kind, Profile, Socket};
+use super::{Action, Body, CaseData, Kind, Need, Profile, Socket};
 
 /// Why a case cannot be played, if so.
 pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
@@ -31,6 +31,9 @@ pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
     };
     if let Some(step) = case.setup.iter().find(|step| not_a_request(&step.request)) {
         return Err(format!("{:?} is not METHOD PATH", step.request));
+    }
+    if case.needs.contains(&Need::OtherGroup) && kind.other_group.is_none() {
+        return Err(format!("the kind {} has no other group", kind.name));
     }
     let mut letters = case.before.iter().chain(&case.during).map(Action::letter);
     match letters.find(|letter| !case.given.contains_key(*letter)) {

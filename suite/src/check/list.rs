@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Mismatch, changed, confined, contains, equal, is_later, without};
+use super::{Mismatch, WRITTEN_BY_OTHERS, changed, confined, contains, equal, is_later, without};
 use crate::catalog::Level;
 
 /// Checks that a list holds exactly these objects among those whose name begins with the prefix, each as it was last
@@ -78,7 +78,6 @@ fn as_written(
     item: &Value,
 ) -> Option<Mismatch> {
     const TYPE: [&str; 2] = ["kind", "apiVersion"];
-    const NOT_OURS: [&str; 4] = ["kind", "apiVersion", "metadata", "status"];
     let about = format!("item {name}");
     let of_object = written.iter().filter(|((one, _), _)| one == name);
     let (last, object) = of_object.fold(
@@ -108,7 +107,8 @@ fn as_written(
         let mismatch = Mismatch::new(format!("version of {about}"), last, version);
         return Some(mismatch.at(Level::Should));
     }
-    equal(&about, &without(object, &NOT_OURS), &without(item, &NOT_OURS)).or_else(|| labels(&about, object, item))
+    let ours = |value: &Value| without(&without(value, &TYPE), &WRITTEN_BY_OTHERS);
+    equal(&about, &ours(object), &ours(item)).or_else(|| labels(&about, object, item))
 }
 
 /// Whether an item that somebody else has changed has the labels that it was written with, and no other; controllers

@@ -30,6 +30,8 @@ pub use stream::{ExpectedEvent, Notification, Progress, StreamRules, WrittenObje
 
 use crate::catalog::Level;
 
+/// Fields of an object that somebody else (a controller) may write: of a service account the secrets of its tokens too.
+pub(crate) const WRITTEN_BY_OTHERS: [&str; 3] = ["metadata", "status", "secrets"];
 /// Size limit of a decoded body, in bytes.
 const DECODED: u64 = 16 << 20;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Mismatch, contains, equal, is_later, without};
+use super::{Mismatch, WRITTEN_BY_OTHERS, contains, equal, is_later, without};
 use crate::catalog::Level;
 
 /// Objects that the server returned to the trial's writes, by name and resource version.
@@ -241,12 +241,8 @@ fn difference(next: &ExpectedEvent, notification: &Notification, written: &Writt
             .or_else(|| last_state(&about, object, &notification.object, next.deleted));
     }
     if next.perhaps_later && !written.contains_key(&notification.key()) {
-        let mutable = ["metadata", "status"];
-        return equal(
-            &about,
-            &without(object, &mutable),
-            &without(&notification.object, &mutable),
-        );
+        let ours = |object: &Value| without(object, &WRITTEN_BY_OTHERS);
+        return equal(&about, &ours(object), &ours(&notification.object));
     }
     equal(&about, object, &notification.object)
 }

@@ -56,20 +56,41 @@ impl Target {
         reason.map(str::to_owned)
     }
 
-    /// Whether the target does not serve a kind: its collection gives 404 or 405, and discovery does not list it.
+    /// The kind, as `group/plural`, that a case needs and the target does not serve: its collection gives 404 or 405,
+    /// and discovery does not list it.
     ///
     /// # Errors
     /// If the target does not answer.
-    pub async fn absent(&self, kind: &Kind) -> Result<bool, TargetError> {
-        let Some(template) = kind.path.as_deref().filter(|_| self.recorded.is_none()) else {
-            return Ok(false);
-        };
+    pub async fn absent(&self, kind: &Kind, needs: &[Need]) -> Result<Option<String>, TargetError> {
+        if self.recorded.is_some() {
+            return Ok(None);
+        }
+        if let Some(path) = &kind.path
+            && self.lacks(path, &kind.plural).await?
+        {
+            return Ok(Some(format!("{}/{}", kind.group, kind.plural)));
+        }
+        match kind
+            .other_group
+            .as_deref()
+            .filter(|_| needs.contains(&Need::OtherGroup))
+        {
+            Some(path) if self.lacks(path, &kind.plural).await? => {
+                let group: Vec<&str> = path.split('/').skip(2).take(2).collect();
+                Ok(Some(format!("{}/{}", group.join("/"), kind.plural)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the target does not serve a collection.
+    async fn lacks(&self, template: &str, plural: &str) -> Result<bool, TargetError> {
         let path = template.replace("{namespace}", "default");
         let known = Arc::clone(self.offers.collections.lock().await.entry(path.clone()).or_default());
         let served = known.get_or_try_init(async || {
             let status = self.send(&Request::get(&path)).await?.status;
             let missing = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].map(|status| status.as_u16());
-            Ok::<_, TargetError>(!missing.contains(&status) || self.discovers(&path, &kind.plural).await?)
+            Ok::<_, TargetError>(!missing.contains(&status) || self.discovers(&path, plural).await?)
         });
         served.await.map(|served| !served)
     }

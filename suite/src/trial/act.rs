@@ -102,6 +102,7 @@ impl Environment<'_> {
             }
             Action::Touch(letter) => self.patch(letter, &json!({})).await,
             Action::Patch(letter) => self.patch(letter, &labelled("patched", "yes")).await,
+            Action::Elsewhere(letter) => self.patch_elsewhere(letter, &labelled("elsewhere", "yes")).await,
             Action::Status(letter) => {
                 let status = self.part(letter, Part::Status)?;
                 self.replace_status(letter, &status).await
@@ -167,6 +168,16 @@ impl Environment<'_> {
         self.send(request).await
     }
 
+    /// Deletes what a request created, which the target had to refuse.
+    pub(super) async fn undo(&self, request: &Request, answer: &Answer) -> Result<(), EnvironmentError> {
+        let created: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let name = text(&created, "/metadata/name");
+        if request.method == Method::POST && !name.is_empty() {
+            self.send(&deletion(format!("{}/{name}", request.path))).await?;
+        }
+        Ok(())
+    }
+
     /// Sends a request until its answer contains a value.
     async fn send_until(&self, request: &Request, until: &Value) -> Result<Answer, EnvironmentError> {
         let (pause, limit) = UNTIL;
@@ -205,6 +216,21 @@ impl Environment<'_> {
         let request = Request::new(Method::PATCH, self.path_of(letter)?);
         let request = request.with_body("application/merge-patch+json", patch.to_string());
         self.returned(&self.must(&request).await?, patch);
+        Ok(())
+    }
+
+    /// Patches an object in the other group that has it, and reads it in its own.
+    async fn patch_elsewhere(&self, letter: &str, patch: &Value) -> Result<(), EnvironmentError> {
+        let missing = || EnvironmentError::Case(format!("{} has no other group", self.kind()));
+        let template = self.case().kind.other_group.as_deref().ok_or_else(missing)?;
+        let object = self.object_of(letter)?;
+        let own = self
+            .bindings()
+            .with("namespace", object.namespace.as_deref().unwrap_or_default());
+        let path = format!("{}/{}", own.fill_path(template)?, object.name);
+        let request = Request::new(Method::PATCH, path).with_body("application/merge-patch+json", patch.to_string());
+        self.must(&request).await?;
+        self.returned(&self.current(letter).await?, patch);
         Ok(())
     }
 

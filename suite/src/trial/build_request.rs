@@ -56,8 +56,9 @@ pub(super) fn bindings(environment: &Environment<'_>, case: &Case) -> Result<Bin
         let filled = bindings.fill(&name)?;
         bindings.bind("name", if name == "absent" { absent.clone() } else { filled });
     }
-    if let Some(namespace) = data.namespace.clone() {
-        bindings.bind("namespace", if namespace == "absent" { absent } else { namespace });
+    if let Some(namespace) = &data.namespace {
+        let filled = bindings.fill(namespace)?;
+        bindings.bind("namespace", if namespace == "absent" { absent } else { filled });
     }
     bindings.bind("method", case.operation.method.as_str());
     bindings.bind("path", data.path.clone().unwrap_or_default());

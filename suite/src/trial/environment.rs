@@ -93,11 +93,8 @@ pub(super) struct Environment<'a> {
 
 /// How many namespaces a case needs.
 pub(super) fn namespaces_needed(case: &Case) -> usize {
-    let of_another = case
-        .data
-        .namespace
-        .as_deref()
-        .is_some_and(|namespace| namespace != "absent");
+    let of_another = |namespace: &str| namespace != "absent" && !namespace.contains("${");
+    let of_another = case.data.namespace.as_deref().is_some_and(of_another);
     let of_cluster = case.kind.scope() == Scope::Cluster && !case.operation.path.contains("{namespace}");
     if case.data.log_query.is_some() || of_another || of_cluster {
         return 0;
@@ -373,7 +370,8 @@ impl<'a> Environment<'a> {
         let object = self.object_of(letter)?;
         let own = self
             .bindings()
-            .with("namespace", object.namespace.as_deref().unwrap_or_default());
+            .with("namespace", object.namespace.as_deref().unwrap_or_default())
+            .with("name", &object.name);
         let mut value = own.fill_value(sample.part(part))?;
         if part == Part::Sample {
             if object.precondition.full {

@@ -71,7 +71,9 @@ fn object(
     if let Some(letter) = &expect.like {
         // The answer is the last version that is known; what it is to be like came before it.
         let first = environment.versions(letter).first().cloned().unwrap_or_default();
-        found.extend(like(&first, body));
+        let about = "object but for metadata and status";
+        let ours = |object: &Value| check::without(object, &["metadata", "status"]);
+        found.extend(check::equal(about, &ours(&first), &ours(body)));
     }
     Ok(found)
 }
@@ -183,21 +185,12 @@ pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) ->
         let mismatch = Mismatch::new(format!("version of {about}"), written, actual);
         return Some(mismatch.at(Level::Should));
     }
-    like(&last, body).or_else(|| labels(&last, body))
+    let ours = |object: &Value| check::without(object, &check::WRITTEN_BY_OTHERS);
+    check::equal(&about, &ours(&last), &ours(body)).or_else(|| labels(&last, body))
 }
 
 /// Whether two objects have the same labels, which no controller changes.
 fn labels(last: &Value, body: &Value) -> Option<Mismatch> {
     let of = |object: &Value| object.pointer("/metadata/labels").cloned().unwrap_or_default();
     check::equal("/metadata/labels", &of(last), &of(body)).map(|mismatch| mismatch.at(Level::Should))
-}
-
-/// Whether two objects are equal but for metadata and status.
-fn like(last: &Value, body: &Value) -> Option<Mismatch> {
-    let not_ours = ["metadata", "status"];
-    check::equal(
-        "object but for metadata and status",
-        &check::without(last, &not_ours),
-        &check::without(body, &not_ours),
-    )
 }

@@ -6,6 +6,7 @@
 //! Source of semantics: the catalog.
 
 mod act;
+mod admission;
 mod afterwards;
 mod beginning;
 mod build_request;

@@ -7,13 +7,13 @@ use serde_json::json;
 use super::environment::{Environment, EnvironmentError, namespaces_needed};
 use super::run::{LABEL, Run};
 use super::{
-    Failure, Outcome, Trial, Verdict, act, afterwards, beginning, build_request, contract, logs, race, socket, verify,
-    watch,
+    Failure, Outcome, Trial, Verdict, act, admission, afterwards, beginning, build_request, contract, logs, race,
+    socket, verify, watch,
 };
 use crate::catalog::{CaseData, Need};
 use crate::check::{Answer, Mismatch};
 use crate::request::Request;
-use crate::target::{Target, TargetError};
+use crate::target::Target;
 
 /// Time limit of a trial with its set-up.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(300);
@@ -61,9 +61,9 @@ impl Trial {
             Err(error) => return broken(&error),
         };
         let target = beside.as_ref().unwrap_or(target);
-        match target.absent(&self.case.kind).await {
-            Ok(true) => return Verdict::Absent(format!("{}/{}", self.case.kind.group, self.case.kind.plural)),
-            Ok(false) => {}
+        match target.absent(&self.case.kind, &data.needs).await {
+            Ok(Some(kind)) => return Verdict::Absent(kind),
+            Ok(None) => {}
             Err(error) => return broken(&error),
         }
         if data.needs.contains(&Need::LogLines) && !target.is_recorded() {
@@ -241,7 +241,12 @@ impl Trial {
                 .as_ref()
                 .is_some_and(|body| body.current.is_some() || body.resource);
             let (attempts, pause) = act::NOT_READY;
-            if succeeds && act::is_not_ready(&answer) && attempt < attempts {
+            let is_accepted = data.eventually && !succeeds && (200..300).contains(&answer.status);
+            let is_early = is_accepted || (succeeds || data.eventually) && act::is_not_ready(&answer);
+            if is_early && attempt < attempts {
+                if is_accepted {
+                    environment.undo(&request, &answer).await?;
+                }
                 tokio::time::sleep(pause).await;
                 continue;
             }
@@ -263,7 +268,7 @@ async fn surroundings(
     target: &Target,
     data: &CaseData,
     run: &Run,
-) -> Result<Result<Option<Target>, String>, TargetError> {
+) -> Result<Result<Option<Target>, String>, EnvironmentError> {
     let missing = |what: &str| Ok(Err(what.to_owned()));
     let mut found = None;
     if data.needs.contains(&Need::LivingCluster) || data.needs.contains(&Need::Processes) {
@@ -289,6 +294,9 @@ async fn surroundings(
         if found.is_none() {
             return missing("the target has no log search add-on");
         }
+    }
+    if data.needs.contains(&Need::Admission) && !admission::is_enforced(target, run).await? {
+        return missing("the target enforces no limit ranges");
     }
     if let Some(service) = &data.add_on
         && !found.as_ref().unwrap_or(target).has_add_on(service).await?

@@ -29,6 +29,8 @@ const REMOVAL: Duration = Duration::from_secs(20);
 const CONTROLLER: Duration = Duration::from_millis(1500);
 /// Number of namespaces that are removed at once.
 const AT_ONCE: usize = 16;
+/// Finalizer of a namespace that a trial deletes and that stays until the run removes it.
+const FINALIZER: &str = "stuntdouble.example/keep";
 /// Interval between looks at a namespace that is being removed.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -44,6 +46,8 @@ pub struct Run {
     next: AtomicUsize,
     /// Whether the target finalizes namespaces by itself, once it is known.
     finalizes: OnceCell<bool>,
+    /// Whether the target enforces limit ranges, once it was tried.
+    pub(super) admission: OnceCell<bool>,
 }
 
 /// Namespaces that one trial uses.
@@ -82,6 +86,7 @@ impl Run {
             created: Mutex::default(),
             next: AtomicUsize::new(0),
             finalizes: OnceCell::new(),
+            admission: OnceCell::new(),
         }
     }
 
@@ -195,8 +200,10 @@ impl Run {
             }
             let alone = self.finalizes.get() == Some(&false);
             let late = self.finalizes.get().is_none() && began.elapsed() > CONTROLLER;
-            if (alone || late) && finalize(target, &path).await {
-                drop(self.finalizes.set(false));
+            if finalize(target, &path, alone || late).await {
+                if alone || late {
+                    drop(self.finalizes.set(false));
+                }
                 continue;
             }
             tokio::time::sleep(POLL).await;
@@ -214,8 +221,9 @@ pub(super) fn deletion(path: String) -> Request {
     Request::new(Method::DELETE, path).with_body("application/json", options.to_string())
 }
 
-/// Takes the finalizers of a namespace away, for a server without a namespace controller.
-async fn finalize(target: &Target, path: &str) -> bool {
+/// Takes the run's own finalizer of a namespace away, or all of them, for a server without a namespace controller.
+/// Returns whether there was one.
+async fn finalize(target: &Target, path: &str, all: bool) -> bool {
     let Ok(answer) = target.send(&Request::get(path)).await else {
         return false;
     };
@@ -225,8 +233,13 @@ async fn finalize(target: &Target, path: &str) -> bool {
     if namespace.pointer("/status/phase").and_then(Value::as_str) != Some("Terminating") {
         return false;
     }
-    if let Some(spec) = namespace.get_mut("spec") {
-        *spec = json!({"finalizers": []});
+    let Some(finalizers) = namespace.pointer_mut("/spec/finalizers").and_then(Value::as_array_mut) else {
+        return false;
+    };
+    let count = finalizers.len();
+    finalizers.retain(|finalizer| !all && finalizer != FINALIZER);
+    if finalizers.len() == count {
+        return false;
     }
     let request =
         Request::new(Method::PUT, format!("{path}/finalize")).with_body("application/json", namespace.to_string());

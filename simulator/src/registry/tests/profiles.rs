@@ -251,3 +251,16 @@ async fn a_watch_that_begins_with_the_present_events(#[case] profile: Profile, #
     let frame: Value = serde_json::from_slice(&stream.next().await.unwrap()).unwrap();
     assert_eq!(frame["type"], kind);
 }
+
+#[tokio::test]
+async fn components_have_no_field_to_select_by() {
+    for profile in Profile::ALL {
+        let options = ListOptions {
+            field_selector: "metadata.name=etcd-0".to_owned(),
+            ..ListOptions::default()
+        };
+        let text = "No field label conversion function found for version v1 and kind ComponentStatus";
+        let refused = list(&Rig::of(profile).await, "componentstatuses", &options).await;
+        assert_eq!(refused, (400, text.to_owned()));
+    }
+}

@@ -1,0 +1,113 @@
+//! The suite against servers that are slow, busy or late: a correct server fails no trial.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
+use std::{
+    io,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use futures::future::join_all;
+use left::left;
+use rstest::rstest;
+use run::{failures, run};
+use stuntdouble_simulator::Simulator;
+use stuntdouble_suite::{
+    catalog::Profile,
+    trial::{Partition, Selection},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+};
+
+mod left;
+mod run;
+
+/// A server that is another one, so far away that every byte needs the time in each direction. It runs until the
+/// runtime of the test ends.
+async fn far(url: &str, away: Duration) -> String {
+    let upstream: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let here = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let server = TcpStream::connect(upstream).await?;
+                let (from_client, to_client) = client.into_split();
+                let (from_server, to_server) = server.into_split();
+                tokio::spawn(late(from_client, to_server, away));
+                late(from_server, to_client, away).await
+            });
+        }
+    });
+    format!("http://{here}")
+}
+
+/// Passes bytes on, each some time after it came.
+async fn late(
+    mut from: impl AsyncReadExt + Unpin + Send + 'static,
+    mut to: impl AsyncWriteExt + Unpin,
+    after: Duration,
+) -> io::Result<()> {
+    let (sender, mut receiver) = mpsc::channel::<(Instant, Vec<u8>)>(1024);
+    tokio::spawn(async move {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(count) = from.read(&mut buffer).await
+            && count > 0
+            && sender
+                .send((Instant::now() + after, buffer[..count].to_vec()))
+                .await
+                .is_ok()
+        {}
+    });
+    while let Some((at, bytes)) = receiver.recv().await {
+        tokio::time::sleep_until(at.into()).await;
+        to.write_all(&bytes).await?;
+    }
+    to.shutdown().await
+}
+
+/// One of the parts of all trials.
+fn part(part: usize, of: usize) -> Selection {
+    Selection {
+        partition: Some(Partition { part, of }),
+        ..Selection::default()
+    }
+}
+
+#[rstest]
+#[case::documented(stuntdouble_simulator::Profile::Documented, Profile::Documented)]
+#[case::kubernetes_1_2(stuntdouble_simulator::Profile::Kubernetes12, Profile::Kubernetes12)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_far_away_and_whose_watch_cache_lags(
+    #[case] of: stuntdouble_simulator::Profile,
+    #[case] profile: Profile,
+) {
+    let lag = Duration::from_millis(200);
+    let server = Simulator::builder()
+        .bare(true)
+        .profile(of)
+        .watch_lag(lag)
+        .start()
+        .await
+        .unwrap();
+    let url = far(&server.url(), Duration::from_millis(100)).await;
+    let summary = run(&url, "far", profile, &part(5, 12), 64).await;
+    assert_eq!(failures(&summary), Vec::<String>::new());
+    assert_eq!(left(&server.url()).await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_runs_at_once() {
+    let server = Simulator::builder().bare(true).start().await.unwrap();
+    let url = server.url();
+    let runs = (1..=8).map(async |number| {
+        let (name, selection) = (format!("run{number}"), part(number, 24));
+        failures(&run(&url, &name, Profile::Documented, &selection, 16).await)
+    });
+    assert_eq!(join_all(runs).await.concat(), Vec::<String>::new());
+    assert_eq!(left(&url).await, Vec::<String>::new());
+}
