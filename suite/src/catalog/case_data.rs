@@ -62,19 +62,19 @@ pub struct PartialState {
     pub within: u64,
 }
 
-/// Identifiers of the statements that a case checks.
+/// One text, or several: the statements that a case checks, the values of a header.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum StatementIds {
-    /// One statement.
+pub enum Texts {
+    /// One text.
     One(String),
-    /// Several statements.
+    /// Several texts.
     Several(Vec<String>),
 }
 
-impl StatementIds {
-    /// The identifiers.
-    pub fn ids(&self) -> &[String] {
+impl Texts {
+    /// The texts.
+    pub fn all(&self) -> &[String] {
         match self {
             Self::One(id) => std::slice::from_ref(id),
             Self::Several(ids) => ids,
@@ -93,7 +93,7 @@ pub struct CaseData {
     /// The requirement in one sentence. `{kind}` is the kind's name.
     pub requirement: String,
     /// The statements that it checks.
-    pub statement: StatementIds,
+    pub statement: Texts,
     /// The only profile that has the case. Default: both.
     pub profile: Option<Profile>,
     /// The request can change what other clients own.
@@ -137,9 +137,9 @@ pub struct CaseData {
     pub accept: Option<String>,
     /// Content-Type header; `none` sends none. Default: application/json if there is a body.
     pub content_type: Option<String>,
-    /// Further headers.
+    /// Further headers; one with several values is sent several times.
     #[serde(default)]
-    pub headers: IndexMap<String, String>,
+    pub headers: IndexMap<String, Texts>,
     /// Credential to present.
     #[serde(rename = "as")]
     pub credential: Option<Credential>,
@@ -178,7 +178,7 @@ impl CaseData {
             id,
             level: Level::Should,
             requirement,
-            statement: StatementIds::One("search/query-language".to_owned()),
+            statement: Texts::One("search/query-language".to_owned()),
             needs,
             log_query: Some(query),
             profile: Default::default(),

@@ -130,7 +130,7 @@ impl Catalog {
             .collect();
         let id = words.join("/");
         let mut found = Vec::new();
-        for statement in data.statement.ids().iter().chain(of_kind) {
+        for statement in data.statement.all().iter().chain(of_kind) {
             let unknown = || malformed(file, format!("case {id}: unknown statement {statement:?}"));
             found.push(Arc::clone(self.statements.get(statement).ok_or_else(unknown)?));
         }

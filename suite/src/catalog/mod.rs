@@ -25,7 +25,7 @@ mod validate;
 
 pub use action::{Action, Event, ObjectState, ParseWordError};
 pub use case::Case;
-pub use case_data::{After, CaseData, PartialState, Precondition, StatementIds};
+pub use case_data::{After, CaseData, PartialState, Precondition, Texts};
 pub use error::CatalogError;
 pub use expect::{Body, Encoding, Expect, ExpectedType, JsonType, Media, Part};
 pub use level::Level;

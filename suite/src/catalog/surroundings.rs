@@ -150,6 +150,8 @@ pub struct Message {
     pub channel: Option<u8>,
     /// Text to send, or a part of all text that arrives on the channel.
     pub text: Option<String>,
+    /// Bytes instead of a text.
+    pub bytes: Option<Vec<u8>>,
     /// Content of a JSON message.
     pub contains: Option<Value>,
 }

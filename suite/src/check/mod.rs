@@ -51,9 +51,11 @@ pub struct Answer {
 impl Answer {
     /// A header as text, with what is no UTF-8 replaced.
     pub fn header(&self, name: &str) -> Option<String> {
-        self.headers
-            .get(name)
+        let values = self.headers.get_all(name).iter();
+        let texts: Vec<String> = values
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            .collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
     }
 
     /// The body as text, decoded if it is gzip, with what is no UTF-8 replaced.

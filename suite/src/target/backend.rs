@@ -9,8 +9,9 @@
 //! | /socket | a WebSocket that echoes every message |
 //! | /mirror | the body of the request, with its content type |
 //! | /bytes | [`BYTES`] bytes of all values |
-//! | /headers | the line `headers`, with headers of its own |
+//! | /headers | the line `headers`, with headers of its own, of which one comes twice |
 //! | /chunks | the lines `chunk 0` to `chunk 9`, each sent by itself, without a length |
+//! | /stream | the line `first`, and nothing more until the client leaves |
 //! | /gzip | the line [`COMPRESSED`], as gzip |
 //! | anything else | method, path, query, some headers and body, as JSON |
 
@@ -38,11 +39,12 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 /// How large a request's body may be, in bytes.
 const BODY: usize = 1 << 20;
 /// Headers of the request that the answer has.
-const TOLD: [&str; 8] = [
+const TOLD: [&str; 9] = [
     "accept",
     "accept-language",
     "content-type",
     "if-none-match",
+    "keep-alive",
     "range",
     "referer",
     "x-custom",
@@ -69,9 +71,10 @@ pub struct BackendAddress {
 }
 
 /// Headers of an answer that a proxy passes on.
-const HEADERS: [(header::HeaderName, &str); 4] = [
+const HEADERS: [(header::HeaderName, &str); 5] = [
     (header::HeaderName::from_static("x-custom"), "a, b; c=\"d\""),
     (header::SET_COOKIE, "a=1; Path=/"),
+    (header::SET_COOKIE, "b=2"),
     (header::CACHE_CONTROL, "no-store"),
     (header::ETAG, "\"7\""),
 ];
@@ -137,12 +140,14 @@ async fn answer(mut request: Request<Incoming>) -> Result<Response<Body>, Infall
         ),
         "/headers" => plain(StatusCode::OK, &HEADERS, "headers\n"),
         "/chunks" => chunks(),
+        "/stream" => endless(),
         "/gzip" => plain(
             StatusCode::OK,
             &[(header::CONTENT_TYPE, "text/plain"), (header::CONTENT_ENCODING, "gzip")],
             compressed(),
         ),
         _ => match path.strip_prefix("/status/").and_then(|code| code.parse().ok()) {
+            Some(code @ (StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)) => plain(code, &[], ""),
             Some(code) => plain(
                 code,
                 &[(header::CONTENT_TYPE, "text/plain")],
@@ -159,7 +164,7 @@ fn plain(status: StatusCode, headers: &[(header::HeaderName, &'static str)], bod
     for (name, value) in headers {
         response
             .headers_mut()
-            .insert(name, header::HeaderValue::from_static(value));
+            .append(name, header::HeaderValue::from_static(value));
     }
     response
 }
@@ -177,6 +182,14 @@ fn chunks() -> Response<Body> {
     response
 }
 
+/// An answer that goes on.
+fn endless() -> Response<Body> {
+    let first = futures::stream::iter([Ok(Frame::data(Bytes::from("first\n")))]);
+    let mut response = plain(StatusCode::OK, &[(header::CONTENT_TYPE, "text/plain")], "");
+    *response.body_mut() = BodyExt::boxed(StreamBody::new(first.chain(futures::stream::pending())));
+    response
+}
+
 fn compressed() -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     // Writing to memory does not fail.
@@ -189,8 +202,11 @@ async fn told(request: Request<Incoming>) -> Response<Body> {
     let Ok(body) = Limited::new(body, BODY).collect().await else {
         return plain(StatusCode::BAD_REQUEST, &[], "the body does not come whole");
     };
-    let text =
-        |headers: &HeaderMap, name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(Value::from);
+    let text = |headers: &HeaderMap, name: &str| {
+        let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        let values: Vec<&str> = values.collect();
+        (!values.is_empty()).then(|| Value::from(values.join(", ")))
+    };
     let headers: serde_json::Map<String, Value> = TOLD
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), text(&head.headers, name)?)))

@@ -21,9 +21,10 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 /// Time in which a container must have run to its end, and the interval between looks at it.
 const PROCESS: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(100));
 
-/// Where the log search add-on of a target is.
+/// Where the log search add-on, or the living cluster, of a target is. What is on the target is not kept with it: the
+/// same target can be before another proxy later.
 #[derive(Debug)]
-pub(super) enum LogSearch {
+pub(super) enum Place {
     /// On a simulator that lives beside it.
     Beside(Box<Target>),
     /// On the target.
@@ -35,11 +36,11 @@ pub(super) enum LogSearch {
 /// What is known of a target's log search add-on, once it was looked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Logs {
-    pub(super) search: Arc<OnceCell<LogSearch>>,
+    pub(super) search: Arc<OnceCell<Place>>,
     /// Whether the log lines were loaded.
     pub(super) loaded: Arc<OnceCell<()>>,
     /// The living cluster, once it was looked for.
-    pub(super) living: Arc<OnceCell<Option<Box<Target>>>>,
+    pub(super) living: Arc<OnceCell<Place>>,
     /// Whether the target has controllers, once they were looked for.
     pub(super) controllers: Arc<OnceCell<bool>>,
     /// Whether containers run processes, once one was run.
@@ -64,19 +65,17 @@ impl Target {
             return Ok(Some(self.clone()));
         }
         let look = async || match &self.embedded {
-            Some(embedded) => Ok(LogSearch::Beside(Box::new(
-                self.beside(embedded.profile, simulator::NOW).await?,
-            ))),
-            None if self.serves(SERVICE).await? => Ok(LogSearch::There),
-            None => Ok(LogSearch::Missing),
+            Some(embedded) => self.beside(embedded.profile, simulator::NOW).await,
+            None if self.serves(SERVICE).await? => Ok(Place::There),
+            None => Ok(Place::Missing),
         };
         Ok(match self.logs.search.get_or_try_init(look).await? {
-            LogSearch::Beside(beside) => Some(Self {
+            Place::Beside(beside) => Some(Self {
                 logs: self.logs.clone(),
                 ..(**beside).clone()
             }),
-            LogSearch::There => Some(self.clone()),
-            LogSearch::Missing => None,
+            Place::There => Some(self.clone()),
+            Place::Missing => None,
         })
     }
 
@@ -90,15 +89,15 @@ impl Target {
             return Ok(Some(self.clone()));
         }
         let look = async || match &self.embedded {
-            Some(embedded) => Ok(Some(self.beside(embedded.profile, simulator::RUNNING).await?)),
-            None if self.has_ready_node().await? && self.serves(CONTROLLED).await? => Ok(Some(self.clone())),
-            None => Ok(None),
+            Some(embedded) => self.beside(embedded.profile, simulator::RUNNING).await,
+            None if self.has_ready_node().await? && self.serves(CONTROLLED).await? => Ok(Place::There),
+            None => Ok(Place::Missing),
         };
-        self.logs
-            .living
-            .get_or_try_init(|| async { look().await.map(|found| found.map(Box::new)) })
-            .await
-            .map(|found| found.as_deref().cloned())
+        Ok(match self.logs.living.get_or_try_init(look).await? {
+            Place::Beside(beside) => Some((**beside).clone()),
+            Place::There => Some(self.clone()),
+            Place::Missing => None,
+        })
     }
 
     /// Whether the target has controllers that the suite did not start, so that they can write to the objects of a trial.
@@ -208,7 +207,7 @@ impl Target {
     }
 
     /// A simulator of a whole cluster beside this one.
-    async fn beside(&self, profile: Profile, clock: &'static str) -> Result<Self, TargetError> {
+    async fn beside(&self, profile: Profile, clock: &'static str) -> Result<Place, TargetError> {
         let mut beside = Self::at("http://127.0.0.1", &Credentials::default())?;
         let running = simulator::living(profile, clock).await?;
         beside.base = running.url();
@@ -218,7 +217,7 @@ impl Target {
             _running: running,
         }));
         beside.recording.clone_from(&self.recording);
-        Ok(beside)
+        Ok(Place::Beside(Box::new(beside)))
     }
 
     /// What is done once before the first log query is asked.
@@ -237,5 +236,26 @@ impl Target {
     /// Whether its logs are those of a simulator that the suite started, or recorded from one: nobody else's are there.
     pub fn owns_its_logs(&self) -> bool {
         self.embedded.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_living_cluster_is_asked_by_way_of_the_proxy_that_is_before_it_now() {
+        let running = simulator::living(Profile::Documented, simulator::RUNNING)
+            .await
+            .expect("a cluster");
+        let target = Target::at(&running.url(), &Credentials::default()).expect("a target");
+        let first = target.clone().via(&running.url());
+        assert!(first.with_living_cluster().await.expect("an answer").is_some());
+        let second = target.via("http://elsewhere.example");
+        let found = second.with_living_cluster().await.expect("no need to ask again");
+        assert_eq!(
+            found.and_then(|found| found.via).as_deref(),
+            Some("http://elsewhere.example")
+        );
     }
 }

@@ -21,6 +21,26 @@ pub struct Stream {
     source: Source,
     request: String,
     unread: BytesMut,
+    lines: Lines,
+}
+
+/// Whether the values of a body are lines.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lines {
+    /// A value has been read.
+    begun: bool,
+    /// A value had several lines, or none of its own.
+    broken: bool,
+}
+
+impl Lines {
+    /// Takes in a value, with the whitespace before it.
+    fn read(&mut self, bytes: &[u8]) {
+        let value = bytes.trim_ascii_start();
+        let before = &bytes[..bytes.len() - value.len()];
+        self.broken |= value.contains(&b'\n') || self.begun && !before.contains(&b'\n');
+        self.begun = true;
+    }
 }
 
 /// Where the rest of a body comes from.
@@ -47,6 +67,7 @@ impl Stream {
             source: Source::Body(response),
             request,
             unread: BytesMut::new(),
+            lines: Lines::default(),
         }
     }
 
@@ -59,6 +80,7 @@ impl Stream {
             source: Source::Socket(Box::new(socket)),
             request,
             unread: BytesMut::new(),
+            lines: Lines::default(),
         }
     }
 
@@ -71,7 +93,13 @@ impl Stream {
             source: Source::Read,
             request,
             unread: BytesMut::from(answer.body),
+            lines: Lines::default(),
         }
+    }
+
+    /// Whether each value that was read is one line of the body.
+    pub fn is_of_lines(&self) -> bool {
+        !self.lines.broken
     }
 
     /// The answer with its whole body.
@@ -164,7 +192,7 @@ impl Stream {
             None => Ok(None),
             Some(Ok(value)) => {
                 let read = values.byte_offset();
-                drop(self.unread.split_to(read));
+                self.lines.read(&self.unread.split_to(read));
                 Ok(Some(value))
             }
             Some(Err(error)) if error.is_eof() => Ok(None),
@@ -173,5 +201,27 @@ impl Stream {
                 reason: error.to_string(),
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::lines("{\"a\":1}\n{\"a\":2}\n", true)]
+    #[case::one_line("{\"a\":1}{\"a\":2}\n", false)]
+    #[case::several_lines("{\n  \"a\": 1\n}\n", false)]
+    #[tokio::test]
+    async fn values_are_lines_or_not(#[case] body: &'static str, #[case] lines: bool) {
+        let answer = Answer {
+            body: Bytes::from(body),
+            ..Answer::default()
+        };
+        let mut stream = Stream::whole_answer(answer, String::new());
+        while stream.next().await.expect("values").is_some() {}
+        assert_eq!(stream.is_of_lines(), lines);
     }
 }

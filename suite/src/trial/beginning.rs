@@ -19,16 +19,22 @@ pub(super) async fn begins(
     request: &Request,
 ) -> Result<(Vec<Mismatch>, Answer), EnvironmentError> {
     let wanted = environment.bindings().fill(wanted)?;
-    let stream = environment.target().open(request).await?;
-    let reading = stream.beginning(wanted.len());
-    let Ok(read) = tokio::time::timeout(BEGINNING, reading).await else {
-        let nothing = format!("it has not come after {} s", BEGINNING.as_secs());
-        return Ok((
-            vec![Mismatch::new("beginning of the body", wanted, nothing)],
-            Answer::default(),
-        ));
+    let reading = async {
+        let stream = environment.target().open(request).await?;
+        stream.beginning(wanted.len()).await
     };
-    let (answer, goes_on) = read?;
+    let read = match tokio::time::timeout(BEGINNING, reading).await {
+        Ok(Err(error)) if error.is_of_answer() => Err(error.to_string()),
+        Ok(read) => Ok(read?),
+        Err(_) => Err(format!("it has not come after {} s", BEGINNING.as_secs())),
+    };
+    let (answer, goes_on) = match read {
+        Ok(read) => read,
+        Err(nothing) => {
+            let mismatch = Mismatch::new("beginning of the body", wanted, nothing);
+            return Ok((vec![mismatch], Answer::default()));
+        }
+    };
     let mut found = verify::answer(environment, profile, request, &answer)?;
     if found.is_empty() && answer.text() != wanted {
         found.push(Mismatch::new("beginning of the body", wanted, shown_body(&answer)));

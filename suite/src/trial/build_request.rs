@@ -24,8 +24,10 @@ pub(super) async fn request(environment: &Environment<'_>, case: &Case) -> Resul
     };
     let mut request = Request::new(method, path);
     request.credential = data.credential;
-    for (name, value) in &data.headers {
-        request.headers.push((name.clone(), bindings.fill(value)?));
+    for (name, values) in &data.headers {
+        for value in values.all() {
+            request.headers.push((name.clone(), bindings.fill(value)?));
+        }
     }
     for (name, value) in &data.query {
         request.query.push((name.clone(), bindings.fill(value)?));

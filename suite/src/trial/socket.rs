@@ -74,6 +74,7 @@ fn filled(environment: &Environment<'_>, messages: &[Message]) -> Result<Vec<Mes
         Ok(Message {
             channel: message.channel,
             text,
+            bytes: message.bytes.clone(),
             contains,
         })
     };
@@ -155,11 +156,15 @@ impl Conversation {
         })
     }
 
+    /// Everything that has arrived on a channel.
+    fn bytes_on(&self, channel: Option<u8>) -> Vec<u8> {
+        let on_channel = self.received.iter().filter(|received| received.channel == channel);
+        on_channel.flat_map(|received| received.bytes.clone()).collect()
+    }
+
     /// All text that has arrived on a channel.
     fn text_on(&self, channel: Option<u8>) -> String {
-        let on_channel = self.received.iter().filter(|received| received.channel == channel);
-        let all: Vec<u8> = on_channel.flat_map(|received| received.bytes.clone()).collect();
-        String::from_utf8_lossy(&all).into_owned()
+        String::from_utf8_lossy(&self.bytes_on(channel)).into_owned()
     }
 
     /// A message that must not have arrived.
@@ -184,6 +189,7 @@ impl Conversation {
             .text
             .clone()
             .or_else(|| missing.contains.as_ref().map(check::pretty))
+            .or_else(|| missing.bytes.as_ref().map(|bytes| format!("the bytes {bytes:?}")))
             .unwrap_or_default();
         let received = self.received.iter().map(|received| format!("{}\n", shown(received)));
         Some(Mismatch::new(
@@ -199,19 +205,23 @@ impl Conversation {
                 .iter()
                 .filter(|received| received.channel == wanted.channel)
         };
-        if wanted.text.is_none() && wanted.contains.is_none() {
+        if wanted.text.is_none() && wanted.contains.is_none() && wanted.bytes.is_none() {
             return on_channel().any(|received| !received.bytes.is_empty());
         }
         let text = wanted
             .text
             .as_ref()
             .is_none_or(|text| self.text_on(wanted.channel).contains(text.as_str()));
+        let bytes = wanted.bytes.as_ref().is_none_or(|bytes| {
+            let arrived = self.bytes_on(wanted.channel);
+            arrived.windows(bytes.len().max(1)).any(|part| part == bytes)
+        });
         let value = wanted.contains.as_ref().is_none_or(|value| {
             on_channel()
                 .filter_map(|received| serde_json::from_slice::<Value>(&received.bytes).ok())
                 .any(|received| check::contains("", value, &received).is_none())
         });
-        text && value
+        text && bytes && value
     }
 }
 
@@ -254,10 +264,21 @@ mod tests {
         let on = |channel| Message {
             channel: Some(channel),
             text: Some("hello".to_owned()),
-            contains: None,
+            ..Message::default()
         };
         assert_eq!(conversation(on(1)).missing(), None);
         assert!(conversation(on(2)).missing().is_some());
+    }
+
+    #[test]
+    fn bytes_may_come_in_pieces_on_their_channel() {
+        let on = |bytes: &[u8]| Message {
+            channel: Some(1),
+            bytes: Some(bytes.to_vec()),
+            ..Message::default()
+        };
+        assert_eq!(conversation(on(b"llo")).missing(), None);
+        assert!(conversation(on(b"llx")).missing().is_some());
     }
 
     #[test]
@@ -265,7 +286,7 @@ mod tests {
         let on = |channel, text: &str| Message {
             channel: Some(channel),
             text: Some(text.to_owned()),
-            contains: None,
+            ..Message::default()
         };
         assert_eq!(conversation(on(2, "x")).inexact(), None);
         assert!(conversation(on(1, "hello")).inexact().is_some());
@@ -290,8 +311,8 @@ mod tests {
     fn a_value_is_contained_in_a_message() {
         let with = |value| Message {
             channel: Some(1),
-            text: None,
             contains: Some(value),
+            ..Message::default()
         };
         assert_eq!(conversation(with(json!({"a": 1}))).missing(), None);
         assert!(conversation(with(json!({"a": 2}))).missing().is_some());

@@ -84,6 +84,7 @@ pub(super) async fn watch(
     };
     if stream.status == 200 {
         found.extend(media(&stream, profile));
+        found.extend(layout(&stream, request));
     }
     let error =
         |n: &Notification| n.event == "ERROR" && n.object.get("code").and_then(Value::as_u64) == Some(u64::from(GONE));
@@ -139,6 +140,13 @@ fn media(stream: &Stream, profile: Profile) -> Option<Mismatch> {
             came.unwrap_or("none"),
         )),
     }
+}
+
+/// What is wrong with the layout of a stream: a client reads it line by line.
+fn layout(stream: &Stream, request: &Request) -> Option<Mismatch> {
+    let compact = !request.query.iter().any(|(name, _)| name == "pretty");
+    let wrong = compact && !stream.is_of_lines();
+    wrong.then(|| Mismatch::new("layout of the stream", "one line an item", "another").at(Level::Should))
 }
 
 struct Watcher<'a> {

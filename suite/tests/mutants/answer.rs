@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::{
     alter::{alter, alter_leaf, replace, shift},
     memory::Memory,
-    mutant::{Answer, Lines, has},
+    mutant::{Answer, Lines},
+    when::has,
 };
 
 /// The bytes of an answer with a fault.
@@ -73,8 +74,13 @@ pub(crate) fn altered_body(body: Bytes, altered: &Answer, path: &str, memory: &M
     if let Some(leaf) = &altered.leaf {
         alter_leaf(&mut value, leaf);
     }
-    if let Some(Value::Array(hits)) = value.pointer_mut("/hits/hits").filter(|_| altered.reverse_hits) {
-        hits.reverse();
+    if let Some(Value::Array(hits)) = value.pointer_mut("/hits/hits") {
+        if altered.reverse_hits {
+            hits.reverse();
+        }
+        if altered.repeat_hits {
+            hits.extend(hits.first().cloned());
+        }
     }
     if let Some(Value::Array(items)) = value.get_mut("items") {
         if altered.undead {

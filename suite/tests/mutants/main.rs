@@ -20,8 +20,9 @@ mod request;
 mod socket;
 mod spdy;
 mod stream;
+mod when;
 
-use std::{collections::BTreeSet, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use futures::StreamExt;
 use libtest_mimic::{Arguments, Failed, Trial as Test};
@@ -38,7 +39,7 @@ use crate::{mutant::Mutant, operator::Bent, proxy::Proxy};
 
 /// How many mutants are tried at once. Most of the time they wait for what does not come.
 const JOBS: usize = 32;
-/// How many of the trials that catch a mutant are named where it names none.
+/// How many of the trials that catch a mutant are named where it names none, and are tried at once where one is enough.
 const SHOWN: usize = 5;
 
 struct Bench {
@@ -64,6 +65,10 @@ impl Living {
         };
         let running = Simulator::builder().profile(rule).seed(7).start().await?;
         let target = Target::at(&running.url(), &Credentials::default())?.loading_logs();
+        // What the target offers is no mutant's to say.
+        target.with_living_cluster().await?;
+        target.runs_processes(&serde_json::json!({})).await?;
+        target.has_controllers().await?;
         Ok(Self {
             target,
             run: Run::new("living"),
@@ -108,18 +113,23 @@ impl Bench {
     /// run.
     async fn outcome(&self, trial: &Trial, mutant: &Mutant, altered: bool, name: String) -> Result<Outcome, Failed> {
         let altered = altered.then(|| mutant.clone());
-        if mutant.living {
-            let living = self.living(mutant.profile).await?;
-            let proxy = Proxy::before(living.target.base(), altered).await?;
-            return Ok(trial.play(&living.target.clone().via(&proxy.url()), &living.run).await);
-        }
-        let server = if mutant.alone {
-            Target::simulator(mutant.profile).await?
+        let living;
+        let (server, run) = if mutant.living {
+            living = self.living(mutant.profile).await?;
+            // The log lines belong to one run.
+            let run = trial.case.data.needs.contains(&Need::LogLines).then_some(&living.run);
+            (living.target.clone(), run)
+        } else if mutant.alone {
+            (Target::simulator(mutant.profile).await?, None)
         } else {
-            self.server_of(trial).await?
+            (self.server_of(trial).await?, None)
         };
+        // Which kinds there are is no mutant's to say.
+        server.absent(&trial.case.kind).await?;
         let proxy = Proxy::before(server.base(), altered).await?;
-        Ok(trial.play(&server.clone().via(&proxy.url()), &Run::new(name)).await)
+        let target = server.via(&proxy.url());
+        let own = Run::new(name);
+        Ok(trial.play(&target, run.unwrap_or(&own)).await)
     }
 
     /// The server that a trial is played on: the simulator, or one beside it that has what the trial needs.
@@ -136,41 +146,10 @@ impl Bench {
         Ok(beside.unwrap_or_else(|| simulator.clone()))
     }
 
-    /// Id of a trial that catches a fault, and passes without it.
-    fn some_catches<'a>(&self, bent: &'a Bent) -> Result<&'a str, Failed> {
-        self.runtime.block_on(async {
-            let simulator = self.simulator(bent.mutant.profile).await?;
-            let proxy = Proxy::before(simulator.base(), Some(bent.mutant.clone())).await?;
-            let target = simulator.clone().via(&proxy.url());
-            let run = Run::new(format!("o{}", bent.mutant.number));
-            for trial in &bent.trials {
-                let outcome = trial.play(&target, &run).await;
-                if outcome.verdict.failure().is_some_and(|failure| !failure.broken)
-                    && trial
-                        .play(simulator, &Run::new(format!("w{}", bent.mutant.number)))
-                        .await
-                        .verdict
-                        .failure()
-                        .is_none()
-                {
-                    return Ok(trial.case.id.as_str());
-                }
-            }
-            Err(format!("none of {} trials catches it: {}", bent.trials.len(), bent.mutant.fault).into())
-        })
-    }
-
-    /// Ids of some trials of the operations and kinds that a mutant is about, that catch it and pass without it.
-    async fn catching(&self, mutant: &Mutant) -> Vec<String> {
-        let of_profile = || self.trials.iter().filter(|trial| trial.profile == mutant.profile);
-        let about = |trial: &&Trial| mutant.when.is_about(&operator::pattern(&trial.case.operation.path));
-        let kinds: BTreeSet<(&str, &str)> = of_profile().filter(about).map(operator::kind).collect();
-        let plays = |trial: &&Trial| {
-            let data = &trial.case.data;
-            mutant.living || (data.credential.is_none() && (mutant.alone || !data.cluster_wide))
-        };
-        let played = of_profile().filter(|trial| plays(trial) && kinds.contains(&operator::kind(trial)));
-        let played = futures::stream::iter(played.enumerate()).map(async |(number, trial)| {
+    /// Ids of trials that catch a fault and pass without it: the first so many, of which so many are tried at once.
+    async fn catching(&self, bent: &Bent, limit: usize, jobs: usize) -> Vec<String> {
+        let mutant = &bent.mutant;
+        let tried = bent.trials.iter().enumerate().map(async |(number, trial)| {
             let name = format!("s{}x{number}", mutant.number);
             let outcome = self.outcome(trial, mutant, true, name.clone()).await.ok()?;
             if outcome.verdict.failure().is_none_or(|failure| failure.broken) {
@@ -179,18 +158,24 @@ impl Bench {
             let without = self.outcome(trial, mutant, false, format!("{name}w")).await.ok()?;
             matches!(without.verdict, Verdict::Passed).then(|| trial.case.id.clone())
         });
-        played
-            .buffer_unordered(JOBS)
-            .filter_map(std::future::ready)
-            .take(SHOWN)
-            .collect()
-            .await
+        let caught = futures::stream::iter(tried)
+            .buffered(jobs)
+            .filter_map(std::future::ready);
+        caught.take(limit).collect().await
+    }
+
+    /// Some trial catches a fault. Returns its id.
+    fn some_catches(&self, bent: &Bent, jobs: usize) -> Result<String, Failed> {
+        let caught = self.runtime.block_on(self.catching(bent, 1, jobs)).pop();
+        let missed = || format!("none of {} trials catches it: {}", bent.trials.len(), bent.mutant.fault);
+        caught.ok_or_else(|| missed().into())
     }
 
     fn catches(&self, mutant: &Mutant) -> Result<(), Failed> {
         self.runtime.block_on(async {
             if mutant.caught_by.is_empty() {
-                let caught = self.catching(mutant).await;
+                let bent = operator::about(mutant.clone(), &self.trials);
+                let caught = self.catching(&bent, SHOWN, JOBS).await;
                 return Err(format!("it names no trial that catches it; these do: {}", caught.join(", ")).into());
             }
             for (number, id) in mutant.caught_by.iter().enumerate() {
@@ -247,13 +232,13 @@ fn tests() -> Result<Vec<Test>, Box<dyn std::error::Error>> {
     for bent in operator::all(&catalog)? {
         let bench = Arc::clone(&bench);
         let name = format!("operators/{}", bent.mutant.id);
-        tests.push(Test::test(name, move || bench.some_catches(&bent).map(drop)));
+        tests.push(Test::test(name, move || bench.some_catches(&bent, 1).map(drop)));
     }
-    for bent in operator::of_file(&catalog)? {
+    for bent in operator::of_file(&bench.trials)? {
         let bench = Arc::clone(&bench);
         let name = format!("file/{}", bent.mutant.id);
         tests.push(Test::test(name, move || {
-            let trial = bench.some_catches(&bent)?;
+            let trial = bench.some_catches(&bent, SHOWN)?;
             println!("{} is caught by {trial}", bent.mutant.id);
             Ok(())
         }));

@@ -1,7 +1,7 @@
 //! A deliberate fault, as `fixtures/mutants/README.md` describes it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -9,7 +9,11 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use stuntdouble_suite::catalog::Profile;
 
-use crate::{alter::Leaf, socket::Messages};
+use crate::{
+    alter::Leaf,
+    socket::Messages,
+    when::{When, has},
+};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -39,167 +43,18 @@ pub(crate) struct Mutant {
     pub(crate) caught_by: Vec<String>,
 }
 
-/// Which answers are altered, by their status code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Answered {
-    Success,
-    Failure,
-    #[serde(untagged)]
-    Code(u16),
-}
-
-impl Answered {
-    fn includes(self, code: u16) -> bool {
-        match self {
-            Self::Success => code < 400,
-            Self::Failure => code >= 400,
-            Self::Code(one) => code == one,
-        }
-    }
-}
-
-/// Which requests are altered.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct When {
-    /// Method; a star for any.
-    pub(crate) method: String,
-    pub(crate) path: Option<String>,
-    pub(crate) query: Option<String>,
-    /// Texts that query parameters contain.
-    #[serde(rename = "query-has", default)]
-    pub(crate) query_has: BTreeMap<String, String>,
-    /// Texts that query parameters do not contain; the parameters are there.
-    #[serde(rename = "query-lacks", default)]
-    pub(crate) query_lacks: BTreeMap<String, String>,
-    /// Which of their answers.
-    pub(crate) answered: Option<Answered>,
-    /// The Accept header.
-    pub(crate) accept: Option<String>,
-    /// The Content-Type header.
-    #[serde(rename = "content-type")]
-    pub(crate) content_type: Option<String>,
-    /// Values that the body has, by JSON pointer; null for what it lacks.
-    #[serde(default)]
-    pub(crate) body: BTreeMap<String, Value>,
-    /// Pointers of what the body has.
-    #[serde(default)]
-    pub(crate) with: Vec<String>,
-    /// Only requests that arrive while another of the same method and path is answered.
-    #[serde(default)]
-    pub(crate) concurrent: bool,
-    /// Of the requests that match only each so many-th is altered.
-    pub(crate) every: Option<usize>,
-    /// Only the so many-th.
-    pub(crate) nth: Option<usize>,
-    /// Only those after the first so many.
-    pub(crate) after: Option<usize>,
-}
-
-impl When {
-    /// What the stars of the path stand for, if this request is altered.
-    pub(crate) fn matches(&self, method: &str, path: &str, query: &BTreeSet<String>) -> Option<Vec<String>> {
-        if (self.method != "*" && self.method != method)
-            || self.query.as_ref().is_some_and(|name| !query.contains(name))
-        {
-            return None;
-        }
-        let Some(pattern) = &self.path else {
-            return Some(Vec::new());
-        };
-        let actual: Vec<&str> = path.trim_end_matches('/').split('/').collect();
-        let mut wanted: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
-        // Two stars at the end are one segment or more.
-        if wanted.last() == Some(&"**") {
-            wanted.pop();
-            wanted.resize(actual.len().max(wanted.len() + 1), "*");
-        }
-        if wanted.len() != actual.len() || !wanted.iter().zip(&actual).all(|(w, a)| *w == "*" || w == a) {
-            return None;
-        }
-        let stars = wanted.iter().zip(actual).filter(|(w, _)| **w == "*");
-        Some(stars.map(|(_, a)| a.to_owned()).collect())
-    }
-
-    /// Whether the query has and lacks the texts.
-    pub(crate) fn matches_query(&self, query: &[(String, String)]) -> bool {
-        let contains = |name: &String, text: &String| {
-            let value = query.iter().find(|(other, _)| other == name);
-            value.map(|(_, value)| value.contains(text.as_str()))
-        };
-        self.query_has
-            .iter()
-            .all(|(name, text)| contains(name, text) == Some(true))
-            && self
-                .query_lacks
-                .iter()
-                .all(|(name, text)| contains(name, text) == Some(false))
-    }
-
-    /// Whether it is about an operation with this method and path pattern.
-    pub(crate) fn touches(&self, method: &str, pattern: &str) -> bool {
-        let Some(own) = &self.path else {
-            return self.method == "*" || self.method == method;
-        };
-        let (own, other): (Vec<&str>, Vec<&str>) = (own.split('/').collect(), pattern.split('/').collect());
-        (self.method == "*" || self.method == method)
-            && own.len() == other.len()
-            && own.iter().zip(other).all(|(own, other)| *own == "*" || *own == other)
-    }
-
-    /// Whether it is about an operation whose path has this pattern; without a path it is about configmaps.
-    pub(crate) fn is_about(&self, pattern: &str) -> bool {
-        let own = self.path.as_deref().unwrap_or("/api/v1/namespaces/*/configmaps/*");
-        let segments = |path: &str| {
-            path.trim_end_matches('/')
-                .split('/')
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        let (own, pattern) = (segments(own), segments(pattern));
-        let open_ended = |path: &[String]| path.last().is_some_and(|last| last == "**");
-        let same = |(a, b): (&String, &String)| a == b || a.starts_with('*') || b.starts_with('*');
-        (own.len() == pattern.len() || open_ended(&own) || open_ended(&pattern)) && own.iter().zip(&pattern).all(same)
-    }
-
-    /// Whether a request with this head and body is altered.
-    pub(crate) fn matches_content(&self, headers: &http::HeaderMap, body: &[u8]) -> bool {
-        let header = |name| {
-            headers
-                .get(name)
-                .and_then(|value: &http::HeaderValue| value.to_str().ok())
-        };
-        let has_header = |wanted: &Option<String>, name| wanted.is_none() || wanted.as_deref() == header(name);
-        if !has_header(&self.accept, "accept") || !has_header(&self.content_type, "content-type") {
-            return false;
-        }
-        if self.body.is_empty() && self.with.is_empty() {
-            return true;
-        }
-        let value: Value = serde_json::from_slice(body).unwrap_or_default();
-        has(&value, &self.body) && self.with.iter().all(|pointer| value.pointer(pointer).is_some())
-    }
-
-    /// Whether an answer with this status code is altered.
-    pub(crate) fn answers(&self, status: http::StatusCode) -> bool {
-        self.answered.is_none_or(|answered| answered.includes(status.as_u16()))
-    }
-}
-
-/// Whether a value has these values, by JSON pointer; null for what it lacks.
-pub(crate) fn has(value: &Value, wanted: &BTreeMap<String, Value>) -> bool {
-    wanted
-        .iter()
-        .all(|(pointer, one)| value.pointer(pointer).unwrap_or(&Value::Null) == one)
-}
-
 /// What is changed before the server is asked.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Ask {
     pub(crate) without: Vec<String>,
     pub(crate) query: BTreeMap<String, String>,
+    /// Query parameters that are set where they are missing.
+    pub(crate) default: BTreeMap<String, String>,
+    /// Texts that are replaced in the query as it was sent.
+    pub(crate) query_text: BTreeMap<String, String>,
+    /// The query parameters come in the opposite order.
+    pub(crate) query_reversed: bool,
     /// Texts that are replaced in a query parameter.
     pub(crate) query_replace: BTreeMap<String, BTreeMap<String, String>>,
     /// Query parameters of which only the first requirement is kept.
@@ -226,8 +81,12 @@ pub(crate) struct Ask {
     pub(crate) body_as_text: bool,
     /// Texts that are replaced in the body.
     pub(crate) body_replace: BTreeMap<String, String>,
+    /// Only so many bytes of the body are sent.
+    pub(crate) body_truncate: Option<usize>,
     /// Only the last of several parameters of one name is kept.
     pub(crate) last_of_a_name: bool,
+    /// Only the first of several headers of one name is kept.
+    pub(crate) one_of_a_header: bool,
     /// The write is undone after its answer.
     pub(crate) undo: bool,
     /// A GET is answered first, and the request is made so many milliseconds later.
@@ -264,6 +123,10 @@ pub(crate) struct Answer {
     pub(crate) only: BTreeMap<String, Value>,
     pub(crate) without_headers: Vec<String>,
     pub(crate) headers: BTreeMap<String, String>,
+    /// Texts that are replaced in headers.
+    pub(crate) header_replace: BTreeMap<String, BTreeMap<String, String>>,
+    /// Only the first of several headers of one name is kept.
+    pub(crate) one_of_a_header: bool,
     pub(crate) set: BTreeMap<String, Value>,
     pub(crate) remove: Vec<String>,
     /// What is added to numbers, or to numbers as strings.
@@ -285,6 +148,8 @@ pub(crate) struct Answer {
     pub(crate) reverse_items: bool,
     /// The hits of a search are in reverse.
     pub(crate) reverse_hits: bool,
+    /// The first hit of a search comes twice.
+    pub(crate) repeat_hits: bool,
     /// Only so many items are kept.
     pub(crate) keep_items: Option<usize>,
     /// Only items of the first item's namespace are kept.
@@ -342,6 +207,8 @@ impl Answer {
     /// Whether it changes the body.
     pub(crate) fn is_of_body(&self) -> bool {
         self.alters_value()
+            || self.one_line
+            || self.indent
             || !self.body_replace.is_empty()
             || !self.append.is_empty()
             || self.lines != Lines::default()
@@ -365,6 +232,7 @@ impl Answer {
             || self.repeat_items
             || self.reverse_items
             || self.reverse_hits
+            || self.repeat_hits
             || self.keep_items.is_some()
             || self.of_one_namespace
             || self.lag
@@ -382,6 +250,8 @@ pub(crate) struct Stream {
     pub(crate) every: Option<usize>,
     /// Of those only the ones after the first so many.
     pub(crate) after: usize,
+    /// Of those the first so many are lost.
+    pub(crate) skip: usize,
     /// Texts that are replaced in strings, by JSON pointer.
     pub(crate) replace: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) drop: Option<String>,
@@ -401,6 +271,12 @@ pub(crate) struct Stream {
     pub(crate) append: Option<Value>,
     /// The items are those of an array.
     pub(crate) array: bool,
+    /// Items have no end of line.
+    pub(crate) unended: bool,
+    /// Items are indented over several lines.
+    pub(crate) indented: bool,
+    /// The connection breaks off where the stream ends.
+    pub(crate) breaks_off: bool,
     pub(crate) swap: bool,
     /// Items come when the stream ends.
     pub(crate) buffered: bool,
@@ -409,9 +285,6 @@ pub(crate) struct Stream {
     pub(crate) endless: bool,
     pub(crate) cut: Option<usize>,
 }
-
-/// The environment variable that plays the mutants of another file.
-const OTHER_LIST: &str = "STUNTDOUBLE_MUTANTS";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/mutants")
@@ -442,10 +315,7 @@ pub(crate) fn of_file(file: &str) -> Result<Vec<Mutant>, Box<dyn std::error::Err
 
 /// All mutants, in the order of their files.
 pub(crate) fn all() -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
-    let mut mutants: Vec<Mutant> = match std::env::var(OTHER_LIST) {
-        Ok(file) => serde_saphyr::from_str(&std::fs::read_to_string(file)?)?,
-        Err(_) => read("")?,
-    };
+    let mut mutants: Vec<Mutant> = read("")?;
     mutants
         .iter_mut()
         .enumerate()

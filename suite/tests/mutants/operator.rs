@@ -12,8 +12,9 @@ use stuntdouble_suite::{
 };
 
 use crate::{
-    mutant::{self, Answer, Answered, Ask, Mutant, Stream, When, read},
+    mutant::{self, Answer, Ask, Mutant, Stream, read},
     socket::Messages,
+    when::{Answered, When},
 };
 
 /// The part of the mutants that a test run plays.
@@ -66,7 +67,7 @@ fn class(trial: &Trial) -> &str {
 }
 
 /// The path of an operation as a pattern.
-pub(crate) fn pattern(path: &str) -> String {
+fn pattern(path: &str) -> String {
     let star = |segment: &str| match segment {
         "{path}" => "**".to_owned(),
         segment if segment.starts_with('{') => "*".to_owned(),
@@ -76,12 +77,12 @@ pub(crate) fn pattern(path: &str) -> String {
 }
 
 /// Group and plural of a trial's kind.
-pub(crate) fn kind(trial: &Trial) -> (&str, &str) {
+fn kind(trial: &Trial) -> (&str, &str) {
     (&trial.case.kind.group, &trial.case.kind.plural)
 }
 
 /// Whether a trial speaks through the proxy, and harms nobody.
-pub(crate) fn plays(trial: &Trial) -> bool {
+fn plays(trial: &Trial) -> bool {
     let data = &trial.case.data;
     data.socket.is_none() && data.credential.is_none() && data.log_query.is_none() && !data.cluster_wide
 }
@@ -121,35 +122,36 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Er
 }
 
 /// The mutants of the file that [`FILE`] names, each to be caught by some trial of its operations or their kinds.
-pub(crate) fn of_file(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Error>> {
+pub(crate) fn of_file(trials: &[Trial]) -> Result<Vec<Bent>, Box<dyn std::error::Error>> {
     let mutants = std::env::var(FILE).map_or_else(|_| Ok(Vec::new()), |file| mutant::of_file(&file))?;
-    let every: Vec<Trial> = Profile::ALL
-        .into_iter()
-        .flat_map(|profile| Selection::default().of(catalog, profile))
-        .collect();
-    let made = mutants.into_iter().enumerate().map(|(number, mut mutant)| {
-        mutant.number = number;
-        let some = || {
-            every
-                .iter()
-                .filter(|trial| trial.profile == mutant.profile && plays(trial))
-        };
-        let own = |trial: &&Trial| {
-            let operation = &trial.case.operation;
-            mutant
-                .when
-                .touches(operation.method.as_str(), &pattern(&operation.path))
-        };
-        let kinds: BTreeSet<_> = some().filter(own).map(kind).collect();
-        let plurals: BTreeSet<_> = kinds.iter().map(|(_, plural)| *plural).collect();
-        let of_kind = |trial: &&Trial| plurals.contains(kind(trial).1);
-        let likeliest = some().filter(own);
-        let others = some().filter(|trial| !own(trial) && of_kind(trial));
-        let rest = some().filter(|trial| !own(trial) && !of_kind(trial) && kinds.is_empty());
-        let trials = likeliest.chain(others).chain(rest).cloned().collect();
-        Bent { mutant, trials }
-    });
-    Ok(made.collect())
+    let numbered = mutants.into_iter().enumerate();
+    Ok(numbered
+        .map(|(number, mutant)| about(Mutant { number, ..mutant }, trials))
+        .collect())
+}
+
+/// A mutant with the trials of the operations that it alters, then those of their kinds and of what a cluster does by
+/// itself, which ask for objects of many kinds; with all, if it alters none.
+pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> Bent {
+    let some = || {
+        trials.iter().filter(|trial| {
+            let data = &trial.case.data;
+            let harmless = mutant.alone || !data.cluster_wide;
+            trial.profile == mutant.profile && data.credential.is_none() && harmless
+        })
+    };
+    let own = |trial: &&Trial| {
+        let operation = &trial.case.operation;
+        let method = trial.case.data.method.as_deref().unwrap_or(operation.method.as_str());
+        mutant.when.touches(method, &pattern(&operation.path))
+    };
+    let plurals: BTreeSet<_> = some().filter(own).map(|trial| kind(trial).1).collect();
+    let of_kind =
+        |trial: &&Trial| plurals.is_empty() || plurals.contains(kind(trial).1) || kind(trial).0 == "behaviour";
+    let likeliest = some().filter(own);
+    let others = some().filter(|trial| !own(trial) && of_kind(trial));
+    let trials = likeliest.chain(others).cloned().collect();
+    Bent { mutant, trials }
 }
 
 fn bent(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number: usize) -> Bent {

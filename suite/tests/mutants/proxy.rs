@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    convert::Infallible,
     net::SocketAddr,
     sync::{
         Arc, LazyLock, Mutex,
@@ -13,8 +12,8 @@ use std::{
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, Method, Request, Response, StatusCode,
-    header::{CONNECTION, SEC_WEBSOCKET_PROTOCOL, UPGRADE},
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
+    header::{CONNECTION, Entry, SEC_WEBSOCKET_PROTOCOL, UPGRADE},
 };
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
@@ -29,13 +28,14 @@ use crate::{
     alter::alter,
     answer::{altered_body, keep, replaced},
     memory::Memory,
-    mutant::{Ask, Mutant, When},
-    request::{Asked, altered},
+    mutant::{Answer, Ask, Mutant},
+    request::{Asked, altered, one_of_each},
     socket, spdy,
     stream::{live, stream},
+    when::When,
 };
 
-type Body = BoxBody<Bytes, Infallible>;
+pub(crate) type Body = BoxBody<Bytes, Trouble>;
 /// Headers of one connection.
 const HOP_BY_HOP: [&str; 3] = ["transfer-encoding", "content-length", "connection"];
 
@@ -233,7 +233,7 @@ impl Mutator {
                 socket::pass(client, server, mutant, base64).await
             }
         });
-        Ok(response.body(Full::new(Bytes::new()).boxed())?)
+        Ok(response.body(whole(Bytes::new()))?)
     }
 
     fn request(&self, asked: &Asked) -> Result<reqwest::RequestBuilder, Trouble> {
@@ -373,7 +373,7 @@ impl Mutator {
         if let Some(content_type) = headers.get("content-type") {
             response = response.header("content-type", content_type);
         }
-        Ok(response.body(Full::new(body).boxed())?)
+        Ok(response.body(whole(body))?)
     }
 
     /// Deletes what a creation has created.
@@ -400,10 +400,11 @@ impl Mutator {
             let stream_of = mutant.map(|mutant| mutant.stream.clone()).unwrap_or_default();
             return Ok(response.body(stream(answer, stream_of))?);
         }
-        // The body of a log that goes on passes as it comes, unless it is altered.
+        // A body that may go on passes as it comes, unless it is altered.
         let body_is_altered = mutant.is_some_and(|mutant| mutant.answer.is_of_body() || mutant.stream.buffered);
-        if asked.query.iter().any(|(name, _)| name == "follow") && !body_is_altered {
-            return Ok(head(answer.status(), answer.headers(), mutant).body(live(answer))?);
+        if asked.method == Method::GET && answer.content_length().is_none() && !body_is_altered {
+            let endless = mutant.is_some_and(|mutant| mutant.stream.endless);
+            return Ok(head(answer.status(), answer.headers(), mutant).body(live(answer, endless))?);
         }
         let mut answered = Answered {
             status: answer.status(),
@@ -436,18 +437,27 @@ impl Mutator {
             answered.body = altered_body(answered.body, &mutant.answer, &asked.path, &self.memory);
         }
         let response = head(answered.status, &answered.headers, mutant);
-        Ok(response.body(Full::new(answered.body).boxed())?)
+        Ok(response.body(whole(answered.body))?)
     }
+}
+
+/// A body that is there.
+fn whole(bytes: Bytes) -> Body {
+    Full::new(bytes).map_err(|never| match never {}).boxed()
 }
 
 /// The head of an answer, altered.
 fn head(status: StatusCode, headers: &HeaderMap, mutant: Option<&Mutant>) -> http::response::Builder {
     let altered = mutant.map(|mutant| &mutant.answer);
+    let mut headers = headers.clone();
+    if let Some(altered) = altered {
+        altered_headers(&mut headers, altered);
+    }
     let mut response = Response::builder().status(status);
     if let Some(status) = altered.and_then(|altered| altered.status) {
         response = response.status(status);
     }
-    for (name, value) in headers {
+    for (name, value) in &headers {
         let passes = !HOP_BY_HOP.contains(&name.as_str())
             && altered.is_none_or(|altered| {
                 !altered.without_headers.iter().any(|without| without == name.as_str())
@@ -464,5 +474,22 @@ fn head(status: StatusCode, headers: &HeaderMap, mutant: Option<&Mutant>) -> htt
     match altered.and_then(|altered| altered.content_type.as_deref()) {
         Some(other) if other != "none" => response.header("content-type", other),
         _ => response,
+    }
+}
+
+/// Headers with texts in them replaced, or with one of a name.
+fn altered_headers(headers: &mut HeaderMap, altered: &Answer) {
+    for (name, texts) in &altered.header_replace {
+        let Ok(Entry::Occupied(mut entry)) = headers.try_entry(name.as_str()) else {
+            continue;
+        };
+        for value in entry.iter_mut() {
+            if let Ok(other) = HeaderValue::from_bytes(&replaced(value.as_bytes(), texts)) {
+                *value = other;
+            }
+        }
+    }
+    if altered.one_of_a_header {
+        one_of_each(headers);
     }
 }

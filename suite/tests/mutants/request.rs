@@ -34,12 +34,35 @@ impl Asked {
     }
 }
 
+/// Keeps the first of several headers of one name.
+pub(crate) fn one_of_each(headers: &mut http::HeaderMap) {
+    let names: Vec<http::HeaderName> = headers.keys().cloned().collect();
+    for name in names {
+        if let Some(first) = headers.get(&name).cloned() {
+            headers.insert(name, first);
+        }
+    }
+}
+
 /// Changes a request before the server is asked.
 pub(crate) fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Result<(), Trouble> {
     asked
         .query
         .retain(|(name, _)| !ask.without.contains(name) && !ask.query.contains_key(name));
     asked.query.extend(ask.query.clone());
+    for (name, value) in &ask.default {
+        if !asked.query.iter().any(|(other, _)| other == name) {
+            asked.query.push((name.clone(), value.clone()));
+        }
+    }
+    if ask.query_reversed {
+        asked.query.reverse();
+    }
+    if let Some(text) = &mut asked.sent.0 {
+        for (from, to) in &ask.query_text {
+            *text = text.replace(from.as_str(), to);
+        }
+    }
     for (name, value) in &mut asked.query {
         for (from, to) in ask.query_replace.get(name).into_iter().flatten() {
             *value = value.replace(from, to);
@@ -58,6 +81,9 @@ pub(crate) fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Resul
             index += 1;
             !names[index..].contains(name)
         });
+    }
+    if ask.one_of_a_header {
+        one_of_each(&mut asked.headers);
     }
     for name in &ask.without {
         asked.headers.remove(name.as_str());
@@ -81,6 +107,7 @@ pub(crate) fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Resul
     if let Some(content_type) = &ask.content_type {
         asked.headers.insert("content-type", content_type.parse()?);
     }
+    asked.body.truncate(ask.body_truncate.unwrap_or(usize::MAX));
     if ask.body_as_text {
         asked.body = String::from_utf8_lossy(&asked.body).into_owned().into();
     }

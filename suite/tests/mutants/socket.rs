@@ -34,6 +34,8 @@ pub(crate) struct Messages {
     pub(crate) shorten: usize,
     /// Texts that are replaced.
     pub(crate) replace: BTreeMap<String, String>,
+    /// Bytes that are no UTF-8 are replaced.
+    pub(crate) as_text: bool,
     /// Text messages are binary, and binary ones text.
     pub(crate) other_type: bool,
     /// Each comes as two messages.
@@ -42,6 +44,8 @@ pub(crate) struct Messages {
     pub(crate) joined: bool,
     /// What the client sends is lost.
     pub(crate) deaf: bool,
+    /// What the client sends after so many messages is lost.
+    pub(crate) deaf_after: Option<usize>,
     /// Over SPDY the end of a stream of the client is lost.
     pub(crate) unended: bool,
     /// What the client sends arrives twice.
@@ -50,6 +54,13 @@ pub(crate) struct Messages {
     pub(crate) endless: bool,
     /// The connection is closed after so many messages.
     pub(crate) cut: Option<usize>,
+}
+
+impl Messages {
+    /// Whether the client's message of this number is lost.
+    pub(crate) fn is_lost(&self, number: usize) -> bool {
+        self.deaf || self.deaf_after.is_some_and(|after| number > after)
+    }
 }
 
 /// Passes the messages of a WebSocket on, altered on their way to the client.
@@ -64,10 +75,15 @@ pub(crate) async fn pass(
     let ((mut to_client, mut from_client), (mut to_server, mut from_server)) = (client.split(), server.split());
     let messages = &mutant.messages;
     let inwards = async {
+        let mut count = 0;
         while let Some(Ok(message)) = from_client.next().await {
-            let lost = messages.deaf && !message.is_close();
+            count += 1;
+            let lost = messages.is_lost(count) && !message.is_close();
             for _ in 0..if lost { 0 } else { 1 + usize::from(messages.echoes) } {
-                to_server.send(message.clone()).await?;
+                if to_server.send(message.clone()).await.is_err() {
+                    // What the server has sent before it left is still to come.
+                    std::future::pending::<()>().await;
+                }
             }
         }
         to_server.close().await
@@ -145,7 +161,7 @@ impl Altering<'_> {
             bytes = [&[to], bytes.get(1..).unwrap_or_default()].concat().into();
         }
         bytes.truncate(bytes.len().saturating_sub(altered.shorten).max(1));
-        if !altered.replace.is_empty() {
+        if altered.as_text || !altered.replace.is_empty() {
             bytes = replaced(&bytes, &altered.replace);
         }
         let is_text = is_text != altered.other_type;

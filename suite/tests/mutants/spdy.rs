@@ -7,6 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::{answer::replaced, proxy::Trouble, socket::Messages};
@@ -31,13 +32,17 @@ pub(crate) async fn pass(
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let streams = Streams::default();
     let inwards = async {
-        let mut unread = Vec::new();
+        let (mut unread, mut count) = (Vec::new(), 0);
         while let Some(frame) = next(&mut from_client, &mut unread).await {
             opened(&frame, &streams);
-            let lost = is_data(&frame) && messages.deaf || ends(&frame) && messages.unended;
+            count += usize::from(is_data(&frame) && frame.len() > HEAD);
+            let lost = is_data(&frame) && messages.is_lost(count) || ends(&frame) && messages.unended;
             let times = usize::from(!lost) + usize::from(messages.echoes && is_data(&frame) && !ends(&frame));
             for _ in 0..times {
-                to_server.write_all(&frame).await?;
+                if to_server.write_all(&frame).await.is_err() {
+                    // What the server has sent before it left is still to come.
+                    std::future::pending::<()>().await;
+                }
             }
             to_server.flush().await?;
         }
@@ -136,9 +141,11 @@ fn altered(mut frame: Vec<u8>, messages: &Messages, streams: &Streams, count: &m
     }
     let payload = &payload[..payload.len().saturating_sub(messages.shorten)];
     let payload = if messages.drop {
-        Default::default()
-    } else {
+        Bytes::new()
+    } else if messages.as_text || !messages.replace.is_empty() {
         replaced(payload, &messages.replace)
+    } else {
+        Bytes::copy_from_slice(payload)
     };
     let length = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
     let mut whole = head.to_vec();

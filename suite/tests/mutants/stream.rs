@@ -1,28 +1,38 @@
 //! A stream of JSON values, altered one by one.
 
-use std::{collections::HashMap, convert::Infallible};
+use std::collections::HashMap;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
+use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{
     alter::{alter, alter_leaf, replace, shift},
-    mutant::{Stream, has},
+    mutant::Stream,
+    proxy::{Body, Trouble},
+    when::has,
 };
 
 /// The body of a watch with a fault.
-pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<Bytes, Infallible> {
-    let (sender, receiver) = mpsc::channel::<Bytes>(64);
+pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> Body {
+    let (sender, receiver) = mpsc::channel(64);
     tokio::spawn(async move {
         let (mut unread, mut sent, mut held) = (Vec::new(), 0, None);
         let mut seen = Seen::default();
         let mut kept = Vec::new();
+        let text = |item: &Value| {
+            let text = if altered.indented {
+                format!("{item:#}")
+            } else {
+                item.to_string()
+            };
+            if altered.unended { text } else { text + "\n" }
+        };
         if let Some(first) = &altered.inject {
-            drop(sender.send(format!("{first}\n").into()).await);
+            drop(sender.send(Ok(text(first).into())).await);
         }
         'open: while altered.cut.is_none_or(|cut| sent < cut) {
             let chunk = tokio::select! {
@@ -65,7 +75,10 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
                         (true, _) => ",",
                     };
                     if altered.cut.is_some_and(|cut| sent >= cut)
-                        || sender.send(format!("{before}{item}\n").into()).await.is_err()
+                        || sender
+                            .send(Ok(format!("{before}{}", text(&item)).into()))
+                            .await
+                            .is_err()
                     {
                         break 'open;
                     }
@@ -73,8 +86,11 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
                 }
             }
         }
-        for item in kept.into_iter().chain(altered.append) {
-            drop(sender.send(format!("{item}\n").into()).await);
+        for item in kept.iter().chain(&altered.append) {
+            drop(sender.send(Ok(text(item).into())).await);
+        }
+        if altered.breaks_off {
+            drop(sender.send(Err("the connection breaks off".into())).await);
         }
         if altered.endless {
             sender.closed().await;
@@ -84,27 +100,30 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
 }
 
 /// The body of an answer, as it comes.
-pub(crate) fn live(mut answer: reqwest::Response) -> BoxBody<Bytes, Infallible> {
-    let (sender, receiver) = mpsc::channel::<Bytes>(64);
+pub(crate) fn live(mut answer: reqwest::Response, endless: bool) -> Body {
+    let (sender, receiver) = mpsc::channel(64);
     tokio::spawn(async move {
         loop {
             let piece = tokio::select! {
                 piece = answer.chunk() => piece,
                 () = sender.closed() => return,
             };
-            let Ok(Some(piece)) = piece else { return };
-            if sender.send(piece).await.is_err() {
+            let Ok(Some(piece)) = piece else { break };
+            if sender.send(Ok(piece)).await.is_err() {
                 return;
             }
+        }
+        if endless {
+            sender.closed().await;
         }
     });
     body(receiver)
 }
 
 /// The body of what is sent.
-fn body(mut receiver: mpsc::Receiver<Bytes>) -> BoxBody<Bytes, Infallible> {
+fn body(mut receiver: mpsc::Receiver<Result<Bytes, Trouble>>) -> Body {
     let frames =
-        futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(|bytes| Ok(Frame::data(bytes)));
+        futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(|bytes| bytes.map(Frame::data));
     BodyExt::boxed(StreamBody::new(frames))
 }
 
@@ -129,6 +148,9 @@ pub(crate) fn altered_item(mut item: Value, altered: &Stream, seen: &mut Seen) -
         return vec![item];
     }
     seen.count += 1;
+    if seen.count <= altered.skip {
+        return Vec::new();
+    }
     if seen.count <= altered.after || altered.every.is_some_and(|every| !seen.count.is_multiple_of(every)) {
         return vec![item];
     }
