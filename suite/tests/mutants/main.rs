@@ -125,7 +125,7 @@ impl Bench {
             (self.server_of(trial).await?, None)
         };
         // Which kinds there are is no mutant's to say.
-        server.absent(&trial.case.kind).await?;
+        server.absent(&trial.case.kind, &trial.case.data.needs).await?;
         let proxy = Proxy::before(server.base(), altered).await?;
         let target = server.via(&proxy.url());
         let own = Run::new(name);
