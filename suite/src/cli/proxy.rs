@@ -17,12 +17,11 @@ use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
 use regex::Regex;
 use stuntdouble_cassettes::transport::{
     Body, Client, ConnectionClosed, Handler, Server, Tasks, full, restore, strip_hop_by_hop, upgrade,
 };
-use stuntdouble_server::percent_decode;
+use stuntdouble_server::{percent_decode, relay_upgraded};
 
 use super::access::Access;
 use super::listen;
@@ -132,12 +131,7 @@ impl LocalProxy {
         };
         restore(response.headers_mut(), protocol);
         let far = hyper::upgrade::on(&mut response);
-        tasks.spawn(async move {
-            if let (Ok(near), Ok(far)) = tokio::join!(near, far) {
-                // How a conversation ends is the business of those who hold it.
-                let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
-            }
-        });
+        tasks.spawn(relay_upgraded(near, far));
         Ok(response.map(|_| full(Bytes::new())))
     }
 }
