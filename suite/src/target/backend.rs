@@ -13,11 +13,14 @@
 //! | /chunks | the lines `chunk 0` to `chunk 9`, each sent by itself, without a length |
 //! | /stream | the line `first`, and nothing more until the client leaves |
 //! | /gzip | the line [`COMPRESSED`], as gzip |
+//! | /count/ANY | the line `request N` at the Nth request for that path |
 //! | anything else | method, path, query, some headers and body, as JSON |
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -54,6 +57,8 @@ const TOLD: [&str; 9] = [
 const BYTES: usize = 300_000;
 /// Number of pieces of the answer at /chunks.
 const CHUNKS: usize = 10;
+/// How many paths are counted at most.
+const COUNTED: usize = 4096;
 /// What the answer at /gzip is, once decoded.
 const COMPRESSED: &str = "compressed behind the proxy\n";
 const PAGE: &str = r#"<html><head><link href="/style.css"></head><body><a href="/abs/page">abs</a> <a href="rel/page">rel</a> <a href="http://example.com/out">out</a> <img src="/logo.png"> <form action="/submit"></form> <script src="/app.js"></script> <iframe src="/frame"></iframe> text /abs/not-a-link</body></html>
@@ -101,14 +106,19 @@ impl Backend {
     pub async fn listen(address: SocketAddr) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
+        let counts = Arc::new(Counts::default());
         let serving = tokio::spawn(async move {
             loop {
                 // One connection that cannot be accepted is no reason to refuse the next.
                 let Ok((stream, _)) = listener.accept().await else {
                     continue;
                 };
+                let counts = Arc::clone(&counts);
                 let connection = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service_fn(answer))
+                    .serve_connection(
+                        TokioIo::new(stream),
+                        service_fn(move |request| answer(request, Arc::clone(&counts))),
+                    )
                     .with_upgrades();
                 tokio::spawn(connection);
             }
@@ -122,8 +132,32 @@ impl Backend {
     }
 }
 
-async fn answer(mut request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+/// How often each path was requested.
+#[derive(Debug, Default)]
+struct Counts(Mutex<HashMap<String, usize>>);
+
+impl Counts {
+    /// Counts a request. Returns its number. Of more than [`COUNTED`] paths all begin anew.
+    fn next(&self, path: &str) -> usize {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.len() >= COUNTED {
+            counts.clear();
+        }
+        let count = counts.entry(path.to_owned()).or_default();
+        *count += 1;
+        *count
+    }
+}
+
+async fn answer(mut request: Request<Incoming>, counts: Arc<Counts>) -> Result<Response<Body>, Infallible> {
     let path = request.uri().path().to_owned();
+    if path.starts_with("/count/") {
+        return Ok(plain(
+            StatusCode::OK,
+            &[(header::CONTENT_TYPE, "text/plain")],
+            format!("request {}\n", counts.next(&path)),
+        ));
+    }
     Ok(match path.as_str() {
         "/html" => plain(
             StatusCode::OK,

@@ -63,7 +63,7 @@ pub(super) fn bindings(environment: &Environment<'_>, case: &Case) -> Result<Bin
         bindings.bind("namespace", if namespace == "absent" { absent } else { filled });
     }
     bindings.bind("method", case.operation.method.as_str());
-    bindings.bind("path", data.path.clone().unwrap_or_default());
+    bindings.bind("path", bindings.fill(data.path.as_deref().unwrap_or_default())?);
     let template = &case.operation.path;
     let root = template.strip_suffix("/{path}").unwrap_or(template);
     // A case that names no object has no root.
