@@ -6,6 +6,7 @@ use std::{io, net::SocketAddr};
 
 use rstest::rstest;
 use run::{failures, run};
+use stuntdouble_server::relay;
 use stuntdouble_simulator::Simulator;
 use stuntdouble_suite::{
     catalog::Profile,
@@ -13,7 +14,7 @@ use stuntdouble_suite::{
     trial::{Outcome, Selection},
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
+    io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
@@ -187,5 +188,6 @@ async fn pass(mut client: TcpStream, upstream: SocketAddr, rule: Rule) -> io::Re
         .write_all(format!("{method} {target} HTTP/1.1\r\n{headers}{close}").as_bytes())
         .await?;
     server.write_all(&body).await?;
-    copy_bidirectional(&mut client, &mut server).await.map(drop)
+    relay(client, server).await;
+    Ok(())
 }

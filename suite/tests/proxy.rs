@@ -7,7 +7,7 @@
 )]
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 
 use server::Server;
@@ -87,6 +87,43 @@ fn streams_and_upgrades_pass() {
             String::from_utf8_lossy(&seen)
         );
     }
+}
+
+#[test]
+fn a_malformed_body_is_the_clients_fault() {
+    let (_server, proxy, _folder) = behind_a_proxy();
+    let request =
+        "POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nno length\r\n";
+    let mut answer = [0; 12];
+    ask(&proxy, request).read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 400");
+}
+
+#[test]
+fn the_answer_to_an_upload_that_is_refused_unread_passes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = format!("http://{}", listener.local_addr().unwrap());
+    let refusing = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut head = [0; 16];
+        socket.read_exact(&mut head).unwrap();
+        socket
+            .write_all(b"HTTP/1.1 413 Payload Too Large\r\ncontent-length: 4\r\nconnection: close\r\n\r\nfull")
+            .unwrap();
+    });
+    let proxy = start(&["proxy", "--upstream", &upstream, "--listen", "127.0.0.1:0"]);
+    let length = 4 << 20;
+    let request = format!("POST /upload HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
+    let mut socket = ask(&proxy, &request);
+    let mut sending = socket.try_clone().unwrap();
+    // How much of it is taken is the proxy's business.
+    let upload = std::thread::spawn(move || drop(sending.write_all(&vec![b'x'; length])));
+    let mut answer = [0; 12];
+    socket.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
+    drop(proxy);
+    upload.join().unwrap();
+    refusing.join().unwrap();
 }
 
 #[test]

@@ -123,7 +123,7 @@ pub enum FailureKind {
     Timeout,
     /// What came was no HTTP.
     Protocol,
-    /// The client went away before the response.
+    /// The client went away before the response, or its request was malformed.
     Abandoned,
 }
 

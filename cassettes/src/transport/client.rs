@@ -1,5 +1,6 @@
 //! A client for one server.
 
+use super::connector::Connector;
 use super::{Body, Credentials, TransportError};
 use crate::interaction::{Failure, FailureKind};
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -19,9 +20,9 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// A client for one server; clones share their connections.
 #[derive(Clone, Debug)]
 pub struct Client {
-    pool: Pool<HttpsConnector<HttpConnector>, Body>,
+    pool: Pool<HttpsConnector<Connector>, Body>,
     /// Connections of HTTP/1.1, which alone can be upgraded.
-    upgradable: Pool<HttpsConnector<HttpConnector>, Body>,
+    upgradable: Pool<HttpsConnector<Connector>, Body>,
     scheme: Scheme,
     authority: Authority,
     /// The path of the server's URL, a prefix of every request's path.
@@ -46,6 +47,7 @@ impl Client {
         connector.set_nodelay(true);
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(CONNECT));
+        let connector = Connector(connector);
         let tls = credentials.tls()?;
         let upgradable = HttpsConnectorBuilder::new()
             .with_tls_config(tls.clone())
@@ -123,7 +125,10 @@ impl Client {
 
 fn failed(error: &legacy::Error) -> Failure {
     let found = failure(error);
+    let by_client =
+        |source: &(dyn Error + 'static)| source.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_user);
     let kind = match found.kind {
+        _ if error.source().is_some_and(by_client) => FailureKind::Abandoned,
         FailureKind::Closed if error.is_connect() => FailureKind::Refused,
         kind => kind,
     };

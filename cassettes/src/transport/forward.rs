@@ -7,8 +7,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, UPGRADE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
-use tokio::io::copy_bidirectional;
+use stuntdouble_server::relay_upgraded;
 
 /// Passes a request on to a server, and its response back.
 ///
@@ -30,12 +29,7 @@ pub async fn forward(
     if let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) {
         restore(response.headers_mut(), protocol);
         let far = hyper::upgrade::on(&mut response);
-        tasks.spawn(async move {
-            if let (Ok(near), Ok(far)) = tokio::join!(near, far) {
-                // Either side may go away as it likes.
-                let _ = copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
-            }
-        });
+        tasks.spawn(relay_upgraded(near, far));
         return Ok(response.map(|_| full(Bytes::new())));
     }
     Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))

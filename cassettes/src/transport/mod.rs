@@ -7,6 +7,7 @@
 
 mod client;
 mod coding;
+mod connector;
 mod forward;
 mod server;
 mod tls;

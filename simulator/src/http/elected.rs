@@ -7,12 +7,10 @@ use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Version, head
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, client::conn::http1, upgrade::OnUpgrade};
 use hyper_util::rt::TokioIo;
+use stuntdouble_server::relay_upgraded;
 use tokio::net::TcpStream;
 
-use super::{
-    body::Body,
-    proxy::{BodyError, join},
-};
+use super::{body::Body, proxy::BodyError};
 use crate::api::{Reason, Status};
 
 /// Set on a request that was passed on.
@@ -57,7 +55,7 @@ pub(super) async fn pass_on(address: &str, parts: &Parts, body: Incoming) -> Res
         && let Some(near) = near
     {
         let far = hyper::upgrade::on(&mut response);
-        tokio::spawn(join(near, far));
+        tokio::spawn(relay_upgraded(near, far));
     }
     Ok(response.map(|body| Body::from(body.map_err(BodyError::from).boxed_unsync())))
 }

@@ -5,17 +5,19 @@
 //!
 //! Source: RFC 6455; Kubernetes v1.2 (`pkg/apiserver/watch.go`) over `golang.org/x/net/websocket`, as recorded (`websocket-watch.json`).
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use futures::{SinkExt, Stream, StreamExt};
+use futures::{Sink, SinkExt, Stream, StreamExt};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header, request::Parts};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
-        Message, Utf8Bytes,
+        Error, Message, Utf8Bytes,
         handshake::derive_accept_key,
-        protocol::{Role, WebSocketConfig},
+        protocol::{CloseFrame, Role, WebSocketConfig},
     },
 };
 use tokio_util::task::TaskTracker;
@@ -25,6 +27,9 @@ use crate::profile::Profile;
 
 /// The largest message that is taken from a client, which has nothing to say.
 const INCOMING: usize = 64 << 10;
+
+/// How long a client is heard out after the end.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the client asks for another protocol on its connection.
 pub(crate) fn upgrades(headers: &HeaderMap) -> bool {
@@ -135,7 +140,19 @@ async fn send(upgrading: OnUpgrade, frames: impl Stream<Item = Bytes>) {
             },
         }
     }
-    // The peer may be gone already.
-    let _ = sink.send(Message::Close(None)).await;
+    close(sink, incoming, None).await;
+}
+
+/// Says that the conversation is over, and hears the client out until it agrees, for at most 2 s: a connection that is closed with unread bytes is
+/// reset, by which its client may lose what it has not read yet.
+pub(super) async fn close(
+    mut sink: impl Sink<Message> + Unpin,
+    mut incoming: impl Stream<Item = Result<Message, Error>> + Unpin,
+    frame: Option<CloseFrame>,
+) {
+    // The client may be gone already.
+    let _ = sink.send(Message::Close(frame)).await;
     let _ = sink.close().await;
+    let rest = async { while let Some(Ok(_)) = incoming.next().await {} };
+    let _ = tokio::time::timeout(PATIENCE, rest).await;
 }

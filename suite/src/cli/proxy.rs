@@ -17,12 +17,12 @@ use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
 use regex::Regex;
 use stuntdouble_cassettes::transport::{
     Body, Client, ConnectionClosed, Handler, Server, Tasks, full, restore, strip_hop_by_hop, upgrade,
 };
-use stuntdouble_server::percent_decode;
+use stuntdouble_cassettes::{Failure, FailureKind};
+use stuntdouble_server::{percent_decode, relay_upgraded};
 
 use super::access::Access;
 use super::listen;
@@ -107,15 +107,18 @@ impl Handler for LocalProxy {
             let text = "attach, exec, run and port-forward are refused: --allow-path allows a path\n";
             return Ok(response(StatusCode::FORBIDDEN, text));
         }
-        Ok(self
-            .pass(request, &tasks)
-            .await
-            .unwrap_or_else(|why| response(StatusCode::BAD_GATEWAY, &why)))
+        Ok(self.pass(request, &tasks).await.unwrap_or_else(|failure| {
+            let code = match failure.kind {
+                FailureKind::Abandoned => StatusCode::BAD_REQUEST,
+                _ => StatusCode::BAD_GATEWAY,
+            };
+            response(code, &failure.text)
+        }))
     }
 }
 
 impl LocalProxy {
-    async fn pass(&self, mut request: Request<Incoming>, tasks: &Tasks) -> Result<Response<Body>, String> {
+    async fn pass(&self, mut request: Request<Incoming>, tasks: &Tasks) -> Result<Response<Body>, Failure> {
         let near: Option<OnUpgrade> = request.extensions_mut().remove();
         let protocol = upgrade(request.headers()).cloned();
         strip_hop_by_hop(request.headers_mut());
@@ -123,8 +126,7 @@ impl LocalProxy {
         let mut response = self
             .client
             .send(request.map(|body| body.map_err(Into::into).boxed_unsync()))
-            .await
-            .map_err(|failure| failure.text)?;
+            .await?;
         let protocol = upgrade(response.headers()).cloned();
         strip_hop_by_hop(response.headers_mut());
         let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) else {
@@ -132,12 +134,7 @@ impl LocalProxy {
         };
         restore(response.headers_mut(), protocol);
         let far = hyper::upgrade::on(&mut response);
-        tasks.spawn(async move {
-            if let (Ok(near), Ok(far)) = tokio::join!(near, far) {
-                // How a conversation ends is the business of those who hold it.
-                let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
-            }
-        });
+        tasks.spawn(relay_upgraded(near, far));
         Ok(response.map(|_| full(Bytes::new())))
     }
 }

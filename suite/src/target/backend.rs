@@ -71,10 +71,11 @@ pub struct BackendAddress {
 }
 
 /// Headers of an answer that a proxy passes on.
-const HEADERS: [(header::HeaderName, &str); 5] = [
+const HEADERS: [(header::HeaderName, &str); 6] = [
     (header::HeaderName::from_static("x-custom"), "a, b; c=\"d\""),
+    (header::HeaderName::from_static("x-repeated"), "one"),
+    (header::HeaderName::from_static("x-repeated"), "two"),
     (header::SET_COOKIE, "a=1; Path=/"),
-    (header::SET_COOKIE, "b=2"),
     (header::CACHE_CONTROL, "no-store"),
     (header::ETAG, "\"7\""),
 ];

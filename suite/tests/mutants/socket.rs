@@ -1,6 +1,6 @@
 //! The messages of a WebSocket, altered one by one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
@@ -63,6 +63,9 @@ impl Messages {
     }
 }
 
+/// How long a client is heard out after the end.
+pub(crate) const REST: Duration = Duration::from_secs(2);
+
 /// Passes the messages of a WebSocket on, altered on their way to the client.
 pub(crate) async fn pass(
     client: hyper::upgrade::OnUpgrade,
@@ -118,6 +121,9 @@ pub(crate) async fn pass(
         ended = inwards => ended?,
         ended = outwards => ended?,
     }
+    // A client that is cut off while it sends may lose what it has not read.
+    let rest = async { while let Some(Ok(_)) = from_client.next().await {} };
+    let _ = tokio::time::timeout(REST, rest).await;
     Ok(())
 }
 

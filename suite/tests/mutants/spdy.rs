@@ -10,7 +10,11 @@ use std::{
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use crate::{answer::replaced, proxy::Trouble, socket::Messages};
+use crate::{
+    answer::replaced,
+    proxy::Trouble,
+    socket::{Messages, REST},
+};
 
 /// Length of the head of a frame, in bytes.
 const HEAD: usize = 8;
@@ -68,9 +72,13 @@ pub(crate) async fn pass(
         Ok::<(), Trouble>(())
     };
     tokio::select! {
-        ended = inwards => ended,
-        ended = outwards => ended,
+        ended = inwards => ended?,
+        ended = outwards => ended?,
     }
+    to_client.shutdown().await?;
+    let mut unread = tokio::io::sink();
+    let _ = tokio::time::timeout(REST, tokio::io::copy(&mut from_client, &mut unread)).await;
+    Ok(())
 }
 
 /// The next whole frame.

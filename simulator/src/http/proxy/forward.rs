@@ -11,8 +11,10 @@ use hyper::{
 };
 use hyper_util::{
     client::legacy::{self, Client},
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioExecutor, TokioTimer},
 };
+
+use stuntdouble_server::relay_upgraded;
 
 use super::{
     super::{route::ProxyRequest, streams::Duplex, websocket},
@@ -240,7 +242,7 @@ impl Proxy {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS && !in_process {
             let far = hyper::upgrade::on(&mut response);
             if let Some(near) = near {
-                tokio::spawn(join(near, far));
+                tokio::spawn(relay_upgraded(near, far));
             }
         }
         Ok(response)
@@ -371,14 +373,6 @@ fn is_html(headers: &HeaderMap) -> bool {
         .split(';')
         .next()
         .is_some_and(|media_type| media_type.trim() == "text/html")
-}
-
-/// Copies in both directions until one side closes.
-pub(crate) async fn join(near: OnUpgrade, far: OnUpgrade) {
-    if let (Ok(near), Ok(far)) = futures::future::join(near, far).await {
-        // Both sides see an error of the connection themselves.
-        let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
-    }
 }
 
 /// The recorded server's text for a request without a response.

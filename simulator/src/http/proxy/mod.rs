@@ -24,7 +24,7 @@ mod tests;
 
 pub use self::dial::DialOverride;
 pub(crate) use self::{
-    forward::{Proxy, Settings, join},
+    forward::{Proxy, Settings},
     objects::Objects,
 };
 pub(crate) use crate::cluster::network::{Body, BodyError};

@@ -22,7 +22,10 @@ use tokio_tungstenite::{
 };
 
 use super::outcome;
-use crate::cluster::container::{Attachment, Exit, Process, Size};
+use crate::{
+    cluster::container::{Attachment, Exit, Process, Size},
+    http::websocket::close,
+};
 
 /// Maximum length of a message of the client, in bytes.
 pub(super) const MESSAGE: usize = 1 << 20;
@@ -154,13 +157,12 @@ pub(in crate::http) async fn run(
             .await
             .map_err(io::Error::other)?;
     }
-    // Clients take a close frame without a code for a failure. The client may be disconnected already.
+    // Clients take a close frame without a code for a failure.
     let normal = CloseFrame {
         code: CloseCode::Normal,
         reason: "".into(),
     };
-    let _ = sink.send(Message::Close(Some(normal))).await;
-    let _ = sink.close().await;
+    close(sink, incoming, Some(normal)).await;
     Ok(())
 }
 
@@ -305,6 +307,22 @@ mod tests {
             client.next().await.unwrap().unwrap(),
             frame(false, 3, "container not found")
         );
+    }
+
+    #[tokio::test]
+    async fn a_client_that_still_sends_is_heard_out() {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let running = tokio::spawn(async move { run(far, "", ALL, Err("gone".to_owned())).await });
+        let mut client = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
+        for text in ["", "gone"] {
+            let said = client.next().await.unwrap().unwrap();
+            assert!(said.into_data().ends_with(text.as_bytes()));
+        }
+        client.send(frame(false, 0, "unread")).await.unwrap();
+        assert!(client.next().await.unwrap().unwrap().is_close());
+        assert!(!running.is_finished());
+        assert!(client.next().await.is_none());
+        running.await.unwrap().unwrap();
     }
 
     #[tokio::test]
