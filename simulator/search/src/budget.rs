@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::error::{Result, SearchError};
@@ -31,6 +32,7 @@ pub(crate) struct Budget {
     terms: Count,
     buckets: Count,
     elements: Count,
+    failure: Arc<Mutex<Option<SearchError>>>,
 }
 
 /// Something that is counted over a request, and how much of it there may be.
@@ -86,6 +88,7 @@ impl Budget {
             terms: Count::of(limits.terms),
             buckets: Count::of(limits.buckets),
             elements: Count::of(limits.elements),
+            failure: Arc::default(),
         }
     }
 
@@ -97,6 +100,11 @@ impl Budget {
     fn exceed(&self, error: SearchError) -> SearchError {
         self.exceeded.store(true, Ordering::Relaxed);
         error
+    }
+
+    /// Where what scores documents reports that it fails on one.
+    pub(crate) fn failure(&self) -> &Arc<Mutex<Option<SearchError>>> {
+        &self.failure
     }
 
     /// A guard that ends the work when its client leaves.

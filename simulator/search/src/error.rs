@@ -99,6 +99,16 @@ impl SearchError {
         SearchError::new(400, "NumberFormatException", format!("For input string: \"{text}\""))
     }
 
+    /// What needs numbers gets texts.
+    pub(crate) fn no_numbers() -> SearchError {
+        SearchError::new(
+            500,
+            "ClassCastException",
+            "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to \
+             org.elasticsearch.index.fielddata.IndexNumericFieldData",
+        )
+    }
+
     pub(crate) fn mapping(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "MapperParsingException", reason)
     }

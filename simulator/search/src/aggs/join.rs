@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, failed, refuse};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::index::{SegmentView, nested_docs, outer_docs};
 use crate::mapping::{Mapping, PARENT};
@@ -18,11 +18,21 @@ fn is_known(scope: &Scope<'_>, known: impl Fn(&Mapping) -> bool) -> bool {
     scope.searched.iter().any(|searched| known(&searched.index.mapping()))
 }
 
+/// The error of an aggregation of a kind over a path that is not one of nested objects.
+fn not_nested(scope: &Scope<'_>, kind: &str, path: &str) -> SearchError {
+    let reason = if is_known(scope, |mapping| mapping.is_object(path)) {
+        "is not nested"
+    } else {
+        "not found"
+    };
+    failed(format!("[{kind}] nested path [{path}] {reason}"))
+}
+
 /// `nested`: the nested objects of the documents.
 pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
     if !is_known(scope, |mapping| mapping.is_nested(path)) {
-        return Err(failed(format!("[nested] nested path [{path}] is not nested")));
+        return Err(not_nested(scope, "nested", path));
     }
     let mut inside = Matches::default();
     for set in &matches.sets {
@@ -60,7 +70,7 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
     }
     let path = aggregation.settings.get("path").and_then(Value::as_str);
     if let Some(path) = path.filter(|path| !is_known(scope, |mapping| mapping.is_nested(path))) {
-        return Err(failed(format!("[reverse_nested] nested path [{path}] is not nested")));
+        return Err(not_nested(scope, "reverse_nested", path));
     }
     let mut outside = Matches::default();
     for set in &matches.sets {

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Input, Shown, Source, input_of, no_numbers, numeric_mismatch, shown};
+use crate::aggs::values::{Input, Shown, Source, input_of, numeric_mismatch, shown};
 use crate::aggs::{Aggregation, Matches, Scope};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::find::{SearchRequest, best_of, render};
 use crate::mapping::truth;
 
@@ -22,7 +22,7 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     }
     let mut values = Vec::new();
     if numeric_mismatch(scope, field) {
-        return Err(no_numbers());
+        return Err(SearchError::no_numbers());
     }
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::aggs::geo::points;
-use crate::aggs::values::{Shown, Source, input_of, no_numbers, numeric_mismatch, shown};
+use crate::aggs::values::{Shown, Source, input_of, numeric_mismatch, shown};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
@@ -61,7 +61,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         .and_then(Value::as_array)
         .ok_or_else(|| refuse(format!("Missing [ranges] in ranges aggregator [{}]", aggregation.name)))?;
     if numeric_mismatch(scope, field) {
-        return Err(no_numbers());
+        return Err(SearchError::no_numbers());
     }
     let bounds = ranges
         .iter()

@@ -35,7 +35,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {
         let mut counts = HashMap::new();
         for set in &matches.sets {
-            count(scope, set, field, false, &mut counts)?;
+            count(scope, set, field, &mut counts)?;
         }
         Ok(counts)
     };

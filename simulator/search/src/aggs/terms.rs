@@ -156,7 +156,10 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     for shard in 0..shards {
         let mut counts: HashMap<Key, u64> = HashMap::new();
         for set in matches.sets.iter().filter(|set| set.index == shard) {
-            count(scope, set, field, least == 0, &mut counts)?;
+            count(scope, set, field, &mut counts)?;
+        }
+        if least == 0 {
+            add_unmatched(scope, shard, field, &mut counts)?;
         }
         counts.retain(|key, _| allowed.accepts(&text(key, &shown)));
         let mut own: Vec<Candidate> = counts
@@ -278,10 +281,14 @@ pub(super) fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
     let mut head = Map::new();
     match key {
         Key::Text(text) => drop(head.insert("key".to_owned(), json!(text))),
-        Key::Number(encoded, true) => drop(head.insert("key".to_owned(), json!(unsortable(*encoded)))),
-        Key::Number(encoded, false) => {
-            head.insert("key".to_owned(), json!(encoded));
-            if let Some(text) = shown.text(*encoded as f64) {
+        Key::Number(encoded, floating) => {
+            let (key, number) = if *floating {
+                (json!(unsortable(*encoded)), unsortable(*encoded))
+            } else {
+                (json!(encoded), *encoded as f64)
+            };
+            head.insert("key".to_owned(), key);
+            if let Some(text) = shown.text(number) {
                 head.insert("key_as_string".to_owned(), json!(text));
             }
         }
@@ -289,13 +296,37 @@ pub(super) fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
     head
 }
 
-pub(super) fn count(
-    scope: &Scope<'_>,
-    set: &DocSet,
-    field: Input<'_>,
-    all: bool,
-    counts: &mut HashMap<Key, u64>,
-) -> Result<()> {
+/// Adds the terms of a shard that no matching document has, with a count of 0.
+fn add_unmatched(scope: &Scope<'_>, shard: usize, field: Input<'_>, counts: &mut HashMap<Key, u64>) -> Result<()> {
+    let Some(searched) = scope.searched.get(shard) else {
+        return Ok(());
+    };
+    for (segment, view) in searched.view.segments.iter().enumerate() {
+        scope.budget.check_time()?;
+        let set = DocSet {
+            index: shard,
+            segment,
+            docs: vec![],
+            scores: vec![],
+        };
+        match Source::of(scope, &set, field)? {
+            Source::Nothing | Source::Constant(_) => {}
+            Source::Numbers { values, kind } => {
+                for value in (0..view.segment.max_doc()).flat_map(|doc| values.of(doc)) {
+                    counts.entry(Key::Number(*value, kind.is_floating())).or_default();
+                }
+            }
+            Source::Terms(terms) => {
+                for ordinal in (0u32..).take(terms.len()) {
+                    counts.entry(Key::Text(terms.term(ordinal).into())).or_default();
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn count(scope: &Scope<'_>, set: &DocSet, field: Input<'_>, counts: &mut HashMap<Key, u64>) -> Result<()> {
     match Source::of(scope, set, field)? {
         Source::Nothing => {}
         Source::Constant(text) => *counts.entry(Key::Text(text.into())).or_default() += set.docs.len() as u64,
@@ -315,7 +346,7 @@ pub(super) fn count(
                     }
                 }
             }
-            for (ordinal, count) in (0u32..).zip(here).filter(|(_, count)| all || *count > 0) {
+            for (ordinal, count) in (0u32..).zip(here).filter(|(_, count)| *count > 0) {
                 *counts.entry(Key::Text(terms.term(ordinal).into())).or_default() += count;
             }
         }

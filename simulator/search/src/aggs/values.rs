@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::aggs::number_format::NumberFormat;
 use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::index::{Ordinals, Values};
 use crate::mapping::{Kind, sortable, unsortable};
 use crate::script::Script;
@@ -152,15 +152,6 @@ pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
             .field(name)
             .is_some_and(|field| field.field_type.kind.is_numeric())
     })
-}
-
-/// The error of an aggregation that needs numbers and gets texts.
-pub(super) fn no_numbers() -> SearchError {
-    SearchError::new(
-        500,
-        "ClassCastException",
-        "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexNumericFieldData",
-    )
 }
 
 /// How the numbers of a field are shown: as the first index that has it says, or as the aggregation does.

@@ -236,6 +236,14 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
         })));
     }
     let body = request.json()?.unwrap_or_default();
+    let says = |section: &str| {
+        body.get(section)
+            .and_then(Value::as_object)
+            .is_some_and(|own| !own.is_empty())
+    };
+    if !says("persistent") && !says("transient") {
+        return Err(SearchError::validation("no settings to update"));
+    }
     let mut shown = json!({"acknowledged": true});
     for (section, known) in [("persistent", persistent), ("transient", transient)] {
         let mut fresh = BTreeMap::new();

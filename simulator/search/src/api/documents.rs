@@ -126,8 +126,20 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         .json()?
         .ok_or_else(|| SearchError::validation("script or doc is missing"))?;
     let retries = request.count("retry_on_conflict")?.unwrap_or(0);
+    let (version, version_type) = request.version()?;
+    if !matches!(version_type, VersionType::Internal | VersionType::Force) {
+        let reason = format!(
+            "version type [{}] is not supported by the update API",
+            version_type.name()
+        );
+        return Err(SearchError::validation(&reason));
+    }
+    if version.is_some() && retries > 0 {
+        let reason = "can't provide both retry_on_conflict and a specific version";
+        return Err(SearchError::validation(reason));
+    }
     let condition = Condition {
-        version: request.version()?.0,
+        version,
         ..Condition::default()
     };
     let done = write::update(
@@ -145,8 +157,23 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         json!({"_index": done.indexed.index, "_type": type_name, "_id": id, "_version": done.indexed.written.version});
     if let Some(fields) = request.param("fields") {
         let mut get = json!({"found": true});
+        let mut taken = Map::new();
+        for field in fields.split(',').filter(|field| *field != "_source") {
+            // An array is one value.
+            let value = match (done.source.get(field), extract(&done.source, field).as_slice()) {
+                (Some(whole), _) => whole.clone(),
+                (None, [only]) => (*only).clone(),
+                (None, several) => json!(several),
+            };
+            if !(value.is_null() || value == json!([])) {
+                taken.insert(field.to_owned(), json!([value]));
+            }
+        }
         if fields.split(',').any(|field| field == "_source") {
             get["_source"] = done.source;
+        }
+        if !taken.is_empty() {
+            get["fields"] = taken.into();
         }
         shown["get"] = get;
     }
@@ -230,7 +257,7 @@ pub(super) fn contents(
             continue;
         }
         let own = mapping.exact_field(field);
-        if own.is_none() && !mapping.field_names(&format!("{field}.*")).is_empty() {
+        if mapping.is_object(field) {
             return Err(SearchError::illegal(format!("field [{field}] isn't a leaf field")));
         }
         let from = if own.is_some_and(|own| own.field_type.store) {

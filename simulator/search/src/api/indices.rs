@@ -136,14 +136,10 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
 
 /// `PUT [/index]/_settings`.
 pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| {
-        SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: no settings to update;",
-        )
-    })?;
-    let fresh = Settings::parse(&body);
+    let fresh = Settings::parse(&request.json()?.unwrap_or_default());
+    if fresh.is_empty() {
+        return Err(SearchError::validation("no settings to update"));
+    }
     let named = shared.cluster.named(
         indices,
         Expand {

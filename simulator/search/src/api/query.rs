@@ -190,7 +190,7 @@ pub(crate) fn explain(
         .segments
         .get(at)
         .ok_or_else(|| SearchError::engine("a document of no segment"))?;
-    let explanation = explain_score(&weight, at, segment, doc, &request.budget)?;
+    let explanation = explain_score(Some(&query), &weight, &view, (at, doc), &request.budget)?;
     shown["matched"] = json!(explanation.matched);
     shown["explanation"] = explanation.json();
     let fields = request.param("fields").map(|text| names(&json!(text)));

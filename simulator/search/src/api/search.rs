@@ -137,6 +137,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let mut wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
     wanted.types = types_of(types);
     wanted.budget = request.budget.clone();
+    wanted.scrolls = request.param("scroll").is_some();
     let Some(keep) = request.param("scroll") else {
         let outcome = run(shared, indices, request.expand(), &wanted)?;
         return answer(shared, &wanted, &outcome, &outcome.hits, began).map(Answer::ok);
@@ -200,7 +201,11 @@ pub(crate) fn more_like_this(
             all.filter(is_text).collect()
         }
     };
-    let mut query = json!({"fields": fields, "docs": [{"_index": index, "_type": type_name, "_id": id}]});
+    let mut query = json!({
+        "fields": fields,
+        "docs": [{"_index": index, "_type": type_name, "_id": id}],
+        "fail_on_unsupported_field": false,
+    });
     for name in [
         "min_term_freq",
         "min_doc_freq",

@@ -252,6 +252,10 @@ impl Settings {
         listed(shown)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.flat.is_empty()
+    }
+
     /// Returns whether they only set or lift a block of changes.
     pub(crate) fn only_unblock(&self) -> bool {
         let lifts = ["index.blocks.metadata", "index.blocks.read_only"];

@@ -10,7 +10,7 @@ use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collect::{Candidate, TopDocs};
 use crate::find::prepare::{Target, prepare};
-use crate::find::request::SearchRequest;
+use crate::find::request::{SearchRequest, SearchType};
 use crate::find::rescore::rescore;
 use crate::find::sort::SortReader;
 use crate::index::View;
@@ -134,6 +134,7 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
     } else {
         None
     };
+    let scan_alone = request.search_type == SearchType::Scan && !request.scrolls;
     for (index, filters) in &targets {
         let boost = request
             .indices_boost
@@ -152,7 +153,15 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
                 filters,
                 boost,
             };
-            match prepare(cluster, request, &target, statistics) {
+            let prepared = match scan_alone {
+                true => Err(SearchError::new(
+                    500,
+                    "ElasticsearchException",
+                    "Scroll must be provided when scanning...",
+                )),
+                false => prepare(cluster, request, &target, statistics),
+            };
+            match prepared {
                 Ok(searched) => outcome.searched.push(searched),
                 Err(error) if request.budget.is_exceeded() => return Err(error),
                 Err(error) => outcome.failures.push(Failure {
@@ -198,6 +207,14 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     let searched = std::mem::take(&mut outcome.searched);
     for (number, shard) in searched.iter().enumerate() {
         let began = Instant::now();
+        if let Some(error) = collection.function_failure(shard)? {
+            outcome.failures.push(Failure {
+                index: shard.index.name.clone(),
+                shard: shard.number,
+                error: query_failure(error, request, shard),
+            });
+            continue;
+        }
         collection.shard(cluster, number, shard, &mut top, outcome)?;
         if let Some(shard) = shard.shard() {
             shard.counters.query.add(began);
@@ -270,6 +287,19 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     Ok(())
 }
 
+/// The failure of a shard whose documents cannot be scored.
+fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
+    let reason = format!(
+        "[{}][{}]: query[{}],from[{}],size[{}]: Query Failed [Failed to execute main query]",
+        searched.index.name,
+        searched.number,
+        label(&searched.query),
+        request.from,
+        request.size.unwrap_or(10),
+    );
+    SearchError::new(500, "QueryPhaseExecutionException", reason).caused_by(error)
+}
+
 /// The error of an aggregation, with its place if it is one of parsing.
 fn located(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     if error.kind != "SearchParseException" {
@@ -313,6 +343,31 @@ impl Collection<'_> {
             best: f32::NEG_INFINITY,
             matches: Matches::default(),
         }
+    }
+
+    /// The failure of a function of the query on a document that it matches. Looked for where functions can fail only.
+    fn function_failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
+        if !searched.weight.can_fail() || !self.scores && self.request.min_score.is_none() {
+            return Ok(None);
+        }
+        let budget = &self.request.budget;
+        for (at, view) in searched.view.segments.iter().enumerate() {
+            let Some(mut scorer) = searched.weight.scorer(at, view, budget)? else {
+                continue;
+            };
+            let mut doc = scorer.doc();
+            while doc != END {
+                budget.check()?;
+                if view.is_live(doc) {
+                    scorer.score();
+                }
+                if let Some(error) = budget.failure().lock().take() {
+                    return Ok(Some(error));
+                }
+                doc = scorer.advance();
+            }
+        }
+        Ok(None)
     }
 
     /// Collects the hits of one shard.

@@ -134,7 +134,9 @@ fn hit_json(
         );
     }
     for name in &request.fielddata_fields {
+        // A document without values has an empty list.
         let Some(field) = mapping.field(name) else {
+            fields.entry(name.clone()).or_insert_with(|| json!([]));
             continue;
         };
         let values: Vec<Value> = match field.field_type.kind {
@@ -162,9 +164,7 @@ fn hit_json(
                     .collect()
             }
         };
-        if !values.is_empty() {
-            fields.insert(name.clone(), values.into());
-        }
+        fields.insert(name.clone(), values.into());
     }
     for (name, script) in &request.script_fields {
         let value = script.mapped(&mapping)?.of(&view.segment)?.value(hit.doc, hit.score);
@@ -211,7 +211,14 @@ fn hit_json(
     if request.explain {
         shown.insert(
             "_explanation".to_owned(),
-            explain(&searched.weight, hit.segment, view, hit.doc, &request.budget)?.json(),
+            explain(
+                Some(&searched.query),
+                &searched.weight,
+                &searched.view,
+                (hit.segment, hit.doc),
+                &request.budget,
+            )?
+            .json(),
         );
     }
     Ok(shown)

@@ -49,18 +49,13 @@ fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<Query> {
 
 fn narrow(context: &Context<'_>, query: Query, types: &[String], filters: &[Value]) -> Result<Query> {
     let mut narrowing = Vec::new();
-    if context.mapping.has_nested() {
-        narrowing.push(context.whole_documents());
-    }
     if !types.is_empty() {
-        let named: Vec<&str> = context
-            .mapping
-            .type_names()
-            .filter(|name| types.iter().any(|wanted| crate::pattern::matches(wanted, name)))
-            .collect();
-        narrowing.push(Query::any(
-            named.into_iter().map(|name| context.of_type(name)).collect(),
-        ));
+        // Nested objects are of types of their own.
+        let names = context.mapping.type_names();
+        let named = names.filter(|name| types.iter().any(|wanted| crate::pattern::matches(wanted, name)));
+        narrowing.push(context.of_types(named));
+    } else if context.mapping.has_nested() {
+        narrowing.push(context.whole_documents());
     }
     if !filters.is_empty() {
         narrowing.push(Query::any(
@@ -70,10 +65,14 @@ fn narrow(context: &Context<'_>, query: Query, types: &[String], filters: &[Valu
                 .collect::<Result<Vec<_>>>()?,
         ));
     }
-    Ok(if narrowing.is_empty() {
-        query
-    } else {
-        query.filtered(Query::every(narrowing))
+    let filter = match (narrowing.len(), narrowing.pop()) {
+        (_, None) => return Ok(query),
+        (1, Some(only)) => only,
+        (_, last) => Query::every(narrowing.into_iter().chain(last).collect()),
+    };
+    Ok(match query.kind {
+        QueryKind::All => filter.constant().boosted(query.boost),
+        _ => query.filtered(filter),
     })
 }
 

@@ -108,6 +108,8 @@ impl SearchType {
 pub(crate) struct SearchRequest {
     pub(crate) sources: Vec<Source>,
     pub(crate) search_type: SearchType,
+    /// Whether the search is the first page of a scroll.
+    pub(crate) scrolls: bool,
     pub(crate) query: QuerySource,
     pub(crate) post_filter: Option<Value>,
     pub(crate) from: usize,

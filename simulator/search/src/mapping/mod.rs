@@ -159,6 +159,12 @@ impl Mapping {
         self.nested.contains(path)
     }
 
+    /// Returns whether a path is one of objects: fields are below it, and it is none itself.
+    pub(crate) fn is_object(&self, path: &str) -> bool {
+        let is_below = |name: &String| name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        !self.fields.contains_key(path) && self.fields.keys().any(is_below)
+    }
+
     /// Returns whether there are nested objects.
     pub(crate) fn has_nested(&self) -> bool {
         !self.nested.is_empty()

@@ -137,6 +137,15 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                     format!("Unable to find a field mapper for field [{name}]"),
                 )
             })?;
+            let known = ["field", "factor", "modifier"];
+            let mut keys = value.as_object().into_iter().flat_map(Map::keys);
+            if let Some(key) = keys.find(|key| !known.contains(&key.as_str())) {
+                let reason = format!("field_value_factor query does not support [{key}]");
+                return Err(refuse(context, &reason));
+            }
+            if !field.field_type.kind.is_numeric() {
+                return Err(SearchError::no_numbers());
+            }
             let modifier = value.get("modifier").and_then(Value::as_str).unwrap_or("none");
             Ok(Function::FieldValue {
                 field: QueryField::of(field),

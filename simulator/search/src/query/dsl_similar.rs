@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::find::{extract, names, operator};
 use crate::mapping::truth;
 use crate::query::dsl_leaf::one_field;
@@ -140,7 +140,7 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
             .find_map(|key| number(object.get(*key)))
             .map_or(default, |number| number as u32)
     };
-    let fields = object.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
+    let mut fields = object.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
     let stop_words: HashSet<String> = ["stop_words", "stopWords"]
         .iter()
         .find_map(|key| object.get(*key))
@@ -188,6 +188,24 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
             context,
             "more_like_this requires 'like', 'like_text', 'ids' or 'docs' to be specified",
         ));
+    }
+    if fields.is_empty() {
+        return Err(refuse(context, "more_like_this requires 'fields' to be non-empty"));
+    }
+    let is_text = |field: &String| {
+        let mapped = context.mapped(field);
+        mapped.is_none_or(|field| !field.field_type.kind.is_numeric())
+    };
+    if let Some(field) = fields.iter().find(|field| !is_text(field))
+        && object.get("fail_on_unsupported_field").is_none_or(truth)
+    {
+        return Err(SearchError::illegal(format!(
+            "more_like_this doesn't support binary/numeric fields: [{field}]"
+        )));
+    }
+    fields.retain(is_text);
+    if fields.is_empty() {
+        return Ok(QueryKind::Nothing.into());
     }
     for text in &texts {
         fields.iter().try_for_each(|field| count(field, text))?;

@@ -180,11 +180,22 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn of_type(&self, type_name: &str) -> Query {
-        Query::from(QueryKind::Term {
-            field: self.field("_type"),
-            text: type_name.to_owned(),
-        })
-        .constant()
+        self.of_types(std::iter::once(type_name))
+    }
+
+    /// The documents of some types.
+    pub(crate) fn of_types<'b>(&self, type_names: impl Iterator<Item = &'b str>) -> Query {
+        let term = |name: &str| {
+            Query::from(QueryKind::Term {
+                field: self.field("_type"),
+                text: name.to_owned(),
+            })
+        };
+        let mut terms: Vec<Query> = type_names.map(term).collect();
+        match (terms.len(), terms.pop()) {
+            (1, Some(only)) => only.constant(),
+            (_, last) => Query::any(terms.into_iter().chain(last).collect()).constant(),
+        }
     }
 
     /// The fields that a name with stars stands for, or the name itself.

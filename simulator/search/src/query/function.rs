@@ -37,6 +37,21 @@ impl Modifier {
         })
     }
 
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Modifier::None => "none",
+            Modifier::Log => "log",
+            Modifier::Log1p => "log1p",
+            Modifier::Log2p => "log2p",
+            Modifier::Ln => "ln",
+            Modifier::Ln1p => "ln1p",
+            Modifier::Ln2p => "ln2p",
+            Modifier::Square => "square",
+            Modifier::Sqrt => "sqrt",
+            Modifier::Reciprocal => "reciprocal",
+        }
+    }
+
     pub(crate) fn apply(self, value: f64) -> f64 {
         match self {
             Modifier::None => value,

@@ -1,6 +1,6 @@
 //! A query as text, as Lucene writes it: for explanations and validation.
 
-use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Relation};
+use crate::query::{FrequencyQuery, Function, Matcher, Occur, Query, QueryField, QueryKind, Relation, ScoreFunction};
 
 /// The query as text.
 pub(crate) fn label(query: &Query) -> String {
@@ -73,7 +73,20 @@ pub(crate) fn label(query: &Query) -> String {
         }
         QueryKind::Span(span) => span.label(),
         QueryKind::Boosting { positive, negative, .. } => format!("{}/{}", label(positive), label(negative)),
-        QueryKind::Functions { query, .. } => format!("function score ({}, functions: [])", label(query)),
+        QueryKind::Functions { query, functions, .. } => match functions.as_slice() {
+            [] => format!("function score ({},function=null)", label(query)),
+            [only] if only.filter.is_none() => {
+                format!("function score ({},function={})", label(query), function_label(only))
+            }
+            several => {
+                let shown = several.iter().map(|function| {
+                    let filter = function.filter.as_ref().map_or_else(|| "*:*".to_owned(), filter_label);
+                    format!("{{filter({filter}), function [{}]}}", function_label(function))
+                });
+                let shown: String = shown.collect();
+                format!("function score ({}, functions: [{shown}])", label(query))
+            }
+        },
         QueryKind::ByFrequency(FrequencyQuery::Fuzzy { texts, .. }) => texts
             .iter()
             .map(|(field, text)| format!("{}:{text}", field.name))
@@ -140,12 +153,45 @@ pub(crate) fn label(query: &Query) -> String {
             };
             format!("({}){share}", queries.iter().map(part).collect::<Vec<_>>().join(" | "))
         }
-        QueryKind::Constant(inner) => format!("ConstantScore({})", label(inner)),
+        QueryKind::Constant(inner) => format!("ConstantScore({})", filter_label(inner)),
         QueryKind::Filtered { query, filter } => {
-            format!("filtered({})->{}", label(query), label(filter))
+            format!("filtered({})->{}", label(query), filter_label(filter))
         }
     };
     body + &boost
+}
+
+/// A query as the text of a filter. Filters of terms and ranges are cached, and say so.
+pub(crate) fn filter_label(query: &Query) -> String {
+    let QueryKind::Constant(inner) = &query.kind else {
+        return label(query);
+    };
+    let is_cached = match &inner.kind {
+        QueryKind::Constant(_) => return filter_label(inner),
+        QueryKind::Term { .. } | QueryKind::Range { .. } | QueryKind::MultiTerm { .. } => true,
+        QueryKind::Bool { clauses, .. } => clauses
+            .iter()
+            .all(|(occur, query)| *occur == Occur::Should && matches!(query.kind, QueryKind::Term { .. })),
+        _ => false,
+    };
+    if is_cached {
+        format!("cache({})", label(inner))
+    } else {
+        label(inner)
+    }
+}
+
+/// The class of a function, as Java shows an object.
+fn function_label(function: &ScoreFunction) -> String {
+    let class = match &function.function {
+        _ if function.weight != 1.0 => "common.lucene.search.function.WeightFactorFunction",
+        Function::One => "common.lucene.search.function.WeightFactorFunction",
+        Function::Script(_) => "common.lucene.search.function.ScriptScoreFunction",
+        Function::FieldValue { .. } => "common.lucene.search.function.FieldValueFactorFunction",
+        Function::Decay { .. } => "index.query.functionscore.DecayFunctionParser$NumericFieldDataScoreFunction",
+        Function::Random { .. } => "common.lucene.search.function.RandomScoreFunction",
+    };
+    format!("org.elasticsearch.{class}@1")
 }
 
 fn matcher_label(matcher: &Matcher) -> String {

@@ -50,7 +50,7 @@ pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, ScoreFunc
 pub(crate) use geo::{GeoPoint, GeoShape, geohash_length, metres, neighbors};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
-pub(crate) use label::label;
+pub(crate) use label::{filter_label, label};
 pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;
 pub(crate) use term_test::TermTest;

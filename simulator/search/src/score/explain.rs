@@ -1,14 +1,16 @@
 //! How a score came about, as a tree.
 //!
-//! Source: the explanations of Lucene 4.10.
+//! Limits: the score of a document that a negative clause lowers has no details of that clause.
+//! Source: the explanations of Lucene 4.10 and of Elasticsearch 1.5's queries.
 
 use serde_json::{Value, json};
 
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::index::SegmentView;
-use crate::query::Occur;
-use crate::score::weight::{Weight, WeightKind};
+use crate::index::{SegmentView, View};
+use crate::query::{Occur, Query, QueryKind, filter_label, label};
+use crate::score::explain_function::explain_functions;
+use crate::score::weight::{Weight, WeightKind, segment_functions};
 use crate::score::{Scorer, norm_value};
 use tantivy::DocSet;
 use tantivy::postings::Postings;
@@ -24,7 +26,7 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
-    fn new(value: f32, description: impl Into<String>, details: Vec<Explanation>) -> Explanation {
+    pub(super) fn new(value: f32, description: impl Into<String>, details: Vec<Explanation>) -> Explanation {
         Explanation {
             value,
             description: description.into(),
@@ -60,14 +62,29 @@ fn missing(weight: &Weight) -> &'static str {
     }
 }
 
-/// How `weight` scores a document of segment number `at`.
+/// How `weight`, which is that of `query` where it is known, scores a document: a position of a segment and a number in it.
 pub(crate) fn explain(
+    query: Option<&Query>,
     weight: &Weight,
-    at: usize,
-    view: &SegmentView,
-    doc: u32,
+    shard: &View,
+    place: (usize, u32),
     budget: &Budget,
 ) -> Result<Explanation> {
+    let (at, doc) = place;
+    let Some(view) = shard.segments.get(at) else {
+        return Ok(Explanation::missed(missing(weight)));
+    };
+    if let WeightKind::Bool {
+        clauses,
+        minimum_should_match,
+        coord,
+    } = &weight.kind
+    {
+        let parts = clauses_of(query, clauses)
+            .map(|(query, (occur, clause))| Ok((*occur, query, explain(query, clause, shard, place, budget)?)))
+            .collect::<Result<Vec<_>>>()?;
+        return Ok(boolean(parts, *minimum_should_match, *coord));
+    }
     let Some(mut scorer) = weight.scorer(at, view, budget)? else {
         return Ok(Explanation::missed(missing(weight)));
     };
@@ -131,44 +148,15 @@ pub(crate) fn explain(
                 doc,
             )
         }
-        WeightKind::Bool { clauses, coord, .. } => {
-            let mut details = Vec::new();
-            let mut scoring = 0usize;
-            for (occur, clause) in clauses {
-                if *occur == Occur::MustNot {
-                    continue;
-                }
-                scoring += 1;
-                let part = explain(clause, at, view, doc, budget)?;
-                if part.matched {
-                    details.push(part);
-                }
-            }
-            let overlap = details.len();
-            let sum = details.iter().map(|part| part.value).sum();
-            let sum = if let ([only], true) = (details.as_slice(), overlap == scoring) {
-                only.clone()
-            } else {
-                product(sum, "sum of:", details)
-            };
-            if *coord && scoring > 1 && overlap < scoring {
-                let factor = overlap as f32 / scoring as f32;
-                product(
-                    score,
-                    "product of:",
-                    vec![
-                        sum,
-                        Explanation::new(factor, format!("coord({overlap}/{scoring})"), vec![]),
-                    ],
-                )
-            } else {
-                sum
-            }
-        }
         WeightKind::DisjunctionMax { weights, tie } => {
+            let queries = match query.map(|query| &query.kind) {
+                Some(QueryKind::DisjunctionMax { queries, .. }) => queries.as_slice(),
+                _ => &[],
+            };
             let details = weights
                 .iter()
-                .map(|weight| explain(weight, at, view, doc, budget))
+                .enumerate()
+                .map(|(number, weight)| explain(queries.get(number), weight, shard, place, budget))
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
                 .filter(|part| part.matched)
@@ -179,28 +167,76 @@ pub(crate) fn explain(
                 details,
             )
         }
-        WeightKind::Filtered { query, .. } => explain(query, at, view, doc, budget)?,
+        WeightKind::Filtered { query: inner, .. } => {
+            let query = match query.map(|query| &query.kind) {
+                Some(QueryKind::Filtered { query, .. }) => Some(&**query),
+                _ => None,
+            };
+            explain(query, inner, shard, place, budget)?
+        }
+        WeightKind::Functions {
+            query: inner,
+            functions,
+            settings,
+        } => {
+            let query = match query.map(|query| &query.kind) {
+                Some(QueryKind::Functions { query, .. }) => Some(&**query),
+                _ => None,
+            };
+            let own = explain(query, inner, shard, place, budget)?;
+            let ready = segment_functions(functions, at, view, budget)?;
+            let functions = functions.iter().map(|(_, function)| function);
+            explain_functions(
+                own,
+                ready.into_iter().zip(functions).collect(),
+                settings,
+                weight.boost,
+                doc,
+            )
+        }
+        WeightKind::Boosting {
+            positive,
+            negative,
+            factor,
+        } => {
+            let own = explain(None, positive, shard, place, budget)?;
+            let lowers = explain(None, negative, shard, place, budget)?;
+            if lowers.matched {
+                let none = Explanation::new(0.0, lowers.description, vec![]);
+                let sum = Explanation::new(own.value, "sum of:", vec![own, none]);
+                let coord = Explanation::new(*factor, "coord(2/2)", vec![]);
+                product(score, "product of:", vec![sum, coord])
+            } else {
+                product(score, "sum of:", vec![own])
+            }
+        }
+        WeightKind::Nested { outer, .. } => {
+            let before = shard.segments.iter().take(at);
+            let base: u32 = before.map(|view| view.segment.max_doc()).sum();
+            let previous = outer
+                .get(at)
+                .and_then(|outer| (0..doc).rev().find(|doc| outer.contains(*doc)));
+            let (first, last) = (previous.map_or(0, |doc| doc + 1), doc.saturating_sub(1));
+            let range = format!("from {} to {}", base + first, base + last);
+            product(score, &format!("Score based on child doc range {range}"), vec![])
+        }
+        WeightKind::Related(_) => product(weight.boost, "not implemented yet...", vec![]),
         kind => {
+            let constant = match query.map(|query| &query.kind) {
+                Some(QueryKind::Constant(inner)) => Some(filter_label(inner)),
+                _ => None,
+            };
             let name = match kind {
-                WeightKind::All => "MatchAllDocsQuery, product of:".to_owned(),
+                WeightKind::All => "MatchAllDocsQuery".to_owned(),
                 WeightKind::MultiTerm { label, .. } | WeightKind::Docs { label, .. } => {
-                    format!("ConstantScore({label}), product of:")
+                    format!("ConstantScore({label})")
                 }
                 WeightKind::Range {
                     field, lower, upper, ..
-                } => format!("ConstantScore({}:[{lower} TO {upper}]), product of:", field.name),
-                WeightKind::Constant(inner) => match &inner.kind {
-                    WeightKind::Docs { label, .. } | WeightKind::MultiTerm { label, .. } => {
-                        format!("ConstantScore({label}), product of:")
-                    }
-                    WeightKind::Term { field, text, .. } => {
-                        format!("ConstantScore({}:{text}), product of:", field.name)
-                    }
-                    WeightKind::All => "ConstantScore(*:*), product of:".to_owned(),
-                    _ => "ConstantScore, product of:".to_owned(),
-                },
-                _ => "ConstantScore, product of:".to_owned(),
+                } => format!("ConstantScore({}:[{lower} TO {upper}])", field.name),
+                _ => constant.map_or_else(|| "ConstantScore".to_owned(), |inner| format!("ConstantScore({inner})")),
             };
+            let name = format!("{name}, product of:");
             let query_norm = if weight.boost == 0.0 { 0.0 } else { score / weight.boost };
             product(
                 score,
@@ -212,6 +248,70 @@ pub(crate) fn explain(
             )
         }
     })
+}
+
+/// The clauses of a boolean query with the queries that they are of, where those are known.
+fn clauses_of<'a>(
+    query: Option<&'a Query>,
+    clauses: &'a [(Occur, Weight)],
+) -> impl Iterator<Item = (Option<&'a Query>, &'a (Occur, Weight))> {
+    let queries = match query.map(|query| &query.kind) {
+        Some(QueryKind::Bool { clauses: known, .. }) if known.len() == clauses.len() => known.as_slice(),
+        _ => &[],
+    };
+    let queries = queries.iter().map(|(_, query)| Some(query));
+    queries.chain(std::iter::repeat(None)).zip(clauses)
+}
+
+/// The explanation of a boolean query from those of its clauses.
+fn boolean(parts: Vec<(Occur, Option<&Query>, Explanation)>, minimum_should_match: usize, coord: bool) -> Explanation {
+    // A query of one clause is that clause.
+    if minimum_should_match == 0
+        && let [(Occur::Must | Occur::Should, _, only)] = parts.as_slice()
+    {
+        return only.clone();
+    }
+    let scoring = parts.iter().filter(|(occur, ..)| *occur != Occur::MustNot).count();
+    let (mut details, mut overlap, mut optional, mut fails) = (Vec::new(), 0usize, 0usize, false);
+    for (occur, query, part) in parts {
+        let failure = match (occur, part.matched) {
+            (Occur::Must, false) => "no match on required clause",
+            (Occur::MustNot, true) => "match on prohibited clause",
+            (Occur::Should, false) | (Occur::MustNot, false) => continue,
+            (_, true) => {
+                overlap += 1;
+                optional += usize::from(occur == Occur::Should);
+                details.push(part);
+                continue;
+            }
+        };
+        fails = true;
+        let query = query.map(label).unwrap_or_default();
+        details.push(Explanation::new(0.0, format!("{failure} ({query})"), vec![part]));
+    }
+    let failed = |what: String, details| Explanation {
+        details,
+        ..Explanation::missed(what)
+    };
+    if fails {
+        let what = "Failure to meet condition(s) of required/prohibited clause(s)";
+        return failed(what.to_owned(), details);
+    }
+    if optional < minimum_should_match {
+        let what = format!("Failure to match minimum number of optional clauses: {minimum_should_match}");
+        return failed(what, details);
+    }
+    if overlap == 0 {
+        return failed("sum of:".to_owned(), details);
+    }
+    let sum = details.iter().map(|part| part.value).sum();
+    let sum = Explanation::new(sum, "sum of:", details);
+    if !coord || overlap == scoring {
+        return sum;
+    }
+    let factor = overlap as f32 / scoring as f32;
+    let coord = Explanation::new(factor, format!("coord({overlap}/{scoring})"), vec![]);
+    Explanation::new(sum.value * factor, "product of:", vec![sum, coord])
 }
 
 fn norm(norms: bool, ordinal: Option<u32>, view: &SegmentView, doc: u32) -> Result<f32> {

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::index::{Segment, Values};
+use parking_lot::Mutex;
+
+use crate::budget::Budget;
+use crate::error::{Result, SearchError};
+use crate::index::{Segment, SegmentView, Values};
 use crate::mapping::unsortable;
 use crate::query::Decay;
-use crate::query::{Function, FunctionSettings};
+use crate::query::{Function, FunctionSettings, ScoreFunction};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
 
@@ -19,32 +23,81 @@ pub(super) struct SegmentFunction {
     pub(super) script: Option<SegmentScript>,
     /// The segment, whose types and ids random scores depend on.
     pub(super) segment: Arc<Segment>,
+    /// Where a failure is reported.
+    pub(super) failure: Arc<Mutex<Option<SearchError>>>,
 }
 
 impl SegmentFunction {
+    /// A function with what it reads of a segment. `filter` walks the documents that it applies to; `None`: all.
+    pub(super) fn new(
+        filter: Option<Option<Box<dyn Scorer>>>,
+        function: &ScoreFunction,
+        view: &SegmentView,
+        budget: &Budget,
+    ) -> Result<SegmentFunction> {
+        let field = match &function.function {
+            Function::FieldValue { field, .. } | Function::Decay { field, .. } => field.ordinal,
+            _ => None,
+        };
+        let script = match &function.function {
+            Function::Script(script) => Some(script.of(&view.segment)?),
+            _ => None,
+        };
+        Ok(SegmentFunction {
+            script,
+            filter,
+            weight: function.weight,
+            function: function.function.clone(),
+            values: field.map(|ordinal| view.segment.values(ordinal)).transpose()?,
+            segment: view.segment.clone(),
+            failure: budget.failure().clone(),
+        })
+    }
+
+    /// The number of a document in the function's field.
+    pub(super) fn number(&self, doc: u32, floating: bool) -> Option<f64> {
+        let encoded = self.values.as_ref()?.of(doc).first().copied()?;
+        Some(if floating { unsortable(encoded) } else { encoded as f64 })
+    }
+
+    /// Reports a failure; the first one counts.
+    fn fail(&self, reason: String) -> f64 {
+        let error = SearchError::new(500, "ElasticsearchException", reason);
+        self.failure.lock().get_or_insert(error);
+        0.0
+    }
+
     /// The value for a document, if the function applies to it.
-    fn value(&mut self, doc: u32, score: f32) -> Option<f64> {
+    pub(super) fn value(&mut self, doc: u32, score: f32) -> Option<f64> {
         match &mut self.filter {
             None => {}
             Some(None) => return None,
             Some(Some(filter)) => (filter.seek(doc) == doc).then_some(())?,
         }
-        let number = |floating: bool| {
-            let encoded = self.values.as_ref()?.of(doc).first().copied()?;
-            Some(if floating { unsortable(encoded) } else { encoded as f64 })
-        };
+        let number = |floating: bool| self.number(doc, floating);
         let value = match &self.function {
             Function::One => 1.0,
             Function::Script(_) => self.script.as_ref().map_or(0.0, |script| script.value(doc, score)),
             Function::FieldValue {
+                field,
                 floating,
                 factor,
                 modifier,
-                ..
-            } => {
-                // A document without a value counts as 0.
-                modifier.apply(number(*floating).unwrap_or(0.0) * f64::from(*factor))
-            }
+            } => match number(*floating).map(|number| number * f64::from(*factor)) {
+                None => self.fail(format!("Missing value for field [{}]", field.name)),
+                Some(number) => {
+                    let result = modifier.apply(number);
+                    if result.is_finite() {
+                        result
+                    } else {
+                        let value = java_number(number);
+                        self.fail(format!(
+                            "Result of field modification [{}({value})] must be a number",
+                            modifier.name()
+                        ))
+                    }
+                }
+            },
             Function::Decay {
                 floating,
                 shape,
@@ -187,9 +240,23 @@ impl Scorer for BoostingScorer {
     }
 }
 
+/// A number as Java writes a double.
+pub(super) fn java_number(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || !number.is_finite() || (1e-3..1e7).contains(&size) {
+        return format!("{number:?}");
+    }
+    let text = format!("{number:E}");
+    match text.split_once('E') {
+        Some((digits, power)) if !digits.contains('.') => format!("{digits}.0E{power}"),
+        _ => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rstest::rstest;
 
     #[test]
     fn a_random_score_is_the_one_of_elasticsearch() {
@@ -197,5 +264,15 @@ mod tests {
         let seed = 1 ^ 3_138_866 << 10;
         assert_eq!(random(seed, "doc#4") as f32, 0.928_293_94);
         assert_eq!(random(seed, "doc#6") as f32, 0.161_765_87);
+    }
+
+    #[rstest]
+    #[case(1.0, "1.0")]
+    #[case(-0.5, "-0.5")]
+    #[case(10_000_000.0, "1.0E7")]
+    #[case(1_420_156_800_000.0, "1.4201568E12")]
+    #[case(0.000_25, "2.5E-4")]
+    fn a_number_is_written_as_java_does(#[case] number: f64, #[case] expected: &str) {
+        assert_eq!(java_number(number), expected);
     }
 }

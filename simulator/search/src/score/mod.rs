@@ -5,6 +5,7 @@
 
 mod boolean;
 mod explain;
+mod explain_function;
 mod function;
 mod join;
 mod leaf;

@@ -257,10 +257,7 @@ impl Weight {
                 settings,
             } => match query.scorer(at, view, budget)? {
                 Some(inner) => {
-                    let functions = functions
-                        .iter()
-                        .map(|(filter, function)| segment_function(filter.as_ref(), function, at, view, budget))
-                        .collect::<Result<Vec<_>>>()?;
+                    let functions = segment_functions(functions, at, view, budget)?;
                     Box::new(FunctionScorer::new(inner, functions, settings.clone(), self.boost))
                 }
                 None => return Ok(None),
@@ -366,6 +363,22 @@ impl Weight {
         }
     }
 
+    /// Whether there are documents that it may fail to score.
+    pub(crate) fn can_fail(&self) -> bool {
+        match &self.kind {
+            WeightKind::Functions { query, functions, .. } => {
+                let reads_field = |function: &ScoreFunction| matches!(function.function, Function::FieldValue { .. });
+                query.can_fail() || functions.iter().any(|(_, function)| reads_field(function))
+            }
+            WeightKind::Bool { clauses, .. } => clauses.iter().any(|(_, weight)| weight.can_fail()),
+            WeightKind::DisjunctionMax { weights, .. } => weights.iter().any(Weight::can_fail),
+            WeightKind::Boosting { positive: query, .. }
+            | WeightKind::Nested { inner: query, .. }
+            | WeightKind::Filtered { query, .. } => query.can_fail(),
+            _ => false,
+        }
+    }
+
     /// The score of every match, if it is the same for all.
     pub(crate) fn constant(&self) -> Option<f32> {
         match &self.kind {
@@ -405,30 +418,18 @@ impl Weight {
     }
 }
 
-/// A function with what it reads of a segment.
-fn segment_function(
-    filter: Option<&Weight>,
-    function: &ScoreFunction,
+/// Functions with the documents that they are for and what they read of segment number `at`.
+pub(super) fn segment_functions(
+    functions: &[(Option<Weight>, ScoreFunction)],
     at: usize,
     view: &SegmentView,
     budget: &Budget,
-) -> Result<SegmentFunction> {
-    let field = match &function.function {
-        Function::FieldValue { field, .. } | Function::Decay { field, .. } => field.ordinal,
-        _ => None,
-    };
-    let script = match &function.function {
-        Function::Script(script) => Some(script.of(&view.segment)?),
-        _ => None,
-    };
-    Ok(SegmentFunction {
-        script,
-        filter: filter.map(|filter| filter.scorer(at, view, budget)).transpose()?,
-        weight: function.weight,
-        function: function.function.clone(),
-        values: field.map(|ordinal| view.segment.values(ordinal)).transpose()?,
-        segment: view.segment.clone(),
-    })
+) -> Result<Vec<SegmentFunction>> {
+    let ready = functions.iter().map(|(filter, function)| {
+        let filter = filter.as_ref().map(|filter| filter.scorer(at, view, budget));
+        SegmentFunction::new(filter.transpose()?, function, view, budget)
+    });
+    ready.collect()
 }
 
 fn union(segment: &Segment, infos: &[TermInfo], budget: &Budget) -> Result<Bits> {

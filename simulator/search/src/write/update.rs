@@ -30,9 +30,8 @@ pub(crate) fn update(
 ) -> Result<Updated> {
     let (placement, version) = (parameters.placement, parameters.condition.version);
     if body.get("script").is_some() || body.get("script_id").is_some() || body.get("script_file").is_some() {
-        return Err(SearchError::illegal(
-            "failed to execute script; nested: ScriptException[dynamic scripting for [groovy] disabled]",
-        ));
+        let disabled = SearchError::new(400, "ScriptException", "dynamic scripting for [groovy] disabled");
+        return Err(SearchError::illegal("failed to execute script").caused_by(disabled));
     }
     let doc = body.get("doc");
     let upsert = body

@@ -1,0 +1,127 @@
+//! How functions change a score, as a tree.
+//!
+//! Source: the explanations of Elasticsearch 1.5's function score query.
+
+use crate::query::{Decay, Function, FunctionSettings, ScoreFunction, filter_label};
+use crate::score::explain::Explanation;
+use crate::score::function::{SegmentFunction, java_number};
+
+/// How functions change the score of a document that `own` explains.
+pub(super) fn explain_functions(
+    own: Explanation,
+    functions: Vec<(SegmentFunction, &ScoreFunction)>,
+    settings: &FunctionSettings,
+    boost: f32,
+    doc: u32,
+) -> Explanation {
+    let alone = matches!(functions.as_slice(), [(_, only)] if only.filter.is_none());
+    if functions.is_empty() {
+        return own;
+    }
+    let (mut values, mut applied) = (Vec::new(), Vec::new());
+    for (mut ready, function) in functions {
+        let Some(value) = ready.value(doc, own.value) else {
+            continue;
+        };
+        values.push((value, function.weight));
+        applied.push((function, weighted(&ready, function, value, &own, doc)));
+    }
+    let sub_total = match (alone, applied.pop()) {
+        (_, None) => {
+            let parts = vec![own.clone(), Explanation::new(boost, "queryBoost", vec![])];
+            let what = "function score, no filter match, product of:";
+            return Explanation::new(boost * own.value, what, parts);
+        }
+        (true, Some((_, only))) => only,
+        (false, Some(last)) => {
+            let filtered = applied.into_iter().chain([last]).map(|(function, explanation)| {
+                let filter = function.filter.as_ref().map_or_else(|| "*:*".to_owned(), filter_label);
+                let filter = Explanation::new(1.0, format!("match filter: {filter}"), vec![]);
+                let value = explanation.value;
+                Explanation::new(value, "function score, product of:", vec![filter, explanation])
+            });
+            let what = format!("function score, score mode [{}]", settings.score_mode);
+            Explanation::new(settings.combine(&values) as f32, what, filtered.collect())
+        }
+    };
+    combined(own, sub_total, settings, boost)
+}
+
+/// The value of a function, with its weight if it has one.
+fn weighted(ready: &SegmentFunction, function: &ScoreFunction, value: f64, own: &Explanation, doc: u32) -> Explanation {
+    if function.weight == 1.0 && function.function != Function::One {
+        return plain(ready, &function.function, value, own, doc);
+    }
+    let weight = f64::from(function.weight);
+    let without = if weight == 0.0 { 0.0 } else { value / weight };
+    let parts = vec![
+        plain(ready, &function.function, without, own, doc),
+        Explanation::new(function.weight, "weight", vec![]),
+    ];
+    Explanation::new(value as f32, "product of:", parts)
+}
+
+fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explanation, doc: u32) -> Explanation {
+    let (what, details) = match function {
+        Function::One => ("constant score 1.0 - no function provided".to_owned(), vec![]),
+        Function::Script(script) => (
+            format!("script score function, computed with script:\"{}\"", script.text()),
+            vec![Explanation::new(own.value, "_score: ", vec![own.clone()])],
+        ),
+        Function::FieldValue {
+            field,
+            factor,
+            modifier,
+            ..
+        } => {
+            let factor = java_number(f64::from(*factor));
+            let field = format!("doc['{}'].value * factor={factor}", field.name);
+            (format!("field value function: {}({field})", modifier.name()), vec![])
+        }
+        Function::Random { seed } => (format!("random score function (seed: {})", *seed as i32), vec![]),
+        Function::Decay {
+            field,
+            floating,
+            shape,
+            origin,
+            offset,
+            scale,
+        } => {
+            let distance = ready.number(doc, *floating).map_or_else(
+                || "0.0".to_owned(),
+                |number| {
+                    let [number, origin, offset] = [number, *origin, *offset].map(java_number);
+                    format!("Math.max(Math.abs({number}(=doc value) - {origin}(=origin))) - {offset}(=offset), 0)")
+                },
+            );
+            let distance = format!("MIN[{distance}]");
+            let (scale, negated) = (java_number(*scale), java_number(-scale));
+            let formula = match shape {
+                Decay::Gauss => format!("exp(-0.5*pow({distance},2.0)/{negated})"),
+                Decay::Exp => format!("exp(- {distance} * {negated})"),
+                Decay::Linear => format!("max(0.0, (({scale} - {distance})/{scale})"),
+            };
+            let formula = Explanation::new(value as f32, formula, vec![]);
+            (format!("Function for field {}:", field.name), vec![formula])
+        }
+    };
+    Explanation::new(value as f32, what, details)
+}
+
+/// How the value of the functions and the score of the query become one.
+fn combined(own: Explanation, functions: Explanation, settings: &FunctionSettings, boost: f32) -> Explanation {
+    let score = settings.score(own.value, f64::from(functions.value));
+    let least = functions.value.min(settings.max_boost);
+    let most = Explanation::new(settings.max_boost, "maxBoost", vec![]);
+    let limited = Explanation::new(least, "Math.min of", vec![functions, most]);
+    let inner = match settings.boost_mode.as_str() {
+        "replace" => vec![limited],
+        mode @ ("sum" | "avg" | "max" | "min") => {
+            vec![Explanation::new(score, format!("{mode} of"), vec![own, limited])]
+        }
+        _ => vec![own, limited],
+    };
+    let boosted = Explanation::new(boost, "queryBoost", vec![]);
+    let details = inner.into_iter().chain([boosted]).collect();
+    Explanation::new(boost * score, "function score, product of:", details)
+}

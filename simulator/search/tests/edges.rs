@@ -1,0 +1,141 @@
+//! What Elasticsearch 1.5 does at the edges of requests: with nothing, with too much, with what does not fit.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+#[path = "support/mod.rs"]
+mod support;
+use support::{Backend, ask};
+
+/// Two documents of a type, and one of another.
+async fn backend() -> Backend {
+    let backend = Backend::new();
+    let mapping = json!({"mappings": {"d": {"properties": {"tag": {"type": "string", "index": "not_analyzed"}}}}});
+    ask(&backend, "PUT", "/i", mapping).await;
+    for (path, body) in [
+        ("/i/d/1", json!({"tag": "a", "n": 3, "x": 1.5, "o": {"p": 1}})),
+        ("/i/d/2", json!({"tag": "b", "n": 5})),
+        ("/i/e/3?refresh", json!({"tag": "c", "n": 7})),
+    ] {
+        ask(&backend, "PUT", path, body).await;
+    }
+    backend
+}
+
+#[rstest]
+#[case(json!({"field": "tag", "min_doc_count": 0}), json!([["b", 1], ["a", 0], ["c", 0]]))]
+#[case(json!({"field": "n", "min_doc_count": 0}), json!([[5, 1], [3, 0], [7, 0]]))]
+#[case(json!({"field": "x", "min_doc_count": 0}), json!([[1.5, 0]]))]
+#[case(json!({"field": "n", "min_doc_count": 0, "size": 2, "order": {"_term": "asc"}}), json!([[3, 0], [5, 1]]))]
+#[case(json!({"field": "tag"}), json!([["b", 1]]))]
+#[tokio::test]
+async fn terms_of_no_match_are_buckets_where_none_is_enough(#[case] terms: Value, #[case] expected: Value) {
+    let backend = backend().await;
+    let body = json!({"query": {"term": {"tag": "b"}}, "aggs": {"a": {"terms": terms}}});
+    let answer = ask(&backend, "POST", "/i/_search", body).await;
+    let buckets = answer["aggregations"]["a"]["buckets"].as_array().unwrap();
+    let shown: Value = buckets
+        .iter()
+        .map(|bucket| json!([bucket["key"], bucket["doc_count"]]))
+        .collect();
+    assert_eq!(shown, expected);
+}
+
+#[tokio::test]
+async fn terms_that_are_numbers_have_a_format() {
+    let backend = backend().await;
+    let terms = |field| json!({"terms": {"field": field, "format": "0.00"}});
+    let body = json!({"query": {"term": {"tag": "a"}}, "aggs": {"n": terms("n"), "x": terms("x")}});
+    let answer = ask(&backend, "POST", "/i/_search", body).await;
+    let shown = |name: &str| answer["aggregations"][name]["buckets"][0]["key_as_string"].clone();
+    assert_eq!((shown("n"), shown("x")), (json!("3.00"), json!("1.50")));
+}
+
+#[rstest]
+#[case("GET", "/i/_search?search_type=scan", json!(null), 500, "Failed to execute phase [init_scan], all shards failed")]
+#[case("GET", "/i/_search?search_type=scan", json!(null), 500, "ElasticsearchException[Scroll must be provided when scanning...]")]
+#[case("GET", "/i/d/1?fields=o", json!(null), 400, "ElasticsearchIllegalArgumentException[field [o] isn't a leaf field]")]
+#[case("PUT", "/i/_settings", json!({}), 400, "ActionRequestValidationException[Validation Failed: 1: no settings to update;]")]
+#[case("PUT", "/_cluster/settings", json!({"transient": {}}), 400, "ActionRequestValidationException[Validation Failed: 1: no settings to update;]")]
+#[case("POST", "/i/d/1/_update?version=9&version_type=external", json!({"doc": {}}), 400, "version type [EXTERNAL] is not supported by the update API")]
+#[case("POST", "/i/d/1/_update?version=1&retry_on_conflict=2", json!({"doc": {}}), 400, "can't provide both retry_on_conflict and a specific version")]
+#[case("POST", "/i/d/1/_update", json!({"script": "x"}), 400, "ElasticsearchIllegalArgumentException[failed to execute script]; nested: ScriptException[dynamic scripting for [groovy] disabled]; ")]
+#[case("POST", "/i/_search", json!({"query": {"more_like_this": {"fields": ["n"], "like_text": "5"}}}), 400, "more_like_this doesn't support binary/numeric fields: [n]")]
+#[case("POST", "/i/_search", json!({"query": {"more_like_this": {"fields": [], "like_text": "5"}}}), 400, "[i] more_like_this requires 'fields' to be non-empty")]
+#[case("POST", "/i/_search", json!({"query": {"function_score": {"field_value_factor": {"field": "n", "missing": 1}}}}), 400, "field_value_factor query does not support [missing]")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"nested": {"path": "o"}}}}), 500, "[nested] nested path [o] is not nested")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"nested": {"path": "q"}}}}), 500, "[nested] nested path [q] not found")]
+#[tokio::test]
+async fn a_request_is_refused_with_its_reason(
+    #[case] method: &str,
+    #[case] uri: &str,
+    #[case] body: Value,
+    #[case] status: u16,
+    #[case] reason: &str,
+) {
+    let backend = backend().await;
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let answer = backend.send(method, uri, &body).await;
+    assert_eq!(answer.status, status, "{}", answer.text);
+    assert!(
+        answer.body["error"].as_str().unwrap().contains(reason),
+        "{}",
+        answer.text
+    );
+}
+
+#[tokio::test]
+async fn numeric_fields_are_left_out_of_what_is_liked_if_they_may_be() {
+    let backend = backend().await;
+    let liked = |fields| {
+        let query = json!({"fields": fields, "like_text": "a", "min_term_freq": 1, "min_doc_freq": 1, "fail_on_unsupported_field": false});
+        json!({"query": {"more_like_this": query}})
+    };
+    assert_eq!(backend.ids("/i/_search", &liked(json!(["n", "tag"]))).await, ["1"]);
+    assert_eq!(backend.ids("/i/_search", &liked(json!(["n"]))).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_field_without_values_is_an_empty_list_of_its_data() {
+    let backend = backend().await;
+    let body = json!({"query": {"ids": {"values": ["2"]}}, "fielddata_fields": ["n", "x", "nope"], "fields": []});
+    let answer = ask(&backend, "POST", "/i/_search", body).await;
+    assert_eq!(
+        answer["hits"]["hits"][0]["fields"],
+        json!({"n": [5], "x": [], "nope": []})
+    );
+}
+
+#[tokio::test]
+async fn an_update_returns_fields_of_what_it_made() {
+    let backend = backend().await;
+    let body = json!({"doc": {"list": [1, 2], "n": 4}});
+    let answer = ask(&backend, "POST", "/i/d/1/_update?fields=n,list,o.p,nope", body).await;
+    assert_eq!(
+        answer["get"],
+        json!({"found": true, "fields": {"n": [4], "list": [[1, 2]], "o.p": [1]}})
+    );
+}
+
+#[rstest]
+#[case("/i/d/_validate/query", json!({"match_all": {}}), "ConstantScore(cache(_type:d))")]
+#[case("/i/d/_validate/query", json!({"term": {"tag": "a"}}), "filtered(tag:a)->cache(_type:d)")]
+#[case("/i/d,e/_validate/query", json!({"term": {"tag": "a"}}), "filtered(tag:a)->cache(_type:d _type:e)")]
+#[case("/i/_validate/query", json!({"filtered": {"query": {"term": {"tag": "a"}}, "filter": {"term": {"tag": "b"}}}}), "filtered(tag:a)->cache(tag:b)")]
+#[case("/i/_validate/query", json!({"function_score": {"functions": [{"filter": {"term": {"tag": "b"}}, "weight": 2}]}}), "function score (*:*, functions: [{filter(cache(tag:b)), function [org.elasticsearch.common.lucene.search.function.WeightFactorFunction@1]}])")]
+#[tokio::test]
+async fn a_query_is_explained_with_its_filters(#[case] path: &str, #[case] query: Value, #[case] expected: &str) {
+    let backend = backend().await;
+    // What the query is rewritten to came with version 1.6.
+    for parameters in ["explain", "explain&rewrite=true"] {
+        let body = json!({"query": query});
+        let answer = ask(&backend, "POST", &format!("{path}?{parameters}"), body).await;
+        assert_eq!(answer["explanations"][0]["explanation"], expected);
+    }
+}

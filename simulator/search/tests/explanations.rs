@@ -1,0 +1,180 @@
+//! How scores came about, and documents that a function cannot score.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+#[path = "support/mod.rs"]
+mod support;
+use support::{Backend, ask};
+
+/// Three shops, one without a rank, and a type whose documents have no shops.
+async fn shops() -> Backend {
+    let backend = Backend::new();
+    let mapping = json!({"mappings": {
+        "shop": {"properties": {
+            "kind": {"type": "string", "index": "not_analyzed"},
+            "rank": {"type": "integer"},
+            "staff": {"type": "nested", "properties": {"name": {"type": "string"}}},
+        }},
+        "visit": {"_parent": {"type": "shop"}},
+    }});
+    ask(&backend, "PUT", "/town", mapping).await;
+    for (id, shop) in [
+        (
+            "1",
+            json!({"kind": "tea", "rank": 4, "staff": [{"name": "ann"}, {"name": "bob"}]}),
+        ),
+        ("2", json!({"kind": "tea", "rank": 9})),
+        ("3", json!({"kind": "bread"})),
+    ] {
+        ask(&backend, "PUT", &format!("/town/shop/{id}"), shop).await;
+    }
+    ask(&backend, "PUT", "/town/visit/v?parent=1&refresh", json!({"at": "noon"})).await;
+    backend
+}
+
+/// The descriptions of an explanation with their values, outermost first.
+fn flat(explanation: &Value) -> Vec<String> {
+    let own = format!(
+        "{} {}",
+        explanation["value"],
+        explanation["description"].as_str().unwrap()
+    );
+    let details = explanation["details"].as_array().into_iter().flatten();
+    std::iter::once(own).chain(details.flat_map(flat)).collect()
+}
+
+const ALL: [&str; 3] = ["1.0 MatchAllDocsQuery, product of:", "1.0 boost", "1.0 queryNorm"];
+
+#[rstest]
+#[case(
+    json!({"function_score": {"field_value_factor": {"field": "rank", "factor": 2, "modifier": "square"}, "filter": {"term": {"_id": "1"}}}}),
+    &[
+        "64.0 function score, product of:",
+        "1.0 ConstantScore(_uid:shop#1 _uid:visit#1), product of:", "1.0 boost", "1.0 queryNorm",
+        "64.0 Math.min of", "64.0 field value function: square(doc['rank'].value * factor=2.0)", "3.4028235e+38 maxBoost",
+        "1.0 queryBoost",
+    ]
+)]
+#[case(
+    json!({"function_score": {"query": {"match_all": {}}, "boost_mode": "sum", "score_mode": "sum", "max_boost": 5, "functions": [
+        {"filter": {"term": {"kind": "tea"}}, "weight": 3},
+        {"filter": {"term": {"kind": "bread"}}, "weight": 7},
+        {"linear": {"rank": {"origin": 2, "scale": 2}}},
+    ]}}),
+    &[
+        "4.5 function score, product of:", "4.5 sum of", ALL[0], ALL[1], ALL[2],
+        "3.5 Math.min of", "3.5 function score, score mode [sum]",
+        "3.0 function score, product of:", "1.0 match filter: cache(kind:tea)",
+        "3.0 product of:", "1.0 constant score 1.0 - no function provided", "3.0 weight",
+        "0.5 function score, product of:", "1.0 match filter: *:*", "0.5 Function for field rank:",
+        "0.5 max(0.0, ((4.0 - MIN[Math.max(Math.abs(4.0(=doc value) - 2.0(=origin))) - 0.0(=offset), 0)])/4.0)",
+        "5.0 maxBoost", "1.0 queryBoost",
+    ]
+)]
+#[case(
+    json!({"function_score": {"functions": [{"filter": {"term": {"kind": "bread"}}, "weight": 7}]}}),
+    &["1.0 function score, no filter match, product of:", ALL[0], ALL[1], ALL[2], "1.0 queryBoost"]
+)]
+#[case(
+    json!({"nested": {"path": "staff", "query": {"match_all": {}}}}),
+    &["1.0 Score based on child doc range from 0 to 1"]
+)]
+#[case(json!({"has_child": {"type": "visit", "query": {"match_all": {}}}}), &["1.0 not implemented yet..."])]
+#[case(
+    json!({"constant_score": {"filter": {"term": {"kind": "tea"}}, "boost": 2}}),
+    &["1.0 ConstantScore(cache(kind:tea)), product of:", "2.0 boost", "0.5 queryNorm"]
+)]
+#[tokio::test]
+async fn a_score_is_explained_as_it_is_made(#[case] query: Value, #[case] expected: &[&str]) {
+    let backend = shops().await;
+    let body = json!({"query": query}).to_string();
+    let answer = backend.post("/town/shop/1/_explain", &body).await;
+    assert_eq!(answer.body["matched"], true, "{}", answer.text);
+    let shown = flat(&answer.body["explanation"]);
+    assert_eq!(shown, expected, "{}", answer.text);
+}
+
+#[rstest]
+#[case(
+    json!({"bool": {"must": {"match_all": {}}, "must_not": {"term": {"kind": "bread"}}}}),
+    true,
+    &["sum of:", "MatchAllDocsQuery, product of:", "boost", "queryNorm"]
+)]
+#[case(
+    json!({"bool": {"must": [{"match_all": {}}, {"term": {"kind": "bread"}}]}}),
+    false,
+    &[
+        "Failure to meet condition(s) of required/prohibited clause(s)",
+        "MatchAllDocsQuery, product of:", "boost", "queryNorm",
+        "no match on required clause (kind:bread)", "no matching term",
+    ]
+)]
+#[case(
+    json!({"bool": {"must": {"match_all": {}}, "must_not": {"match_all": {}}}}),
+    false,
+    &[
+        "Failure to meet condition(s) of required/prohibited clause(s)",
+        "MatchAllDocsQuery, product of:", "boost", "queryNorm",
+        "match on prohibited clause (*:*)", "MatchAllDocsQuery, product of:", "boost", "queryNorm",
+    ]
+)]
+#[case(
+    json!({"bool": {"should": [{"term": {"kind": "bread"}}, {"term": {"kind": "cake"}}], "minimum_should_match": 1}}),
+    false,
+    &["Failure to match minimum number of optional clauses: 1"]
+)]
+#[tokio::test]
+async fn a_boolean_query_says_which_clause_fails(
+    #[case] query: Value,
+    #[case] matched: bool,
+    #[case] expected: &[&str],
+) {
+    let backend = Backend::new();
+    for (id, kind) in [("1", "tea"), ("2", "bread")] {
+        ask(
+            &backend,
+            "PUT",
+            &format!("/town/shop/{id}?refresh"),
+            json!({"kind": kind}),
+        )
+        .await;
+    }
+    let body = json!({"query": query}).to_string();
+    let answer = backend.post("/town/shop/1/_explain", &body).await;
+    assert_eq!(answer.body["matched"], matched, "{}", answer.text);
+    let shown = flat(&answer.body["explanation"]);
+    let descriptions = shown.iter().filter_map(|line| Some(line.split_once(' ')?.1));
+    assert!(descriptions.eq(expected.iter().copied()), "{}", answer.text);
+}
+
+#[rstest]
+#[case(json!({"field": "rank"}), "nested: ElasticsearchException[Missing value for field [rank]]; ")]
+#[case(json!({"field": "rank", "factor": 0, "modifier": "log"}), "Result of field modification [log(0.0)] must be a number")]
+#[tokio::test]
+async fn a_shard_fails_with_a_document_that_a_function_cannot_score(#[case] factor: Value, #[case] reason: &str) {
+    let backend = shops().await;
+    let query = json!({"function_score": {"field_value_factor": factor}});
+    let answer = backend
+        .post("/town/shop/_search", &json!({"query": query}).to_string())
+        .await;
+    assert_eq!(answer.status, 500, "{}", answer.text);
+    let error = answer.body["error"].as_str().unwrap();
+    let place = "QueryPhaseExecutionException[[town][0]: query[filtered(function score (";
+    let phase = "from[0],size[10]: Query Failed [Failed to execute main query]]; nested: ";
+    assert!(
+        error.contains(place) && error.contains(phase) && error.contains(reason),
+        "{error}"
+    );
+    // Documents that are not scored fail nothing.
+    let sorted = json!({"query": query, "sort": "rank"});
+    assert_eq!(
+        backend.post("/town/shop/_search", &sorted.to_string()).await.status,
+        200
+    );
+    let tea = json!({"query": {"filtered": {"query": query, "filter": {"term": {"kind": "tea"}}}}});
+    let tea = backend.post("/town/shop/_search", &tea.to_string()).await;
+    assert_eq!(tea.status == 200, reason.contains("Missing"), "{}", tea.text);
+}
