@@ -36,6 +36,8 @@ pub enum Action {
     Status(String),
     /// `collect x`: the collection of the object is deleted.
     Collect(String),
+    /// `retire x`: the object is deleted with a grace period that outlasts the trial, and is there until then.
+    Retire(String),
     /// `delete x`: the object is deleted.
     Delete(String),
     /// `remove x`: the object is deleted, whenever the response comes.
@@ -53,7 +55,8 @@ impl Action {
             | Self::Patch(x)
             | Self::Elsewhere(x)
             | Self::Status(x)
-            | Self::Collect(x) => x,
+            | Self::Collect(x)
+            | Self::Retire(x) => x,
         }
     }
 }
@@ -71,6 +74,7 @@ impl FromStr for Action {
             ["patch", x] => Ok(Self::Patch((*x).to_owned())),
             ["elsewhere", x] => Ok(Self::Elsewhere((*x).to_owned())),
             ["status", x] => Ok(Self::Status((*x).to_owned())),
+            ["retire", x] => Ok(Self::Retire((*x).to_owned())),
             ["collect", x] => Ok(Self::Collect((*x).to_owned())),
             ["delete", x] => Ok(Self::Delete((*x).to_owned())),
             ["remove", x] => Ok(Self::Remove((*x).to_owned())),
@@ -83,7 +87,7 @@ impl FromStr for Action {
             }
             _ => Err(ParseWordError {
                 word: text.to_owned(),
-                known: "create x, change x, relabel x, label x key=value, churn x n, touch x, patch x, elsewhere x, status x, collect x, delete x, remove x",
+                known: "create x, change x, relabel x, label x key=value, churn x n, touch x, patch x, elsewhere x, status x, collect x, retire x, delete x, remove x",
             }),
         }
     }
@@ -199,6 +203,7 @@ mod tests {
     #[case("create b", Action::Create("b".into()))]
     #[case("elsewhere b", Action::Elsewhere("b".into()))]
     #[case("label a tier=back", Action::Label("a".into(), "tier".into(), "back".into()))]
+    #[case("retire a", Action::Retire("a".into()))]
     #[case("churn a 120", Action::Churn("a".into(), 120))]
     #[case("label a tier=", Action::Label("a".into(), "tier".into(), String::new()))]
     fn actions_are_read(#[case] text: &str, #[case] expected: Action) {

@@ -176,7 +176,7 @@ pub struct Expect {
     /// Types by JSON pointer.
     #[serde(default)]
     pub types: BTreeMap<String, JsonType>,
-    /// JSON pointers that are missing, null or empty.
+    /// JSON pointers that are missing, null, or an empty list or map.
     #[serde(default)]
     pub absent: Vec<String>,
     /// Values that the response must not have, by JSON pointer.

@@ -112,6 +112,29 @@ fn names(named: &Named, body: &Value) -> Vec<Mismatch> {
     found.into_iter().map(|mismatch| mismatch.at(Level::Should)).collect()
 }
 
+/// What the message of a cause begins with, by its reason.
+const CAUSES: [(&str, &str); 8] = [
+    ("FieldValueNotFound", "Not found"),
+    ("FieldValueRequired", "Required value"),
+    ("FieldValueDuplicate", "Duplicate value"),
+    ("FieldValueInvalid", "Invalid value"),
+    ("FieldValueNotSupported", "Unsupported value"),
+    ("FieldValueForbidden", "Forbidden"),
+    ("FieldValueTooLong", "Too long"),
+    ("InternalError", "Internal error"),
+];
+
+/// A cause whose reason is unknown, or has another message.
+fn reason_of_cause(cause: &Value) -> Option<Mismatch> {
+    let text = |key: &str| cause.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (reason, message) = (text("reason"), text("message"));
+    let fits = |(known, begin): &(&str, &str)| *known == reason && message.starts_with(begin);
+    (!CAUSES.iter().any(fits)).then(|| {
+        let expected = "a reason that the message begins with";
+        Mismatch::new("reason of a cause", expected, format!("{reason}: {message}")).at(Level::Should)
+    })
+}
+
 /// Checks the causes of an Invalid Status.
 fn invalid(fields: &[String], body: &Value) -> Vec<Mismatch> {
     let causes = body.pointer("/details/causes").and_then(Value::as_array);
@@ -143,6 +166,7 @@ fn invalid(fields: &[String], body: &Value) -> Vec<Mismatch> {
     missing
         .map(|field| Mismatch::new("fields of the causes", field.clone(), actual.join("\n")).at(Level::Should))
         .into_iter()
+        .chain(causes.iter().find_map(reason_of_cause))
         .collect()
 }
 
@@ -219,7 +243,8 @@ mod tests {
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "it is invalid",
                    "reason": "Invalid", "details": {"causes": causes}, "code": 422})
         };
-        let good = with(json!([{"reason": "FieldValueInvalid", "message": "no", "field": "a.b"}]));
+        let cause = |reason, message| with(json!([{"reason": reason, "message": message, "field": "a.b"}]));
+        let good = cause("FieldValueInvalid", "Invalid value: 3: no");
         assert_eq!(
             error_status(422, Some("Invalid"), &Named::default(), &["a.b".to_owned()], &good),
             []
@@ -232,6 +257,10 @@ mod tests {
             error_status(422, Some("Invalid"), &Named::default(), &[], &with(json!([]))),
             []
         );
+        for (reason, message) in [("FieldValueRequired", "Invalid value: 3"), ("Bad", "Invalid value: 3")] {
+            let other = cause(reason, message);
+            assert_ne!(error_status(422, Some("Invalid"), &Named::default(), &[], &other), []);
+        }
     }
 
     #[test]

@@ -65,12 +65,13 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Whether what a JSON pointer names is missing, null or empty when it is to be there, or there when it is not.
+/// Whether what a JSON pointer names is missing, null or empty when it is to be there, or there when it is not: a text is
+/// there even if it is empty.
 pub fn pointer_presence(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatch> {
     let found = actual.pointer(pointer);
     let there = match found {
         None | Some(Value::Null) => false,
-        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::String(text)) => !text.is_empty() || !to_be_there,
         Some(Value::Object(fields)) => !fields.is_empty(),
         Some(Value::Array(items)) => !items.is_empty() || to_be_there,
         Some(_) => true,
@@ -155,6 +156,7 @@ mod tests {
     #[case("/metadata/creationTimestamp", false, true)]
     #[case("/metadata/empty", true, false)]
     #[case("/metadata/uid", false, false)]
+    #[case("/metadata/empty", false, false)]
     fn presence_is_told(#[case] pointer: &str, #[case] to_be_there: bool, #[case] fine: bool) {
         let object = json!({"metadata": {"uid": "1", "creationTimestamp": null, "empty": ""}});
         assert_eq!(pointer_presence(pointer, to_be_there, &object).is_none(), fine);

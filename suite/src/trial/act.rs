@@ -20,6 +20,8 @@ const CONFLICT_RETRIES: usize = 5;
 pub(super) const NOT_READY: (usize, Duration) = (50, Duration::from_millis(100));
 /// Pause between the requests that wait for a state of the cluster, and the longest wait.
 const UNTIL: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
+/// Grace period of an object that is retired, in seconds: longer than a trial.
+const RETIRED: u64 = 300;
 /// The longest wait for a watch to show a change.
 const WATCHED: Duration = Duration::from_secs(5);
 
@@ -107,6 +109,7 @@ impl Environment<'_> {
                 let status = self.part(letter, Part::Status)?;
                 self.replace_status(letter, &status).await
             }
+            Action::Retire(letter) => self.retire(letter).await,
             Action::Collect(letter) => {
                 let request = deletion(self.collection_of(&self.object_of(letter)?)?);
                 self.must(&request).await.map(drop)
@@ -209,6 +212,16 @@ impl Environment<'_> {
             return Err(EnvironmentError::not_an_object(self.target(), request, answer));
         }
         self.remember(object);
+        Ok(())
+    }
+
+    /// Deletes an object with a grace period, and reads it as it is until then.
+    async fn retire(&self, letter: &str) -> Result<(), EnvironmentError> {
+        let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": RETIRED});
+        self.must(&json_request(Method::DELETE, self.path_of(letter)?, &options))
+            .await?;
+        let leaving = json!({"metadata": {"deletionGracePeriodSeconds": RETIRED}});
+        self.returned(&self.current(letter).await?, &leaving);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::environment::{Environment, EnvironmentError};
 use super::{build_request, inspect};
 use crate::catalog::profile::{DeleteResult, ExpectedStatus};
-use crate::catalog::{Case, Expect, ExpectedType, Level, Media as Wanted, Profile, Scope};
+use crate::catalog::{After, Case, Expect, ExpectedType, Level, Media as Wanted, ObjectState, Profile, Scope};
 use crate::check::{self, Answer, Identity, Mismatch, shown_body};
 use crate::request::{Media, Request, decode};
 use crate::target::all_values;
@@ -73,6 +73,7 @@ pub(super) fn answer(
         return Ok(found);
     }
     found.extend(result_type(case, profile, &body));
+    found.extend(collected(environment, profile, &body)?);
     found.extend(system_fields(environment, request, &body)?);
     found.extend(inspect::content(environment, &body)?);
     if request.path.ends_with("/_search") {
@@ -234,6 +235,26 @@ fn result_type(case: &Case, profile: Profile, body: &Value) -> Vec<Mismatch> {
             None => Vec::new(),
         },
     }
+}
+
+/// What is wrong with the list of what the deletion of a collection deleted, where it answers with one: it has the
+/// objects that are gone afterwards.
+fn collected(environment: &Environment<'_>, profile: Profile, body: &Value) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let case = environment.case();
+    let gone = case.data.after.iter().filter_map(|after| match after {
+        After::State(ObjectState::Gone(letter)) => Some(environment.name_of(letter)),
+        _ => None,
+    });
+    let gone = gone.collect::<Result<Vec<_>, _>>()?;
+    let lists = case.data.expect.expected_type == Some(ExpectedType::Collected)
+        && profile.delete_result(ExpectedType::Collected, &case.kind.name) == DeleteResult::List;
+    // What was deleted before is in no list.
+    if !lists || gone.is_empty() || !case.data.before.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = gone.iter().map(String::as_str).collect();
+    let found = check::items(&environment.prefix(), &names, &environment.written(), body);
+    Ok(found.into_iter().map(|mismatch| mismatch.at(Level::Should)).collect())
 }
 
 /// What is wrong with the system fields of an object, or with the metadata of a list.
