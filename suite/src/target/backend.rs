@@ -14,7 +14,7 @@
 //! | /stream | the line `first`, and nothing more until the client leaves |
 //! | /gzip | the line [`COMPRESSED`], as gzip |
 //! | /count/ANY | the line `request N` at the Nth request for that path |
-//! | anything else | method, path, query, some headers and body, as JSON |
+//! | anything else | method, path, query, some headers, body and its length in bytes, as JSON |
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -246,9 +246,10 @@ async fn told(request: Request<Incoming>) -> Response<Body> {
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), text(&head.headers, name)?)))
         .collect();
+    let body = body.to_bytes();
     let told = json!({
         "method": head.method.as_str(), "path": head.uri.path(), "query": head.uri.query().unwrap_or_default(),
-        "headers": headers, "body": String::from_utf8_lossy(&body.to_bytes()),
+        "headers": headers, "body": String::from_utf8_lossy(&body), "length": body.len(),
     });
     plain(
         StatusCode::OK,
