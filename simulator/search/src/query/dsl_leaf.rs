@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::dates::{Fill, TimeZone, parse_math};
+use crate::dates::{TimeZone, parse_math};
 use crate::error::Result;
 use crate::mapping::Kind;
 use crate::query::dsl_match::{matching, multi_match};
@@ -10,7 +10,7 @@ use crate::query::dsl_parts::{
     auto_edits, boost_of, check_fuzziness, minimum, number, only, refuse, rewrite_of, text_of, unsupported, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
-use crate::query::text::{fuzzy_number, range};
+use crate::query::text::{bounded, fuzzy_number, range};
 use crate::query::value::{ids_of_type, of_ids, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
@@ -254,41 +254,19 @@ pub(super) fn ranged(context: &Context<'_>, name: &str, field: &str, settings: &
             }
         }
     }
-    let mut bounds = [(lower, include_lower), (upper, include_upper)]
+    let bounds = [(lower, include_lower), (upper, include_upper)]
         .map(|(text, included)| text.filter(|text| text != "*").map(|text| (text, included)));
     if let (Some(format), Some(mapped)) = (own_format, context.mapped(field))
         && mapped.field_type.kind == Kind::Date
     {
-        // Another format than the field's own: the bounds are read here, and go on as milliseconds.
-        for (at, bound) in bounds.iter_mut().enumerate() {
-            if let Some((text, included)) = bound {
-                let fill = if at == 1 && *included {
-                    Fill::Ceiling
-                } else {
-                    Fill::Floor
-                };
-                *text = parse_math(text, &format, context.now, fill, offset)?.to_string();
-            }
-        }
-        let read = |bound: &Option<(String, bool)>, open: i64, step: i64| {
-            bound.as_ref().map_or(Some(open), |(text, included)| {
-                text.parse::<i64>()
-                    .ok()
-                    .map(|millis| if *included { millis } else { millis.saturating_add(step) })
-            })
-        };
-        let [low, high] = &bounds;
-        if let (Some(lower), Some(upper)) = (read(low, i64::MIN, 1), read(high, i64::MAX, -1)) {
-            return Ok(boosted(
-                QueryKind::Range {
-                    field: QueryField::of(mapped),
-                    lower,
-                    upper,
-                }
-                .into(),
-                boost,
-            ));
-        }
+        // Another format than the field's own.
+        let [lower, upper] = bounds;
+        let range = bounded(Kind::Date, lower, upper, |text, fill| {
+            parse_math(text, &format, context.now, fill, offset)
+        })?;
+        let field = QueryField::of(mapped);
+        let query = QueryKind::Range { field, range };
+        return Ok(boosted(query.into(), boost));
     }
     let [lower, upper] = bounds;
     Ok(boosted(range(context, field, lower, upper, offset)?, boost))
