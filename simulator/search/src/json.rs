@@ -67,6 +67,23 @@ pub(crate) fn java_number<N: Copy + Into<f64> + fmt::Debug + fmt::UpperExp>(numb
     }
 }
 
+/// A value as Java writes an object.
+pub(crate) fn java_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_f64() => number.as_f64().map_or_else(String::new, java_number),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(java_text).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| format!("{key}={}", java_text(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
 /// Name of the Java class that Jackson makes of a value.
 pub(crate) fn java_class(value: &Value) -> &'static str {
     match value {

@@ -232,11 +232,11 @@ impl Cluster {
         let mut index = Index::new(name, settings, self.now(), &self.options)?;
         index.change_mapping(|mapping| {
             if let Some(default) = mappings.get("_default_") {
-                mapping.put("_default_", default)?;
+                mapping.put("_default_", default, false)?;
             }
             for (type_name, definition) in mappings.iter().filter(|(type_name, _)| *type_name != "_default_") {
                 mapping
-                    .put(type_name, definition)
+                    .put(type_name, definition, false)
                     .map_err(|error| SearchError::mapping(format!("mapping [{type_name}]")).caused_by(error))?;
             }
             Ok::<(), SearchError>(())

@@ -10,6 +10,7 @@ use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::index::document::Reader;
 use crate::index::encoded::{ColumnKind, LONGEST_TERM};
+use crate::index::numbers::encoded_number;
 use crate::mapping::{ALL, Field, FieldOrdinal, Indexing, Kind};
 
 /// The hash of a text (FNV-1a).
@@ -96,15 +97,14 @@ impl Reader<'_> {
                     .push_column(ColumnKind::Value, field.ordinal, hash(text));
                 Ok(())
             }
-            _ => {
-                let encoded = match value {
-                    // A number with a fraction is cut where a whole one is wanted.
-                    Value::Number(number) if !kind.kind.is_floating() && number.is_f64() => {
-                        kind.encode_text(&(number.as_f64().unwrap_or(0.0) as i64).to_string())?
-                    }
-                    _ => kind.encode_text(text)?,
-                };
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, encoded);
+            Kind::Ip => {
+                let address = kind.encode_text(text)?;
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, address);
+                Ok(())
+            }
+            Kind::Long | Kind::Integer | Kind::Short | Kind::Byte | Kind::Double | Kind::Float => {
+                let number = encoded_number(kind, value, text)?;
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, number);
                 Ok(())
             }
         }

@@ -79,7 +79,7 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
             only(context, name, object, &["boost", "_name"])?;
             Query::from(QueryKind::All).boosted(boost_of(object))
         }
-        "bool" => boolean(context, object, parse_body, "bool query does not support")?,
+        "bool" => boolean(context, object, parse_body, "query")?,
         "filtered" => {
             let known = ["query", "filter", "strategy", "_name", "boost", "_cache", "_cache_key"];
             only(context, name, object, &known)?;
@@ -205,7 +205,7 @@ pub(super) fn boolean(
     context: &Context<'_>,
     object: &Map<String, Value>,
     parse: fn(&Context<'_>, &Value) -> Result<Query>,
-    refusal: &str,
+    kind: &str,
 ) -> Result<Query> {
     let mut clauses = Vec::new();
     let mut minimum_should_match = None;
@@ -225,10 +225,14 @@ pub(super) fn boolean(
                 continue;
             }
             "boost" | "_name" | "_cache" | "_cache_key" | "_cacheKey" | "adjust_pure_negative" => continue,
-            other => return Err(refuse(context, &format!("{refusal} [{other}]"))),
+            // A list is refused in other words.
+            other if value.is_array() && kind == "query" => {
+                return Err(refuse(context, &format!("bool query does not support [{other}]")));
+            }
+            other => return Err(refuse(context, &format!("[bool] {kind} does not support [{other}]"))),
         };
         if !matches!(value, Value::Object(_) | Value::Array(_)) {
-            return Err(refuse(context, &format!("{refusal} [{key}]")));
+            return Err(refuse(context, &format!("[bool] {kind} does not support [{key}]")));
         }
         clauses.extend(several(context, value, parse)?.into_iter().map(|query| (occur, query)));
     }

@@ -98,9 +98,13 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
     if !matches!(name, "prefix" | "wildcard" | "regexp" | "fuzzy" | "range") {
         return Ok(None);
     }
+    if name == "range" && inner.as_object().is_some_and(Map::is_empty) {
+        let reason = "[range] query malformed, no field to indicate field name";
+        return Err(refuse(context, reason));
+    }
     let (field, settings) = one_field(context, name, inner)?;
     if name == "range" {
-        return ranged(context, name, field, settings).map(Some);
+        return ranged(context, "[range] query", field, settings).map(Some);
     }
     let (value, boost) = value_and_boost(context, name, settings, &["value", name, "term"])?;
     if name == "fuzzy" {
@@ -221,14 +225,10 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
     ))
 }
 
-/// `range`, as a query or as a filter.
-pub(super) fn ranged(context: &Context<'_>, name: &str, field: &str, settings: &Value) -> Result<Query> {
-    let object = settings.as_object().ok_or_else(|| {
-        refuse(
-            context,
-            &format!("[{name}] query malformed, no field to indicate field name"),
-        )
-    })?;
+/// `range`, as a query or as a filter: `kind` says which in errors.
+pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &Value) -> Result<Query> {
+    let malformed = || refuse(context, &format!("{kind} malformed, after field missing start object"));
+    let object = settings.as_object().ok_or_else(malformed)?;
     let (mut lower, mut upper) = (None, None);
     let (mut include_lower, mut include_upper) = (true, true);
     let mut offset = 0;
@@ -249,9 +249,7 @@ pub(super) fn ranged(context: &Context<'_>, name: &str, field: &str, settings: &
             "format" => own_format = value.as_str().map(crate::dates::DateFormat::new),
             "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
             "_name" | "_cache" | "_cache_key" | "execution" => {}
-            other => {
-                return Err(unsupported(context, name, other));
-            }
+            other => return Err(refuse(context, &format!("{kind} does not support [{other}]"))),
         }
     }
     let bounds = [(lower, include_lower), (upper, include_upper)]

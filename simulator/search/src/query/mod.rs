@@ -8,6 +8,7 @@ mod build;
 mod dsl;
 mod dsl_filter;
 mod dsl_function;
+mod dsl_geo;
 mod dsl_inner_hits;
 mod dsl_leaf;
 mod dsl_match;

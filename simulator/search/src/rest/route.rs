@@ -161,7 +161,11 @@ fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<
         (&Method::DELETE, [_, types]) => mappings::delete(shared, request, names, types)?,
         (&Method::PUT | &Method::POST, [_]) => match types {
             Some(type_name) => mappings::put(shared, request, names, type_name)?,
-            None if !names.is_empty() => return Err(SearchError::validation("mapping type is missing")),
+            None if !names.is_empty() => {
+                let is_empty = request.body_or_source().is_empty();
+                let more = if is_empty { ";2: mapping source is empty" } else { "" };
+                return Err(SearchError::validation(&format!("mapping type is missing{more}")));
+            }
             None => return Ok(None),
         },
         (&Method::DELETE, [_]) => match types {
