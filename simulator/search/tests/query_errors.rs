@@ -37,6 +37,8 @@ const QUERY: &str = "QueryParsingException[[town] ";
 #[case(json!({"nested": {"path": "staff", "query": {"match_all": {}}, "score_mode": "odd"}}), QUERY, "illegal score_mode for nested query [odd]")]
 #[case(json!({"has_child": {"type": "visit", "query": {"match_all": {}}, "score_mode": "odd"}}), "ElasticsearchIllegalArgumentException[", "No score type for child query [odd] found")]
 #[case(json!({"has_parent": {"parent_type": "shop", "query": {"match_all": {}}, "score_mode": "odd"}}), QUERY, "[has_parent] query does not support [odd] as an option for score_mode")]
+#[case(json!({"match": {"name": {"query": "tea", "slop": "few"}}}), "NumberFormatException[", "For input string: \"few\"")]
+#[case(json!({"bool": {"must": {"match_all": {}}, "boost": "much"}}), "NumberFormatException[", "For input string: \"much\"")]
 #[tokio::test]
 async fn a_query_that_is_none_is_refused(#[case] query: Value, #[case] kind: &str, #[case] reason: &str) {
     refused(query, kind, reason).await;
@@ -79,6 +81,7 @@ async fn refused(query: Value, kind: &str, reason: &str) {
 #[case(json!({"and": []}), 1)]
 #[case(json!({"or": []}), 1)]
 #[case(json!({"or": [{"term": {"rank": 4}}]}), 0)]
+#[case(json!({"query": {"match": {"name": {"query": "tea", "boost": "2"}}}}), 1)]
 #[case(json!({"geo_bounding_box": {"at": {"top_right": [3, 2], "bottom_left": [1, 0]}}}), 1)]
 #[case(json!({"geo_bounding_box": {"at": {"top_right": [1, 2], "bottom_left": [0, 0]}}}), 0)]
 #[tokio::test]

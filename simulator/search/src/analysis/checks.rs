@@ -34,13 +34,16 @@ impl From<String> for Unmade {
     }
 }
 
+/// Makes a part, or says why it cannot be made.
+type Make = fn(&str, Option<&Map<String, Value>>) -> Result<(), String>;
+
 /// A kind of parts: its section, what errors call it, the end of its classes, and what makes one.
 struct Kind {
     section: &'static str,
     name: &'static str,
     untyped: &'static str,
     class: &'static str,
-    make: fn(&str, Option<&Map<String, Value>>) -> Result<(), String>,
+    make: Make,
 }
 
 const KINDS: [Kind; 3] = [

@@ -241,6 +241,9 @@ impl Cluster {
             }
             Ok::<(), SearchError>(())
         })?;
+        aliases
+            .iter()
+            .try_for_each(|(name, alias)| index.check_alias(self, name, alias))?;
         index.aliases.write().extend(aliases);
         index.first_node = self.emptiest_node();
         if let Some(Value::Object(warmers)) = body.and_then(|body| body.get("warmers")) {

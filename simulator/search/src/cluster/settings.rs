@@ -177,6 +177,31 @@ impl Settings {
         })
     }
 
+    /// Fails for settings that an index cannot be given.
+    pub(crate) fn check_dynamic(&self) -> Result<()> {
+        let refused = |name: &str, problem: String| {
+            SearchError::illegal(format!("can't process the settings: [[{name}] - {problem}]"))
+        };
+        let name = "index.number_of_replicas";
+        if let Some(text) = self.get(name) {
+            match text.parse::<i32>() {
+                Ok(0..) => {}
+                Ok(_) => {
+                    let problem = format!("the value of the setting {name} must be a non negative integer");
+                    return Err(refused(name, problem));
+                }
+                Err(_) => return Err(refused(name, format!("cannot parse value [{text}] as an integer"))),
+            }
+        }
+        let name = "index.refresh_interval";
+        match self.get(name) {
+            Some(text) if text.parse::<i64>().is_err() && duration(text).is_none() => {
+                Err(refused(name, format!("cannot parse value [{text}] as time")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Fails if a setting blocks operations of a kind.
     pub(super) fn check_block(&self, block: Block) -> Result<()> {
         let set = BLOCKS.iter().filter(|(name, _, blocked)| {
