@@ -1,21 +1,20 @@
 //! JSON without its secrets, in pieces of any size.
 //!
 //! Promises: what comes out has the syntax of what went in, byte for byte but for the texts that were replaced; what is
-//! replaced does not depend on how the input is cut; at most [`HELD`] bytes and one text are held back.
+//! replaced does not depend on how the input is cut; at most [`HELD`](super::json_output) bytes and one text are held back.
 //! Limits: a text of more than [`LONGEST_TEXT`] is replaced by its length and hash.
 
 use super::context::RedactionContext;
 use super::json_input::{Broken, Input, plain_length};
+use super::json_output::Held;
 use super::json_string::{decoded, quoted};
-use super::structure::{Secret, Structure, Verdict, Wait};
+use super::repeats::Repeats;
+use super::structure::{Reading, Secret, Structure, Verdict, Wait};
 use super::text;
 use crate::interaction::Digest;
 use memchr::memchr2;
 use std::borrow::Cow;
 use std::ops::Range;
-
-/// How much may wait for the kind of its object; more of it is taken for secret.
-const HELD: usize = 4 << 20;
 
 /// A longer text is not held.
 const LONGEST_TEXT: usize = 8 << 20;
@@ -48,16 +47,6 @@ enum Token {
     Scalar,
 }
 
-/// A value that is secret if its document says so later.
-#[derive(Debug)]
-struct Deferred {
-    id: u64,
-    /// Its place in what is held, with its quotes.
-    range: Range<usize>,
-    secret: Secret,
-    is_secret: Option<bool>,
-}
-
 /// JSON that comes in pieces.
 #[derive(Debug)]
 pub(super) struct Json {
@@ -66,9 +55,8 @@ pub(super) struct Json {
     token: Token,
     /// The part of the token that was received.
     begun: Vec<u8>,
-    held: Vec<u8>,
-    deferred: Vec<Deferred>,
-    last: u64,
+    held: Held,
+    repeats: Repeats,
     depth: usize,
     /// How many needles there were when the input was searched for known secrets.
     needles: usize,
@@ -90,9 +78,8 @@ impl Json {
             next: Next::Value,
             token: Token::None,
             begun: Vec::new(),
-            held: Vec::new(),
-            deferred: Vec::new(),
-            last: 0,
+            held: Held::default(),
+            repeats: Repeats::default(),
             depth,
             needles: 0,
         }
@@ -116,6 +103,7 @@ impl Json {
     ) -> Result<(), Broken> {
         let mut input = Input::new(bytes, context.secrets.places(bytes));
         self.needles = context.secrets.count();
+        self.repeats.altered();
         let mut at = 0;
         let mut sound = true;
         while let Some(byte) = bytes.get(at) {
@@ -141,18 +129,18 @@ impl Json {
             }
         }
         self.keep(&mut input, at);
-        if self.held.len() > HELD && !self.deferred.is_empty() {
+        if self.held.is_stuck() {
             self.structure.decide_all();
-            self.decided();
+            self.held.decided(&mut self.structure);
         }
         if sound {
-            self.release(context, out);
+            self.held.release(context, self.depth, out);
             return Ok(());
         }
         // Nothing decides any more what was deferred.
         self.structure.decide_all();
-        self.decided();
-        self.release(context, out);
+        self.held.decided(&mut self.structure);
+        self.held.release(context, self.depth, out);
         let rest = bytes.get(at..).unwrap_or_default().to_vec();
         Err(Broken { rest })
     }
@@ -164,8 +152,8 @@ impl Json {
         }
         let whole = self.structure.is_root() && matches!(self.token, Token::None);
         self.structure.decide_all();
-        self.decided();
-        self.release(context, out);
+        self.held.decided(&mut self.structure);
+        self.held.release(context, self.depth, out);
         match (whole, &self.token) {
             (true, _) => Ok(()),
             // A text that was cut off may be a part of a secret.
@@ -196,8 +184,7 @@ impl Json {
 
     /// Copies what was read and is not replaced.
     fn keep(&mut self, input: &mut Input<'_>, end: usize) {
-        self.held
-            .extend_from_slice(input.bytes.get(input.begin..end).unwrap_or_default());
+        self.held.push(input.bytes.get(input.begin..end).unwrap_or_default());
         input.begin = end;
     }
 
@@ -224,9 +211,16 @@ impl Json {
                 return Some(length + 2);
             }
             b'{' | b'[' if value => {
+                let reading = self.structure.reading();
+                if let Some(length) =
+                    reading.and_then(|reading| self.repeated(reading, input.bytes.get(at..)?, context))
+                {
+                    return Some(length);
+                }
                 if !self.structure.open(byte == b'[') {
                     return None;
                 }
+                self.repeats.opened(at, reading);
                 self.next = if byte == b'{' {
                     Next::FirstKey
                 } else {
@@ -236,12 +230,12 @@ impl Json {
             b'}' if self.structure.in_list() == Some(false)
                 && matches!(self.next, Next::FirstKey | Next::CommaOrEnd) =>
             {
-                self.close();
+                self.close(at + 1, input, context);
             }
             b']' if self.structure.in_list() == Some(true)
                 && matches!(self.next, Next::FirstElement | Next::CommaOrEnd) =>
             {
-                self.close();
+                self.close(at + 1, input, context);
             }
             b',' if self.next == Next::CommaOrEnd => {
                 self.next = match self.structure.in_list() {
@@ -273,8 +267,9 @@ impl Json {
         match self.text(raw, &text, search, context) {
             Outcome::Kept => {}
             Outcome::Replaced(text) => {
+                self.repeats.altered();
                 self.keep(input, place.start - 1);
-                self.held.extend_from_slice(quoted(&text, raw).as_bytes());
+                self.held.push(quoted(&text, raw).as_bytes());
                 input.begin = end;
             }
             Outcome::Deferred(secret, wait) => {
@@ -284,10 +279,26 @@ impl Json {
         }
     }
 
-    fn close(&mut self) {
+    fn close(&mut self, end: usize, input: &Input<'_>, context: &RedactionContext<'_>) {
         self.structure.close();
-        self.decided();
+        self.held.decided(&mut self.structure);
+        if context.secrets.count() != self.needles {
+            self.repeats.altered();
+        }
+        self.repeats.closed(
+            input.bytes.get(..end).unwrap_or_default(),
+            self.needles,
+            self.structure.last_key(),
+        );
         self.after_value();
+    }
+
+    /// The length of the object or list at the start of `rest`, if it was read before.
+    fn repeated(&mut self, reading: Reading, rest: &[u8], context: &RedactionContext<'_>) -> Option<usize> {
+        let (length, last_key) = self.repeats.find(reading, context.secrets.count(), rest)?;
+        self.structure.go_on_after(last_key);
+        self.after_value();
+        Some(length)
     }
 
     fn after_value(&mut self) {
@@ -345,12 +356,13 @@ impl Json {
         let outcome = self.text(&raw, &decoded(&raw), true, context);
         let start = self.held.len();
         if let Outcome::Replaced(text) = &outcome {
-            self.held.extend_from_slice(quoted(text, &raw).as_bytes());
+            self.repeats.altered();
+            self.held.push(quoted(text, &raw).as_bytes());
             return end + 1;
         }
-        self.held.push(b'"');
-        self.held.extend_from_slice(&raw);
-        self.held.push(b'"');
+        for part in [b"\"", raw.as_slice(), b"\""] {
+            self.held.push(part);
+        }
         if let Outcome::Deferred(secret, wait) = outcome {
             self.defer(start, secret, wait);
         }
@@ -366,7 +378,7 @@ impl Json {
             search.then(|| context.secrets.text(text)).flatten()
         } else {
             let verdict = self.structure.scalar(text);
-            self.decided();
+            self.held.decided(&mut self.structure);
             self.after_value();
             match verdict {
                 Verdict::Secret(secret) if !text.is_empty() => Some(context.placeholder(text, secret)),
@@ -392,15 +404,10 @@ impl Json {
         found
     }
 
+    /// Defers what is held from a place on.
     fn defer(&mut self, start: usize, secret: Secret, wait: Wait) {
-        self.last += 1;
-        self.structure.defer(wait, self.last);
-        self.deferred.push(Deferred {
-            id: self.last,
-            range: start..self.held.len(),
-            secret,
-            is_secret: None,
-        });
+        self.structure.defer(wait, self.held.defer(start, secret));
+        self.repeats.altered();
     }
 
     /// More of a number or literal; how much was taken.
@@ -419,16 +426,17 @@ impl Json {
         let raw = std::mem::take(&mut self.begun);
         let text = String::from_utf8_lossy(&raw);
         let verdict = self.structure.scalar(&text);
-        self.decided();
+        self.held.decided(&mut self.structure);
         let start = self.held.len();
         let long = verdict != Verdict::Open && text.bytes().filter(u8::is_ascii_digit).count() >= 6;
         match verdict {
             Verdict::Secret(_) if long => {
+                self.repeats.altered();
                 let placeholder = context.secrets.placeholder(&text, false);
-                self.held.extend_from_slice(quoted(&placeholder, b"").as_bytes());
+                self.held.push(quoted(&placeholder, b"").as_bytes());
             }
             verdict => {
-                self.held.extend_from_slice(&raw);
+                self.held.push(&raw);
                 if let (Verdict::Undecided { secret, wait }, true) = (verdict, long) {
                     self.defer(start, secret, wait);
                 }
@@ -436,63 +444,5 @@ impl Json {
         }
         self.begun = raw;
         self.after_value();
-    }
-
-    /// Takes what the structure has decided.
-    fn decided(&mut self) {
-        if self.deferred.is_empty() {
-            return;
-        }
-        for (id, is_secret) in self.structure.take_decided() {
-            let found = self.deferred.binary_search_by_key(&id, |deferred| deferred.id);
-            if let Some(deferred) = found.ok().and_then(|at| self.deferred.get_mut(at)) {
-                deferred.is_secret = Some(is_secret);
-            }
-        }
-    }
-
-    /// Appends what is held up to the first value that is not decided.
-    fn release(&mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
-        if self.deferred.is_empty() {
-            match out.is_empty() {
-                // Both keep their memory for what comes next.
-                true => std::mem::swap(out, &mut self.held),
-                false => out.append(&mut self.held),
-            }
-            return;
-        }
-        let open = self.deferred.iter().position(|deferred| deferred.is_secret.is_none());
-        let count = open.unwrap_or(self.deferred.len());
-        let limit = self
-            .deferred
-            .get(count)
-            .map_or(self.held.len(), |first| first.range.start);
-        let mut end = 0;
-        for Deferred {
-            range,
-            secret,
-            is_secret,
-            ..
-        } in self.deferred.drain(..count)
-        {
-            out.extend_from_slice(self.held.get(end..range.start).unwrap_or_default());
-            let raw = self.held.get(range.clone()).unwrap_or_default();
-            let within = raw.strip_prefix(b"\"").and_then(|raw| raw.strip_suffix(b"\""));
-            let found = match (within, is_secret) {
-                (Some(within), Some(false)) => context.search(&decoded(within), self.depth),
-                (None, Some(false)) => None,
-                _ => Some(context.placeholder(&decoded(within.unwrap_or(raw)), secret)),
-            };
-            match found {
-                Some(text) => out.extend_from_slice(quoted(&text, within.unwrap_or_default()).as_bytes()),
-                None => out.extend_from_slice(raw),
-            }
-            end = range.end;
-        }
-        out.extend_from_slice(self.held.get(end..limit).unwrap_or_default());
-        self.held.drain(..limit);
-        for deferred in &mut self.deferred {
-            deferred.range = deferred.range.start - limit..deferred.range.end - limit;
-        }
     }
 }

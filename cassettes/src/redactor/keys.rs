@@ -120,6 +120,8 @@ pub(super) struct KnownKeys {
     places: HashMap<String, usize, RandomState>,
     /// The place of the last key.
     last: usize,
+    /// How often all were forgotten.
+    clearings: usize,
 }
 
 impl KnownKeys {
@@ -141,11 +143,27 @@ impl KnownKeys {
         self.keys.get(place).map_or_else(KeyFacts::default, |known| known.facts)
     }
 
+    /// The place of the key that came last.
+    pub(super) fn last(&self) -> usize {
+        self.last
+    }
+
+    /// Goes on as if the key at this place had come last.
+    pub(super) fn go_on_after(&mut self, place: usize) {
+        self.last = place;
+    }
+
+    /// How often places were given anew.
+    pub(super) fn clearings(&self) -> usize {
+        self.clearings
+    }
+
     fn learn(&mut self, name: &str) -> usize {
         if self.keys.len() >= MOST {
             // They are keys of the data's own, of which most come once.
             self.keys.clear();
             self.places.clear();
+            self.clearings += 1;
         }
         let place = self.keys.len();
         self.places.insert(name.to_owned(), place);

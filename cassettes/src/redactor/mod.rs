@@ -24,6 +24,7 @@ mod forms;
 mod headers;
 mod json;
 mod json_input;
+mod json_output;
 mod json_string;
 mod keys;
 mod markup;
@@ -31,7 +32,10 @@ mod named;
 mod names;
 mod protobuf;
 mod redaction;
+mod repeats;
 mod secret_index;
+mod sieve;
+mod spellings;
 mod structure;
 #[cfg(test)]
 mod tests;

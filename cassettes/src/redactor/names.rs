@@ -28,6 +28,25 @@ const WORDS: [&str; 14] = [
 
 static WORD: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&WORDS));
 
+/// A name without any of these, nor any of [`WORDS`], is not secret: each rule below needs one.
+const PARTS: [&str; 13] = [
+    "private",
+    "key",
+    "auth",
+    "pass",
+    "pwd",
+    "pw",
+    "sig",
+    "code",
+    "bearer",
+    "cookie",
+    "docker",
+    "fromliteral",
+    "identityfile",
+];
+
+static PART: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&[&WORDS[..], &PARTS].concat()));
+
 /// Whole names that are secret.
 const WHOLE: [&str; 16] = [
     "auth",
@@ -163,6 +182,9 @@ fn normal(name: &str) -> String {
 }
 
 fn is_secret(name: &str, plain: &str) -> bool {
+    if PART.as_ref().is_some_and(|parts| !parts.is_match(plain)) {
+        return false;
+    }
     let private_key = || {
         plain
             .find("private")
@@ -242,6 +264,14 @@ mod tests {
     #[case("kind", false)]
     fn a_name_has_secret_values(#[case] name: &str, #[case] secret: bool) {
         assert_eq!(class(name) != NameClass::Plain, secret);
+    }
+
+    #[test]
+    fn every_rule_needs_a_part() {
+        let rules = WHOLE.iter().chain(&ENDS).chain(&LAST_WORDS);
+        for rule in rules {
+            assert!(PARTS.iter().chain(&WORDS).any(|part| rule.contains(part)), "{rule}");
+        }
     }
 
     #[rstest]

@@ -4,10 +4,12 @@
 //! logarithm of how many there are, so that a list of thousands is learned while it passes.
 
 use super::clean_texts::CleanTexts;
+use super::sieve::Sieve;
+use super::spellings::Spellings;
 use crate::interaction::{is_placeholder, number, placeholder, placeholders};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use memchr::memmem::Finder;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -87,7 +89,24 @@ struct Needle {
 #[derive(Debug)]
 struct Machine {
     needles: Range<usize>,
+    /// None if there are too many needles for one.
+    sieve: Option<Sieve>,
     automaton: AhoCorasick,
+}
+
+impl Machine {
+    /// Appends the places of its needles.
+    fn find(&self, bytes: &[u8], found: &mut Vec<(Range<usize>, usize)>) {
+        let all = 0..bytes.len();
+        let parts = self.sieve.as_ref().map(|sieve| sieve.parts(bytes));
+        for part in parts.unwrap_or_else(|| Vec::from([all])) {
+            let hits = self.automaton.find_iter(bytes.get(part.clone()).unwrap_or_default());
+            found.extend(hits.map(|hit| {
+                let range = part.start + hit.start()..part.start + hit.end();
+                (range, self.needles.start + hit.pattern().as_usize())
+            }));
+        }
+    }
 }
 
 impl SecretIndex {
@@ -225,8 +244,7 @@ impl SecretIndex {
         self.settle(bytes.len());
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         for machine in &self.machines {
-            let hits = machine.automaton.find_iter(bytes);
-            found.extend(hits.map(|hit| (hit.range(), machine.needles.start + hit.pattern().as_usize())));
+            machine.find(bytes, &mut found);
         }
         let built = self.built();
         for (n, needle) in self.needles.iter().enumerate().skip(built) {
@@ -272,9 +290,13 @@ impl SecretIndex {
         let built = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .kind(kind)
-            .build(patterns);
+            .build(patterns.clone());
         if let Ok(automaton) = built {
-            self.machines.push(Machine { needles, automaton });
+            self.machines.push(Machine {
+                needles,
+                sieve: Sieve::new(patterns),
+                automaton,
+            });
         }
     }
 
@@ -289,85 +311,20 @@ impl SecretIndex {
         });
     }
 
-    /// The spellings of a secret: as it is, escaped, percent-encoded, as base64 wherever it begins, and a credential in
-    /// hexadecimal.
+    /// Looks for a secret from now on, unless there are too many.
     fn look_for(&mut self, secret: &[u8], number: u64, credential: bool) {
-        let hex = |upper: bool| -> Vec<u8> {
-            let digits = |byte: &u8| {
-                if upper {
-                    format!("{byte:02X}")
-                } else {
-                    format!("{byte:02x}")
-                }
-            };
-            secret.iter().map(digits).collect::<String>().into()
-        };
-        let mut plain = vec![secret.to_vec()];
-        if credential || number <= HEX {
-            plain.extend([hex(false), hex(true)]);
-        }
-        if let Ok(text) = std::str::from_utf8(secret) {
-            plain.extend(
-                serde_json::to_string(text)
-                    .ok()
-                    .and_then(|json| Some(json.get(1..json.len() - 1)?.into())),
-            );
-            plain.push(url::form_urlencoded::byte_serialize(secret).collect::<String>().into());
-            let encoded = text.bytes().map(percent).collect::<String>();
-            plain.push(small_escapes(&encoded).into());
-            plain.push(encoded.into());
-        }
-        plain.sort();
-        plain.dedup();
-        let mut codes: Vec<String> = Vec::new();
-        for before in 0..3 {
-            for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
-                let code = engine.encode([&vec![0; before][..], secret].concat());
-                // What its neighbours have a part in is not its own.
-                let first = [0, 2, 3].get(before).copied().unwrap_or_default();
-                let whole = (before + secret.len()).is_multiple_of(3);
-                let last = if whole { code.len() } else { code.len() - 1 };
-                codes.extend(
-                    code.get(first..last)
-                        .filter(|code| code.len() >= SHORTEST)
-                        .map(str::to_owned),
-                );
-            }
-        }
-        codes.sort();
-        codes.dedup();
-        let all = plain.iter().map(Vec::len).chain(codes.iter().map(String::len));
-        if self.needle_bytes + all.sum::<usize>() > MOST_BYTES {
+        let Spellings { plain, base64 } = Spellings::new(secret, credential || number <= HEX);
+        let bytes: usize = plain.iter().chain(&base64).map(Vec::len).sum();
+        if self.needle_bytes + bytes > MOST_BYTES {
             return;
         }
         for bytes in plain {
             self.learn(&bytes, number, secret.len(), false);
         }
-        for code in codes {
-            self.learn(code.as_bytes(), number, secret.len(), true);
+        for code in base64 {
+            self.learn(&code, number, secret.len(), true);
         }
     }
-}
-
-/// All but unreserved characters as percent escapes, as browsers and `encodeURIComponent` do.
-fn percent(byte: u8) -> String {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    }
-}
-
-/// Percent escapes in small letters.
-fn small_escapes(encoded: &str) -> String {
-    let mut parts = encoded.split('%');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (code, rest) = part.split_at(part.len().min(2));
-        out.push('%');
-        out.push_str(&code.to_ascii_lowercase());
-        out.push_str(rest);
-    }
-    out
 }
 
 /// Whether a secret differs from any word.

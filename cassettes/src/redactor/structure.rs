@@ -49,6 +49,8 @@ enum Kind {
     Secrets,
     /// A list of some other kind, whose items are of it.
     List,
+    /// Some other by the list that it is in, unless it says its own.
+    Listed,
     Other,
 }
 
@@ -69,9 +71,24 @@ enum Context {
     Schema,
 }
 
+/// By what an object or list is read. Those of the same bytes that are read by the same have the same secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// The place of its key among those that came, or of its list's.
+    pub(super) key: usize,
+    pub(super) is_element: bool,
+    /// How often places were given anew.
+    places: usize,
+    depth: usize,
+    kind: Kind,
+    item: bool,
+}
+
 #[derive(Debug)]
 struct Level {
     is_list: bool,
+    /// The place of its key, or of its list's.
+    key: usize,
     context: Context,
     /// What the key of the value that comes next says.
     of_key: KeyFacts,
@@ -166,6 +183,36 @@ impl Structure {
         }
     }
 
+    /// By what an object or list is read that begins now; none where it may be secret, or a rule goes by its path.
+    pub(super) fn reading(&self) -> Option<Reading> {
+        let parent = self.stack.last()?;
+        let is_plain =
+            self.rules.paths.is_empty() && !self.is_schema && !parent.of_secret && self.inherited() == Context::Open;
+        is_plain.then(|| Reading {
+            key: self.key_of_value(parent),
+            is_element: parent.is_list,
+            places: self.keys.clearings(),
+            depth: self.stack.len(),
+            kind: parent.kind,
+            item: parent.item,
+        })
+    }
+
+    /// The place of the key of the value that comes next, or of its list's.
+    fn key_of_value(&self, parent: &Level) -> usize {
+        if parent.is_list { parent.key } else { self.keys.last() }
+    }
+
+    /// The place of the key that came last.
+    pub(super) fn last_key(&self) -> usize {
+        self.keys.last()
+    }
+
+    /// Goes on as if an object or list had been read that ends with this key.
+    pub(super) fn go_on_after(&mut self, last_key: usize) {
+        self.keys.go_on_after(last_key);
+    }
+
     /// An object or a list begins. Returns false if it is too deep to be followed.
     pub(super) fn open(&mut self, is_list: bool) -> bool {
         if self.stack.len() >= DEPTH {
@@ -175,6 +222,7 @@ impl Structure {
         let context = self.inherited();
         let mut level = Level {
             is_list,
+            key: self.stack.last().map_or(0, |parent| self.key_of_value(parent)),
             context,
             of_key: KeyFacts::default(),
             kind: Kind::Unknown,
@@ -195,7 +243,7 @@ impl Structure {
                 level.item = is_list;
                 level.of_secret = parent.of_secret || parent.kind == Kind::Secrets;
                 level.kind = if parent.kind == Kind::List {
-                    Kind::Other
+                    Kind::Listed
                 } else {
                     Kind::Unknown
                 };
@@ -215,7 +263,8 @@ impl Structure {
             self.decide(at, true, false);
             // The kind of an item that has none is that of its list.
             let list = at.checked_sub(2).filter(|_| level.item && level.kind == Kind::Unknown);
-            let unknown = |at: &usize| self.stack.get(*at).is_some_and(|list| list.kind == Kind::Unknown);
+            let may_say = |list: &Level| matches!(list.kind, Kind::Unknown | Kind::Listed);
+            let unknown = |at: &usize| self.stack.get(*at).is_some_and(may_say);
             match list.filter(unknown) {
                 Some(list) => {
                     let moved = self.deferred.iter_mut().filter(|(wait, _)| wait.level == at);

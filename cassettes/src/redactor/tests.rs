@@ -48,6 +48,7 @@ fn planted() -> Vec<Value> {
         json!({"kind": "SecretList", "items": [{"data": {"a": code}}, {"data": {"b": code}}]}),
         json!({"items": [{"data": {"a": code}}, {"metadata": {}, "data": {"b": code}}], "kind": "SecretList"}),
         json!({"kind": "List", "items": [{"data": {"a": code}, "kind": "Secret"}]}),
+        json!({"kind": "PodList", "items": [{"items": [{"data": {"a": code}}], "kind": "SecretList"}]}),
         json!({"type": "ADDED", "object": {"data": {"a": code}, "kind": "Secret"}}),
         json!({"metadata": {"annotations": {"applied": applied}}}),
         json!({"spec": {"env": [{"name": "DB_PASSWORD", "value": SECRET}]}}),
@@ -102,6 +103,23 @@ fn a_planted_secret_is_taken_out_of_json_and_yaml_of_any_layout() {
         assert!(is_clean(&out), "document {n}: {out}");
         let back: Value = serde_saphyr::from_str(&out).unwrap_or_else(|error| panic!("{error}\n{out}"));
         assert_eq!(shape(&back), shape(document), "{out}");
+    }
+}
+
+/// JSON with space in each object and list, in no two as much.
+fn spaced(value: &Value, space: &mut usize) -> String {
+    *space += 1;
+    let begin = " ".repeat(*space);
+    match value {
+        Value::Object(map) => {
+            let field = |(key, value): (&String, &Value)| format!("{}:{}", json!(key), spaced(value, space));
+            format!("{{{begin}{}}}", map.iter().map(field).collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| spaced(item, space)).collect();
+            format!("[{begin}{}]", items.join(","))
+        }
+        other => other.to_string(),
     }
 }
 
@@ -213,7 +231,7 @@ fn document() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_planted_secret_survives_any_splitting(which in 0..20_usize, around in document(), cuts in prop::collection::vec(any::<usize>(), 0..12)) {
+    fn no_planted_secret_survives_any_splitting(which in 0..21_usize, around in document(), cuts in prop::collection::vec(any::<usize>(), 0..12)) {
         let text = json!({"a": around, "planted": planted()[which]}).to_string();
         let out = String::from_utf8(pieces(text.as_bytes(), &cuts, &Headers::default(), "/")).expect("text");
         prop_assert!(is_clean(&out), "{}", out);
@@ -230,6 +248,38 @@ proptest! {
         let keys = |value: &Value| shape(value).to_string();
         // A number that is secret becomes a text.
         prop_assert_eq!(keys(&back).matches("\":").count(), keys(&document).matches("\":").count());
+    }
+
+    // With space of another length in each object and list, none comes again.
+    #[test]
+    fn what_comes_again_is_read_as_if_it_came_once(
+        which in prop::collection::vec((0..25_usize, 0..4_usize), 2..12),
+        kind in prop::sample::select(vec!["List", "PodList", "SecretList", "ConfigMapList"]),
+        kind_first: bool,
+    ) {
+        let secret_or_not = json!({"data": {"some-key": code()}, "metadata": {"name": "some-name"}});
+        let plain = json!({"spec": {"containers": [{"name": "some-name", "image": "example.com/image"}]}});
+        let named = |name: &str| json!({"env": [{"name": name, "value": SECRET}, {"value": SECRET, "name": name}]});
+        let mut documents = planted();
+        documents.extend([secret_or_not, plain, named("LOG_LEVEL"), named("DB_PASSWORD")]);
+        let placed = |(n, place): &(usize, usize)| {
+            let document = &documents[*n];
+            match place {
+                0 => document.clone(),
+                1 => json!({"object": document}),
+                2 => json!({"secret": document, "config": document}),
+                _ => json!([document, document]),
+            }
+        };
+        let items: Vec<Value> = which.iter().chain(&which).map(placed).collect();
+        let list = match kind_first {
+            true => json!({"kind": kind, "items": items}),
+            false => json!({"items": items, "kind": kind}),
+        };
+        let read = |text: &str| -> Value {
+            serde_json::from_str(&every(text.as_bytes(), text.len(), &Headers::default(), "/")).expect("JSON")
+        };
+        prop_assert_eq!(read(&list.to_string()), read(&spaced(&list, &mut 0)));
     }
 
     #[test]
