@@ -3,6 +3,8 @@
 //! Guarantees: what follows the first value is ignored.
 //! Source: Jackson 2.5's `JsonParseException`, `XContentFactory` of Elasticsearch 1.5.
 
+use std::fmt;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -50,6 +52,36 @@ pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, Stri
 /// The error of a body whose content type cannot be told from its first bytes.
 pub(crate) fn underivable() -> SearchError {
     SearchError::parse("Failed to derive xcontent from org.elasticsearch.common.bytes.ChannelBufferBytesReference@1")
+}
+
+/// A number as Java writes a float or a double.
+pub(crate) fn java_number<N: Copy + Into<f64> + fmt::Debug + fmt::UpperExp>(number: N) -> String {
+    let size = number.into().abs();
+    if size == 0.0 || !size.is_finite() || (1e-3..1e7).contains(&size) {
+        return format!("{number:?}");
+    }
+    let text = format!("{number:E}");
+    match text.split_once('E') {
+        Some((digits, power)) if !digits.contains('.') => format!("{digits}.0E{power}"),
+        _ => text,
+    }
+}
+
+/// A value as Java writes an object.
+pub(crate) fn java_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_f64() => number.as_f64().map_or_else(String::new, java_number),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(java_text).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| format!("{key}={}", java_text(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
 }
 
 /// Name of the Java class that Jackson makes of a value.
@@ -223,5 +255,15 @@ mod tests {
     fn what_follows_the_object_is_ignored() {
         assert_eq!(object(b"{\"a\":1} trailing").unwrap().len(), 1);
         assert_eq!(object(b"[1]").unwrap_err().kind, "ElasticsearchParseException");
+    }
+
+    #[rstest]
+    #[case(1.0, "1.0")]
+    #[case(-0.5, "-0.5")]
+    #[case(10_000_000.0, "1.0E7")]
+    #[case(1_420_156_800_000.0, "1.4201568E12")]
+    #[case(0.000_25, "2.5E-4")]
+    fn a_number_is_written_as_java_does(#[case] number: f64, #[case] expected: &str) {
+        assert_eq!(java_number(number), expected);
     }
 }

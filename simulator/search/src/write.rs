@@ -10,7 +10,7 @@ pub(crate) use update::update;
 
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written, parse};
-use crate::mapping::{TimestampSettings, WriteTime, illegal_ttl};
+use crate::mapping::{TimestampSettings, WriteTime, check_type_name, illegal_ttl};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -55,20 +55,7 @@ pub(crate) fn index_document(
         routing: routing.as_deref(),
         parent: parameters.placement.parent,
     };
-    if type_name.starts_with('_') {
-        return Err(SearchError::new(
-            400,
-            "InvalidTypeNameException",
-            format!("mapping type name [{type_name}] can't start with '_'"),
-        ));
-    }
-    if type_name.is_empty() || type_name.contains([',', '#']) {
-        return Err(SearchError::new(
-            400,
-            "InvalidTypeNameException",
-            format!("mapping type name [{type_name}] is not valid"),
-        ));
-    }
+    check_type_name(type_name)?;
     if id.is_some_and(|id| id.len() > LONGEST_ID) {
         return Err(SearchError::illegal(format!(
             "id is too long, must be no longer than {LONGEST_ID} bytes"

@@ -178,3 +178,27 @@ async fn a_shard_fails_with_a_document_that_a_function_cannot_score(#[case] fact
     let tea = backend.post("/town/shop/_search", &tea.to_string()).await;
     assert_eq!(tea.status == 200, reason.contains("Missing"), "{}", tea.text);
 }
+
+#[rstest]
+#[case(json!({"rank": {"gte": 1, "lt": 5}}), "rank:[1 TO 5}")]
+#[case(json!({"rank": {"gt": 1}}), "rank:{1 TO *]")]
+#[case(json!({"size": {"lte": 2.5, "boost": 2}}), "size:[* TO 2.5]^2.0")]
+#[case(json!({"at": {"gt": "2015-06-23", "lt": "2015-06-24"}}), "at:{1435017600000 TO 1435104000000}")]
+#[case(json!({"at": {"gte": "23/06/2015", "lte": "23/06/2015", "format": "dd/MM/yyyy"}}), "at:[1435017600000 TO 1435103999999]")]
+#[case(json!({"name": {"gt": "a", "lte": "b"}}), "name:{a TO b]")]
+#[tokio::test]
+async fn a_range_is_shown_with_the_bounds_that_it_was_given(#[case] range: Value, #[case] expected: &str) {
+    let backend = Backend::new();
+    let properties = json!({
+        "rank": {"type": "integer"}, "size": {"type": "float"}, "at": {"type": "date"}, "name": {"type": "string"},
+    });
+    let mapping = json!({"mappings": {"shop": {"properties": properties}}});
+    ask(&backend, "PUT", "/town", mapping).await;
+    let body = json!({"query": {"range": range}}).to_string();
+    let answer = backend.post("/town/_validate/query?explain", &body).await;
+    assert_eq!(
+        answer.body["explanations"][0]["explanation"], expected,
+        "{}",
+        answer.text
+    );
+}

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Shown, Source, input_of, plain, shown};
+use crate::aggs::values::{Shown, Source, input_of, numeric_mismatch, plain, shown};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::time;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 
 /// The width of buckets.
@@ -159,6 +159,10 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         .unwrap_or(1);
     let shown = shown(scope, aggregation);
     let under = !aggregation.sub_aggregations.is_empty();
+    let bounds = extended_bounds(scope, aggregation, &shown)?;
+    if numeric_mismatch(scope, field) {
+        return Err(SearchError::no_numbers());
+    }
     let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
     let mut parts: BTreeMap<i64, Matches> = BTreeMap::new();
     for set in &matches.sets {
@@ -192,7 +196,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         }
     }
     if least == 0 {
-        fill(scope, settings, &rounding, &shown, &mut counts)?;
+        fill(scope, bounds, &rounding, &mut counts)?;
     }
     counts.retain(|_, count| *count >= least);
     scope.spend(counts.len())?;
@@ -284,37 +288,43 @@ fn count_single(rounding: &Rounding, values: &[i64], docs: &[u32], counts: &mut 
     }
 }
 
+/// The bounds up to which there are buckets.
+fn extended_bounds(scope: &Scope<'_>, aggregation: &Aggregation, shown: &Shown) -> Result<[Option<i64>; 2]> {
+    let settings = &aggregation.settings;
+    let given = settings
+        .get("extended_bounds")
+        .or_else(|| settings.get("extendedBounds"));
+    let bound = |key: &str| -> Result<Option<i64>> {
+        match (given.and_then(|bounds| bounds.get(key)), shown) {
+            (Some(Value::String(text)), Shown::Date(format)) => {
+                parse_math(text, format, scope.now, Fill::Floor, 0).map(Some)
+            }
+            (value, _) => Ok(value.and_then(Value::as_f64).map(|number| number as i64)),
+        }
+    };
+    match [bound("min")?, bound("max")?] {
+        [Some(least), Some(most)] if least > most => Err(refuse(format!(
+            "[extended_bounds.min][{least}] cannot be greater than [extended_bounds.max][{most}] for histogram \
+             aggregation [{}]",
+            aggregation.name
+        ))),
+        bounds => Ok(bounds),
+    }
+}
+
 /// Puts empty buckets into the gaps, and up to the bounds.
 fn fill(
     scope: &Scope<'_>,
-    settings: &Value,
+    [least, most]: [Option<i64>; 2],
     rounding: &Rounding,
-    shown: &Shown,
     counts: &mut BTreeMap<i64, u64>,
 ) -> Result<()> {
-    let bound = |key: &str| -> Result<Option<i64>> {
-        let Some(value) = settings
-            .get("extended_bounds")
-            .or_else(|| settings.get("extendedBounds"))
-            .and_then(|bounds| bounds.get(key))
-        else {
-            return Ok(None);
-        };
-        match (value, shown) {
-            (Value::String(text), Shown::Date(format)) => parse_math(text, format, scope.now, Fill::Floor, 0).map(Some),
-            _ => Ok(value.as_f64().map(|number| number as i64)),
-        }
-    };
     let ends = [counts.keys().next().copied(), counts.keys().next_back().copied()];
     let [first, last] = ends;
-    let from = [first, bound("min")?.map(|value| rounding.key(value))]
-        .into_iter()
-        .flatten()
-        .min();
-    let to = [last, bound("max")?.map(|value| rounding.key(value))]
-        .into_iter()
-        .flatten()
-        .max();
+    let from = [first, least.map(|value| rounding.key(value))];
+    let from = from.into_iter().flatten().min();
+    let to = [last, most.map(|value| rounding.key(value))];
+    let to = to.into_iter().flatten().max();
     let (Some(mut key), Some(to)) = (from, to) else {
         return Ok(());
     };

@@ -27,8 +27,10 @@ impl Analyzer {
             return Analyzer::named(name).ok_or_else(|| format!("Analyzer [{name}] not found"));
         };
         let kind = own.get("type").and_then(Value::as_str).unwrap_or("custom");
+        let is_known = matches!(kind, "custom" | "pattern" | "snowball") || Analyzer::named(kind).is_some();
         match kind {
-            "custom" => {
+            // A type that is unknown counts for nothing beside a tokenizer.
+            kind if kind == "custom" || !is_known && own.get("tokenizer").is_some() => {
                 let tokenizer = own
                     .get("tokenizer")
                     .and_then(Value::as_str)
@@ -229,7 +231,7 @@ fn grams_of(own: Option<&Value>, edge: bool) -> Grams {
     }
 }
 
-fn char_filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<CharFilter, String> {
+pub(super) fn char_filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<CharFilter, String> {
     let own = section(analysis, "char_filter", name);
     Ok(match text(own, "type").unwrap_or(name) {
         "html_strip" | "htmlStrip" => CharFilter::HtmlStrip,
@@ -262,7 +264,7 @@ fn char_filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<C
     })
 }
 
-fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Filter>, String> {
+pub(super) fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Filter>, String> {
     let own = section(analysis, "filter", name);
     let kind = text(own, "type").unwrap_or(name);
     let words = |key: &str| Arc::new(strings(own.and_then(|own| own.get(key))).into_iter().collect());
@@ -279,6 +281,9 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
             max: number(own, "max", usize::MAX),
         },
         "stop" => stop_filter(own.unwrap_or(&Value::Null)),
+        "keep" if own.and_then(|own| own.get("keep_words")).is_none() => {
+            return Err("keep requires either `keep_words` or `keep_words_path` to be configured".to_owned());
+        }
         "keep" => Filter::Keep(words("keep_words")),
         "keyword_marker" | "keywordMarker" => Filter::KeywordMarker(words("keywords")),
         "keyword_repeat" | "keywordRepeat" => Filter::KeywordRepeat,

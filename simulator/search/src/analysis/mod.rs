@@ -7,6 +7,7 @@
 mod addresses;
 mod analyzer;
 mod chars;
+mod checks;
 mod configured;
 mod delimiter;
 mod filter;
@@ -23,5 +24,6 @@ mod word_class;
 mod words;
 
 pub use analyzer::{Analyzer, Token};
+pub(crate) use checks::check as check_analysis;
 pub(crate) use filter::lowercase;
 pub(crate) use lexeme::token_type;

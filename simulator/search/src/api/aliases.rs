@@ -90,18 +90,6 @@ fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses an alias whose filter an index cannot parse.
-fn check_filter(shared: &Shared, index: &Index, alias: &str, definition: &Alias) -> Result<()> {
-    let Some(filter) = &definition.filter else {
-        return Ok(());
-    };
-    let mapping = index.mapping();
-    let parsed = index.context(&mapping, &shared.cluster).parse_filter(filter);
-    parsed
-        .map(drop)
-        .map_err(|error| SearchError::illegal(format!("failed to parse filter for alias [{alias}]")).caused_by(error))
-}
-
 /// `PUT /index/_alias/name`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
     check(shared, indices, alias)?;
@@ -115,7 +103,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
     )?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
-        check_filter(shared, index, alias, &definition)?;
+        index.check_alias(&shared.cluster, alias, &definition)?;
         index.aliases.write().insert(alias.to_owned(), definition.clone());
     }
     shared.cluster.changed(&named)?;
@@ -210,7 +198,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         if let (Some(definition), Some(alias)) = (&definition, aliases.first()) {
             named
                 .iter()
-                .try_for_each(|index| check_filter(shared, index, alias, definition))?;
+                .try_for_each(|index| index.check_alias(&shared.cluster, alias, definition))?;
         }
         planned.push((named, aliases, definition));
     }

@@ -34,7 +34,12 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         (Some(name), _, _) => Analyzer::configured(name, settings)
             .map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
         (None, Some(tokenizer), _) => {
-            Analyzer::assembled(tokenizer, &filters, &chars, settings).map_err(SearchError::illegal)?
+            let missing = |error: String| match index {
+                Some(_) => error.replace("failed to find char filter under", "failed to find token char under"),
+                None => error.replace("failed to find ", "failed to find global "),
+            };
+            Analyzer::assembled(tokenizer, &filters, &chars, settings)
+                .map_err(|error| SearchError::illegal(missing(error)))?
         }
         (None, None, Some(field)) => field.index_analyzer.clone(),
         (None, None, None) => Analyzer::configured("default", settings).map_err(SearchError::illegal)?,

@@ -256,11 +256,14 @@ pub(super) fn contents(
             shown.insert(field.clone(), value);
             continue;
         }
-        let own = mapping.exact_field(field);
         if mapping.is_object(field) {
             return Err(SearchError::illegal(format!("field [{field}] isn't a leaf field")));
         }
-        let from = if own.is_some_and(|own| own.field_type.store) {
+        // What is not mapped is not looked for.
+        let Some(own) = mapping.field(field) else {
+            continue;
+        };
+        let from = if own.field_type.store {
             Some(&whole)
         } else {
             source.as_deref()

@@ -154,6 +154,7 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
         if fresh.get("index.number_of_shards").is_some() {
             return Err(SearchError::illegal("can't change the number of shards for an index"));
         }
+        fresh.check_dynamic()?;
         let fixed = fresh.not_dynamic();
         if !fixed.is_empty() && !index.is_closed() {
             return Err(SearchError::illegal(format!(
@@ -194,6 +195,7 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
 
 /// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
 pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
+    request.integer("max_num_segments")?;
     let named = shared.cluster.named(indices, request.expand())?;
     let now = (shared.cluster.options.ticks)();
     for index in &named {

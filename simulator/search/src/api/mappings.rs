@@ -59,7 +59,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     let body = request
         .json()
         .map_err(undefined)?
-        .ok_or_else(|| SearchError::validation("mapping source is missing"))?;
+        .ok_or_else(|| SearchError::validation("mapping source is empty"))?;
     let now = (shared.cluster.options.ticks)();
     let named = shared.cluster.named(
         indices,
@@ -72,7 +72,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     for index in &named {
         // The translog has no document that the mapping before has taken and this one may not.
         index.flush_if_saved(now)?;
-        index.change_mapping(|mapping| mapping.put(type_name, &body))?;
+        index.change_mapping(|mapping| mapping.put(type_name, &body, request.flag("ignore_conflicts")))?;
     }
     shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())

@@ -8,9 +8,10 @@ use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::{
-    Candidate, Failure, Outcome, SearchRequest, SearchType, all_failed, render, search as find, shards_json,
+    Candidate, Failure, Outcome, SearchRequest, SearchType, all_failed, extract, render, search as find, shards_json,
 };
 use crate::mapping::Kind;
+use crate::query::Documents;
 use crate::rest::{Answer, RestRequest};
 use crate::scroll::Scroll;
 use crate::shared::Shared;
@@ -188,10 +189,24 @@ pub(crate) fn more_like_this(
     type_name: &str,
     id: &str,
 ) -> Result<Answer> {
+    let named = shared.cluster.named(index, request.expand())?;
+    let name = named.first().map_or(index, |index| index.name.as_str());
+    let routing = shared.cluster.index_routing(index, request.param("routing"))?;
+    let source = shared.cluster.source(name, type_name, id, routing.as_deref())?;
+    let source = source.ok_or_else(|| {
+        let reason = format!("[_na][_na] [{type_name}][{id}]: document missing");
+        SearchError::new(404, "DocumentMissingException", reason)
+    })?;
     let fields: Vec<String> = match request.param("mlt_fields").or(request.param("fields")) {
-        Some(fields) => fields.split(',').map(str::to_owned).collect(),
+        Some(fields) => {
+            let fields: Vec<String> = fields.split(',').map(str::to_owned).collect();
+            if fields.iter().all(|field| extract(&source, field).is_empty()) {
+                let reason = "No fields found to fetch the 'likeText' from";
+                return Err(SearchError::new(500, "ElasticsearchException", reason));
+            }
+            fields
+        }
         None => {
-            let named = shared.cluster.named(index, request.expand())?;
             let mapping = named.first().map(|index| index.mapping());
             let all = mapping.iter().flat_map(|mapping| mapping.field_names("*"));
             let is_text = |name: &String| {

@@ -135,9 +135,11 @@ pub(crate) fn several(
         return Err(SearchError::validation("multi term vectors: no documents requested"));
     }
     request.budget.elements("documents", items.len())?;
-    let docs = items.iter().map(|item| {
+    let docs = items.iter().enumerate().map(|(number, item)| {
         let text = |key: &str| item.get(key).filter(|value| !value.is_null()).map(text_of);
-        let missing = |what: &str| SearchError::validation(&format!("{what} is missing"));
+        let missing = |what: &str| {
+            SearchError::validation(&format!("{what} is missing;2: at multi term vectors for doc {number}"))
+        };
         let index = text("_index").or_else(|| index.map(str::to_owned));
         let index = index.ok_or_else(|| missing("index"))?;
         let type_name = text("_type").or_else(|| type_name.map(str::to_owned));

@@ -288,6 +288,25 @@ impl Index {
         self.refresh()
     }
 
+    /// Fails for an alias with several routing values, or a filter that this index cannot parse.
+    pub(crate) fn check_alias(&self, cluster: &Cluster, name: &str, alias: &Alias) -> Result<()> {
+        if alias
+            .index_routing
+            .as_ref()
+            .is_some_and(|routing| routing.contains(','))
+        {
+            let reason = format!("alias [{name}] has several index routing values associated with it");
+            return Err(SearchError::illegal(reason));
+        }
+        let Some(filter) = &alias.filter else {
+            return Ok(());
+        };
+        let mapping = self.mapping();
+        let parsed = self.context(&mapping, cluster).parse_filter(filter);
+        let failed = SearchError::illegal(format!("failed to parse filter for alias [{name}]"));
+        parsed.map(drop).map_err(|error| failed.caused_by(error))
+    }
+
     /// The context in which queries are parsed.
     pub(crate) fn context<'a>(&'a self, mapping: &'a Mapping, cluster: &'a Cluster) -> Context<'a> {
         let limits = &cluster.options.limits;

@@ -232,15 +232,18 @@ impl Cluster {
         let mut index = Index::new(name, settings, self.now(), &self.options)?;
         index.change_mapping(|mapping| {
             if let Some(default) = mappings.get("_default_") {
-                mapping.put("_default_", default)?;
+                mapping.put("_default_", default, false)?;
             }
             for (type_name, definition) in mappings.iter().filter(|(type_name, _)| *type_name != "_default_") {
                 mapping
-                    .put(type_name, definition)
+                    .put(type_name, definition, false)
                     .map_err(|error| SearchError::mapping(format!("mapping [{type_name}]")).caused_by(error))?;
             }
             Ok::<(), SearchError>(())
         })?;
+        aliases
+            .iter()
+            .try_for_each(|(name, alias)| index.check_alias(self, name, alias))?;
         index.aliases.write().extend(aliases);
         index.first_node = self.emptiest_node();
         if let Some(Value::Object(warmers)) = body.and_then(|body| body.get("warmers")) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::analysis::Analyzer;
+use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 
@@ -163,14 +163,43 @@ impl Settings {
                 return Err(SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(text)));
             }
         }
-        let analysis = self.analysis();
-        let analyzers = analysis
-            .and_then(|analysis| analysis.get("analyzer"))
-            .and_then(Value::as_object);
-        for name in analyzers.into_iter().flat_map(Map::keys) {
-            Analyzer::configured(name, analysis).map_err(|reason| failed(SearchError::illegal(reason)))?;
+        check_analysis(self.analysis()).map_err(|unmade| {
+            let cause = SearchError::illegal(unmade.reason);
+            failed(match unmade.unknown {
+                None => cause,
+                Some((kind, class)) => {
+                    let reason = format!("Failed to load class setting [type] with value [{kind}]");
+                    let missing = SearchError::new(500, "NoClassSettingsException", reason);
+                    let class = SearchError::new(500, "ClassNotFoundException", class);
+                    cause.caused_by(missing.caused_by(class))
+                }
+            })
+        })
+    }
+
+    /// Fails for settings that an index cannot be given.
+    pub(crate) fn check_dynamic(&self) -> Result<()> {
+        let refused = |name: &str, problem: String| {
+            SearchError::illegal(format!("can't process the settings: [[{name}] - {problem}]"))
+        };
+        let name = "index.number_of_replicas";
+        if let Some(text) = self.get(name) {
+            match text.parse::<i32>() {
+                Ok(0..) => {}
+                Ok(_) => {
+                    let problem = format!("the value of the setting {name} must be a non negative integer");
+                    return Err(refused(name, problem));
+                }
+                Err(_) => return Err(refused(name, format!("cannot parse value [{text}] as an integer"))),
+            }
         }
-        Ok(())
+        let name = "index.refresh_interval";
+        match self.get(name) {
+            Some(text) if text.parse::<i64>().is_err() && duration(text).is_none() => {
+                Err(refused(name, format!("cannot parse value [{text}] as time")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Fails if a setting blocks operations of a kind.

@@ -109,8 +109,11 @@ fn hit_json(
             vec![wanted.clone()]
         };
         for name in names {
-            let is_stored = mapping.exact_field(&name).is_some_and(|field| field.field_type.store);
-            let Some(source) = (if is_stored {
+            // What is not mapped is not looked for.
+            let Some(field) = mapping.field(&name) else {
+                continue;
+            };
+            let Some(source) = (if field.field_type.store {
                 Some(&whole_source)
             } else {
                 source.as_deref()

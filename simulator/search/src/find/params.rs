@@ -82,6 +82,9 @@ impl SearchRequest {
         }
         if let Some(number) = text("terminate_after") {
             let number = whole("terminate_after", number)?;
+            if number < 0 {
+                return Err(SearchError::illegal("terminateAfter must be > 0"));
+            }
             self.terminate_after = u64::try_from(number).ok().filter(|number| *number > 0);
             shown.insert("terminate_after".to_owned(), json!(number));
         }

@@ -69,7 +69,7 @@ pub(crate) fn read<'a>(
         in_all: true,
     };
     let mut path = Vec::new();
-    reader.object(&mut path, Some(&type_mapping.root), document, true)?;
+    reader.object(&mut path, Some(&type_mapping.root), document)?;
     if !reader.unmapped.is_empty() {
         return Ok(Outcome::Unmapped(reader.unmapped));
     }
@@ -119,7 +119,6 @@ impl<'a> Reader<'a> {
         path: &mut Vec<String>,
         node: Option<&'a ObjectNode>,
         object: &Map<String, Value>,
-        dynamic: bool,
     ) -> Result<()> {
         if path.len() > 20 {
             return Err(SearchError::mapping("objects are nested too deeply"));
@@ -129,7 +128,7 @@ impl<'a> Reader<'a> {
         }
         let in_all = self.in_all;
         self.in_all = node.and_then(|node| node.include_in_all).unwrap_or(in_all);
-        let read = self.members(path, node, object, dynamic);
+        let read = self.members(path, node, object);
         self.in_all = in_all;
         read
     }
@@ -139,14 +138,10 @@ impl<'a> Reader<'a> {
         path: &mut Vec<String>,
         node: Option<&'a ObjectNode>,
         object: &Map<String, Value>,
-        dynamic: bool,
     ) -> Result<()> {
-        let policy = node.and_then(|node| node.dynamic);
-        let dynamic = match policy {
-            Some(Dynamic::No) => false,
-            Some(_) => true,
-            None => dynamic,
-        };
+        // An object that says nothing does as the whole document does.
+        let own = node.and_then(|node| node.dynamic);
+        let policy = own.or(self.type_mapping.root.dynamic).unwrap_or(Dynamic::Yes);
         for (key, value) in object {
             if path.is_empty()
                 && matches!(
@@ -167,17 +162,16 @@ impl<'a> Reader<'a> {
             }
             path.push(key.clone());
             let known = node.and_then(|node| node.properties.get(key));
-            if known.is_none() && policy == Some(Dynamic::Strict) && !value.is_null() {
+            if known.is_none() && policy == Dynamic::Strict && !value.is_null() {
+                let object = path.split_last().map(|(_, above)| above.join(".")).unwrap_or_default();
+                let object = if object.is_empty() { self.type_name } else { &object };
                 return Err(SearchError::new(
                     400,
                     "StrictDynamicMappingException",
-                    format!(
-                        "mapping set to strict, dynamic introduction of [{key}] within [{}] is not allowed",
-                        path.iter().rev().nth(1).map_or(self.type_name, String::as_str)
-                    ),
+                    format!("mapping set to strict, dynamic introduction of [{key}] within [{object}] is not allowed"),
                 ));
             }
-            self.value(path, known, value, dynamic)?;
+            self.value(path, known, value, policy != Dynamic::No)?;
             path.pop();
         }
         Ok(())
@@ -193,17 +187,17 @@ impl<'a> Reader<'a> {
             }
             (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
             (Value::Object(object), Some(Node::Object(node))) if node.nested && self.flat == 0 => {
-                self.nested(path, node, object, dynamic)
+                self.nested(path, node, object)
             }
             (Value::Object(object), Some(Node::Object(node))) => {
                 self.doc.names.insert(path.join("."));
-                self.object(path, Some(node), object, dynamic)
+                self.object(path, Some(node), object)
             }
             (Value::Object(object), None) => {
                 if dynamic {
                     self.doc.names.insert(path.join("."));
                     self.learn(path, None)?;
-                    self.object(path, None, object, true)?;
+                    self.object(path, None, object)?;
                 }
                 Ok(())
             }
@@ -260,13 +254,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a nested object as a document of its own.
-    fn nested(
-        &mut self,
-        path: &mut Vec<String>,
-        node: &'a ObjectNode,
-        object: &Map<String, Value>,
-        dynamic: bool,
-    ) -> Result<()> {
+    fn nested(&mut self, path: &mut Vec<String>, node: &'a ObjectNode, object: &Map<String, Value>) -> Result<()> {
         if self.blocks.len() >= MOST_NESTED {
             return Err(SearchError::mapping(format!(
                 "a document has more than {MOST_NESTED} nested objects"
@@ -282,7 +270,7 @@ impl<'a> Reader<'a> {
             ..Building::default()
         };
         self.outer.push(std::mem::replace(&mut self.doc, own));
-        let read = self.object(path, Some(node), object, dynamic);
+        let read = self.object(path, Some(node), object);
         let outer = self.outer.pop().unwrap_or_default();
         let own = std::mem::replace(&mut self.doc, outer);
         read?;
@@ -299,11 +287,11 @@ impl<'a> Reader<'a> {
         self.flat += 1;
         let mut included = Ok(());
         if node.include_in_parent || node.include_in_root && self.outer.is_empty() {
-            included = self.object(path, Some(node), object, dynamic);
+            included = self.object(path, Some(node), object);
         }
         if node.include_in_root && !self.outer.is_empty() {
             self.swap_root();
-            included = included.and_then(|()| self.object(path, Some(node), object, dynamic));
+            included = included.and_then(|()| self.object(path, Some(node), object));
             self.swap_root();
         }
         self.flat -= 1;
@@ -444,7 +432,8 @@ impl<'a> Reader<'a> {
         let taken = self.index(field, value, text, shared);
         match taken {
             Ok(()) => {}
-            Err(_) if field.field_type.ignore_malformed => return Ok(()),
+            // What the parser itself refuses is not passed over.
+            Err(error) if field.field_type.ignore_malformed && error.kind != "JsonParseException" => return Ok(()),
             Err(error) => {
                 return Err(SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error));
             }

@@ -10,6 +10,8 @@ use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::index::document::Reader;
 use crate::index::encoded::{ColumnKind, LONGEST_TERM};
+use crate::index::numbers::encoded_number;
+use crate::json::java_text;
 use crate::mapping::{ALL, Field, FieldOrdinal, Indexing, Kind};
 
 /// The hash of a text (FNV-1a).
@@ -18,6 +20,11 @@ fn hash(text: &str) -> i64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     mixed as i64
+}
+
+/// Returns whether a kind is one of numbers alone: no date, no address.
+fn is_number(kind: Kind) -> bool {
+    kind.is_numeric() && !matches!(kind, Kind::Date | Kind::Ip | Kind::TokenCount | Kind::Hash)
 }
 
 impl Reader<'_> {
@@ -30,6 +37,16 @@ impl Reader<'_> {
         if kind.ignore_above.is_some_and(|most| text.chars().count() > most) && kind.kind == Kind::String {
             return Ok(());
         }
+        let instead;
+        let (value, text) = match &kind.null_value {
+            _ if !text.is_empty() || !is_number(kind.kind) => (value, text),
+            // An empty text is no number.
+            None => return Ok(()),
+            Some(own) => {
+                instead = java_text(own);
+                (own, instead.as_str())
+            }
+        };
         self.index_value(field, value, text, shared)?;
         // A value that is left out is none.
         if !self.doc.names.contains(&field.name) {
@@ -96,15 +113,14 @@ impl Reader<'_> {
                     .push_column(ColumnKind::Value, field.ordinal, hash(text));
                 Ok(())
             }
+            Kind::Ip => {
+                let address = kind.encode_text(text)?;
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, address);
+                Ok(())
+            }
             _ => {
-                let encoded = match value {
-                    // A number with a fraction is cut where a whole one is wanted.
-                    Value::Number(number) if !kind.kind.is_floating() && number.is_f64() => {
-                        kind.encode_text(&(number.as_f64().unwrap_or(0.0) as i64).to_string())?
-                    }
-                    _ => kind.encode_text(text)?,
-                };
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, encoded);
+                let number = encoded_number(kind, value, text)?;
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, number);
                 Ok(())
             }
         }

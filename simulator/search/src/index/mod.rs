@@ -13,6 +13,7 @@ mod document;
 mod encoded;
 mod ids;
 mod indexing;
+mod numbers;
 mod ordinals;
 mod segment;
 mod shard;

@@ -93,9 +93,6 @@ impl FieldType {
 
     /// What postings hold, if the mapping says.
     fn index_options(&self) -> Option<&str> {
-        if self.setting("omit_term_freq_and_positions").is_some_and(truth) {
-            return Some("docs");
-        }
         self.setting("index_options").and_then(Value::as_str)
     }
 
@@ -272,7 +269,7 @@ mod tests {
     #[case(json!({"type": "string", "omit_norms": true, "analyzer": "default"}), json!({"type": "string", "norms": {"enabled": false}}))]
     #[case(json!({"type": "string", "index_analyzer": "a", "search_analyzer": "b"}), json!({"type": "string", "index_analyzer": "a", "search_analyzer": "b"}))]
     #[case(json!({"type": "string", "copy_to": "x", "fielddata": {"filter": {"min": 2}}}), json!({"type": "string", "copy_to": ["x"], "fielddata": {"filter.min": "2"}}))]
-    #[case(json!({"type": "string", "omit_term_freq_and_positions": true, "store": "yes"}), json!({"type": "string", "index_options": "docs", "store": true}))]
+    #[case(json!({"type": "string", "index_options": "docs", "store": "yes"}), json!({"type": "string", "index_options": "docs", "store": true}))]
     #[case(json!({"type": "boolean", "index": "not_analyzed"}), json!({"type": "boolean"}))]
     #[case(json!({"type": "long", "precision_step": 16, "ignore_malformed": "true", "index": "no"}), json!({"type": "long", "index": "no", "ignore_malformed": true}))]
     #[case(json!({"type": "geo_point", "geohash_prefix": true, "validate": true}), json!({"type": "geo_point", "geohash_prefix": true, "geohash": true}))]

@@ -3,9 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::field::{FieldType, Kind};
-use super::tree::{FieldNode, TypeMapping};
+use super::tree::FieldNode;
+use super::type_mapping::TypeMapping;
 use crate::dates::{DateFormat, detect};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
+use crate::json::{java_class, java_text};
 use crate::pattern;
 
 /// The field that `value` would make at `path`, or none if it says nothing (null, empty list).
@@ -47,32 +49,102 @@ fn of_text(mapping: &TypeMapping, text: &str) -> (Kind, Option<DateFormat>) {
 /// The definition that the first fitting dynamic template gives.
 fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: Kind) -> Option<Map<String, Value>> {
     let full = path.join(".");
-    let fits = |template: &&Map<String, Value>| {
-        let accepts = |key: &str, text: &str| {
-            template
-                .get(key)
-                .and_then(Value::as_str)
-                .is_none_or(|wanted| pattern::matches(wanted, text))
-        };
-        let rejects = |key: &str, text: &str| {
-            template
-                .get(key)
-                .and_then(Value::as_str)
-                .is_some_and(|unwanted| pattern::matches(unwanted, text))
-        };
-        accepts("match", name)
-            && !rejects("unmatch", name)
-            && accepts("path_match", &full)
-            && !rejects("path_unmatch", &full)
-            && accepts("match_mapping_type", kind.name())
-    };
+    let fits = |template: &&DynamicTemplate| template.fits(&full, name, kind.name());
     let found = mapping.templates.iter().find(fits)?;
-    let mut definition = fill(found.get("mapping")?, name, kind);
+    let mut definition = fill(&found.mapping, name, kind);
     let Value::Object(definition) = &mut definition else {
         return None;
     };
     definition.entry("type").or_insert_with(|| kind.name().into());
     Some(std::mem::take(definition))
+}
+
+/// A dynamic template: which fields it fits, and their definition.
+#[derive(Clone, Debug)]
+pub(crate) struct DynamicTemplate {
+    pub(super) name: String,
+    definition: Map<String, Value>,
+    mapping: Value,
+    /// Whether its patterns are regular expressions.
+    is_regex: bool,
+}
+
+impl DynamicTemplate {
+    /// The templates of a list, each an object of one name.
+    ///
+    /// # Errors
+    /// What is no list of templates, and a template that fits nothing or has no definition.
+    pub(super) fn parse_all(given: &Value) -> Result<Vec<DynamicTemplate>> {
+        let cast = |value: &Value, class: &str| {
+            let reason = format!("{} cannot be cast to {class}", java_class(value));
+            SearchError::new(500, "ClassCastException", reason)
+        };
+        let named = |item: &Value| {
+            let item = item.as_object().ok_or_else(|| cast(item, "java.util.Map"))?;
+            let mut members = item.iter();
+            match (members.next(), members.next()) {
+                (Some((name, definition)), None) => {
+                    let definition = definition
+                        .as_object()
+                        .ok_or_else(|| cast(definition, "java.util.Map"))?;
+                    DynamicTemplate::parse(name, definition)
+                }
+                _ => Err(SearchError::mapping("A dynamic template must be defined with a name")),
+            }
+        };
+        let items = given.as_array().ok_or_else(|| cast(given, "java.util.List"))?;
+        items.iter().map(named).collect()
+    }
+
+    fn parse(name: &str, definition: &Map<String, Value>) -> Result<DynamicTemplate> {
+        if !["match", "path_match", "match_mapping_type"]
+            .iter()
+            .any(|key| definition.contains_key(*key))
+        {
+            let reason = "template must have match, path_match or match_mapping_type set";
+            return Err(SearchError::mapping(reason));
+        }
+        let mapping = definition.get("mapping").filter(|mapping| mapping.is_object());
+        let mapping = mapping.ok_or_else(|| SearchError::mapping("template must have mapping set"))?;
+        let is_regex = match definition.get("match_pattern").map(java_text).as_deref() {
+            None | Some("simple") => false,
+            Some("regex") => true,
+            Some(other) => {
+                let reason = format!("No matching pattern matched on [{other}]");
+                return Err(SearchError::illegal(reason));
+            }
+        };
+        Ok(DynamicTemplate {
+            name: name.to_owned(),
+            mapping: mapping.clone(),
+            definition: definition.clone(),
+            is_regex,
+        })
+    }
+
+    /// The template as a mapping shows it.
+    pub(super) fn describe(&self) -> Value {
+        let mut shown = Map::new();
+        shown.insert(self.name.clone(), self.definition.clone().into());
+        shown.into()
+    }
+
+    /// Returns whether it fits a field of a path, a name and a kind.
+    fn fits(&self, path: &str, name: &str, kind: &str) -> bool {
+        let matches = |key: &str, text: &str| {
+            let pattern = self.definition.get(key).map(java_text)?;
+            Some(if self.is_regex {
+                regex::Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|pattern| pattern.is_match(text))
+            } else {
+                pattern::matches(&pattern, text)
+            })
+        };
+        matches("match", name) != Some(false)
+            && matches("unmatch", name) != Some(true)
+            && matches("path_match", path) != Some(false)
+            && matches("path_unmatch", path) != Some(true)
+            && matches("match_mapping_type", kind) != Some(false)
+    }
 }
 
 fn fill(value: &Value, name: &str, kind: Kind) -> Value {

@@ -253,6 +253,7 @@ impl FieldType {
             .map(truth);
         let norms = norms.or_else(|| definition.get("omit_norms").map(|omitted| !truth(omitted)));
         field.norms = kind == Kind::String && norms.unwrap_or(field.indexing == Indexing::Analyzed);
+        field.check(name, definition)?;
         Ok(field)
     }
 
@@ -299,8 +300,8 @@ impl FieldType {
         Ok(match self.kind {
             Kind::Long | Kind::Hash => text.parse().map_err(|_| refuse())?,
             Kind::Integer | Kind::TokenCount => i64::from(text.parse::<i32>().map_err(|_| refuse())?),
-            Kind::Short => i64::from(text.parse::<i16>().map_err(|_| refuse())?),
-            Kind::Byte => i64::from(text.parse::<i8>().map_err(|_| refuse())?),
+            Kind::Short => i64::from(text.parse::<i16>().map_err(|_| out_of_range(text))?),
+            Kind::Byte => i64::from(text.parse::<i8>().map_err(|_| out_of_range(text))?),
             Kind::Double => sortable(number(text).ok_or_else(refuse)?),
             Kind::Float => sortable(f64::from(number(text).ok_or_else(refuse)? as f32)),
             Kind::Ip => i64::from(u32::from(text.parse::<std::net::Ipv4Addr>().map_err(|_| {
@@ -318,6 +319,15 @@ impl FieldType {
             encoded as f64
         }
     }
+}
+
+/// The error of a text that is no number of fewer than 32 bits.
+pub(crate) fn out_of_range(text: &str) -> SearchError {
+    if text.parse::<i32>().is_err() {
+        return SearchError::number(text);
+    }
+    let reason = format!("Value out of range. Value:\"{text}\" Radix:10");
+    SearchError::new(400, "NumberFormatException", reason)
 }
 
 /// A floating number as Java reads it: no `inf`, no `nan`.

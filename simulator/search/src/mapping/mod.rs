@@ -9,9 +9,11 @@ mod defaults;
 mod describe;
 mod dynamic;
 mod field;
+mod field_checks;
 mod saved;
 mod times;
 mod tree;
+mod type_mapping;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,11 +26,11 @@ use crate::error::{Result, SearchError};
 pub(crate) use contexts::Contexts;
 pub(crate) use defaults::{metadata_fields, with_defaults};
 pub(crate) use dynamic::guess;
-pub(crate) use field::{FieldType, Indexing, Kind};
-pub(crate) use field::{sortable, truth, unsortable};
+pub(crate) use field::{FieldType, Indexing, Kind, out_of_range, sortable, truth, unsortable};
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, illegal_ttl, ttl_millis};
-use tree::unmergeable;
-pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode, TypeMapping};
+pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
+pub(crate) use type_mapping::TypeMapping;
+use type_mapping::unmergeable;
 
 /// The place of a field in its index.
 pub(crate) type FieldOrdinal = u32;
@@ -69,7 +71,7 @@ pub(crate) struct Field {
 pub(crate) struct Mapping {
     types: IndexMap<String, TypeMapping>,
     fields: HashMap<String, Field>,
-    /// Full names by the last part of the path. The first field of a short name has it.
+    /// Full names by the last part of the path, and by the names that mappings give. The first field of a short name has it.
     short_names: HashMap<String, String>,
     analysis: Option<Map<String, Value>>,
     all: Field,
@@ -219,17 +221,13 @@ impl Mapping {
         self.types.get(name)
     }
 
-    /// Adds the definition of a type to what is there.
+    /// Adds the definition of a type to what is there. What conflicts with it is left out, or refused.
     ///
     /// # Errors
-    /// A definition that is not understood, a field that has another kind already, too many fields.
-    pub(crate) fn put(&mut self, type_name: &str, definition: &Value) -> Result<()> {
-        if type_name.starts_with('_') && type_name != "_default_" {
-            return Err(SearchError::new(
-                400,
-                "InvalidTypeNameException",
-                format!("mapping type name [{type_name}] can't start with '_'"),
-            ));
+    /// A definition that is not understood, conflicts unless they are ignored, too many fields.
+    pub(crate) fn put(&mut self, type_name: &str, definition: &Value, ignore_conflicts: bool) -> Result<()> {
+        if type_name != "_default_" {
+            check_type_name(type_name)?;
         }
         let definition = match definition.get(type_name) {
             Some(inner) if definition.as_object().is_some_and(|outer| outer.len() == 1) => inner,
@@ -240,10 +238,12 @@ impl Mapping {
             .get(type_name)
             .cloned()
             .unwrap_or_else(|| self.types.get("_default_").cloned().unwrap_or_default());
-        fresh.merge(definition)?;
         let known = self.types.get(type_name);
-        let conflicts = known.map_or(Ok(vec![]), |known| known.times.conflicts(&fresh.times, definition))?;
-        if !conflicts.is_empty() {
+        let mut conflicts = fresh.merge(definition, known.is_some())?;
+        if let Some(known) = known {
+            conflicts.extend(known.times.conflicts(&fresh.times, definition)?);
+        }
+        if !conflicts.is_empty() && !ignore_conflicts {
             return Err(unmergeable(&conflicts));
         }
         self.adopt(type_name, fresh)
@@ -254,7 +254,7 @@ impl Mapping {
         if self.types.contains_key(type_name) {
             Ok(())
         } else {
-            self.put(type_name, &json!({}))
+            self.put(type_name, &json!({}), false)
         }
     }
 
@@ -289,7 +289,8 @@ impl Mapping {
                     let search = node.field_type.search_analyzer.as_deref();
                     let search_analyzer = match search {
                         Some(name) if known.field_type.search_analyzer.as_deref() != Some(name) => {
-                            Analyzer::configured(name, self.analysis.as_ref()).map_err(SearchError::mapping)?
+                            Analyzer::configured(name, self.analysis.as_ref())
+                                .map_err(|error| SearchError::mapping(unknown_analyzer(error, name, &known.name)))?
                         }
                         _ => known.search_analyzer.clone(),
                     };
@@ -339,7 +340,9 @@ impl Mapping {
     fn analyzers(&self, full_name: &str, field: &FieldType) -> Result<(Analyzer, Analyzer)> {
         let analyzer = |name: Option<&str>| match (field.indexing, field.kind) {
             (Indexing::Analyzed, Kind::Completion) => {
-                Analyzer::configured(name.unwrap_or("simple"), self.analysis.as_ref()).map_err(SearchError::mapping)
+                let own = name.unwrap_or("simple");
+                let unknown = format!("Can't find default or mapped analyzer with name [{own}]");
+                Analyzer::configured(own, self.analysis.as_ref()).map_err(|_| SearchError::illegal(unknown))
             }
             (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
                 let own = name.unwrap_or("default");
@@ -360,6 +363,12 @@ impl Mapping {
                 .entry(short.to_owned())
                 .or_insert_with(|| field.name.clone());
         }
+        if let Some(own) = field.field_type.setting("index_name").and_then(Value::as_str) {
+            let beside = field.name.rsplit_once('.').map(|(path, _)| format!("{path}.{own}"));
+            for name in [own.to_owned()].into_iter().chain(beside) {
+                self.short_names.entry(name).or_insert_with(|| field.name.clone());
+            }
+        }
         self.fields.insert(field.name.clone(), field);
     }
 
@@ -375,6 +384,20 @@ impl Mapping {
             .map(|(name, mapping)| (name.clone(), mapping.describe(FieldType::describe)))
             .collect()
     }
+}
+
+/// Fails for what no type can be called.
+pub(crate) fn check_type_name(name: &str) -> Result<()> {
+    let reason = if name.is_empty() {
+        "mapping type name is empty".to_owned()
+    } else if name.starts_with('_') {
+        format!("mapping type name [{name}] can't start with '_'")
+    } else if let Some(sign) = ['#', ','].into_iter().find(|sign| name.contains(*sign)) {
+        format!("mapping type name [{name}] should not include '{sign}' in it")
+    } else {
+        return Ok(());
+    };
+    Err(SearchError::new(400, "InvalidTypeNameException", reason))
 }
 
 /// The error of an analyzer that a field cannot have.

@@ -43,7 +43,7 @@ impl Mapping {
         }
         for (name, definition) in saved["types"].as_object().ok_or_else(malformed)? {
             let mut own = TypeMapping::default();
-            own.merge(definition)?;
+            own.merge(definition, false)?;
             mapping.types.insert(name.clone(), own);
         }
         let nested = saved["nested"].as_array().ok_or_else(malformed)?;
@@ -73,14 +73,15 @@ mod tests {
                 "a": {"type": "nested", "include_in_parent": true, "properties": {"n": {"type": "date", "format": "yyyy"}}},
             },
         });
-        mapping.put("first", &first).unwrap();
+        mapping.put("first", &first, false).unwrap();
         mapping
-            .put("gone", &json!({"properties": {"lost": {"type": "ip"}}}))
+            .put("gone", &json!({"properties": {"lost": {"type": "ip"}}}), false)
             .unwrap();
         mapping
             .put(
                 "second",
                 &json!({"properties": {"b": {"type": "string", "index": "not_analyzed"}}}),
+                false,
             )
             .unwrap();
         let number = FieldNode::of(FieldType::of(crate::mapping::Kind::Long));

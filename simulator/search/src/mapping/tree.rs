@@ -5,9 +5,8 @@ use serde_json::{Map, Value};
 
 use super::contexts::Contexts;
 use super::field::{FieldType, Kind, truth};
-use super::times::{TIMESTAMP, TTL, TimeSettings};
-use crate::dates::{DateFormat, default_detection};
 use crate::error::{Result, SearchError};
+use crate::json::{java_class, java_text};
 
 /// How a field is written: as the API shows it, or as it was defined.
 pub(crate) type ShowField = fn(&FieldType) -> Map<String, Value>;
@@ -50,31 +49,20 @@ pub(crate) enum Node {
     Field(Box<FieldNode>),
 }
 
-/// The mapping of one type.
-#[derive(Clone, Debug)]
-pub(crate) struct TypeMapping {
-    pub(crate) root: ObjectNode,
-    pub(crate) all_enabled: bool,
-    pub(crate) date_detection: bool,
-    pub(crate) numeric_detection: bool,
-    pub(crate) date_formats: Vec<DateFormat>,
-    pub(crate) templates: Vec<Map<String, Value>>,
-    pub(crate) times: TimeSettings,
-    meta: Map<String, Value>,
+/// PHP has no other empty object.
+fn is_empty_list(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty)
 }
 
-impl Default for TypeMapping {
-    fn default() -> TypeMapping {
-        TypeMapping {
-            root: ObjectNode::default(),
-            all_enabled: true,
-            date_detection: true,
-            numeric_detection: false,
-            date_formats: default_detection(),
-            templates: vec![],
-            times: TimeSettings::default(),
-            meta: Map::new(),
-        }
+/// How names of fields of an object are made, if not of the whole path.
+pub(super) fn path_type(object: &str, given: &Value) -> Result<Option<String>> {
+    match given.as_str() {
+        Some("full") => Ok(None),
+        Some("just_name") => Ok(Some("just_name".to_owned())),
+        _ => Err(SearchError::mapping(format!(
+            "Wrong value for pathType [{}] for object [{object}]",
+            java_text(given)
+        ))),
     }
 }
 
@@ -89,22 +77,38 @@ impl FieldNode {
     pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
         let mut fields = IndexMap::new();
         let mut own = definition.clone();
-        if let Some(Value::Object(others)) = definition.get("fields") {
-            for (other, definition) in others {
-                let Value::Object(definition) = definition else {
-                    return Err(SearchError::mapping(format!(
-                        "field [{name}.{other}] must be an object"
-                    )));
-                };
-                if definition.get("type").and_then(Value::as_str) != Some("multi_field")
-                    && other == name
-                    && own.get("type").and_then(Value::as_str) == Some("multi_field")
-                {
-                    // The old form, in which the field itself is one of the fields.
-                    own = definition.clone();
-                } else {
-                    fields.insert(other.clone(), FieldNode::parse(other, definition)?);
-                }
+        let empty = Map::new();
+        let others = match definition.get("fields") {
+            None => &empty,
+            Some(Value::Object(others)) => others,
+            Some(other) if is_empty_list(other) => &empty,
+            Some(other) => {
+                return Err(SearchError::mapping(format!(
+                    "Expected map for property [fields] on field [{}] or [fields] but got a class {}",
+                    java_text(other),
+                    java_class(other)
+                )));
+            }
+        };
+        for (other, definition) in others {
+            let Value::Object(definition) = definition else {
+                return Err(SearchError::mapping(format!(
+                    "Illegal field [{other}], only fields can be specified inside fields"
+                )));
+            };
+            if !definition.contains_key("type") {
+                return Err(SearchError::mapping(format!(
+                    "No type specified for property [{other}]"
+                )));
+            }
+            if definition.get("type").and_then(Value::as_str) != Some("multi_field")
+                && other == name
+                && own.get("type").and_then(Value::as_str) == Some("multi_field")
+            {
+                // The old form, in which the field itself is one of the fields.
+                own = definition.clone();
+            } else {
+                fields.insert(other.clone(), FieldNode::parse(other, definition)?);
             }
         }
         let field_type = FieldType::parse(name, &own)?;
@@ -125,8 +129,11 @@ impl FieldNode {
             ));
             return;
         }
-        conflicts.extend(self.field_type.conflicts(&fresh.field_type, path));
-        self.field_type = fresh.field_type;
+        let found = self.field_type.conflicts(&fresh.field_type, path);
+        if found.is_empty() {
+            self.field_type = fresh.field_type;
+        }
+        conflicts.extend(found);
         for (name, field) in fresh.fields {
             match self.fields.get_mut(&name) {
                 Some(known) => known.merge(field, &format!("{path}.{name}"), conflicts),
@@ -154,7 +161,7 @@ impl FieldNode {
 
 impl ObjectNode {
     /// Adds a definition; what cannot be changed is noted in `conflicts`.
-    fn merge(
+    pub(super) fn merge(
         &mut self,
         definition: &Map<String, Value>,
         path: &str,
@@ -177,12 +184,9 @@ impl ObjectNode {
         if let Some(included) = definition.get("include_in_all") {
             self.include_in_all = Some(truth(included));
         }
-        if let Some(path) = definition
-            .get("path")
-            .and_then(Value::as_str)
-            .filter(|path| *path != "full")
-        {
-            self.path = Some(path.to_owned());
+        if let Some(own) = definition.get("path") {
+            let object = path.rsplit('.').next().unwrap_or(path);
+            self.path = path_type(object, own)?;
         }
         self.nested |= definition.get("type").and_then(Value::as_str) == Some("nested");
         self.include_in_parent |= definition.get("include_in_parent").is_some_and(truth);
@@ -190,15 +194,21 @@ impl ObjectNode {
         let Some(properties) = definition.get("properties") else {
             return Ok(());
         };
-        let Value::Object(properties) = properties else {
-            return Err(SearchError::mapping("properties must be an object"));
+        let properties = match properties {
+            Value::Object(properties) => properties,
+            other if is_empty_list(other) => return Ok(()),
+            _ => return Err(SearchError::parse("properties must be a map type")),
         };
         for (name, definition) in properties {
-            let Value::Object(definition) = definition else {
-                return Err(SearchError::mapping(format!(
-                    "Expected map for property [fields] on field [{name}] but got a class {}",
-                    crate::json::java_class(definition)
-                )));
+            let definition = match definition {
+                Value::Object(definition) => definition,
+                other if is_empty_list(other) => continue,
+                // The class is that of the name.
+                _ => {
+                    return Err(SearchError::mapping(format!(
+                        "Expected map for property [fields] on field [{name}] but got a class java.lang.String"
+                    )));
+                }
             };
             let kind = definition.get("type").and_then(Value::as_str);
             let is_object = matches!(kind, Some("object" | "nested"))
@@ -339,7 +349,7 @@ impl ObjectNode {
         leaves
     }
 
-    fn describe(&self, show: ShowField) -> Map<String, Value> {
+    pub(super) fn describe(&self, show: ShowField) -> Map<String, Value> {
         let mut shown = Map::new();
         if self.nested {
             shown.insert("type".to_owned(), "nested".into());
@@ -384,84 +394,5 @@ impl ObjectNode {
             shown.insert("properties".to_owned(), Value::Object(properties.collect()));
         }
         shown
-    }
-}
-
-/// The error of a definition that conflicts with what is there.
-pub(super) fn unmergeable(conflicts: &[String]) -> SearchError {
-    let reason = format!("Merge failed with failures {{[{}]}}", conflicts.join(", "));
-    SearchError::new(400, "MergeMappingException", reason)
-}
-
-impl TypeMapping {
-    pub(crate) fn merge(&mut self, definition: &Value) -> Result<()> {
-        let Value::Object(definition) = definition else {
-            return Err(SearchError::mapping("a mapping must be an object"));
-        };
-        let mut conflicts = Vec::new();
-        self.root.merge(definition, "", 0, &mut conflicts)?;
-        if !conflicts.is_empty() {
-            return Err(unmergeable(&conflicts));
-        }
-        for (key, value) in definition {
-            match key.as_str() {
-                "properties" | "dynamic" | "enabled" | "include_in_all" | "path" | TIMESTAMP | TTL => continue,
-                "_all" => self.all_enabled = value.get("enabled").is_none_or(truth),
-                "date_detection" => self.date_detection = truth(value),
-                "numeric_detection" => self.numeric_detection = truth(value),
-                "dynamic_date_formats" | "date_formats" => {
-                    self.date_formats = value
-                        .as_array()
-                        .map(|formats| formats.iter().filter_map(Value::as_str).map(DateFormat::new).collect())
-                        .unwrap_or_default()
-                }
-                "dynamic_templates" => {
-                    let templates = value
-                        .as_array()
-                        .ok_or_else(|| SearchError::mapping("dynamic_templates must be an array"))?;
-                    self.templates = templates
-                        .iter()
-                        .filter_map(Value::as_object)
-                        .filter_map(|named| named.values().next())
-                        .filter_map(Value::as_object)
-                        .cloned()
-                        .collect();
-                }
-                key if key.starts_with('_')
-                    || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}
-                other => {
-                    return Err(SearchError::mapping(format!(
-                        "Root type mapping not empty after parsing! Remaining fields:   [{other} : {value}]"
-                    )));
-                }
-            }
-            self.meta.insert(key.clone(), value.clone());
-        }
-        self.times.merge(definition)?;
-        let described = self.times.describe().into_iter();
-        self.meta
-            .extend(described.filter_map(|(name, shown)| Some((name.to_owned(), shown?))));
-        Ok(())
-    }
-
-    /// The settings of a field that every type has, if they were set.
-    pub(crate) fn metadata(&self, name: &str) -> Option<&Value> {
-        self.meta.get(name)
-    }
-
-    /// Whether the length of `_all` counts in scores.
-    pub(crate) fn all_has_norms(&self) -> bool {
-        let all = self.meta.get("_all");
-        let omits = all.and_then(|all| all.get("omit_norms")).is_some_and(truth);
-        let norms = all
-            .and_then(|all| all.get("norms"))
-            .and_then(|norms| norms.get("enabled"));
-        !omits && norms.is_none_or(truth)
-    }
-
-    pub(crate) fn describe(&self, show: ShowField) -> Value {
-        let mut shown = self.meta.clone();
-        shown.extend(self.root.describe(show));
-        Value::Object(shown)
     }
 }

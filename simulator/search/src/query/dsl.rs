@@ -6,7 +6,7 @@
 use base64::Engine;
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
@@ -16,6 +16,25 @@ use crate::query::dsl_span::span;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, Occur, Query, QueryKind};
+
+/// Settings that are numbers, or texts of numbers.
+const NUMBERS: [&str; 15] = [
+    "boost",
+    "slop",
+    "phrase_slop",
+    "tie_breaker",
+    "cutoff_frequency",
+    "max_expansions",
+    "prefix_length",
+    "fuzzy_max_expansions",
+    "fuzzy_prefix_length",
+    "max_boost",
+    "negative_boost",
+    "min_term_freq",
+    "min_doc_freq",
+    "max_query_terms",
+    "max_doc_freq",
+];
 
 /// Parses a query of the DSL.
 ///
@@ -37,6 +56,7 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
     }
     let empty = Map::new();
     let object = inner.as_object().unwrap_or(&empty);
+    check_numbers(name, object)?;
     let query = match compound(context, name, object)? {
         Some(query) => query,
         None => leaf(context, name, inner)?,
@@ -45,17 +65,37 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
     Ok(query)
 }
 
-/// The `_name` among the settings of a query's field.
-fn name_beside_value<'a>(query: &str, object: &'a Map<String, Value>) -> Option<&'a Value> {
-    let is_of_field = query.starts_with("match") && query != "match_all"
+/// Returns whether a query has its settings below the name of a field.
+fn is_of_field(query: &str) -> bool {
+    query.starts_with("match") && query != "match_all"
         || matches!(
             query,
             "term" | "prefix" | "wildcard" | "regexp" | "fuzzy" | "range" | "common"
-        );
+        )
+}
+
+/// The `_name` among the settings of a query's field.
+fn name_beside_value<'a>(query: &str, object: &'a Map<String, Value>) -> Option<&'a Value> {
     object
         .values()
-        .filter(|_| is_of_field)
+        .filter(|_| is_of_field(query))
         .find_map(|settings| settings.get("_name"))
+}
+
+/// Fails for a text that is no number where a query takes one.
+fn check_numbers(query: &str, object: &Map<String, Value>) -> Result<()> {
+    let malformed = |settings: &Map<String, Value>| {
+        let mut given = NUMBERS.iter().filter_map(|key| settings.get(*key)?.as_str());
+        given
+            .find(|text| text.trim().parse::<f64>().is_err())
+            .map(str::to_owned)
+    };
+    let found = if is_of_field(query) {
+        object.values().filter_map(Value::as_object).find_map(malformed)
+    } else {
+        malformed(object)
+    };
+    found.map_or(Ok(()), |text| Err(SearchError::number(&text)))
 }
 
 /// The query of that name, if it is one that is made of others.
@@ -79,7 +119,7 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
             only(context, name, object, &["boost", "_name"])?;
             Query::from(QueryKind::All).boosted(boost_of(object))
         }
-        "bool" => boolean(context, object, parse_body, "bool query does not support")?,
+        "bool" => boolean(context, object, parse_body, "query")?,
         "filtered" => {
             let known = ["query", "filter", "strategy", "_name", "boost", "_cache", "_cache_key"];
             only(context, name, object, &known)?;
@@ -205,7 +245,7 @@ pub(super) fn boolean(
     context: &Context<'_>,
     object: &Map<String, Value>,
     parse: fn(&Context<'_>, &Value) -> Result<Query>,
-    refusal: &str,
+    kind: &str,
 ) -> Result<Query> {
     let mut clauses = Vec::new();
     let mut minimum_should_match = None;
@@ -225,10 +265,14 @@ pub(super) fn boolean(
                 continue;
             }
             "boost" | "_name" | "_cache" | "_cache_key" | "_cacheKey" | "adjust_pure_negative" => continue,
-            other => return Err(refuse(context, &format!("{refusal} [{other}]"))),
+            // A list is refused in other words.
+            other if value.is_array() && kind == "query" => {
+                return Err(refuse(context, &format!("bool query does not support [{other}]")));
+            }
+            other => return Err(refuse(context, &format!("[bool] {kind} does not support [{other}]"))),
         };
         if !matches!(value, Value::Object(_) | Value::Array(_)) {
-            return Err(refuse(context, &format!("{refusal} [{key}]")));
+            return Err(refuse(context, &format!("[bool] {kind} does not support [{key}]")));
         }
         clauses.extend(several(context, value, parse)?.into_iter().map(|query| (occur, query)));
     }

@@ -4,17 +4,16 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::find::extract;
-use crate::mapping::{Field, Kind};
 use crate::query::dsl::{boolean, indices, unwrap};
+use crate::query::dsl_geo::geo;
 use crate::query::dsl_leaf::{ids_of, one_field, ranged};
 use crate::query::dsl_parts::{refuse, several, text_of};
-use crate::query::geo::metres;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::value::{of_ids, term};
-use crate::query::{Context, GeoPoint, GeoShape, Matcher, Occur, Query, QueryField, QueryKind};
+use crate::query::{Context, Matcher, Occur, Query, QueryKind};
 use crate::script::Script;
 
 /// Parses a filter of the DSL.
@@ -40,12 +39,17 @@ pub(crate) fn parse_filter(context: &Context<'_>, body: &Value) -> Result<Query>
 }
 
 fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
+    check_shape(context, name, inner, object)?;
     let list = |value: &Value| several(context, value.get("filters").unwrap_or(value), parse_filter);
     Ok(match name {
         "match_all" => QueryKind::All.into(),
-        "bool" => boolean(context, object, parse_filter, "[bool] filter does not support")?,
-        "and" => Query::every(list(inner)?).constant(),
-        "or" => Query::any(list(inner)?).constant(),
+        "bool" => boolean(context, object, parse_filter, "filter")?,
+        "and" | "or" => match (name, list(inner)?) {
+            // No filters filter nothing.
+            (_, filters) if filters.is_empty() => QueryKind::All.into(),
+            ("and", filters) => Query::every(filters).constant(),
+            (_, filters) => Query::any(filters).constant(),
+        },
         "not" => {
             let inner = object.get("filter").or_else(|| object.get("query")).unwrap_or(inner);
             Query::not(parse_filter(context, inner)?).constant()
@@ -54,7 +58,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "fquery" => {
             let query = object
                 .get("query")
-                .ok_or_else(|| refuse(context, "[fquery] requires 'query'"))?;
+                .ok_or_else(|| refuse(context, "[fquery] requires 'query' element"))?;
             context.parse_query(query)?.constant()
         }
         "term" => {
@@ -65,7 +69,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "terms" | "in" => terms(context, inner, object)?,
         "range" | "numeric_range" => {
             let (field, settings) = one_field(context, name, inner)?;
-            ranged(context, name, field, settings)?.constant()
+            ranged(context, &format!("[{name}] filter"), field, settings)?.constant()
         }
         "prefix" | "regexp" => {
             let (field, value) = one_field(context, name, inner)?;
@@ -109,6 +113,28 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "script" => Query::from(QueryKind::Script(Script::parse(inner)?.mapped(context.mapping)?)).constant(),
         other => return Err(refuse(context, &format!("No filter registered for [{other}]"))),
     })
+}
+
+/// Fails for a filter that lacks what it needs.
+fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<()> {
+    let is_empty = inner.as_object().is_some_and(Map::is_empty);
+    let has = |keys: &[&str]| keys.iter().any(|key| object.contains_key(*key));
+    let reason = match name {
+        "and" | "or" if inner.is_object() && !has(&["filters"]) => {
+            format!("[{name}] filter requires 'filters' to be set on it'")
+        }
+        "not" if is_empty => "filter is required when using `not` filter".to_owned(),
+        "bool" if !has(&["must", "should", "must_not", "mustNot"]) && is_empty => {
+            "[bool] filter has no inner should/must/must_not elements".to_owned()
+        }
+        "type" if !has(&["value"]) => "[type] filter should have a value field, and the type name".to_owned(),
+        "term" if is_empty => "No field specified for term filter".to_owned(),
+        "terms" | "in" if is_empty => "terms filter requires a field name, followed by array of terms".to_owned(),
+        "range" | "numeric_range" if is_empty => format!("[{name}] filter no field specified for {name} filter"),
+        "prefix" | "regexp" | "limit" if is_empty => format!("No value specified for {name} filter"),
+        _ => return Ok(()),
+    };
+    Err(refuse(context, &reason))
 }
 
 /// `terms`: any of several values, listed or read from a document.
@@ -161,96 +187,4 @@ fn looked_up(context: &Context<'_>, lookup: &Map<String, Value>) -> Result<Vec<V
     Ok(source
         .map(|source| extract(&source, &path).into_iter().cloned().collect())
         .unwrap_or_default())
-}
-
-fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
-    const SETTINGS: [&str; 22] = [
-        "distance",
-        "unit",
-        "distance_type",
-        "distanceType",
-        "optimize_bbox",
-        "optimizeBbox",
-        "_name",
-        "_cache",
-        "_cache_key",
-        "normalize",
-        "from",
-        "to",
-        "gt",
-        "gte",
-        "lt",
-        "lte",
-        "include_lower",
-        "include_upper",
-        "type",
-        "ignore_malformed",
-        "coerce",
-        "validation_method",
-    ];
-    let field = object.iter().find(|(key, _)| !SETTINGS.contains(&key.as_str()));
-    let (path, value) = field.ok_or_else(|| refuse(context, &format!("[{name}] filter malformed, no field")))?;
-    // The point may be in fields below that of its name.
-    let path = path
-        .trim_end_matches(".lat")
-        .trim_end_matches(".lon")
-        .trim_end_matches(".geohash");
-    let field: &Field = context
-        .mapped(path)
-        .filter(|field| field.field_type.kind == Kind::GeoPoint)
-        .ok_or_else(|| refuse(context, &format!("failed to find geo_point field [{path}]")))?;
-    let unit = object.get("unit").and_then(Value::as_str);
-    let length = |keys: &[&str]| {
-        keys.iter()
-            .find_map(|key| object.get(*key))
-            .map(|value| {
-                metres(value, unit).ok_or_else(|| refuse(context, &format!("[{name}] distance not understood")))
-            })
-            .transpose()
-    };
-    let point = |value: Option<&Value>| {
-        value
-            .and_then(GeoPoint::parse)
-            .ok_or_else(|| SearchError::parse("geo_point expected"))
-    };
-    let shape = match name {
-        "geo_distance" => GeoShape::Distance {
-            center: point(Some(value))?,
-            from: 0.0,
-            to: length(&["distance"])?
-                .ok_or_else(|| refuse(context, "geo_distance filter requires 'distance' to be specified"))?,
-        },
-        "geo_distance_range" => GeoShape::Distance {
-            center: point(Some(value))?,
-            from: length(&["from", "gte", "gt"])?.unwrap_or(0.0),
-            to: length(&["to", "lte", "lt"])?.unwrap_or(f64::INFINITY),
-        },
-        "geo_polygon" => GeoShape::Polygon(
-            value
-                .get("points")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .map(|corner| point(Some(corner)))
-                .collect::<Result<_>>()?,
-        ),
-        _ => {
-            let side = |key: &str| value.get(key).and_then(Value::as_f64);
-            let corner = |keys: [&str; 2]| {
-                keys.iter()
-                    .find_map(|key| value.get(*key))
-                    .map(|value| point(Some(value)))
-            };
-            let first = corner(["top_left", "topLeft"]).transpose()?;
-            let second = corner(["bottom_right", "bottomRight"]).transpose()?;
-            GeoShape::Box {
-                top: first.map(|point| point.lat).or(side("top")).unwrap_or(90.0),
-                left: first.map(|point| point.lon).or(side("left")).unwrap_or(-180.0),
-                bottom: second.map(|point| point.lat).or(side("bottom")).unwrap_or(-90.0),
-                right: second.map(|point| point.lon).or(side("right")).unwrap_or(180.0),
-            }
-        }
-    };
-    let field = QueryField::of(field);
-    Ok(Query::from(QueryKind::Geo { field, shape }).constant())
 }

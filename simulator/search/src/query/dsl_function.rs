@@ -25,6 +25,21 @@ const FUNCTIONS: [&str; 9] = [
     "scriptScore",
 ];
 
+/// How scores are put together: one of `modes`.
+fn mode(context: &Context<'_>, name: &str, value: &Value, modes: &[&str]) -> Result<String> {
+    let text = text_of(value);
+    if modes.contains(&text.as_str()) {
+        return Ok(text);
+    }
+    Err(refuse(context, &format!("function_score illegal {name} [{text}]")))
+}
+
+/// The error of a modifier that does not exist.
+fn unknown_modifier(name: &str) -> SearchError {
+    let class = "org.elasticsearch.common.lucene.search.function.FieldValueFactorFunction.Modifier";
+    SearchError::argument(format!("No enum constant {class}.{}", name.to_uppercase()))
+}
+
 /// `function_score`: a query whose scores functions change.
 pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let mut query = None;
@@ -36,8 +51,18 @@ pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>)
         match key.as_str() {
             "query" => query = Some(context.parse_query(value)?),
             "filter" => filter = Some(context.parse_filter(value)?),
-            "score_mode" | "scoreMode" => settings.score_mode = text_of(value),
-            "boost_mode" | "boostMode" => settings.boost_mode = text_of(value),
+            "score_mode" | "scoreMode" => {
+                settings.score_mode = mode(
+                    context,
+                    "score_mode",
+                    value,
+                    &["avg", "max", "min", "sum", "multiply", "first"],
+                )?;
+            }
+            "boost_mode" | "boostMode" => {
+                let modes = ["avg", "max", "min", "sum", "multiply", "replace"];
+                settings.boost_mode = mode(context, "boost_mode", value, &modes)?;
+            }
             "max_boost" | "maxBoost" => settings.max_boost = number(Some(value)).unwrap_or(f32::MAX),
             "min_score" | "minScore" => settings.min_score = number(Some(value)),
             "boost" | "_name" => {}
@@ -151,8 +176,7 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                 field: QueryField::of(field),
                 floating: field.field_type.kind.is_floating(),
                 factor: number(value.get("factor")).unwrap_or(1.0),
-                modifier: Modifier::parse(modifier)
-                    .ok_or_else(|| SearchError::argument(format!("No enum constant {modifier}")))?,
+                modifier: Modifier::parse(modifier).ok_or_else(|| unknown_modifier(modifier))?,
             })
         }
         "script_score" | "scriptScore" => Ok(Function::Script(Script::parse(value)?.mapped(context.mapping)?)),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::dates::{Fill, TimeZone, parse_math};
+use crate::dates::{TimeZone, parse_math};
 use crate::error::Result;
 use crate::mapping::Kind;
 use crate::query::dsl_match::{matching, multi_match};
@@ -10,7 +10,7 @@ use crate::query::dsl_parts::{
     auto_edits, boost_of, check_fuzziness, minimum, number, only, refuse, rewrite_of, text_of, unsupported, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
-use crate::query::text::{fuzzy_number, range};
+use crate::query::text::{bounded, fuzzy_number, range};
 use crate::query::value::{ids_of_type, of_ids, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
@@ -98,9 +98,13 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
     if !matches!(name, "prefix" | "wildcard" | "regexp" | "fuzzy" | "range") {
         return Ok(None);
     }
+    if name == "range" && inner.as_object().is_some_and(Map::is_empty) {
+        let reason = "[range] query malformed, no field to indicate field name";
+        return Err(refuse(context, reason));
+    }
     let (field, settings) = one_field(context, name, inner)?;
     if name == "range" {
-        return ranged(context, name, field, settings).map(Some);
+        return ranged(context, "[range] query", field, settings).map(Some);
     }
     let (value, boost) = value_and_boost(context, name, settings, &["value", name, "term"])?;
     if name == "fuzzy" {
@@ -221,14 +225,10 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
     ))
 }
 
-/// `range`, as a query or as a filter.
-pub(super) fn ranged(context: &Context<'_>, name: &str, field: &str, settings: &Value) -> Result<Query> {
-    let object = settings.as_object().ok_or_else(|| {
-        refuse(
-            context,
-            &format!("[{name}] query malformed, no field to indicate field name"),
-        )
-    })?;
+/// `range`, as a query or as a filter: `kind` says which in errors.
+pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &Value) -> Result<Query> {
+    let malformed = || refuse(context, &format!("{kind} malformed, after field missing start object"));
+    let object = settings.as_object().ok_or_else(malformed)?;
     let (mut lower, mut upper) = (None, None);
     let (mut include_lower, mut include_upper) = (true, true);
     let mut offset = 0;
@@ -249,46 +249,22 @@ pub(super) fn ranged(context: &Context<'_>, name: &str, field: &str, settings: &
             "format" => own_format = value.as_str().map(crate::dates::DateFormat::new),
             "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
             "_name" | "_cache" | "_cache_key" | "execution" => {}
-            other => {
-                return Err(unsupported(context, name, other));
-            }
+            other => return Err(refuse(context, &format!("{kind} does not support [{other}]"))),
         }
     }
-    let mut bounds = [(lower, include_lower), (upper, include_upper)]
+    let bounds = [(lower, include_lower), (upper, include_upper)]
         .map(|(text, included)| text.filter(|text| text != "*").map(|text| (text, included)));
     if let (Some(format), Some(mapped)) = (own_format, context.mapped(field))
         && mapped.field_type.kind == Kind::Date
     {
-        // Another format than the field's own: the bounds are read here, and go on as milliseconds.
-        for (at, bound) in bounds.iter_mut().enumerate() {
-            if let Some((text, included)) = bound {
-                let fill = if at == 1 && *included {
-                    Fill::Ceiling
-                } else {
-                    Fill::Floor
-                };
-                *text = parse_math(text, &format, context.now, fill, offset)?.to_string();
-            }
-        }
-        let read = |bound: &Option<(String, bool)>, open: i64, step: i64| {
-            bound.as_ref().map_or(Some(open), |(text, included)| {
-                text.parse::<i64>()
-                    .ok()
-                    .map(|millis| if *included { millis } else { millis.saturating_add(step) })
-            })
-        };
-        let [low, high] = &bounds;
-        if let (Some(lower), Some(upper)) = (read(low, i64::MIN, 1), read(high, i64::MAX, -1)) {
-            return Ok(boosted(
-                QueryKind::Range {
-                    field: QueryField::of(mapped),
-                    lower,
-                    upper,
-                }
-                .into(),
-                boost,
-            ));
-        }
+        // Another format than the field's own.
+        let [lower, upper] = bounds;
+        let range = bounded(Kind::Date, lower, upper, |text, fill| {
+            parse_math(text, &format, context.now, fill, offset)
+        })?;
+        let field = QueryField::of(mapped);
+        let query = QueryKind::Range { field, range };
+        return Ok(boosted(query.into(), boost));
     }
     let [lower, upper] = bounds;
     Ok(boosted(range(context, field, lower, upper, offset)?, boost))

@@ -100,6 +100,11 @@ impl MatchSettings {
         if text.is_null() {
             return Err(refuse(context, "No text specified for text query"));
         }
+        if value.is_array() {
+            let reason = "[match] query parsed in simplified form, with direct field name, but included more options \
+                          than just the field name, possibly use its 'options' form, with 'query' element?";
+            return Err(refuse(context, reason));
+        }
         let operator = match object.get("operator").map(text_of) {
             None => Operator::Or,
             Some(text) if text.eq_ignore_ascii_case("or") => Operator::Or,

@@ -153,7 +153,7 @@ impl FunctionSettings {
             "first" => all().next().unwrap_or(1.0),
             "max" => all().fold(f64::NEG_INFINITY, f64::max),
             "min" => all().fold(f64::INFINITY, f64::min),
-            "sum" | "total" => all().sum(),
+            "sum" => all().sum(),
             "avg" => all().sum::<f64>() / values.iter().map(|(_, weight)| f64::from(*weight)).sum::<f64>(),
             _ => all().product(),
         }

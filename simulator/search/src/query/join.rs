@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::query::dsl_inner_hits::record;
 use crate::query::dsl_parts::{boost_of, join_error, refuse, text_of};
 use crate::query::{Context, InnerRelation, Query, QueryKind};
@@ -79,10 +79,14 @@ fn mode(context: &Context<'_>, name: &str, object: &Map<String, Value>, default:
         Some("sum" | "total") => Ok(JoinMode::Sum),
         // Only these two say so; of a parent only `score` and `none` are known.
         Some("score") if name == "has_parent" => Ok(JoinMode::Max),
-        Some(other) => Err(refuse(
-            context,
-            &format!("illegal score_mode for nested query [{other}]"),
-        )),
+        Some(other) => Err(match name {
+            "nested" => refuse(context, &format!("illegal score_mode for nested query [{other}]")),
+            "has_parent" => {
+                let reason = format!("[has_parent] query does not support [{other}] as an option for score_mode");
+                refuse(context, &reason)
+            }
+            _ => SearchError::illegal(format!("No score type for child query [{other}] found")),
+        }),
     }
 }
 

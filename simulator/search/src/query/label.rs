@@ -48,19 +48,7 @@ pub(crate) fn label(query: &Query) -> String {
             named(field, &format!("\"{}*\"", texts.cloned().collect::<Vec<_>>().join(" ")))
         }
         QueryKind::MultiTerm { field, matcher } => named(field, &matcher_label(matcher)),
-        QueryKind::Range { field, lower, upper } => {
-            let bound = |value: i64, open: i64| {
-                if value == open {
-                    "*".to_owned()
-                } else {
-                    value.to_string()
-                }
-            };
-            named(
-                field,
-                &format!("[{} TO {}]", bound(*lower, i64::MIN), bound(*upper, i64::MAX)),
-            )
-        }
+        QueryKind::Range { field, range } => named(field, &range.to_string()),
         QueryKind::Ids { types, ids } => types
             .iter()
             .flat_map(|type_name| ids.iter().map(move |id| format!("_uid:{type_name}#{id}")))

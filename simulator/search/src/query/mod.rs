@@ -8,6 +8,7 @@ mod build;
 mod dsl;
 mod dsl_filter;
 mod dsl_function;
+mod dsl_geo;
 mod dsl_inner_hits;
 mod dsl_leaf;
 mod dsl_match;
@@ -25,6 +26,7 @@ mod inner_hits;
 mod join;
 mod label;
 mod levenshtein;
+mod numeric_range;
 mod regexp;
 mod regexp_parser;
 mod settings;
@@ -51,6 +53,7 @@ pub(crate) use geo::{GeoPoint, GeoShape, geohash_length, metres, neighbors};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
 pub(crate) use label::{filter_label, label};
+pub(crate) use numeric_range::NumericRange;
 pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;
 pub(crate) use term_test::TermTest;
@@ -156,11 +159,9 @@ pub(crate) enum QueryKind {
         field: QueryField,
         matcher: Matcher,
     },
-    /// Encoded numbers, both bounds included.
     Range {
         field: QueryField,
-        lower: i64,
-        upper: i64,
+        range: NumericRange,
     },
     Ids {
         types: Vec<String>,

@@ -4,7 +4,7 @@ use crate::analysis::Analyzer;
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
 use crate::mapping::{Field, Kind, sortable, unsortable};
-use crate::query::{Context, Occur, Query, QueryField, QueryKind};
+use crate::query::{Context, NumericRange, Occur, Query, QueryField, QueryKind};
 
 /// A bound of a range: its text, and whether it belongs to the range.
 pub(super) type Bound = Option<(String, bool)>;
@@ -34,8 +34,7 @@ pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<
             let value = encode(context, field, text, Fill::Floor, 0)?;
             Ok(QueryKind::Range {
                 field: name,
-                lower: value,
-                upper: value,
+                range: NumericRange::only(field.field_type.kind, value),
             }
             .into())
         }
@@ -59,39 +58,35 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
         }
         .into());
     };
-    let kind = &field.field_type;
     // A bound that a field of whole numbers cannot hold, such as 1.5, is refused as the number that it is not.
-    let from = match &lower {
-        None => i64::MIN,
-        Some((text, included)) => {
-            let value = encode(context, field, text, Fill::Floor, offset)?;
-            if *included { value } else { value.saturating_add(1) }
-        }
-    };
-    let to = match &upper {
-        None => i64::MAX,
-        Some((text, included)) => {
-            let value = encode(
-                context,
-                field,
-                text,
-                if *included { Fill::Ceiling } else { Fill::Floor },
-                offset,
-            )?;
-            if *included { value } else { value.saturating_sub(1) }
-        }
-    };
-    let (from, to) = if kind.kind.is_floating() {
-        (from.max(sortable(f64::NEG_INFINITY)), to.min(sortable(f64::INFINITY)))
-    } else {
-        (from, to)
-    };
+    let kind = field.field_type.kind;
+    let range = bounded(kind, lower, upper, |text, fill| {
+        encode(context, field, text, fill, offset)
+    })?;
     Ok(QueryKind::Range {
         field: QueryField::of(field),
-        lower: from,
-        upper: to,
+        range,
     }
     .into())
+}
+
+/// The range between two bounds. `read` encodes one, and fills the parts that it lacks.
+pub(super) fn bounded(
+    kind: Kind,
+    lower: Bound,
+    upper: Bound,
+    read: impl Fn(&str, Fill) -> Result<i64>,
+) -> Result<NumericRange> {
+    let encoded = |bound: Bound, fill: fn(bool) -> Fill| {
+        let encoded = bound.map(|(text, included)| read(&text, fill(included)).map(|value| (value, included)));
+        encoded.transpose()
+    };
+    let upper_fill = |included| if included { Fill::Ceiling } else { Fill::Floor };
+    Ok(NumericRange::new(
+        kind,
+        encoded(lower, |_| Fill::Floor)?,
+        encoded(upper, upper_fill)?,
+    ))
 }
 
 /// The query for numbers (or dates) near a value.
@@ -118,8 +113,7 @@ pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuz
     };
     Ok(QueryKind::Range {
         field: QueryField::of(field),
-        lower,
-        upper,
+        range: NumericRange::new(kind, Some((lower, true)), Some((upper, true))),
     }
     .into())
 }

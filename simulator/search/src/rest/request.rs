@@ -112,6 +112,11 @@ impl RestRequest {
         }
     }
 
+    /// A parameter that is a whole number.
+    pub(crate) fn integer(&self, name: &str) -> Result<Option<i32>> {
+        self.number(name, "int")
+    }
+
     /// A parameter that is a whole number from 0 on.
     pub(crate) fn count(&self, name: &str) -> Result<Option<u64>> {
         self.number(name, "int")

@@ -77,6 +77,18 @@ pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer>
     }
 }
 
+/// Fails for a state that no index has, in what names with stars stand for.
+fn check_wildcards(request: &RestRequest) -> Result<()> {
+    let given = request.param("expand_wildcards").unwrap_or_default();
+    let mut given = given.split(',').filter(|text| !text.is_empty());
+    match given.find(|text| !["open", "closed", "none", "all"].contains(text)) {
+        Some(other) => Err(SearchError::illegal(format!(
+            "No valid expand wildcard value [{other}]"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// What can be asked of indices and types.
 fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
     let Place {
@@ -86,6 +98,7 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
     } = *place;
     let named = (!names.is_empty()).then_some(names);
     let reads = matches!(request.method, Method::GET | Method::POST);
+    check_wildcards(request)?;
     let answer = match (&request.method, action) {
         (_, ["_search"]) if reads => search::search(shared, request, names, types)?,
         (_, ["_search", "template"]) if reads => scroll::template(shared, request, names, types)?,
@@ -161,7 +174,11 @@ fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<
         (&Method::DELETE, [_, types]) => mappings::delete(shared, request, names, types)?,
         (&Method::PUT | &Method::POST, [_]) => match types {
             Some(type_name) => mappings::put(shared, request, names, type_name)?,
-            None if !names.is_empty() => return Err(SearchError::validation("mapping type is missing")),
+            None if !names.is_empty() => {
+                let is_empty = request.body_or_source().is_empty();
+                let more = if is_empty { ";2: mapping source is empty" } else { "" };
+                return Err(SearchError::validation(&format!("mapping type is missing{more}")));
+            }
             None => return Ok(None),
         },
         (&Method::DELETE, [_]) => match types {

@@ -228,12 +228,9 @@ pub(crate) fn explain(
             };
             let name = match kind {
                 WeightKind::All => "MatchAllDocsQuery".to_owned(),
-                WeightKind::MultiTerm { label, .. } | WeightKind::Docs { label, .. } => {
-                    format!("ConstantScore({label})")
-                }
-                WeightKind::Range {
-                    field, lower, upper, ..
-                } => format!("ConstantScore({}:[{lower} TO {upper}])", field.name),
+                WeightKind::MultiTerm { label, .. }
+                | WeightKind::Range { label, .. }
+                | WeightKind::Docs { label, .. } => format!("ConstantScore({label})"),
                 _ => constant.map_or_else(|| "ConstantScore".to_owned(), |inner| format!("ConstantScore({inner})")),
             };
             let name = format!("{name}, product of:");

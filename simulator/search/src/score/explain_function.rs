@@ -2,9 +2,10 @@
 //!
 //! Source: the explanations of Elasticsearch 1.5's function score query.
 
+use crate::json::java_number;
 use crate::query::{Decay, Function, FunctionSettings, ScoreFunction, filter_label};
 use crate::score::explain::Explanation;
-use crate::score::function::{SegmentFunction, java_number};
+use crate::score::function::SegmentFunction;
 
 /// How functions change the score of a document that `own` explains.
 pub(super) fn explain_functions(

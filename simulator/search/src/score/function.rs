@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::index::{Segment, SegmentView, Values};
+use crate::json::java_number;
 use crate::mapping::unsortable;
 use crate::query::Decay;
 use crate::query::{Function, FunctionSettings, ScoreFunction};
@@ -240,23 +241,9 @@ impl Scorer for BoostingScorer {
     }
 }
 
-/// A number as Java writes a double.
-pub(super) fn java_number(number: f64) -> String {
-    let size = number.abs();
-    if size == 0.0 || !number.is_finite() || (1e-3..1e7).contains(&size) {
-        return format!("{number:?}");
-    }
-    let text = format!("{number:E}");
-    match text.split_once('E') {
-        Some((digits, power)) if !digits.contains('.') => format!("{digits}.0E{power}"),
-        _ => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rstest::rstest;
 
     #[test]
     fn a_random_score_is_the_one_of_elasticsearch() {
@@ -264,15 +251,5 @@ mod tests {
         let seed = 1 ^ 3_138_866 << 10;
         assert_eq!(random(seed, "doc#4") as f32, 0.928_293_94);
         assert_eq!(random(seed, "doc#6") as f32, 0.161_765_87);
-    }
-
-    #[rstest]
-    #[case(1.0, "1.0")]
-    #[case(-0.5, "-0.5")]
-    #[case(10_000_000.0, "1.0E7")]
-    #[case(1_420_156_800_000.0, "1.4201568E12")]
-    #[case(0.000_25, "2.5E-4")]
-    fn a_number_is_written_as_java_does(#[case] number: f64, #[case] expected: &str) {
-        assert_eq!(java_number(number), expected);
     }
 }

@@ -6,8 +6,8 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, Shard, View, Within, term_key};
 use crate::query::{
-    Expansion, Function, GeoPoint, Near, Occur, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, label,
-    starting_with, terms_of,
+    Expansion, Function, GeoPoint, Near, NumericRange, Occur, Query, QueryField, QueryKind, SpanQuery, TermTest,
+    expand, label, starting_with, terms_of,
 };
 use crate::score::idf;
 use crate::score::span::SpanWeight;
@@ -102,7 +102,7 @@ impl Weigher<'_> {
                 },
                 Expansion::Scored(near) => return self.any_term(field, &near, query.boost),
             },
-            QueryKind::Range { field, lower, upper } => range(view, field, *lower, *upper)?,
+            QueryKind::Range { field, range } => numbers(view, field, range, label(query))?,
             QueryKind::Ids { types, ids } => {
                 let places = types
                     .iter()
@@ -436,7 +436,8 @@ fn term_kind(field: &QueryField, text: &str, doc_freq: u32, max_doc: u32, infos:
 }
 
 /// The weight of a range of numbers. If no document, dead ones included, has one, the query has no terms, and weighs nothing.
-fn range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<WeightKind> {
+fn numbers(view: &View, field: &QueryField, range: &NumericRange, label: String) -> Result<WeightKind> {
+    let (lower, upper) = range.ends();
     let Some(ordinal) = field.ordinal.filter(|_| lower <= upper) else {
         return Ok(WeightKind::Nothing);
     };
@@ -453,12 +454,7 @@ fn range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<Weig
     Ok(if docs.iter().all(|docs| matches!(docs, Within::Nothing)) {
         WeightKind::Nothing
     } else {
-        WeightKind::Range {
-            field: field.clone(),
-            lower,
-            upper,
-            docs,
-        }
+        WeightKind::Range { label, docs }
     })
 }
 

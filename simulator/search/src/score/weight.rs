@@ -53,9 +53,7 @@ pub(super) enum WeightKind {
         infos: Vec<Vec<TermInfo>>,
     },
     Range {
-        field: QueryField,
-        lower: i64,
-        upper: i64,
+        label: String,
         docs: Vec<Within>,
     },
     Docs {

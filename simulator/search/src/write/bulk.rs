@@ -243,7 +243,7 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
 
 /// Returns whether the body of an update says what to change.
 fn changes_something(body: &Value) -> bool {
-    ["doc", "upsert", "script", "script_id", "script_file"]
+    ["doc", "script", "script_id", "script_file"]
         .iter()
         .any(|key| body.get(*key).is_some())
 }

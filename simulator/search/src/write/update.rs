@@ -37,7 +37,7 @@ pub(crate) fn update(
     let upsert = body
         .get("upsert")
         .or_else(|| doc.filter(|_| body.get("doc_as_upsert").is_some_and(crate::mapping::truth)));
-    if doc.is_none() && upsert.is_none() {
+    if doc.is_none() {
         return Err(SearchError::validation("script or doc is missing"));
     }
     let mut tries = 0;

@@ -1,0 +1,126 @@
+//! Numbers of documents on their way into the index.
+//!
+//! Source: the parser of Elasticsearch 1.5 over Jackson 2.5, and the mappers of its fields of numbers.
+
+use serde_json::{Number, Value};
+
+use crate::error::{Result, SearchError};
+use crate::json::java_number;
+use crate::mapping::{FieldType, Kind, out_of_range, truth};
+
+/// Class of Java in which a number is read.
+fn class(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Long => "Long",
+        Kind::Integer => "Integer",
+        Kind::Short | Kind::Byte => "Short",
+        Kind::Float => "Float",
+        _ => "Double",
+    }
+}
+
+/// The error of a token that the parser does not read as a number.
+fn unreadable(reason: &str) -> SearchError {
+    let reason = format!("{reason}\n at [Source: [B@1; line: 1, column: 1]");
+    SearchError::new(400, "JsonParseException", reason)
+}
+
+/// A value of a field of numbers, encoded so that it compares as a number. `text` is the value as text.
+///
+/// # Errors
+/// What is no number of the field's kind.
+pub(super) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
+    let coerces = field.setting("coerce").is_none_or(truth);
+    match value {
+        Value::Bool(own) => {
+            let token = if *own { "VALUE_TRUE" } else { "VALUE_FALSE" };
+            Err(unreadable(&format!(
+                "Current token ({token}) not numeric, can not use numeric value accessors"
+            )))
+        }
+        Value::String(_) if !coerces => {
+            let reason = format!("{} value passed as String", class(field.kind));
+            Err(SearchError::argument(reason))
+        }
+        Value::Number(number) if !field.kind.is_floating() => whole(field.kind, number, coerces),
+        // A byte is what is left of a short.
+        _ if field.kind == Kind::Byte => match text.parse::<i16>() {
+            Ok(short) => Ok(i64::from(short as i8)),
+            Err(_) => Err(out_of_range(text)),
+        },
+        _ => field.encode_text(text),
+    }
+}
+
+/// A number without its fraction.
+fn whole(kind: Kind, number: &Number, coerces: bool) -> Result<i64> {
+    let (least, most, range) = match kind {
+        Kind::Integer => (
+            i64::from(i32::MIN),
+            i64::from(i32::MAX),
+            format!("int ({} - {})", i32::MIN, i32::MAX),
+        ),
+        Kind::Short | Kind::Byte => (i64::from(i16::MIN), i64::from(i16::MAX), "Java short".to_owned()),
+        _ => (i64::MIN, i64::MAX, format!("long ({} - {})", i64::MIN, i64::MAX)),
+    };
+    let float = number.as_f64().unwrap_or(f64::INFINITY);
+    let own = number.as_i64().or_else(|| {
+        let fits = (i64::MIN as f64..i64::MAX as f64).contains(&float);
+        fits.then_some(float as i64)
+    });
+    let Some(own) = own.filter(|own| (least..=most).contains(own)) else {
+        return Err(unreadable(&format!("Numeric value ({number}) out of range of {range}")));
+    };
+    if !coerces && own as f64 != float {
+        return Err(SearchError::argument(format!(
+            "{} cannot be converted to {} without data loss",
+            java_number(float),
+            class(kind)
+        )));
+    }
+    Ok(if kind == Kind::Byte { i64::from(own as i8) } else { own })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn encoded(kind: &str, coerces: bool, value: &Value) -> Result<i64> {
+        let definition = json!({"type": kind, "coerce": coerces});
+        let field = FieldType::parse("n", definition.as_object().unwrap()).unwrap();
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        encoded_number(&field, value, &text)
+    }
+
+    #[rstest]
+    #[case("long", json!(5.7), 5)]
+    #[case("integer", json!("-7"), -7)]
+    #[case("short", json!(-32_768), -32_768)]
+    #[case("byte", json!(128), -128)]
+    #[case("byte", json!("300"), 44)]
+    fn a_number_fits_its_field(#[case] kind: &str, #[case] value: Value, #[case] expected: i64) {
+        assert_eq!(encoded(kind, true, &value).unwrap(), expected);
+    }
+
+    #[rstest]
+    #[case("long", true, json!(1e30), "JsonParseException[Numeric value (1e+30) out of range of long (-9223372036854775808 - 9223372036854775807)")]
+    #[case("integer", true, json!(3_000_000_000u32), "JsonParseException[Numeric value (3000000000) out of range of int (-2147483648 - 2147483647)")]
+    #[case("byte", true, json!(40_000), "JsonParseException[Numeric value (40000) out of range of Java short")]
+    #[case("double", true, json!(false), "JsonParseException[Current token (VALUE_FALSE) not numeric, can not use numeric value accessors")]
+    #[case("short", true, json!("40000"), "NumberFormatException[Value out of range. Value:\"40000\" Radix:10]")]
+    #[case("byte", true, json!("12x"), "NumberFormatException[For input string: \"12x\"]")]
+    #[case("integer", true, json!("3000000000"), "NumberFormatException[For input string: \"3000000000\"]")]
+    #[case("integer", false, json!("5"), "IllegalArgumentException[Integer value passed as String]")]
+    #[case("long", false, json!(5.5), "IllegalArgumentException[5.5 cannot be converted to Long without data loss]")]
+    fn what_is_no_number_of_its_field_is_refused(
+        #[case] kind: &str,
+        #[case] coerces: bool,
+        #[case] value: Value,
+        #[case] expected: &str,
+    ) {
+        let refused = encoded(kind, coerces, &value).unwrap_err().to_string();
+        assert!(refused.starts_with(expected), "{refused}");
+    }
+}

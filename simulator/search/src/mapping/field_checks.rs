@@ -1,0 +1,116 @@
+//! Settings that a field cannot have.
+//!
+//! Source: `TypeParsers` and the field mappers of Elasticsearch 1.5.
+
+use serde_json::{Map, Value};
+
+use super::field::{FieldType, Indexing, Kind, truth};
+use super::tree::path_type;
+use crate::error::{Result, SearchError};
+use crate::json::{java_class, java_text};
+
+const TERM_VECTORS: [&str; 7] = [
+    "no",
+    "yes",
+    "with_offsets",
+    "with_positions",
+    "with_positions_offsets",
+    "with_positions_payloads",
+    "with_positions_offsets_payloads",
+];
+
+/// The error of a setting that Java cannot read as a number.
+fn no_number(error: SearchError) -> SearchError {
+    SearchError { status: 500, ..error }
+}
+
+/// Fails for a text that is no whole number.
+fn check_integer(value: &Value) -> Result<()> {
+    match value.as_str() {
+        Some(text) if text.parse::<i32>().is_err() => Err(no_number(SearchError::number(text))),
+        _ => Ok(()),
+    }
+}
+
+impl FieldType {
+    /// Fails for settings that a field cannot have.
+    pub(super) fn check(&self, name: &str, definition: &Map<String, Value>) -> Result<()> {
+        definition
+            .iter()
+            .try_for_each(|(key, value)| self.check_setting(name, key, value))?;
+        if self.kind == Kind::TokenCount && self.analyzer.is_none() {
+            let reason = format!("Analyzer must be set for field [{name}] but wasn't.");
+            return Err(SearchError::mapping(reason));
+        }
+        let has_values = definition.get("doc_values").is_some_and(truth);
+        if self.kind == Kind::String && self.indexing == Indexing::Analyzed && has_values {
+            let reason = format!("Field [{name}] cannot be analyzed and have doc values");
+            return Err(SearchError::mapping(reason));
+        }
+        Ok(())
+    }
+
+    fn check_setting(&self, name: &str, key: &str, value: &Value) -> Result<()> {
+        let text = value.as_str();
+        match key {
+            "null_value" if value.is_null() => Err(SearchError::mapping("Property [null_value] cannot be null.")),
+            "null_value" if self.kind.is_numeric() && !matches!(self.kind, Kind::Date | Kind::Ip) => match text {
+                Some(text) => self.encode_text(text).map(drop).map_err(no_number),
+                None => Ok(()),
+            },
+            "term_vector" if !text.is_some_and(|text| TERM_VECTORS.contains(&text)) => Err(SearchError::mapping(
+                format!("Wrong value for termVector [{}] for field [{name}]", java_text(value)),
+            )),
+            "index_options" if !text.is_some_and(is_index_option) => Err(SearchError::parse(format!(
+                "Failed to parse index option [{}]",
+                java_text(value)
+            ))),
+            "norms" if !value.is_object() => Err(SearchError::parse(format!(
+                "norms should be a hash but was of type: class {}",
+                java_class(value)
+            ))),
+            "boost" if text.is_some_and(|text| text.parse::<f32>().is_err()) => {
+                Err(no_number(SearchError::number(&java_text(value))))
+            }
+            "omit_term_freq_and_positions" => Err(SearchError::parse(
+                "'omit_term_freq_and_positions' is not supported anymore - use ['index_options' : 'docs']  instead",
+            )),
+            "precision_step" if self.kind.is_numeric() => check_integer(value),
+            "ignore_above" | "position_offset_gap" if self.kind == Kind::String => check_integer(value),
+            "path" => path_type(name, value).map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns whether postings can hold what a text says.
+fn is_index_option(text: &str) -> bool {
+    ["docs", "freqs", "positions", "offsets"]
+        .iter()
+        .any(|option| option.eq_ignore_ascii_case(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    #[rstest]
+    #[case(json!({"type": "string", "term_vector": "maybe"}), "MapperParsingException[Wrong value for termVector [maybe] for field [x]]")]
+    #[case(json!({"type": "string", "index_options": "maybe"}), "ElasticsearchParseException[Failed to parse index option [maybe]]")]
+    #[case(json!({"type": "string", "norms": 5}), "ElasticsearchParseException[norms should be a hash but was of type: class java.lang.Integer]")]
+    #[case(json!({"type": "string", "null_value": null}), "MapperParsingException[Property [null_value] cannot be null.]")]
+    #[case(json!({"type": "string", "omit_term_freq_and_positions": true}), "ElasticsearchParseException['omit_term_freq_and_positions' is not supported anymore - use ['index_options' : 'docs']  instead]")]
+    #[case(json!({"type": "long", "null_value": "abc"}), "NumberFormatException[For input string: \"abc\"]")]
+    #[case(json!({"type": "long", "precision_step": "abc"}), "NumberFormatException[For input string: \"abc\"]")]
+    #[case(json!({"type": "string", "boost": "abc"}), "NumberFormatException[For input string: \"abc\"]")]
+    #[case(json!({"type": "string", "ignore_above": "abc"}), "NumberFormatException[For input string: \"abc\"]")]
+    #[case(json!({"type": "string", "path": "sideways"}), "MapperParsingException[Wrong value for pathType [sideways] for object [x]]")]
+    #[case(json!({"type": "string", "doc_values": true}), "MapperParsingException[Field [x] cannot be analyzed and have doc values]")]
+    #[case(json!({"type": "token_count"}), "MapperParsingException[Analyzer must be set for field [x] but wasn't.]")]
+    fn a_setting_that_a_field_cannot_have_is_refused(#[case] definition: Value, #[case] expected: &str) {
+        let refused = FieldType::parse("x", definition.as_object().unwrap()).unwrap_err();
+        assert_eq!(refused.to_string(), expected);
+    }
+}

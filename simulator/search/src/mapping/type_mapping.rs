@@ -1,0 +1,178 @@
+//! The mapping of one type.
+//!
+//! Source: `RootObjectMapper` and `DocumentMapperParser` of Elasticsearch 1.5, and how its mappers of metadata merge.
+
+use serde_json::{Map, Value};
+
+use super::dynamic::DynamicTemplate;
+use super::field::truth;
+use super::times::{TIMESTAMP, TTL, TimeSettings};
+use super::tree::{ObjectNode, ShowField};
+use crate::dates::{DateFormat, default_detection};
+use crate::error::{Result, SearchError};
+use crate::json::java_text;
+
+/// The mapping of one type.
+#[derive(Clone, Debug)]
+pub(crate) struct TypeMapping {
+    pub(crate) root: ObjectNode,
+    pub(crate) all_enabled: bool,
+    pub(crate) date_detection: bool,
+    pub(crate) numeric_detection: bool,
+    pub(crate) date_formats: Vec<DateFormat>,
+    pub(crate) templates: Vec<DynamicTemplate>,
+    pub(crate) times: TimeSettings,
+    meta: Map<String, Value>,
+}
+
+impl Default for TypeMapping {
+    fn default() -> TypeMapping {
+        TypeMapping {
+            root: ObjectNode::default(),
+            all_enabled: true,
+            date_detection: true,
+            numeric_detection: false,
+            date_formats: default_detection(),
+            templates: vec![],
+            times: TimeSettings::default(),
+            meta: Map::new(),
+        }
+    }
+}
+
+/// The error of a definition that conflicts with what is there.
+pub(super) fn unmergeable(conflicts: &[String]) -> SearchError {
+    let reason = format!("Merge failed with failures {{[{}]}}", conflicts.join(", "));
+    SearchError::new(400, "MergeMappingException", reason)
+}
+
+impl TypeMapping {
+    /// Adds a definition. Returns what it cannot change of a mapping that `is_known`.
+    pub(crate) fn merge(&mut self, definition: &Value, is_known: bool) -> Result<Vec<String>> {
+        let Value::Object(definition) = definition else {
+            return Err(SearchError::mapping("a mapping must be an object"));
+        };
+        let mut conflicts = Vec::new();
+        self.root.merge(definition, "", 0, &mut conflicts)?;
+        if is_known {
+            conflicts.extend(self.conflicts(definition));
+        }
+        for (key, value) in definition {
+            match key.as_str() {
+                "properties" | "dynamic" | "enabled" | "include_in_all" | "path" | TIMESTAMP | TTL => continue,
+                "dynamic_templates" => {
+                    self.add_templates(value)?;
+                    continue;
+                }
+                // What a type has of these, it keeps.
+                "date_detection"
+                | "numeric_detection"
+                | "dynamic_date_formats"
+                | "date_formats"
+                | "_routing"
+                | "_parent"
+                | "_id"
+                | "_type"
+                | "_analyzer"
+                | "_boost"
+                    if is_known =>
+                {
+                    continue;
+                }
+                "_all" => self.all_enabled = value.get("enabled").is_none_or(truth),
+                "date_detection" => {
+                    self.date_detection = truth(value);
+                    if self.date_detection {
+                        continue;
+                    }
+                }
+                "numeric_detection" => {
+                    self.numeric_detection = truth(value);
+                    if !self.numeric_detection {
+                        continue;
+                    }
+                }
+                "dynamic_date_formats" | "date_formats" => {
+                    self.date_formats = value
+                        .as_array()
+                        .map(|formats| formats.iter().filter_map(Value::as_str).map(DateFormat::new).collect())
+                        .unwrap_or_default()
+                }
+                key if key.starts_with('_')
+                    || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}
+                other => {
+                    return Err(SearchError::mapping(format!(
+                        "Root type mapping not empty after parsing! Remaining fields:   [{other} : {}]",
+                        java_text(value)
+                    )));
+                }
+            }
+            self.meta.insert(key.clone(), value.clone());
+        }
+        self.times.merge(definition)?;
+        let described = self.times.describe().into_iter();
+        self.meta
+            .extend(described.filter_map(|(name, shown)| Some((name.to_owned(), shown?))));
+        Ok(conflicts)
+    }
+
+    /// What a definition says of metadata that cannot be changed.
+    fn conflicts(&self, definition: &Map<String, Value>) -> Vec<String> {
+        let mut conflicts = Vec::new();
+        let enables_all = definition.get("_all").and_then(|all| all.get("enabled")).map(truth);
+        if let Some(enabled) = enables_all.filter(|enabled| *enabled != self.all_enabled) {
+            conflicts.push(format!(
+                "mapper [_all] enabled is {} now encountering {enabled}",
+                self.all_enabled
+            ));
+        }
+        let parent_type = |settings: Option<&Value>| settings.and_then(|own| own.get("type")).map(java_text);
+        let (own, given) = (
+            parent_type(self.metadata("_parent")),
+            parent_type(definition.get("_parent")),
+        );
+        if own != given {
+            let [own, given] = [own, given].map(|name| name.unwrap_or_else(|| "null".to_owned()));
+            conflicts.push(format!(
+                "The _parent field's type option can't be changed: [{own}]->[{given}]"
+            ));
+        }
+        conflicts
+    }
+
+    /// Adds dynamic templates; one of a known name takes the place of the known one.
+    fn add_templates(&mut self, given: &Value) -> Result<()> {
+        for template in DynamicTemplate::parse_all(given)? {
+            match self.templates.iter_mut().find(|known| known.name == template.name) {
+                Some(known) => *known = template,
+                None => self.templates.push(template),
+            }
+        }
+        if !self.templates.is_empty() {
+            let shown = self.templates.iter().map(DynamicTemplate::describe).collect();
+            self.meta.insert("dynamic_templates".to_owned(), shown);
+        }
+        Ok(())
+    }
+
+    /// The settings of a field that every type has, if they were set.
+    pub(crate) fn metadata(&self, name: &str) -> Option<&Value> {
+        self.meta.get(name)
+    }
+
+    /// Whether the length of `_all` counts in scores.
+    pub(crate) fn all_has_norms(&self) -> bool {
+        let all = self.meta.get("_all");
+        let omits = all.and_then(|all| all.get("omit_norms")).is_some_and(truth);
+        let norms = all
+            .and_then(|all| all.get("norms"))
+            .and_then(|norms| norms.get("enabled"));
+        !omits && norms.is_none_or(truth)
+    }
+
+    pub(crate) fn describe(&self, show: ShowField) -> Value {
+        let mut shown = self.meta.clone();
+        shown.extend(self.root.describe(show));
+        Value::Object(shown)
+    }
+}

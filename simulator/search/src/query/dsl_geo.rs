@@ -1,0 +1,119 @@
+//! Filters of points on the earth.
+//!
+//! Source: the filter parsers of Elasticsearch 1.5.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Result, SearchError};
+use crate::mapping::{Field, Kind};
+use crate::query::dsl_parts::{refuse, text_of};
+use crate::query::geo::metres;
+use crate::query::{Context, GeoPoint, GeoShape, Query, QueryField, QueryKind};
+
+/// `geo_distance`, `geo_distance_range`, `geo_bounding_box` and `geo_polygon`.
+pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
+    const SETTINGS: [&str; 22] = [
+        "distance",
+        "unit",
+        "distance_type",
+        "distanceType",
+        "optimize_bbox",
+        "optimizeBbox",
+        "_name",
+        "_cache",
+        "_cache_key",
+        "normalize",
+        "from",
+        "to",
+        "gt",
+        "gte",
+        "lt",
+        "lte",
+        "include_lower",
+        "include_upper",
+        "type",
+        "ignore_malformed",
+        "coerce",
+        "validation_method",
+    ];
+    let field = object.iter().find(|(key, _)| !SETTINGS.contains(&key.as_str()));
+    let (path, value) = field.ok_or_else(|| refuse(context, &format!("[{name}] filter malformed, no field")))?;
+    // The point may be in fields below that of its name.
+    let path = path
+        .trim_end_matches(".lat")
+        .trim_end_matches(".lon")
+        .trim_end_matches(".geohash");
+    let field: &Field = context
+        .mapped(path)
+        .filter(|field| field.field_type.kind == Kind::GeoPoint)
+        .ok_or_else(|| refuse(context, &format!("failed to find geo_point field [{path}]")))?;
+    let unit = object.get("unit").and_then(Value::as_str);
+    let length = |keys: &[&str]| {
+        keys.iter()
+            .find_map(|key| object.get(*key))
+            .map(|value| metres(value, unit).ok_or_else(|| SearchError::number(&text_of(value))))
+            .transpose()
+    };
+    let point = |value: Option<&Value>| {
+        value
+            .and_then(GeoPoint::parse)
+            .ok_or_else(|| SearchError::parse("geo_point expected"))
+    };
+    let shape = match name {
+        "geo_distance" => GeoShape::Distance {
+            center: point(Some(value))?,
+            from: 0.0,
+            to: length(&["distance"])?
+                .ok_or_else(|| refuse(context, "geo_distance filter requires 'distance' to be specified"))?,
+        },
+        "geo_distance_range" => GeoShape::Distance {
+            center: point(Some(value))?,
+            from: length(&["from", "gte", "gt"])?.unwrap_or(0.0),
+            to: length(&["to", "lte", "lt"])?.unwrap_or(f64::INFINITY),
+        },
+        "geo_polygon" => {
+            let corners = value.get("points").and_then(Value::as_array).into_iter().flatten();
+            let corners = corners.map(|corner| point(Some(corner))).collect::<Result<Vec<_>>>()?;
+            let is_closed = corners.first() == corners.last();
+            match corners.len() {
+                0 => return Err(refuse(context, "no points defined for geo_polygon filter")),
+                1 | 2 => return Err(refuse(context, "too few points defined for geo_polygon filter")),
+                3 if is_closed => return Err(refuse(context, "too few points defined for geo_polygon filter")),
+                _ => GeoShape::Polygon(corners),
+            }
+        }
+        _ => bounding_box(value, point)?,
+    };
+    let field = QueryField::of(field);
+    Ok(Query::from(QueryKind::Geo { field, shape }).constant())
+}
+
+/// A box between its sides, or two of its corners.
+fn bounding_box(value: &Value, point: impl Fn(Option<&Value>) -> Result<GeoPoint>) -> Result<GeoShape> {
+    let (mut top, mut left, mut bottom, mut right) = (90.0, -180.0, -90.0, 180.0);
+    for (key, value) in value.as_object().into_iter().flatten() {
+        let side = |own: f64| value.as_f64().unwrap_or(own);
+        match key.as_str() {
+            "top" => top = side(top),
+            "left" => left = side(left),
+            "bottom" => bottom = side(bottom),
+            "right" => right = side(right),
+            "top_left" | "topLeft" => GeoPoint { lat: top, lon: left } = point(Some(value))?,
+            "top_right" | "topRight" => GeoPoint { lat: top, lon: right } = point(Some(value))?,
+            "bottom_left" | "bottomLeft" => GeoPoint { lat: bottom, lon: left } = point(Some(value))?,
+            "bottom_right" | "bottomRight" => {
+                GeoPoint {
+                    lat: bottom,
+                    lon: right,
+                } = point(Some(value))?
+            }
+            other => return Err(SearchError::parse(format!("Unexpected field [{other}]"))),
+        }
+    }
+    Ok(GeoShape::Box {
+        top,
+        left,
+        bottom,
+        right,
+    })
+}

@@ -1,0 +1,236 @@
+//! Definitions of fields and types, what cannot be changed of them, and the values that they take.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+#[path = "support/mod.rs"]
+mod support;
+use support::{Backend, ask};
+
+/// An index with a shop, and a visit that has a shop as its parent.
+async fn town() -> Backend {
+    let backend = Backend::new();
+    let mappings = json!({
+        "shop": {"properties": {"rank": {"type": "long"}, "name": {"type": "string"}, "door": {"properties": {}}}},
+        "visit": {"_parent": {"type": "shop"}},
+    });
+    ask(&backend, "PUT", "/town", json!({"mappings": mappings})).await;
+    backend
+}
+
+#[rstest]
+#[case("shop", json!({"properties": {"rank": {"type": "date"}}}), "mapper [rank] of different type, current_type [long], merged_type [date]")]
+#[case("shop", json!({"_all": {"enabled": false}}), "mapper [_all] enabled is true now encountering false")]
+#[case("visit", json!({"_parent": {"type": "town"}}), "The _parent field's type option can't be changed: [shop]->[town]")]
+#[case("visit", json!({"properties": {}}), "The _parent field's type option can't be changed: [shop]->[null]")]
+#[tokio::test]
+async fn what_a_definition_cannot_change_is_refused_or_left_out(
+    #[case] type_name: &str,
+    #[case] definition: Value,
+    #[case] conflict: &str,
+) {
+    let backend = town().await;
+    let mut definition = definition;
+    definition["properties"]["fresh"] = json!({"type": "ip"});
+    let uri = format!("/town/_mapping/{type_name}");
+    let refused = backend.put(&uri, &definition.to_string()).await;
+    let expected = format!("MergeMappingException[Merge failed with failures {{[{conflict}]}}]");
+    assert_eq!((refused.status, &refused.body["error"]), (400, &json!(expected)));
+    let before = ask(&backend, "GET", &uri, Value::Null).await;
+    assert!(before["town"]["mappings"][type_name]["properties"]["fresh"].is_null());
+
+    ask(&backend, "PUT", &format!("{uri}?ignore_conflicts=true"), &definition).await;
+    let after = ask(&backend, "GET", &uri, Value::Null).await;
+    let properties = &after["town"]["mappings"][type_name]["properties"];
+    assert_eq!(properties["fresh"], json!({"type": "ip"}), "{after}");
+    if type_name == "shop" {
+        assert_eq!(properties["rank"], json!({"type": "long"}), "{after}");
+    }
+}
+
+#[tokio::test]
+async fn templates_are_added_by_name_and_other_settings_of_a_type_stay() {
+    let backend = Backend::new();
+    let template = |name: &str, pattern: &str, kind: &str| json!({name: {"match": pattern, "mapping": {"type": kind}}});
+    let first = json!({
+        "date_detection": false,
+        "_routing": {"required": true},
+        "dynamic_templates": [template("text", "t_*", "string"), template("number", "n_*", "integer")],
+    });
+    let numbered = json!({"match": "^n_\\d+$", "match_pattern": "regex", "mapping": {"type": "short"}});
+    let second = json!({
+        "date_detection": true,
+        "numeric_detection": true,
+        "_routing": {"required": false},
+        "dynamic_templates": [{"number": numbered}, template("flag", "f_*", "boolean")],
+    });
+    ask(&backend, "PUT", "/town", Value::Null).await;
+    for definition in [first, second] {
+        ask(&backend, "PUT", "/town/_mapping/shop", definition).await;
+    }
+    let document = json!({"t_1": 5, "n_12": 5, "n_x": 5, "f_1": "on", "at": "2015-06-22", "size": "5"});
+    ask(&backend, "PUT", "/town/shop/1?routing=a", document).await;
+    let shown = ask(&backend, "GET", "/town/_mapping/shop", Value::Null).await;
+    let shown = &shown["town"]["mappings"]["shop"];
+    let kinds = ["t_1", "n_12", "n_x", "f_1", "at", "size"].map(|name| shown["properties"][name]["type"].as_str());
+    let expected = ["string", "short", "long", "boolean", "string", "string"].map(Some);
+    assert_eq!(kinds, expected, "{shown}");
+    let names = shown["dynamic_templates"].as_array().unwrap().iter();
+    let names: Vec<&String> = names
+        .flat_map(|template| template.as_object().unwrap().keys())
+        .collect();
+    assert_eq!(names, ["text", "number", "flag"]);
+    assert_eq!(shown["date_detection"], false);
+    assert!(shown["numeric_detection"].is_null(), "{shown}");
+    assert_eq!(shown["_routing"], json!({"required": true}));
+}
+
+#[rstest]
+#[case(json!({"properties": {"x": 5}}), "MapperParsingException[Expected map for property [fields] on field [x] but got a class java.lang.String]", 400)]
+#[case(json!({"properties": "x"}), "ElasticsearchParseException[properties must be a map type]", 400)]
+#[case(json!({"properties": {"x": {"type": "string", "fields": 5}}}), "MapperParsingException[Expected map for property [fields] on field [5] or [fields] but got a class java.lang.Integer]", 400)]
+#[case(json!({"properties": {"x": {"type": "string", "fields": {"a": 5}}}}), "MapperParsingException[Illegal field [a], only fields can be specified inside fields]", 400)]
+#[case(json!({"properties": {"x": {"type": "string", "fields": {"a": {}}}}}), "MapperParsingException[No type specified for property [a]]", 400)]
+#[case(json!({"properties": {"x": {"type": "string", "ignore_above": "many"}}}), "NumberFormatException[For input string: \"many\"]", 500)]
+#[case(json!({"properties": {"x": {"type": "object", "path": "sideways"}}}), "MapperParsingException[Wrong value for pathType [sideways] for object [x]]", 400)]
+#[case(json!({"properties": {"x": {"type": "completion", "analyzer": "nope"}}}), "ElasticsearchIllegalArgumentException[Can't find default or mapped analyzer with name [nope]]", 400)]
+#[case(json!({"colour": {"dark": [1, "blue", 0.5]}}), "MapperParsingException[Root type mapping not empty after parsing! Remaining fields:   [colour : {dark=[1, blue, 0.5]}]]", 400)]
+#[case(json!({"dynamic_templates": {}}), "ClassCastException[java.util.LinkedHashMap cannot be cast to java.util.List]", 500)]
+#[case(json!({"dynamic_templates": [{}]}), "MapperParsingException[A dynamic template must be defined with a name]", 400)]
+#[case(json!({"dynamic_templates": [{"t": {"unmatch": "*", "mapping": {}}}]}), "MapperParsingException[template must have match, path_match or match_mapping_type set]", 400)]
+#[case(json!({"dynamic_templates": [{"t": {"match": "*"}}]}), "MapperParsingException[template must have mapping set]", 400)]
+#[case(json!({"dynamic_templates": [{"t": {"match": "*", "match_pattern": "wild", "mapping": {}}}]}), "ElasticsearchIllegalArgumentException[No matching pattern matched on [wild]]", 400)]
+#[tokio::test]
+async fn a_definition_that_is_none_is_refused(#[case] definition: Value, #[case] expected: &str, #[case] status: u16) {
+    let backend = town().await;
+    let answer = backend.put("/town/_mapping/fresh", &definition.to_string()).await;
+    assert_eq!(
+        (answer.status, &answer.body["error"]),
+        (status, &json!(expected)),
+        "{definition}"
+    );
+}
+
+#[rstest]
+#[case(
+    "/town/_mapping/a,b",
+    "{}",
+    "InvalidTypeNameException[mapping type name [a,b] should not include ',' in it]"
+)]
+#[case(
+    "/town/a%23b/1",
+    "{}",
+    "InvalidTypeNameException[mapping type name [a#b] should not include '#' in it]"
+)]
+#[case(
+    "/town/_mapping/fresh",
+    "",
+    "ActionRequestValidationException[Validation Failed: 1: mapping source is empty;]"
+)]
+#[case(
+    "/town/_mapping",
+    "",
+    "ActionRequestValidationException[Validation Failed: 1: mapping type is missing;2: mapping source is empty;]"
+)]
+#[tokio::test]
+async fn a_type_needs_a_name_and_a_definition(#[case] uri: &str, #[case] body: &str, #[case] expected: &str) {
+    let backend = town().await;
+    let answer = backend.put(uri, body).await;
+    assert_eq!((answer.status, &answer.body["error"]), (400, &json!(expected)));
+}
+
+#[tokio::test]
+async fn an_object_that_says_nothing_is_as_strict_as_its_document() {
+    let backend = Backend::new();
+    let properties = json!({
+        "open": {"dynamic": true, "properties": {"inner": {"properties": {}}}},
+        "closed": {"properties": {"inner": {"properties": {}}}},
+    });
+    let mappings = json!({"shop": {"dynamic": "strict", "properties": properties}});
+    ask(&backend, "PUT", "/town", json!({"mappings": mappings})).await;
+    for (document, refused) in [
+        (json!({"open": {"a": 1}}), None),
+        (json!({"closed": {"a": 1}}), Some("[a] within [closed]")),
+        (
+            json!({"closed": {"inner": {"a": 1}}}),
+            Some("[a] within [closed.inner]"),
+        ),
+        (json!({"open": {"inner": {"a": 1}}}), Some("[a] within [open.inner]")),
+        (json!({"a": 1}), Some("[a] within [shop]")),
+        (json!({"closed": {"a": null}}), None),
+    ] {
+        let answer = backend.put("/town/shop/1", &document.to_string()).await;
+        let expected = refused.map(|place| {
+            format!(
+                "StrictDynamicMappingException[mapping set to strict, dynamic introduction of {place} is not allowed]"
+            )
+        });
+        assert_eq!(answer.body["error"], json!(expected), "{document}");
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_value_is_passed_over_unless_the_parser_refuses_it() {
+    let backend = Backend::new();
+    let properties =
+        json!({"rank": {"type": "integer", "ignore_malformed": true}, "size": {"type": "short", "null_value": 7}});
+    ask(
+        &backend,
+        "PUT",
+        "/town",
+        json!({"mappings": {"shop": {"properties": properties}}}),
+    )
+    .await;
+    for (id, rank, status) in [
+        ("1", json!("first"), 201),
+        ("2", json!(true), 400),
+        ("3", json!(1e12), 400),
+    ] {
+        let answer = backend
+            .put(&format!("/town/shop/{id}"), &json!({"rank": rank}).to_string())
+            .await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
+    ask(&backend, "PUT", "/town/shop/4?refresh", json!({"size": null})).await;
+    ask(&backend, "PUT", "/town/shop/5?refresh", json!({"size": "", "rank": ""})).await;
+    let found = ask(
+        &backend,
+        "GET",
+        "/town/_search?q=size:7&fields=size,nothing",
+        Value::Null,
+    )
+    .await;
+    assert_eq!(found["hits"]["total"], 2);
+    let hits = found["hits"]["hits"].as_array().unwrap();
+    let null = hits.iter().find(|hit| hit["_id"] == "4").unwrap();
+    assert!(null.get("fields").is_none(), "{found}");
+}
+
+#[tokio::test]
+async fn a_field_is_found_by_the_name_that_its_mapping_gives() {
+    let backend = Backend::new();
+    let properties = json!({
+        "title": {"type": "string", "index_name": "heading"},
+        "owner": {"path": "just_name", "properties": {"first": {"type": "string", "index_name": "given"}}},
+    });
+    ask(
+        &backend,
+        "PUT",
+        "/town",
+        json!({"mappings": {"shop": {"properties": properties}}}),
+    )
+    .await;
+    ask(
+        &backend,
+        "PUT",
+        "/town/shop/1?refresh",
+        json!({"title": "tea", "owner": {"first": "ann"}}),
+    )
+    .await;
+    for query in ["title:tea", "heading:tea", "owner.first:ann", "given:ann"] {
+        let found = ask(&backend, "GET", &format!("/town/_count?q={query}"), Value::Null).await;
+        assert_eq!(found["count"], 1, "{query}");
+    }
+}

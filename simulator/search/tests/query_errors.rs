@@ -1,0 +1,96 @@
+//! Queries and filters that are none, and what says so.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+#[path = "support/mod.rs"]
+mod support;
+use support::{Backend, ask};
+
+async fn town() -> Backend {
+    let backend = Backend::new();
+    let properties = json!({
+        "rank": {"type": "long"}, "name": {"type": "string"}, "at": {"type": "geo_point"},
+        "staff": {"type": "nested", "properties": {"name": {"type": "string"}}},
+    });
+    let mappings = json!({"shop": {"properties": properties}, "visit": {"_parent": {"type": "shop"}}});
+    ask(&backend, "PUT", "/town", json!({"mappings": mappings})).await;
+    let shop = json!({"rank": 3, "name": "tea", "at": {"lat": 1, "lon": 2}});
+    ask(&backend, "PUT", "/town/shop/1?refresh", shop).await;
+    backend
+}
+
+const QUERY: &str = "QueryParsingException[[town] ";
+
+#[rstest]
+#[case(json!({"range": {}}), QUERY, "[range] query malformed, no field to indicate field name")]
+#[case(json!({"range": {"rank": 5}}), QUERY, "[range] query malformed, after field missing start object")]
+#[case(json!({"bool": {"nope": []}}), QUERY, "bool query does not support [nope]")]
+#[case(json!({"bool": {"nope": {}}}), QUERY, "[bool] query does not support [nope]")]
+#[case(json!({"bool": {"must": 1}}), QUERY, "[bool] query does not support [must]")]
+#[case(json!({"match": {"name": ["tea"]}}), QUERY, "[match] query parsed in simplified form, with direct field name, but included more options than just the field name, possibly use its 'options' form, with 'query' element?")]
+#[case(json!({"function_score": {"boost_mode": "odd"}}), QUERY, "function_score illegal boost_mode [odd]")]
+#[case(json!({"function_score": {"score_mode": "odd"}}), QUERY, "function_score illegal score_mode [odd]")]
+#[case(json!({"function_score": {"field_value_factor": {"field": "rank", "modifier": "odd"}}}), "IllegalArgumentException[", "No enum constant org.elasticsearch.common.lucene.search.function.FieldValueFactorFunction.Modifier.ODD")]
+#[case(json!({"nested": {"path": "staff", "query": {"match_all": {}}, "score_mode": "odd"}}), QUERY, "illegal score_mode for nested query [odd]")]
+#[case(json!({"has_child": {"type": "visit", "query": {"match_all": {}}, "score_mode": "odd"}}), "ElasticsearchIllegalArgumentException[", "No score type for child query [odd] found")]
+#[case(json!({"has_parent": {"parent_type": "shop", "query": {"match_all": {}}, "score_mode": "odd"}}), QUERY, "[has_parent] query does not support [odd] as an option for score_mode")]
+#[case(json!({"match": {"name": {"query": "tea", "slop": "few"}}}), "NumberFormatException[", "For input string: \"few\"")]
+#[case(json!({"bool": {"must": {"match_all": {}}, "boost": "much"}}), "NumberFormatException[", "For input string: \"much\"")]
+#[tokio::test]
+async fn a_query_that_is_none_is_refused(#[case] query: Value, #[case] kind: &str, #[case] reason: &str) {
+    refused(query, kind, reason).await;
+}
+
+#[rstest]
+#[case(json!({"range": {}}), QUERY, "[range] filter no field specified for range filter")]
+#[case(json!({"range": {"rank": {"nope": 1}}}), QUERY, "[range] filter does not support [nope]")]
+#[case(json!({"and": {}}), QUERY, "[and] filter requires 'filters' to be set on it'")]
+#[case(json!({"not": {}}), QUERY, "filter is required when using `not` filter")]
+#[case(json!({"bool": {}}), QUERY, "[bool] filter has no inner should/must/must_not elements")]
+#[case(json!({"bool": {"nope": []}}), QUERY, "[bool] filter does not support [nope]")]
+#[case(json!({"type": {}}), QUERY, "[type] filter should have a value field, and the type name")]
+#[case(json!({"term": {}}), QUERY, "No field specified for term filter")]
+#[case(json!({"terms": {}}), QUERY, "terms filter requires a field name, followed by array of terms")]
+#[case(json!({"limit": {}}), QUERY, "No value specified for limit filter")]
+#[case(json!({"prefix": {}}), QUERY, "No value specified for prefix filter")]
+#[case(json!({"fquery": {}}), QUERY, "[fquery] requires 'query' element")]
+#[case(json!({"geo_polygon": {"at": {}}}), QUERY, "no points defined for geo_polygon filter")]
+#[case(json!({"geo_polygon": {"at": {"points": ["1,2", "3,4", "1,2"]}}}), QUERY, "too few points defined for geo_polygon filter")]
+#[case(json!({"geo_bounding_box": {"at": {"middle": "1,2"}}}), "ElasticsearchParseException[", "Unexpected field [middle]")]
+#[case(json!({"geo_distance": {"at": "1,2", "distance": "1parsec"}}), "NumberFormatException[", "For input string: \"1parsec\"")]
+#[tokio::test]
+async fn a_filter_that_is_none_is_refused(#[case] filter: Value, #[case] kind: &str, #[case] reason: &str) {
+    refused(json!({"filtered": {"filter": filter}}), kind, reason).await;
+}
+
+/// Fails unless a query is refused for a reason.
+async fn refused(query: Value, kind: &str, reason: &str) {
+    let backend = town().await;
+    let answer = backend
+        .post("/town/_search", &json!({"query": query}).to_string())
+        .await;
+    assert_eq!(answer.status, 400, "{}", answer.text);
+    let error = answer.body["error"].as_str().unwrap();
+    assert!(error.contains(&format!("nested: {kind}{reason}]; }}")), "{error}");
+}
+
+#[rstest]
+#[case(json!({"and": []}), 1)]
+#[case(json!({"or": []}), 1)]
+#[case(json!({"or": [{"term": {"rank": 4}}]}), 0)]
+#[case(json!({"query": {"match": {"name": {"query": "tea", "boost": "2"}}}}), 1)]
+#[case(json!({"geo_bounding_box": {"at": {"top_right": [3, 2], "bottom_left": [1, 0]}}}), 1)]
+#[case(json!({"geo_bounding_box": {"at": {"top_right": [1, 2], "bottom_left": [0, 0]}}}), 0)]
+#[tokio::test]
+async fn a_filter_without_filters_filters_nothing_and_a_box_has_four_corners(
+    #[case] filter: Value,
+    #[case] total: u64,
+) {
+    let backend = town().await;
+    let body = json!({"query": {"filtered": {"filter": filter}}});
+    let found = ask(&backend, "POST", "/town/_search", body).await;
+    assert_eq!(found["hits"]["total"], total, "{found}");
+}
