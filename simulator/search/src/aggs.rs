@@ -8,6 +8,7 @@ mod allowed;
 mod buckets;
 pub(crate) mod facets;
 mod geo;
+mod geo_facet;
 mod heuristic;
 mod histogram;
 mod join;

@@ -16,6 +16,56 @@ use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 
+/// A suggestion: its name, its kind with its settings, its text.
+struct Suggestion<'a> {
+    name: &'a String,
+    kind: &'a str,
+    settings: &'a Map<String, Value>,
+    text: &'a str,
+}
+
+/// The suggestions that a request wants.
+fn parse(wanted: &Value) -> Result<Vec<Suggestion<'_>>> {
+    let wanted = wanted
+        .as_object()
+        .ok_or_else(|| SearchError::illegal("suggest must be an object"))?;
+    let shared_text = wanted.get("text").and_then(Value::as_str);
+    let named = wanted.iter().filter(|(name, _)| *name != "text");
+    named
+        .map(|(name, definition)| suggestion(name, definition, shared_text))
+        .collect()
+}
+
+fn suggestion<'a>(name: &'a String, definition: &'a Value, shared_text: Option<&'a str>) -> Result<Suggestion<'a>> {
+    let definition = definition
+        .as_object()
+        .ok_or_else(|| SearchError::illegal(format!("suggestion [{name}] must be an object")))?;
+    let text = definition.get("text").and_then(Value::as_str).or(shared_text);
+    let kind = definition
+        .iter()
+        .find(|(key, _)| !matches!(key.as_str(), "text" | "prefix" | "regex"));
+    let (kind, own) = kind.ok_or_else(|| SearchError::illegal("Suggester[null] not supported"))?;
+    let known = matches!(kind.as_str(), "term" | "phrase" | "completion");
+    let Some(settings) = own.as_object().filter(|_| known) else {
+        return Err(SearchError::illegal(format!("Suggester[{kind}] not supported")));
+    };
+    let text = text.ok_or_else(|| SearchError::illegal("The required text option is missing"))?;
+    if kind == "term" {
+        term::Settings::parse(settings, text)?;
+    }
+    Ok(Suggestion {
+        name,
+        kind,
+        settings,
+        text,
+    })
+}
+
+/// Fails for suggestions that are not understood.
+pub(crate) fn check(wanted: Option<&Value>) -> Result<()> {
+    wanted.map_or(Ok(()), |wanted| parse(wanted).map(drop))
+}
+
 /// The suggestions of a request over some indices, by name.
 ///
 /// # Errors
@@ -26,32 +76,16 @@ pub(crate) fn suggest(
     wanted: &Value,
     budget: &Budget,
 ) -> Result<Map<String, Value>> {
-    let wanted = wanted
-        .as_object()
-        .ok_or_else(|| SearchError::illegal("suggest must be an object"))?;
-    let shared_text = wanted.get("text").and_then(Value::as_str);
     let mut suggested = Map::new();
-    for (name, definition) in wanted.iter().filter(|(name, _)| *name != "text") {
+    for suggestion in parse(wanted)? {
         budget.elements("suggestions", 1)?;
-        let definition = definition
-            .as_object()
-            .ok_or_else(|| SearchError::illegal(format!("suggestion [{name}] must be an object")))?;
-        let text = definition.get("text").and_then(Value::as_str).or(shared_text);
-        let kind = definition
-            .iter()
-            .find(|(key, _)| !matches!(key.as_str(), "text" | "prefix" | "regex"));
-        let (kind, own) = kind.ok_or_else(|| SearchError::illegal("Suggester[null] not supported"))?;
-        let Value::Object(own) = own else {
-            return Err(SearchError::illegal(format!("Suggester[{kind}] not supported")));
-        };
-        let text = text.ok_or_else(|| SearchError::illegal("The required text option is missing"))?;
-        let entries = match kind.as_str() {
+        let (own, text) = (suggestion.settings, suggestion.text);
+        let entries = match suggestion.kind {
             "term" => term::terms(indices, &term::Settings::parse(own, text)?, budget)?,
             "phrase" => phrase::phrases(cluster, indices, own, text, budget)?,
-            "completion" => completion::completions(indices, own, text, budget)?,
-            _ => return Err(SearchError::illegal(format!("Suggester[{kind}] not supported"))),
+            _ => completion::completions(indices, own, text, budget)?,
         };
-        suggested.insert(name.clone(), entries);
+        suggested.insert(suggestion.name.clone(), entries);
     }
     Ok(suggested)
 }

@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use crate::aggs::buckets::{everything, filtered};
 use crate::aggs::histogram::Rounding;
 use crate::aggs::values::{Input, Source};
-use crate::aggs::{DocSet, Matches, Scope};
+use crate::aggs::{DocSet, Matches, Scope, geo_facet};
 use crate::budget::Budget;
 use crate::cluster::Cluster;
+use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::{Searched, names};
 use crate::mapping::truth;
@@ -19,8 +20,8 @@ use crate::query::Context;
 
 /// Numbers about values.
 #[derive(Clone, Copy)]
-struct Stats {
-    count: u64,
+pub(super) struct Stats {
+    pub(super) count: u64,
     min: f64,
     max: f64,
     total: f64,
@@ -40,7 +41,7 @@ impl Default for Stats {
 }
 
 impl Stats {
-    fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         self.count += 1;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -56,7 +57,7 @@ impl Stats {
         }
     }
 
-    fn show(&self, shown: &mut Map<String, Value>) {
+    pub(super) fn show(&self, shown: &mut Map<String, Value>) {
         let number = |value: f64| {
             if value.is_finite() {
                 json!(value)
@@ -73,10 +74,10 @@ impl Stats {
 }
 
 /// One facet: its kind, its settings.
-struct Facet<'a> {
+pub(super) struct Facet<'a> {
     name: &'a str,
     kind: &'a str,
-    settings: &'a Value,
+    pub(super) settings: &'a Value,
 }
 
 fn parse<'a>(name: &'a str, definition: &'a Value) -> Result<Facet<'a>> {
@@ -100,7 +101,15 @@ fn parse<'a>(name: &'a str, definition: &'a Value) -> Result<Facet<'a>> {
         .ok_or_else(|| SearchError::search(format!("no facet type found for facet named [{name}]")))?;
     if !matches!(
         kind.as_str(),
-        "terms" | "date_histogram" | "histogram" | "query" | "filter" | "statistical" | "terms_stats" | "range"
+        "terms"
+            | "date_histogram"
+            | "histogram"
+            | "query"
+            | "filter"
+            | "statistical"
+            | "terms_stats"
+            | "range"
+            | "geo_distance"
     ) {
         return Err(SearchError::search(format!("No facet type found for [{kind}]")));
     }
@@ -108,7 +117,7 @@ fn parse<'a>(name: &'a str, definition: &'a Value) -> Result<Facet<'a>> {
 }
 
 impl Facet<'_> {
-    fn text(&self, keys: &[&str]) -> Option<&str> {
+    pub(super) fn text(&self, keys: &[&str]) -> Option<&str> {
         keys.iter()
             .find_map(|key| self.settings.get(*key))
             .and_then(Value::as_str)
@@ -118,8 +127,14 @@ impl Facet<'_> {
         self.text(&["key_field", "keyField", "field"])
     }
 
-    fn value_field(&self) -> Option<&str> {
+    pub(super) fn value_field(&self) -> Option<&str> {
         self.text(&["value_field", "valueField"])
+    }
+
+    /// The error of settings that it cannot have.
+    pub(super) fn refuse(&self, reason: &str) -> SearchError {
+        let reason = format!("Facet [{}]: {reason}", self.name);
+        SearchError::new(400, "FacetPhaseExecutionException", reason)
     }
 }
 
@@ -128,19 +143,41 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
     for (name, definition) in wanted.and_then(Value::as_object).into_iter().flatten() {
         let facet = parse(name, definition)?;
         let fields: Vec<&str> = match facet.kind {
-            "date_histogram" | "histogram" | "range" => {
+            "date_histogram" | "histogram" => {
+                let missing = if facet.key_field().is_none() {
+                    "key field is required to be set for histogram facet, either using [field] or using [key_field]"
+                } else if ["interval", "time_interval", "timeInterval"]
+                    .iter()
+                    .all(|key| facet.settings.get(*key).is_none())
+                {
+                    "[interval] is required to be set for histogram facet"
+                } else {
+                    ""
+                };
+                if !missing.is_empty() {
+                    return Err(facet.refuse(missing));
+                }
                 facet.key_field().into_iter().chain(facet.value_field()).collect()
             }
-            "terms_stats" => facet.value_field().into_iter().collect(),
+            "range" => facet.key_field().into_iter().chain(facet.value_field()).collect(),
+            "geo_distance" => geo_facet::check(&facet, context)?,
+            "terms_stats" | "statistical" => {
+                let field = facet.text(&["field"]).filter(|_| facet.kind == "statistical");
+                facet.value_field().into_iter().chain(field).collect()
+            }
             _ => vec![],
         };
         for field in fields {
-            if context.mapped(field).is_none() {
-                return Err(SearchError::new(
-                    400,
-                    "FacetPhaseExecutionException",
-                    format!("Facet [{}]: (key) field [{field}] not found", facet.name),
-                ));
+            match context.mapped(field) {
+                None if facet.kind == "histogram" => {
+                    return Err(facet.refuse(&format!("No mapping found for key_field [{field}]")));
+                }
+                None if facet.kind == "statistical" => {
+                    return Err(facet.refuse(&format!("No mapping found for field [{field}]")));
+                }
+                None => return Err(facet.refuse(&format!("(key) field [{field}] not found"))),
+                Some(mapped) if !mapped.field_type.kind.is_numeric() => return Err(SearchError::no_numbers()),
+                Some(_) => {}
             }
         }
     }
@@ -192,6 +229,7 @@ fn one(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches) -> Result<Map<St
         "terms_stats" => terms_stats(scope, facet, matches, &mut shown)?,
         "statistical" => statistical(scope, facet, matches, &mut shown)?,
         "range" => ranges(scope, facet, matches, &mut shown)?,
+        "geo_distance" => geo_facet::distances(scope, facet, matches, &mut shown)?,
         _ => histogram(scope, facet, matches, &mut shown)?,
     }
     Ok(shown)
@@ -211,7 +249,7 @@ fn texts(source: &Source, doc: u32) -> Vec<Value> {
     }
 }
 
-fn each(
+pub(super) fn each(
     scope: &Scope<'_>,
     matches: &Matches,
     field: &str,
@@ -404,7 +442,11 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut M
 
 fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
     let dates = facet.kind == "date_histogram";
-    let rounding = Rounding::parse(facet.settings, dates, facet.name)?;
+    let interval = facet.text(&["time_interval", "timeInterval"]).map(time).transpose()?;
+    let rounding = match interval.filter(|_| !dates) {
+        Some(interval) => Rounding::parse(&json!({"interval": interval.as_millis() as u64}), false, facet.name)?,
+        None => Rounding::parse(facet.settings, dates, facet.name)?,
+    };
     let field = facet.key_field().ok_or_else(|| {
         SearchError::search(format!(
             "key field is required to be set for histogram facet [{}]",

@@ -173,7 +173,8 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         }
     }
     execute(cluster, request, &mut outcome)?;
-    if let Some(wanted) = &request.suggest {
+    let all_failed = outcome.shards > 0 && outcome.searched.is_empty();
+    if let Some(wanted) = request.suggest.as_ref().filter(|_| !all_failed) {
         let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
         outcome.suggestions = Some(suggest(cluster, &indices, wanted, &request.budget)?.into());
     }
@@ -275,7 +276,8 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
             }
         }
     }
-    if let Some(wanted) = &request.facets {
+    let all_failed = outcome.shards > 0 && outcome.searched.is_empty();
+    if let Some(wanted) = request.facets.as_ref().filter(|_| !all_failed) {
         outcome.facets = Some(facets::facets(
             cluster,
             &outcome.searched,

@@ -20,6 +20,7 @@ use crate::query::{
     Context, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_inner_hits, parse_string,
 };
 use crate::score::{Statistics, Weight};
+use crate::suggest;
 
 /// The query of a request against one index, with the types and the alias filters that narrow it.
 pub(crate) fn prepare_query(
@@ -179,6 +180,7 @@ pub(crate) fn prepare(
                 Element::InnerHits => parse_inner_hits(&context, request.inner_hits.as_ref().unwrap_or(&Value::Null))
                     .map(|parsed| inner_hits.borrow_mut().extend(parsed)),
                 Element::Facets => facets::check(request.facets.as_ref(), &context),
+                Element::Suggest => suggest::check(request.suggest.as_ref()),
                 Element::Invalid(error) => Err(error.clone()),
             };
             read.map_err(|error| {

@@ -45,6 +45,7 @@ pub(crate) enum Element {
     Sort,
     Aggregations,
     Facets,
+    Suggest,
     InnerHits,
     Invalid(SearchError),
 }
@@ -404,7 +405,10 @@ impl SearchRequest {
                 self.aggregations = Some(aggs::parse(value, limits.depth)?);
                 return Ok(Some(Element::Aggregations));
             }
-            "suggest" => self.suggest = Some(value.clone()),
+            "suggest" => {
+                self.suggest = Some(value.clone());
+                return Ok(Some(Element::Suggest));
+            }
             "inner_hits" => {
                 self.inner_hits = Some(value.clone());
                 return Ok(Some(Element::InnerHits));

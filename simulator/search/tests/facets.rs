@@ -1,0 +1,99 @@
+//! Facets and suggestions of a search, and those that are refused with the shard that reads them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+#[path = "support/mod.rs"]
+mod support;
+use support::{Backend, ask};
+
+/// Three shops at distances of 0, 1 and 10 degrees from 10,10.
+async fn town() -> Backend {
+    let backend = Backend::new();
+    let properties = json!({
+        "rank": {"type": "long"}, "at": {"type": "geo_point"}, "opened": {"type": "date"}, "name": {"type": "string"},
+    });
+    ask(
+        &backend,
+        "PUT",
+        "/town",
+        json!({"mappings": {"shop": {"properties": properties}}}),
+    )
+    .await;
+    for (id, at, opened) in [
+        (1, "10,10", "2015-06-22T10:00:00Z"),
+        (2, "11,10", "2015-06-22T12:00:00Z"),
+        (3, "20,10", "2015-06-23T10:00:00Z"),
+    ] {
+        let shop = json!({"rank": id, "at": at, "opened": opened, "name": "tea"});
+        ask(&backend, "PUT", &format!("/town/shop/{id}?refresh"), shop).await;
+    }
+    backend
+}
+
+/// The facet of all shops.
+async fn facet(facet: Value) -> Value {
+    let backend = town().await;
+    let body = json!({"size": 0, "facets": {"f": facet}});
+    ask(&backend, "POST", "/town/_search", body).await["facets"]["f"].clone()
+}
+
+#[tokio::test]
+async fn documents_are_counted_by_their_distance() {
+    let found =
+        facet(json!({"geo_distance": {"at": "10,10", "ranges": [{"to": 200}, {"from": 200}, {"from": 5000}]}})).await;
+    assert_eq!(found["_type"], "geo_distance");
+    let ranges = found["ranges"].as_array().unwrap();
+    let counts: Vec<&Value> = ranges.iter().map(|range| &range["count"]).collect();
+    assert_eq!(counts, [2, 1, 0], "{found}");
+    let degree = 6_378.137_f64.to_radians();
+    let near = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 0.01;
+    assert!(
+        near(&ranges[0]["max"], degree) && near(&ranges[0]["mean"], degree / 2.0),
+        "{found}"
+    );
+    assert!(near(&ranges[1]["total"], 10.0 * degree), "{found}");
+    assert_eq!(
+        (&ranges[0]["to"], &ranges[2]["min"]),
+        (&json!(200.0), &json!("Infinity"))
+    );
+
+    let settings = json!({"at": {"lat": 10, "lon": 10}, "unit": "mi", "value_field": "rank", "ranges": [{"to": 100}]});
+    let found = facet(json!({"geo_distance": settings})).await;
+    let expected =
+        json!({"to": 100.0, "count": 2, "min": 1.0, "max": 2.0, "total": 3.0, "total_count": 2, "mean": 1.5});
+    assert_eq!(found["ranges"], json!([expected]));
+}
+
+#[tokio::test]
+async fn a_histogram_of_dates_has_an_interval_of_time() {
+    let found = facet(json!({"histogram": {"field": "opened", "time_interval": "1d"}})).await;
+    let expected = json!([{"key": 1_434_931_200_000_u64, "count": 2}, {"key": 1_435_017_600_000_u64, "count": 1}]);
+    assert_eq!(found["entries"], expected);
+}
+
+const CAST: &str = "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexNumericFieldData";
+
+#[rstest]
+#[case(json!({"facets": {"f": {"odd": {}}}}), "SearchParseException[[town][0]: from[-1],size[-1]: Parse Failure [No facet type found for [odd]]]")]
+#[case(json!({"facets": {"f": {"geo_distance": {"at": "1,2"}}}}), "FacetPhaseExecutionException[Facet [f]: no ranges defined for geo_distance facet]")]
+#[case(json!({"facets": {"f": {"geo_distance": {"odd": "1,2", "ranges": [{"to": 1}]}}}}), "FacetPhaseExecutionException[Facet [f]: failed to find mapping for [odd]]")]
+#[case(json!({"facets": {"f": {"histogram": {"field": "rank"}}}}), "FacetPhaseExecutionException[Facet [f]: [interval] is required to be set for histogram facet]")]
+#[case(json!({"facets": {"f": {"histogram": {"interval": 5}}}}), "FacetPhaseExecutionException[Facet [f]: key field is required to be set for histogram facet, either using [field] or using [key_field]]")]
+#[case(json!({"facets": {"f": {"statistical": {"field": "name"}}}}), CAST)]
+#[case(json!({"suggest": {"s": {"text": "a", "odd": {}}}}), "ElasticsearchIllegalArgumentException[Suggester[odd] not supported]")]
+#[case(json!({"suggest": {"s": {"text": "a", "term": {}}}}), "ElasticsearchIllegalArgumentException[The required field option is missing]")]
+#[tokio::test]
+async fn a_shard_refuses_what_it_cannot_read(#[case] body: Value, #[case] reason: &str) {
+    let backend = town().await;
+    let answer = backend.post("/town/_search", &body.to_string()).await;
+    assert_eq!(answer.status, 400, "{}", answer.text);
+    let error = answer.body["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("SearchPhaseExecutionException[") && error.contains("]; nested: "),
+        "{error}"
+    );
+    assert!(error.contains(reason), "{error}");
+}
