@@ -234,3 +234,36 @@ async fn a_field_is_found_by_the_name_that_its_mapping_gives() {
         assert_eq!(found["count"], 1, "{query}");
     }
 }
+
+#[tokio::test]
+async fn a_template_may_make_an_object_nested_or_a_point() {
+    let backend = Backend::new();
+    let templates = json!([
+        {"staff": {"match": "staff", "match_mapping_type": "object", "mapping": {"type": "nested"}}},
+        {"places": {"path_match": "*.at", "mapping": {"type": "geo_point"}}},
+        {"raw": {"match": "raw_*", "match_mapping_type": "object", "mapping": {"type": "object", "enabled": false}}},
+    ]);
+    let mappings = json!({"shop": {"dynamic_templates": templates}});
+    ask(&backend, "PUT", "/town", json!({"mappings": mappings})).await;
+    let staff = json!([{"name": "ann", "age": 3}, {"name": "bob", "age": 4}]);
+    let shop = json!({"staff": staff, "map": {"at": {"lat": 1, "lon": 2}}, "raw_log": {"a": 1}, "plain": {"b": 1}});
+    ask(&backend, "PUT", "/town/shop/1?refresh", shop).await;
+    ask(&backend, "PUT", "/town/shop/2?refresh", json!({"map": {"at": [2, 1]}})).await;
+    let shown = ask(&backend, "GET", "/town/_mapping/shop", Value::Null).await;
+    let properties = &shown["town"]["mappings"]["shop"]["properties"];
+    assert_eq!(properties["staff"]["type"], "nested", "{shown}");
+    assert_eq!(properties["staff"]["properties"]["age"]["type"], "long");
+    assert_eq!(properties["map"]["properties"]["at"]["type"], "geo_point");
+    assert_eq!(properties["raw_log"]["enabled"], false);
+    assert_eq!(properties["plain"], json!({"properties": {"b": {"type": "long"}}}));
+
+    let near = json!({"geo_distance": {"distance": "1km", "map.at": {"lat": 1, "lon": 2}}});
+    let body = json!({"query": {"filtered": {"filter": near}}});
+    assert_eq!(backend.ids("/town/_search?sort=_uid", &body).await, ["1", "2"]);
+    let query = |age: u64| json!({"bool": {"must": [{"match": {"staff.name": "ann"}}, {"term": {"staff.age": age}}]}});
+    for (age, found) in [(3, 1), (4, 0)] {
+        let body = json!({"query": {"nested": {"path": "staff", "query": query(age)}}});
+        let answer = ask(&backend, "POST", "/town/_search", body).await;
+        assert_eq!(answer["hits"]["total"], found, "{answer}");
+    }
+}

@@ -82,6 +82,7 @@ async fn refused(query: Value, kind: &str, reason: &str) {
 #[case(json!({"or": []}), 1)]
 #[case(json!({"or": [{"term": {"rank": 4}}]}), 0)]
 #[case(json!({"query": {"match": {"name": {"query": "tea", "boost": "2"}}}}), 1)]
+#[case(json!({"query": {"term": {"boost": "much"}}}), 0)]
 #[case(json!({"geo_bounding_box": {"at": {"top_right": [3, 2], "bottom_left": [1, 0]}}}), 1)]
 #[case(json!({"geo_bounding_box": {"at": {"top_right": [1, 2], "bottom_left": [0, 0]}}}), 0)]
 #[tokio::test]

@@ -15,7 +15,7 @@ use crate::index::completion::completion_terms;
 use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
-    Unmapped, guess,
+    Unmapped, guess, object_of_template,
 };
 use crate::query::GeoPoint;
 use crate::routing::Placement;
@@ -185,6 +185,7 @@ impl<'a> Reader<'a> {
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Completion => {
                 self.completion(&path.join("."), value)
             }
+            (Value::Array(_), None) if dynamic && self.learns_list(path)? => Ok(()),
             (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
             (Value::Object(object), Some(Node::Object(node))) if node.nested && self.flat == 0 => {
                 self.nested(path, node, object)
@@ -196,7 +197,11 @@ impl<'a> Reader<'a> {
             (Value::Object(object), None) => {
                 if dynamic {
                     self.doc.names.insert(path.join("."));
-                    self.learn(path, None)?;
+                    // What a template says of the object is known when the document is read again.
+                    if let Some(node) = object_of_template(self.type_mapping, path)? {
+                        return self.learn(path, node);
+                    }
+                    self.learn(path, Node::Object(Box::default()))?;
                     self.object(path, None, object)?;
                 }
                 Ok(())
@@ -233,7 +238,7 @@ impl<'a> Reader<'a> {
                     };
                     if let Some(node) = node {
                         self.check_size(path, value)?;
-                        self.learn(path, Some(node))?;
+                        self.learn(path, Node::Field(Box::new(node)))?;
                     }
                 }
                 Ok(())
@@ -305,8 +310,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Remembers a path that the mapping does not have, if a template makes a field of it that takes lists as a whole.
+    fn learns_list(&mut self, path: &[String]) -> Result<bool> {
+        match object_of_template(self.type_mapping, path)? {
+            Some(Node::Field(field)) if matches!(field.field_type.kind, Kind::GeoPoint | Kind::Completion) => {
+                self.learn(path, Node::Field(field)).map(|()| true)
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Remembers a path that the mapping does not have.
-    fn learn(&mut self, path: &[String], node: Option<FieldNode>) -> Result<()> {
+    fn learn(&mut self, path: &[String], node: Node) -> Result<()> {
         if self.known.insert(path.to_vec()) {
             if self.unmapped.len() >= self.mapping.room() {
                 return Err(self.mapping.full());
@@ -393,7 +408,7 @@ impl<'a> Reader<'a> {
                 None => {
                     let path: Vec<String> = target.split('.').map(str::to_owned).collect();
                     if let Some(node) = guess(self.type_mapping, &path, value)? {
-                        self.learn(&path, Some(node))?;
+                        self.learn(&path, Node::Field(Box::new(node)))?;
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::field::{FieldType, Kind};
-use super::tree::FieldNode;
+use super::tree::{FieldNode, Node, ObjectNode};
 use super::type_mapping::TypeMapping;
 use crate::dates::{DateFormat, detect};
 use crate::error::{Result, SearchError};
@@ -20,13 +20,30 @@ pub(crate) fn guess(mapping: &TypeMapping, path: &[String], value: &Value) -> Re
         Value::Null | Value::Array(_) | Value::Object(_) => return Ok(None),
     };
     let name = path.last().map_or("", String::as_str);
-    if let Some(definition) = template(mapping, path, name, kind) {
+    if let Some(definition) = template(mapping, path, name, kind.name()) {
         return FieldNode::parse(name, &definition).map(Some);
     }
     Ok(Some(FieldNode::of(match format {
         Some(format) => FieldType::detected_date(format),
         None => FieldType::of(kind),
     })))
+}
+
+/// What a dynamic template makes of an object, or of a list, if one fits.
+pub(crate) fn object_of_template(mapping: &TypeMapping, path: &[String]) -> Result<Option<Node>> {
+    let name = path.last().map_or("", String::as_str);
+    let Some(definition) = template(mapping, path, name, "object") else {
+        return Ok(None);
+    };
+    let is_object = matches!(
+        definition.get("type").and_then(Value::as_str),
+        Some("object" | "nested")
+    );
+    Ok(Some(if is_object {
+        Node::Object(Box::new(ObjectNode::parse(&definition, &path.join("."))?))
+    } else {
+        Node::Field(Box::new(FieldNode::parse(name, &definition)?))
+    }))
 }
 
 fn of_text(mapping: &TypeMapping, text: &str) -> (Kind, Option<DateFormat>) {
@@ -47,15 +64,15 @@ fn of_text(mapping: &TypeMapping, text: &str) -> (Kind, Option<DateFormat>) {
 }
 
 /// The definition that the first fitting dynamic template gives.
-fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: Kind) -> Option<Map<String, Value>> {
+fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: &str) -> Option<Map<String, Value>> {
     let full = path.join(".");
-    let fits = |template: &&DynamicTemplate| template.fits(&full, name, kind.name());
+    let fits = |template: &&DynamicTemplate| template.fits(&full, name, kind);
     let found = mapping.templates.iter().find(fits)?;
     let mut definition = fill(&found.mapping, name, kind);
     let Value::Object(definition) = &mut definition else {
         return None;
     };
-    definition.entry("type").or_insert_with(|| kind.name().into());
+    definition.entry("type").or_insert_with(|| kind.into());
     Some(std::mem::take(definition))
 }
 
@@ -147,12 +164,12 @@ impl DynamicTemplate {
     }
 }
 
-fn fill(value: &Value, name: &str, kind: Kind) -> Value {
+fn fill(value: &Value, name: &str, kind: &str) -> Value {
     match value {
         Value::String(text) => Value::String(
             text.replace("{name}", name)
-                .replace("{dynamic_type}", kind.name())
-                .replace("{dynamicType}", kind.name()),
+                .replace("{dynamic_type}", kind)
+                .replace("{dynamicType}", kind),
         ),
         Value::Object(map) => Value::Object(
             map.iter()

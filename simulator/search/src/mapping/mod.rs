@@ -25,7 +25,7 @@ use crate::error::{Result, SearchError};
 
 pub(crate) use contexts::Contexts;
 pub(crate) use defaults::{metadata_fields, with_defaults};
-pub(crate) use dynamic::guess;
+pub(crate) use dynamic::{guess, object_of_template};
 pub(crate) use field::{FieldType, Indexing, Kind, out_of_range, sortable, truth, unsortable};
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, illegal_ttl, ttl_millis};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
@@ -48,8 +48,8 @@ pub(crate) const PARENT: FieldOrdinal = 3;
 /// The type and the id of a document, which are stored and not indexed.
 pub(crate) const UID: FieldOrdinal = FieldOrdinal::MAX;
 
-/// Paths that a mapping does not have yet, each with its field, or none for an object.
-pub(crate) type Unmapped = Vec<(Vec<String>, Option<FieldNode>)>;
+/// Paths that a mapping does not have yet, each with its field or object.
+pub(crate) type Unmapped = Vec<(Vec<String>, Node)>;
 
 /// A field of an index: its place, its name in full, its kind and its analyzers.
 #[derive(Clone, Debug)]
@@ -262,10 +262,7 @@ impl Mapping {
     pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Unmapped) -> Result<()> {
         let mut fresh = self.types.get(type_name).cloned().unwrap_or_default();
         for (path, node) in found {
-            match node {
-                Some(node) => fresh.root.insert(&path, node)?,
-                None => fresh.root.insert_object(&path),
-            }
+            fresh.root.insert(&path, node)?;
         }
         self.adopt(type_name, fresh)
     }

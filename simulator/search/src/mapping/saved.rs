@@ -60,7 +60,7 @@ fn malformed() -> SearchError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::FieldNode;
+    use crate::mapping::{FieldNode, Node};
 
     #[test]
     fn a_saved_mapping_is_restored_with_the_places_of_its_fields() {
@@ -86,7 +86,10 @@ mod tests {
             .unwrap();
         let number = FieldNode::of(FieldType::of(crate::mapping::Kind::Long));
         mapping
-            .add_dynamic("first", vec![(vec!["o".into(), "size".into()], Some(number))])
+            .add_dynamic(
+                "first",
+                vec![(vec!["o".into(), "size".into()], Node::Field(Box::new(number)))],
+            )
             .unwrap();
         mapping.remove_type("gone");
         let saved = mapping.saved();

@@ -263,14 +263,19 @@ impl ObjectNode {
         Ok(())
     }
 
-    /// Puts a field where `path` leads, with the objects on the way.
-    pub(crate) fn insert(&mut self, path: &[String], node: FieldNode) -> Result<()> {
+    /// The object that a definition makes.
+    pub(super) fn parse(definition: &Map<String, Value>, path: &str) -> Result<ObjectNode> {
+        let mut node = ObjectNode::default();
+        node.merge(definition, path, 0, &mut Vec::new())?;
+        Ok(node)
+    }
+
+    /// Puts a field or an object where `path` leads, with the objects on the way.
+    pub(crate) fn insert(&mut self, path: &[String], node: Node) -> Result<()> {
         match path {
             [] => Ok(()),
             [name] => {
-                self.properties
-                    .entry(name.clone())
-                    .or_insert(Node::Field(Box::new(node)));
+                self.properties.entry(name.clone()).or_insert(node);
                 Ok(())
             }
             [name, rest @ ..] => match self
@@ -298,18 +303,6 @@ impl ObjectNode {
                 Node::Field(field) => field.fields.get(rest),
             }
         })
-    }
-
-    /// Puts an object where `path` leads.
-    pub(crate) fn insert_object(&mut self, path: &[String]) {
-        if let [name, rest @ ..] = path
-            && let Node::Object(object) = self
-                .properties
-                .entry(name.clone())
-                .or_insert_with(|| Node::Object(Box::default()))
-        {
-            object.insert_object(rest);
-        }
     }
 
     /// Paths of the nested objects below this object.

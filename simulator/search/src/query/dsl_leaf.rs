@@ -18,14 +18,16 @@ use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKin
 pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value) -> Result<(&'a str, &'a Value)> {
     let malformed = || refuse(context, &format!("[{name}] query malformed, no field"));
     let object = inner.as_object().ok_or_else(malformed)?;
-    object
-        .iter()
-        .find(|(key, _)| {
-            !matches!(
-                key.as_str(),
-                "_cache" | "_cache_key" | "_name" | "execution" | "boost" | "minimum_should_match" | "disable_coord"
-            )
-        })
+    let is_setting = |key: &str| {
+        matches!(
+            key,
+            "_cache" | "_cache_key" | "_name" | "execution" | "boost" | "minimum_should_match" | "disable_coord"
+        )
+    };
+    let field = object.iter().find(|(key, _)| !is_setting(key));
+    // A field may be called as a setting is.
+    field
+        .or_else(|| object.iter().find(|(key, _)| !key.starts_with('_')))
         .map(|(key, value)| (key.as_str(), value))
         .ok_or_else(malformed)
 }
