@@ -267,7 +267,6 @@ impl Json {
         match self.text(raw, &text, search, context) {
             Outcome::Kept => {}
             Outcome::Replaced(text) => {
-                self.repeats.altered();
                 self.keep(input, place.start - 1);
                 self.held.push(quoted(&text, raw).as_bytes());
                 input.begin = end;
@@ -356,7 +355,6 @@ impl Json {
         let outcome = self.text(&raw, &decoded(&raw), true, context);
         let start = self.held.len();
         if let Outcome::Replaced(text) = &outcome {
-            self.repeats.altered();
             self.held.push(quoted(text, &raw).as_bytes());
             return end + 1;
         }
@@ -387,7 +385,10 @@ impl Json {
                 _ => self.by_rules(raw, text, context),
             }
         };
-        found.map_or(Outcome::Kept, Outcome::Replaced)
+        found.map_or(Outcome::Kept, |text| {
+            self.repeats.altered();
+            Outcome::Replaced(text)
+        })
     }
 
     /// A text that has no known secret, without those that rules find in it; none if there are none. `raw` is how it is written.

@@ -16,12 +16,18 @@ use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 
-/// A suggestion: its name, its kind with its settings, its text.
+/// A suggestion: its name, its text, and what it is made of.
 struct Suggestion<'a> {
     name: &'a String,
-    kind: &'a str,
-    settings: &'a Map<String, Value>,
     text: &'a str,
+    kind: Kind<'a>,
+}
+
+/// What suggestions are made of, with its settings.
+enum Kind<'a> {
+    Term(term::Settings),
+    Phrase(&'a Map<String, Value>),
+    Completion(&'a Map<String, Value>),
 }
 
 /// The suggestions that a request wants.
@@ -50,15 +56,12 @@ fn suggestion<'a>(name: &'a String, definition: &'a Value, shared_text: Option<&
         return Err(SearchError::illegal(format!("Suggester[{kind}] not supported")));
     };
     let text = text.ok_or_else(|| SearchError::illegal("The required text option is missing"))?;
-    if kind == "term" {
-        term::Settings::parse(settings, text)?;
-    }
-    Ok(Suggestion {
-        name,
-        kind,
-        settings,
-        text,
-    })
+    let kind = match kind.as_str() {
+        "term" => Kind::Term(term::Settings::parse(settings, text)?),
+        "phrase" => Kind::Phrase(settings),
+        _ => Kind::Completion(settings),
+    };
+    Ok(Suggestion { name, text, kind })
 }
 
 /// Fails for suggestions that are not understood.
@@ -77,15 +80,14 @@ pub(crate) fn suggest(
     budget: &Budget,
 ) -> Result<Map<String, Value>> {
     let mut suggested = Map::new();
-    for suggestion in parse(wanted)? {
+    for Suggestion { name, text, kind } in parse(wanted)? {
         budget.elements("suggestions", 1)?;
-        let (own, text) = (suggestion.settings, suggestion.text);
-        let entries = match suggestion.kind {
-            "term" => term::terms(indices, &term::Settings::parse(own, text)?, budget)?,
-            "phrase" => phrase::phrases(cluster, indices, own, text, budget)?,
-            _ => completion::completions(indices, own, text, budget)?,
+        let entries = match kind {
+            Kind::Term(settings) => term::terms(indices, &settings, budget)?,
+            Kind::Phrase(settings) => phrase::phrases(cluster, indices, settings, text, budget)?,
+            Kind::Completion(settings) => completion::completions(indices, settings, text, budget)?,
         };
-        suggested.insert(suggestion.name.clone(), entries);
+        suggested.insert(name.clone(), entries);
     }
     Ok(suggested)
 }

@@ -76,18 +76,8 @@ async fn a_request_is_refused_with_its_reason(
     #[case] reason: &str,
 ) {
     let backend = backend().await;
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
-    let answer = backend.send(method, uri, &body).await;
-    assert_eq!(answer.status, status, "{}", answer.text);
-    assert!(
-        answer.body["error"].as_str().unwrap().contains(reason),
-        "{}",
-        answer.text
-    );
+    let answer = backend.send_json(method, uri, &body).await;
+    answer.expect_refusal(status, reason);
 }
 
 #[tokio::test]

@@ -7,21 +7,14 @@ use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use support::{Backend, ask};
+use support::{Backend, ask, index_of};
 
 /// Three shops at distances of 0, 1 and 10 degrees from 10,10.
 async fn town() -> Backend {
-    let backend = Backend::new();
     let properties = json!({
         "rank": {"type": "long"}, "at": {"type": "geo_point"}, "opened": {"type": "date"}, "name": {"type": "string"},
     });
-    ask(
-        &backend,
-        "PUT",
-        "/town",
-        json!({"mappings": {"shop": {"properties": properties}}}),
-    )
-    .await;
+    let backend = index_of("town", "shop", properties).await;
     for (id, at, opened) in [
         (1, "10,10", "2015-06-22T10:00:00Z"),
         (2, "11,10", "2015-06-22T12:00:00Z"),

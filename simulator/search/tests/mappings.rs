@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use support::{Backend, ask};
+use support::{Backend, ask, index_of};
 
 /// An index with a shop, and a visit that has a shop as its parent.
 async fn town() -> Backend {
@@ -173,16 +173,9 @@ async fn an_object_that_says_nothing_is_as_strict_as_its_document() {
 
 #[tokio::test]
 async fn a_malformed_value_is_passed_over_unless_the_parser_refuses_it() {
-    let backend = Backend::new();
     let properties =
         json!({"rank": {"type": "integer", "ignore_malformed": true}, "size": {"type": "short", "null_value": 7}});
-    ask(
-        &backend,
-        "PUT",
-        "/town",
-        json!({"mappings": {"shop": {"properties": properties}}}),
-    )
-    .await;
+    let backend = index_of("town", "shop", properties).await;
     for (id, rank, status) in [
         ("1", json!("first"), 201),
         ("2", json!(true), 400),
@@ -210,18 +203,11 @@ async fn a_malformed_value_is_passed_over_unless_the_parser_refuses_it() {
 
 #[tokio::test]
 async fn a_field_is_found_by_the_name_that_its_mapping_gives() {
-    let backend = Backend::new();
     let properties = json!({
         "title": {"type": "string", "index_name": "heading"},
         "owner": {"path": "just_name", "properties": {"first": {"type": "string", "index_name": "given"}}},
     });
-    ask(
-        &backend,
-        "PUT",
-        "/town",
-        json!({"mappings": {"shop": {"properties": properties}}}),
-    )
-    .await;
+    let backend = index_of("town", "shop", properties).await;
     ask(
         &backend,
         "PUT",

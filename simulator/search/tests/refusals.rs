@@ -49,12 +49,7 @@ async fn a_request_is_refused(
     #[case] reason: &str,
 ) {
     let backend = town().await;
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
-    let answer = backend.send(method, uri, &body).await;
+    let answer = backend.send_json(method, uri, &body).await;
     assert_eq!(
         (answer.status, &answer.body["error"]),
         (status, &json!(format!("{kind}{reason}")))
@@ -73,12 +68,7 @@ async fn a_histogram_needs_numbers_and_bounds_in_order(
     let backend = town().await;
     let body = json!({"size": 0, "aggs": {"a": histogram}});
     let answer = backend.post("/town/_search", &body.to_string()).await;
-    assert_eq!(answer.status, status, "{}", answer.text);
-    assert!(
-        answer.body["error"].as_str().unwrap().contains(reason),
-        "{}",
-        answer.text
-    );
+    answer.expect_refusal(status, reason);
 }
 
 #[tokio::test]

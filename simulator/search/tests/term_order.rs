@@ -4,22 +4,15 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::{Backend, ask};
+use support::{Backend, ask, index_of};
 
 mod support;
 
 /// Three tags: `a` with 1 and 9, `b` with 5, `c` without numbers.
 async fn tagged() -> Backend {
-    let backend = Backend::new();
     let properties =
         json!({"tag": {"type": "string"}, "inner": {"type": "nested", "properties": {"k": {"type": "long"}}}});
-    ask(
-        &backend,
-        "PUT",
-        "/i",
-        json!({"mappings": {"t": {"properties": properties}}}),
-    )
-    .await;
+    let backend = index_of("i", "t", properties).await;
     for (id, document) in [
         ("1", json!({"tag": "a", "n": 1, "inner": [{"k": 1}, {"k": 2}]})),
         ("2", json!({"tag": "a", "n": 9})),

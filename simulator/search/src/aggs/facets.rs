@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::aggs::buckets::{everything, filtered};
 use crate::aggs::histogram::Rounding;
+use crate::aggs::ranges::is_inside;
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{DocSet, Matches, Scope, geo_facet};
 use crate::budget::Budget;
@@ -73,6 +74,39 @@ impl Stats {
     }
 }
 
+/// A range of a facet, without the number at its end.
+pub(super) struct Range {
+    from: Option<f64>,
+    to: Option<f64>,
+}
+
+impl Range {
+    pub(super) fn parse(definition: &Value) -> Range {
+        let bound = |key: &str| {
+            let value = definition.get(key)?;
+            value.as_f64().or_else(|| value.as_str()?.parse().ok())
+        };
+        Range {
+            from: bound("from"),
+            to: bound("to"),
+        }
+    }
+
+    pub(super) fn has(&self, number: f64) -> bool {
+        is_inside(number, self.from, self.to)
+    }
+
+    /// Its bounds, and how many documents it has.
+    pub(super) fn show(&self, count: u64) -> Map<String, Value> {
+        let mut shown = Map::new();
+        for (name, bound) in [("from", self.from), ("to", self.to)] {
+            shown.extend(bound.map(|bound| (name.to_owned(), json!(bound))));
+        }
+        shown.insert("count".to_owned(), json!(count));
+        shown
+    }
+}
+
 /// One facet: its kind, its settings.
 pub(super) struct Facet<'a> {
     name: &'a str,
@@ -127,6 +161,12 @@ impl Facet<'_> {
         self.text(&["key_field", "keyField", "field"])
     }
 
+    /// The field of a histogram, which has to have one.
+    fn histogram_field(&self) -> Result<&str> {
+        let missing = "key field is required to be set for histogram facet, either using [field] or using [key_field]";
+        self.key_field().ok_or_else(|| self.refuse(missing))
+    }
+
     pub(super) fn value_field(&self) -> Option<&str> {
         self.text(&["value_field", "valueField"])
     }
@@ -144,20 +184,12 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
         let facet = parse(name, definition)?;
         let fields: Vec<&str> = match facet.kind {
             "date_histogram" | "histogram" => {
-                let missing = if facet.key_field().is_none() {
-                    "key field is required to be set for histogram facet, either using [field] or using [key_field]"
-                } else if ["interval", "time_interval", "timeInterval"]
-                    .iter()
-                    .all(|key| facet.settings.get(*key).is_none())
-                {
-                    "[interval] is required to be set for histogram facet"
-                } else {
-                    ""
-                };
-                if !missing.is_empty() {
-                    return Err(facet.refuse(missing));
+                let field = facet.histogram_field()?;
+                let intervals = ["interval", "time_interval", "timeInterval"];
+                if intervals.iter().all(|key| facet.settings.get(*key).is_none()) {
+                    return Err(facet.refuse("[interval] is required to be set for histogram facet"));
                 }
-                facet.key_field().into_iter().chain(facet.value_field()).collect()
+                [field].into_iter().chain(facet.value_field()).collect()
             }
             "range" => facet.key_field().into_iter().chain(facet.value_field()).collect(),
             "geo_distance" => geo_facet::check(&facet, context)?,
@@ -400,19 +432,10 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut M
     };
     let values = facet.value_field().unwrap_or(&field).to_owned();
     let mut list = Vec::new();
-    for range in ranges {
-        let bound = |key: &str| {
-            range
-                .get(key)
-                .and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()))
-        };
-        let (from, to) = (bound("from"), bound("to"));
+    for range in ranges.iter().map(Range::parse) {
         let (mut count, mut stats) = (0u64, Stats::default());
         each(scope, matches, &field, |set, source, doc| {
-            let inside = source
-                .numbers(doc)
-                .any(|number| from.is_none_or(|from| number >= from) && to.is_none_or(|to| number < to));
-            if inside {
+            if source.numbers(doc).any(|number| range.has(number)) {
                 count += 1;
                 Source::of(scope, set, Input::Field(&values))?
                     .numbers(doc)
@@ -420,13 +443,7 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut M
             }
             Ok(())
         })?;
-        let mut one = Map::new();
-        for (name, value) in [("from", from), ("to", to)] {
-            if let Some(value) = value {
-                one.insert(name.to_owned(), json!(value));
-            }
-        }
-        one.insert("count".to_owned(), json!(count));
+        let mut one = range.show(count);
         if stats.count == 0 {
             one.insert("total_count".to_owned(), json!(0));
             one.insert("total".to_owned(), json!(0.0));
@@ -447,12 +464,7 @@ fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mu
         Some(interval) => Rounding::parse(&json!({"interval": interval.as_millis() as u64}), false, facet.name)?,
         None => Rounding::parse(facet.settings, dates, facet.name)?,
     };
-    let field = facet.key_field().ok_or_else(|| {
-        SearchError::search(format!(
-            "key field is required to be set for histogram facet [{}]",
-            facet.name
-        ))
-    })?;
+    let field = facet.histogram_field()?;
     let mut entries: BTreeMap<i64, (u64, Stats)> = BTreeMap::new();
     each(scope, matches, field, |set, source, doc| {
         for number in source.numbers(doc) {

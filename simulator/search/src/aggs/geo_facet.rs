@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::facets::{Facet, Stats, each};
+use crate::aggs::facets::{Facet, Range, Stats, each};
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
@@ -63,13 +63,7 @@ pub(super) fn distances(
     let unit = metres(&json!(1), Some(unit))
         .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?;
     let mut list = Vec::new();
-    for range in ranges {
-        let bound = |key: &str| {
-            range
-                .get(key)
-                .and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()))
-        };
-        let (from, to) = (bound("from"), bound("to"));
+    for range in ranges.iter().map(Range::parse) {
         let (mut count, mut stats) = (0u64, Stats::default());
         each(scope, matches, field, |set, source, doc| {
             let Source::Numbers { values, .. } = source else {
@@ -79,8 +73,7 @@ pub(super) fn distances(
                 .of(doc)
                 .iter()
                 .map(|place| GeoPoint::decode(*place).distance(origin) / unit);
-            let inside = distances.find(|far| from.is_none_or(|from| *far >= from) && to.is_none_or(|to| *far < to));
-            let Some(distance) = inside else {
+            let Some(distance) = distances.find(|far| range.has(*far)) else {
                 return Ok(());
             };
             count += 1;
@@ -93,11 +86,7 @@ pub(super) fn distances(
             }
             Ok(())
         })?;
-        let mut one = Map::new();
-        for (name, value) in [("from", from), ("to", to)] {
-            one.extend(value.map(|value| (name.to_owned(), json!(value))));
-        }
-        one.insert("count".to_owned(), json!(count));
+        let mut one = range.show(count);
         stats.show(&mut one);
         list.push(Value::Object(one));
     }

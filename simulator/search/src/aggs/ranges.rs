@@ -130,7 +130,7 @@ fn bucketed(
     Ok(listed(buckets, keyed))
 }
 
-fn is_inside(value: f64, from: Option<f64>, to: Option<f64>) -> bool {
+pub(super) fn is_inside(value: f64, from: Option<f64>, to: Option<f64>) -> bool {
     from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to)
 }
 

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::analyzer::Analyzer;
-use super::configured::{char_filter_of, filter_of, text, tokenizer_of};
+use super::configured::{char_filter_of, filter_of, is_type, text, tokenizer_of};
 
 /// Types of filters that exist and are left out. They are refused where an analyzer has them.
 const LEFT_OUT: [&str; 8] = [
@@ -117,9 +117,7 @@ pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<(), Unmade>
     }
     for (name, own) in parts("analyzer") {
         let kind = text(Some(own), "type");
-        let is_known = matches!(kind, Some("custom" | "pattern" | "snowball"));
-        let untyped = kind.is_none_or(|kind| !is_known && Analyzer::named(kind).is_none());
-        if untyped && own.get("tokenizer").is_none() {
+        if !kind.is_some_and(is_type) && own.get("tokenizer").is_none() {
             let shown = kind.unwrap_or("null");
             return Err(Unmade {
                 reason: format!("failed to find analyzer type [{shown}] or tokenizer for [{name}]"),

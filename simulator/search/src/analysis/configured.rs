@@ -17,6 +17,11 @@ use super::stream_settings::{stems, stream_filter};
 /// Longest gram, in characters.
 const LONGEST_GRAM: usize = 32;
 
+/// Returns whether there are analyzers of a type.
+pub(super) fn is_type(kind: &str) -> bool {
+    matches!(kind, "custom" | "pattern" | "snowball") || Analyzer::named(kind).is_some()
+}
+
 impl Analyzer {
     /// An analyzer of an index: one of its own (settings under `analysis`), else a built-in one.
     ///
@@ -27,10 +32,9 @@ impl Analyzer {
             return Analyzer::named(name).ok_or_else(|| format!("Analyzer [{name}] not found"));
         };
         let kind = own.get("type").and_then(Value::as_str).unwrap_or("custom");
-        let is_known = matches!(kind, "custom" | "pattern" | "snowball") || Analyzer::named(kind).is_some();
         match kind {
             // A type that is unknown counts for nothing beside a tokenizer.
-            kind if kind == "custom" || !is_known && own.get("tokenizer").is_some() => {
+            kind if kind == "custom" || !is_type(kind) && own.get("tokenizer").is_some() => {
                 let tokenizer = own
                     .get("tokenizer")
                     .and_then(Value::as_str)

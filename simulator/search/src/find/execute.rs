@@ -48,6 +48,11 @@ impl Outcome {
     pub(crate) fn failed(&self) -> u32 {
         u32::try_from(self.failures.len()).unwrap_or(u32::MAX)
     }
+
+    /// Whether no shard was searched, though there are some.
+    fn is_failed(&self) -> bool {
+        self.shards > 0 && self.searched.is_empty()
+    }
 }
 
 /// `_shards` of a response; `show` gives a failure.
@@ -173,8 +178,7 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         }
     }
     execute(cluster, request, &mut outcome)?;
-    let all_failed = outcome.shards > 0 && outcome.searched.is_empty();
-    if let Some(wanted) = request.suggest.as_ref().filter(|_| !all_failed) {
+    if let Some(wanted) = request.suggest.as_ref().filter(|_| !outcome.is_failed()) {
         let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
         outcome.suggestions = Some(suggest(cluster, &indices, wanted, &request.budget)?.into());
     }
@@ -276,8 +280,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
             }
         }
     }
-    let all_failed = outcome.shards > 0 && outcome.searched.is_empty();
-    if let Some(wanted) = request.facets.as_ref().filter(|_| !all_failed) {
+    if let Some(wanted) = request.facets.as_ref().filter(|_| !outcome.is_failed()) {
         outcome.facets = Some(facets::facets(
             cluster,
             &outcome.searched,

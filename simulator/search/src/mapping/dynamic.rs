@@ -82,8 +82,41 @@ pub(crate) struct DynamicTemplate {
     pub(super) name: String,
     definition: Map<String, Value>,
     mapping: Value,
-    /// Whether its patterns are regular expressions.
-    is_regex: bool,
+    /// The pattern of each of [`RULES`] that it has.
+    patterns: [Option<Pattern>; RULES.len()],
+}
+
+/// The settings that say which fields a template fits, and whether what they say is to match: the name, the path and the kind.
+const RULES: [(&str, bool); 5] = [
+    ("match", true),
+    ("unmatch", false),
+    ("path_match", true),
+    ("path_unmatch", false),
+    ("match_mapping_type", true),
+];
+
+/// A pattern of names.
+#[derive(Clone, Debug)]
+enum Pattern {
+    Simple(String),
+    /// None for one that is no regular expression, which nothing matches.
+    Regex(Option<regex::Regex>),
+}
+
+impl Pattern {
+    fn new(text: String, is_regex: bool) -> Pattern {
+        match is_regex {
+            true => Pattern::Regex(regex::Regex::new(&format!("^(?:{text})$")).ok()),
+            false => Pattern::Simple(text),
+        }
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Pattern::Simple(pattern) => pattern::matches(pattern, text),
+            Pattern::Regex(pattern) => pattern.as_ref().is_some_and(|pattern| pattern.is_match(text)),
+        }
+    }
 }
 
 impl DynamicTemplate {
@@ -135,7 +168,7 @@ impl DynamicTemplate {
             name: name.to_owned(),
             mapping: mapping.clone(),
             definition: definition.clone(),
-            is_regex,
+            patterns: RULES.map(|(key, _)| Some(Pattern::new(java_text(definition.get(key)?), is_regex))),
         })
     }
 
@@ -148,19 +181,8 @@ impl DynamicTemplate {
 
     /// Returns whether it fits a field of a path, a name and a kind.
     fn fits(&self, path: &str, name: &str, kind: &str) -> bool {
-        let matches = |key: &str, text: &str| {
-            let pattern = self.definition.get(key).map(java_text)?;
-            Some(if self.is_regex {
-                regex::Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|pattern| pattern.is_match(text))
-            } else {
-                pattern::matches(&pattern, text)
-            })
-        };
-        matches("match", name) != Some(false)
-            && matches("unmatch", name) != Some(true)
-            && matches("path_match", path) != Some(false)
-            && matches("path_unmatch", path) != Some(true)
-            && matches("match_mapping_type", kind) != Some(false)
+        let mut rules = RULES.iter().zip(&self.patterns).zip([name, name, path, path, kind]);
+        rules.all(|(((_, wanted), pattern), text)| pattern.as_ref().is_none_or(|own| own.matches(text) == *wanted))
     }
 }
 

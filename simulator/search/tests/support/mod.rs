@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use serde_json::Value;
+use serde_json::{Value, json};
 use stuntdouble_search::{Limits, Options, SearchServer};
 
 /// What was answered.
@@ -16,6 +16,15 @@ pub(crate) struct Answered {
     pub(crate) status: u16,
     pub(crate) body: Value,
     pub(crate) text: String,
+}
+
+#[allow(dead_code, reason = "each test file uses what it needs")]
+impl Answered {
+    /// Fails unless it is a refusal with this status, and this in its reason.
+    pub(crate) fn expect_refusal(&self, status: u16, reason: &str) {
+        assert_eq!(self.status, status, "{}", self.text);
+        assert!(self.body["error"].as_str().unwrap().contains(reason), "{}", self.text);
+    }
 }
 
 /// A search backend whose clock and ticks are stepped.
@@ -91,6 +100,16 @@ impl Backend {
         }
     }
 
+    /// Sends JSON, or nothing for null.
+    pub(crate) async fn send_json(&self, method: &str, uri: &str, body: &Value) -> Answered {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.send(method, uri, &body).await
+    }
+
     pub(crate) async fn get(&self, uri: &str) -> Answered {
         self.send("GET", uri, "").await
     }
@@ -139,16 +158,19 @@ pub(crate) async fn logs() -> Backend {
     backend
 }
 
+/// A backend with an index of one type, which has these fields.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub(crate) async fn index_of(index: &str, type_name: &str, properties: Value) -> Backend {
+    let backend = Backend::new();
+    let mappings = json!({type_name: {"properties": properties}});
+    ask(&backend, "PUT", &format!("/{index}"), json!({"mappings": mappings})).await;
+    backend
+}
+
 /// Sends a request that has to succeed.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub(crate) async fn ask(backend: &Backend, method: &str, uri: &str, body: impl Borrow<Value>) -> Value {
-    let body = body.borrow();
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
-    let answer = backend.send(method, uri, &body).await;
+    let answer = backend.send_json(method, uri, body.borrow()).await;
     assert!(answer.status < 300, "{method} {uri}: {}", answer.text);
     answer.body
 }
