@@ -15,7 +15,7 @@ use run::{failures, run};
 use stuntdouble_simulator::Simulator;
 use stuntdouble_suite::{
     catalog::Profile,
-    trial::{Partition, Selection},
+    trial::{Partition, Selection, Verdict},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -26,19 +26,20 @@ use tokio::{
 mod left;
 mod run;
 
-/// A server that is another one, so far away that every byte needs the time in each direction. It runs until the
-/// runtime of the test ends.
-async fn far(url: &str, away: Duration) -> String {
+/// A server that is another one, so far away that bytes need the time in each direction that is said of them. It runs
+/// until the runtime of the test ends.
+async fn far(url: &str, away: impl Fn(&[u8]) -> Duration + Clone + Send + 'static) -> String {
     let upstream: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
+            let away = away.clone();
             tokio::spawn(async move {
                 let server = TcpStream::connect(upstream).await?;
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
-                tokio::spawn(late(from_client, to_server, away));
+                tokio::spawn(late(from_client, to_server, away.clone()));
                 late(from_server, to_client, away).await
             });
         }
@@ -50,7 +51,7 @@ async fn far(url: &str, away: Duration) -> String {
 async fn late(
     mut from: impl AsyncReadExt + Unpin + Send + 'static,
     mut to: impl AsyncWriteExt + Unpin,
-    after: Duration,
+    away: impl Fn(&[u8]) -> Duration + Send + 'static,
 ) -> io::Result<()> {
     let (sender, mut receiver) = mpsc::channel::<(Instant, Vec<u8>)>(1024);
     tokio::spawn(async move {
@@ -58,7 +59,7 @@ async fn late(
         while let Ok(count) = from.read(&mut buffer).await
             && count > 0
             && sender
-                .send((Instant::now() + after, buffer[..count].to_vec()))
+                .send((Instant::now() + away(&buffer[..count]), buffer[..count].to_vec()))
                 .await
                 .is_ok()
         {}
@@ -94,10 +95,37 @@ async fn a_server_that_is_far_away_and_whose_watch_cache_lags(
         .start()
         .await
         .unwrap();
-    let url = far(&server.url(), Duration::from_millis(100)).await;
+    let url = far(&server.url(), |_| Duration::from_millis(100)).await;
     let summary = run(&url, "far", profile, &part(5, 12), 64).await;
     assert_eq!(failures(&summary), Vec::<String>::new());
     assert_eq!(left(&server.url()).await, Vec::<String>::new());
+}
+
+/// What has not come in time is waited for as long as the target is slow with everything.
+#[rstest]
+#[case::events("core/v1/configmaps/watch/changes", r#"{"type":"ADDED""#)]
+#[case::messages("behaviour/pods/attach/ends", "one and two\n")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_busy_for_six_seconds(#[case] trial: &str, #[case] held: &'static str) {
+    let server = Simulator::builder().start().await.unwrap();
+    let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    let url = far(&server.url(), move |bytes| match () {
+        () if has(bytes, held) => Duration::from_secs(6),
+        () if has(bytes, "GET /api HTTP") => Duration::from_secs(1),
+        () => Duration::ZERO,
+    })
+    .await;
+    let selection = Selection {
+        only: Some(vec![trial.to_owned()]),
+        ..Selection::default()
+    };
+    let summary = run(&url, "busy", Profile::Documented, &selection, 1).await;
+    let passed = summary
+        .outcomes
+        .values()
+        .filter(|outcome| matches!(outcome.verdict, Verdict::Passed))
+        .count();
+    assert_eq!((passed, failures(&summary)), (1, Vec::new()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

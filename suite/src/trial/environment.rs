@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -16,6 +17,8 @@ use crate::target::{Target, TargetError};
 const ANNOTATION: &str = "stuntdouble.example/object";
 /// Lengths to which names are filled up: the limits of names, and one character more.
 const NAME_LENGTHS: [usize; 6] = [24, 25, 63, 64, 253, 254];
+/// What has not come in time is waited for so many times as long as the target takes to answer, but no longer than this.
+const REPRIEVE: (u32, Duration) = (20, Duration::from_secs(20));
 /// Number of set-up requests that a failure shows.
 const STEPS: usize = 20;
 
@@ -166,6 +169,15 @@ impl<'a> Environment<'a> {
 
     pub(super) fn target(&self) -> &'a Target {
         self.target
+    }
+
+    /// How much longer to wait for what has not come in time: a target that is busy now is late with everything.
+    pub(super) async fn reprieve(&self) -> Duration {
+        let asked = Instant::now();
+        // How long it takes is asked, not what it answers.
+        let _ = self.target.check_reachable().await;
+        let (times, longest) = REPRIEVE;
+        (asked.elapsed() * times).min(longest)
     }
 
     pub(super) fn case(&self) -> &'a Case {

@@ -57,7 +57,11 @@ pub(super) async fn converse(
     }
     let seconds = case.data.query.get("timeoutSeconds").and_then(|text| text.parse().ok());
     let timeout = seconds.map(Duration::from_secs).unwrap_or_default();
-    found.extend(conversation.listen(&mut socket, wanted.ends, asked, timeout).await);
+    found.extend(
+        conversation
+            .listen(environment, &mut socket, wanted.ends, asked, timeout)
+            .await,
+    );
     socket.close().await;
     Ok((found, answer))
 }
@@ -92,13 +96,15 @@ impl Conversation {
     /// Receives until every expected message came, and the connection ended or stayed open as expected.
     async fn listen(
         &mut self,
+        environment: &Environment<'_>,
         socket: &mut Socket,
         ends: Option<bool>,
         asked: Instant,
         seconds: Duration,
     ) -> Vec<Mismatch> {
         let watched = if ends == Some(false) { STAYING } else { MESSAGE_TIMEOUT };
-        let deadline = tokio::time::Instant::from_std(asked) + seconds + watched;
+        let mut deadline = tokio::time::Instant::from_std(asked) + seconds + watched;
+        let mut reprieved = false;
         let over = loop {
             if ends.is_none() && self.missing().is_none() || self.received.len() > KEPT {
                 return self.unwanted().into_iter().chain(self.mistyped()).collect();
@@ -106,7 +112,11 @@ impl Conversation {
             match tokio::time::timeout_at(deadline, socket.receive()).await {
                 Ok(Some(received)) => self.received.push(received),
                 Ok(None) => break true,
-                Err(_) => break false,
+                Err(_) if reprieved => break false,
+                Err(_) => {
+                    reprieved = true;
+                    deadline = tokio::time::Instant::now() + environment.reprieve().await;
+                }
             }
         };
         let lasted = asked.elapsed();

@@ -173,6 +173,7 @@ impl Watcher<'_> {
         let mut limit = Deadline::now() + LIMIT + self.timeout.unwrap_or_default();
         let mut patience = EVENT_TIMEOUT;
         let mut unfinished = None;
+        let mut reprieved = false;
         let mut news = true;
         let mut complete = false;
         let mut compared = Instant::now();
@@ -230,6 +231,12 @@ impl Watcher<'_> {
                 () = tokio::time::sleep_until(deadline), if acted => {
                     if complete {
                         return Ok(Vec::new());
+                    }
+                    if !reprieved {
+                        reprieved = true;
+                        deadline = Deadline::now() + self.environment.reprieve().await;
+                        limit = limit.max(deadline);
+                        continue;
                     }
                     let never = || {
                         let actual = format!("it goes on after {} s", self.asked.elapsed().as_secs());
