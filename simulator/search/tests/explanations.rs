@@ -46,14 +46,14 @@ fn flat(explanation: &Value) -> Vec<String> {
     std::iter::once(own).chain(details.flat_map(flat)).collect()
 }
 
-const ALL: [&str; 3] = ["1.0 MatchAllDocsQuery, product of:", "1.0 boost", "1.0 queryNorm"];
+const ALL: [&str; 3] = ["1.0 ConstantScore(*:*), product of:", "1.0 boost", "1.0 queryNorm"];
 
 #[rstest]
 #[case(
     json!({"function_score": {"field_value_factor": {"field": "rank", "factor": 2, "modifier": "square"}, "filter": {"term": {"_id": "1"}}}}),
     &[
         "64.0 function score, product of:",
-        "1.0 ConstantScore(_uid:shop#1 _uid:visit#1), product of:", "1.0 boost", "1.0 queryNorm",
+        "1.0 ConstantScore(cache(_uid:shop#1 _uid:visit#1)), product of:", "1.0 boost", "1.0 queryNorm",
         "64.0 Math.min of", "64.0 field value function: square(doc['rank'].value * factor=2.0)", "3.4028235e+38 maxBoost",
         "1.0 queryBoost",
     ]
@@ -101,14 +101,14 @@ async fn a_score_is_explained_as_it_is_made(#[case] query: Value, #[case] expect
 #[case(
     json!({"bool": {"must": {"match_all": {}}, "must_not": {"term": {"kind": "bread"}}}}),
     true,
-    &["sum of:", "MatchAllDocsQuery, product of:", "boost", "queryNorm"]
+    &["sum of:", "ConstantScore(*:*), product of:", "boost", "queryNorm"]
 )]
 #[case(
     json!({"bool": {"must": [{"match_all": {}}, {"term": {"kind": "bread"}}]}}),
     false,
     &[
         "Failure to meet condition(s) of required/prohibited clause(s)",
-        "MatchAllDocsQuery, product of:", "boost", "queryNorm",
+        "ConstantScore(*:*), product of:", "boost", "queryNorm",
         "no match on required clause (kind:bread)", "no matching term",
     ]
 )]
@@ -117,8 +117,8 @@ async fn a_score_is_explained_as_it_is_made(#[case] query: Value, #[case] expect
     false,
     &[
         "Failure to meet condition(s) of required/prohibited clause(s)",
-        "MatchAllDocsQuery, product of:", "boost", "queryNorm",
-        "match on prohibited clause (*:*)", "MatchAllDocsQuery, product of:", "boost", "queryNorm",
+        "ConstantScore(*:*), product of:", "boost", "queryNorm",
+        "match on prohibited clause (ConstantScore(*:*))", "ConstantScore(*:*), product of:", "boost", "queryNorm",
     ]
 )]
 #[case(
@@ -201,4 +201,93 @@ async fn a_range_is_shown_with_the_bounds_that_it_was_given(#[case] range: Value
         "{}",
         answer.text
     );
+}
+
+#[rstest]
+#[case::term(json!({"term": {"kind": "tea"}}), "cache(kind:tea)")]
+#[case::uncached(json!({"term": {"kind": "tea", "_cache": false}}), "kind:tea")]
+#[case::type_term(json!({"term": {"_type": "shop"}}), "cache(_type:shop)")]
+#[case::terms(json!({"terms": {"kind": ["tea", "bread", "tea"]}}), "cache(kind:bread kind:tea)")]
+#[case::each_term(json!({"terms": {"kind": ["tea", "bread"], "execution": "bool"}}), "BooleanFilter(cache(kind:tea) cache(kind:bread))")]
+#[case::each_and(json!({"terms": {"kind": ["tea", "bread"], "execution": "and_nocache"}}), "cache(+kind:tea +kind:bread)")]
+#[case::no_terms(json!({"terms": {"kind": []}}), "MatchNoDocsFilter")]
+#[case::range(json!({"range": {"rank": {"gt": 1, "lte": 5}}}), "cache(rank:{1 TO 5])")]
+#[case::range_of_data(json!({"range": {"rank": {"gte": 1}, "execution": "fielddata"}}), "rank:[1 TO *]")]
+#[case::range_of_now(json!({"range": {"at": {"lt": "now"}}}), "no_cache(at:[* TO 1435320000000})")]
+#[case::range_of_today(json!({"range": {"at": {"lt": "now/d"}}}), "cache(at:[* TO 1435276800000})")]
+#[case::prefix(json!({"prefix": {"kind": "te"}}), "cache(PrefixFilter(kind:te))")]
+#[case::ids(json!({"ids": {"type": "shop", "values": ["1"]}}), "_uid:shop#1")]
+#[case::type_of(json!({"type": {"value": "shop"}}), "cache(_type:shop)")]
+#[case::limit(json!({"limit": {"value": 2}}), "limit(limit=2)")]
+#[case::exists(json!({"exists": {"field": "kind"}}), "cache(BooleanFilter(_field_names:kind))")]
+#[case::missing(json!({"missing": {"field": "kind"}}), "cache(NotFilter(cache(BooleanFilter(_field_names:kind))))")]
+#[case::nothing_exists(json!({"exists": {"field": "none*"}}), "MatchNoDocsFilter")]
+#[case::and(json!({"and": [{"term": {"kind": "tea"}}, {"match_all": {}}]}), "+cache(kind:tea) +*:*")]
+#[case::or(json!({"or": {"filters": [{"term": {"kind": "a"}}, {"term": {"kind": "b"}}], "_cache": true}}), "cache(cache(kind:a) cache(kind:b))")]
+#[case::not(json!({"not": {"term": {"kind": "tea"}}}), "NotFilter(cache(kind:tea))")]
+#[case::boolean(
+    json!({"bool": {"must": {"term": {"kind": "a"}}, "must_not": {"term": {"kind": "b"}}, "should": {"term": {"kind": "c"}}}}),
+    "BooleanFilter(+cache(kind:a) -cache(kind:b) cache(kind:c))"
+)]
+#[case::prohibited(json!({"bool": {"must_not": {"term": {"kind": "b"}}}}), "BooleanFilter(-cache(kind:b))")]
+#[case::query(json!({"query": {"match": {"kind": "tea"}}}), "QueryWrapperFilter(kind:tea)")]
+#[case::cached_query(json!({"fquery": {"query": {"match_all": {}}, "_cache": true}}), "cache(QueryWrapperFilter(ConstantScore(*:*)))")]
+#[case::of_the_moment(json!({"bool": {"must": {"range": {"at": {"gt": "now-1h"}}}, "_cache": true}}), "BooleanFilter(+no_cache(at:{1435316400000 TO *]))")]
+#[tokio::test]
+async fn a_filter_is_shown_as_its_class_and_whether_it_is_cached(#[case] filter: Value, #[case] expected: &str) {
+    let backend = Backend::new();
+    let properties = json!({
+        "kind": {"type": "string", "index": "not_analyzed"}, "rank": {"type": "integer"}, "at": {"type": "date"},
+    });
+    ask(
+        &backend,
+        "PUT",
+        "/town",
+        json!({"mappings": {"shop": {"properties": properties}}}),
+    )
+    .await;
+    for (query, expected) in [
+        (
+            json!({"constant_score": {"filter": filter}}),
+            format!("ConstantScore({expected})"),
+        ),
+        (
+            json!({"filtered": {"query": {"term": {"kind": "x"}}, "filter": filter}}),
+            format!("filtered(kind:x)->{expected}"),
+        ),
+    ] {
+        let body = json!({"query": query}).to_string();
+        let answer = backend.post("/town/_validate/query?explain", &body).await;
+        assert_eq!(
+            answer.body["explanations"][0]["explanation"], expected,
+            "{}",
+            answer.text
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_narrows_a_search_is_shown_with_it() {
+    let backend = shops().await;
+    let alias =
+        |name: &str, kind: &str| json!({"add": {"index": "town", "alias": name, "filter": {"term": {"kind": kind}}}});
+    let actions = json!({"actions": [alias("sweet", "cake"), alias("hot", "tea")]});
+    ask(&backend, "POST", "/_aliases", actions).await;
+    let whole = "org.elasticsearch.index.search.nested.NonNestedDocsFilter@1";
+    for (path, expected) in [
+        ("/town", format!("ConstantScore(cache({whole}))")),
+        ("/town/shop", format!("ConstantScore(cache(+_type:shop +{whole}))")),
+        ("/hot", format!("ConstantScore(+cache({whole}) +cache(kind:tea))")),
+        (
+            "/hot,sweet/shop,visit",
+            "ConstantScore(+cache(_type:shop _type:visit) +BooleanFilter(cache(kind:tea) cache(kind:cake)))".to_owned(),
+        ),
+    ] {
+        let answer = backend.post(&format!("{path}/_validate/query?explain"), "").await;
+        assert_eq!(
+            answer.body["explanations"][0]["explanation"], expected,
+            "{}",
+            answer.text
+        );
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use support::{Backend, ask};
+use support::{Backend, ask, index_of};
 
 async fn town() -> Backend {
     let backend = Backend::new();
@@ -94,4 +94,52 @@ async fn a_filter_without_filters_filters_nothing_and_a_box_has_four_corners(
     let body = json!({"query": {"filtered": {"filter": filter}}});
     let found = ask(&backend, "POST", "/town/_search", body).await;
     assert_eq!(found["hits"]["total"], total, "{found}");
+}
+
+#[rstest]
+#[case(json!({"bool": {"must": [], "minimum_should_match": 1}}), "[bool] filter does not support [minimum_should_match]")]
+#[case(json!({"and": {"filters": [], "boost": 2}}), "[and] filter does not support [boost]")]
+#[case(json!({"not": {"filter": {"match_all": {}}, "x": 1}}), "[not] filter does not support [x]")]
+#[case(json!({"exists": {"field": "tag", "x": 1}}), "[exists] filter does not support [x]")]
+#[case(json!({"missing": {"field": "tag", "existence": false}}), "missing must have either existence, or null_value, or both set to true")]
+#[case(json!({"limit": {"value": 1, "x": 1}}), "[limit] filter does not support [x]")]
+#[case(json!({"ids": {"type": "d"}}), "[ids] filter requires providing a values element")]
+#[case(json!({"term": {"tag": {"value": "a", "boost": 2}}}), "[term] filter does not support [boost]")]
+#[case(json!({"term": {"tag": null}}), "No value specified for term filter")]
+#[case(json!({"terms": {"tag": ["a", null]}}), "No value specified for terms filter")]
+#[case(json!({"terms": {"tag": ["a"], "n": [1]}}), "[terms] filter does not support multiple fields")]
+#[case(json!({"terms": {"tag": ["a"], "execution": "x"}}), "terms filter execution value [x] not supported")]
+#[case(json!({"terms": {"tag": {"type": "d", "path": "tag"}}}), "[terms] filter lookup element requires specifying the id")]
+#[case(json!({"terms": {"tag": {"type": "d", "id": "1", "path": "tag", "x": 1}}}), "[terms] filter does not support [x] within lookup element")]
+#[case(json!({"range": {"n": {"gte": 1}, "execution": "x"}}), "[range] filter doesn't support [x] execution")]
+#[case(json!({"range": {"tag": {"gte": "a"}, "execution": "fielddata"}}), "[range] filter field [tag] is not a numeric type")]
+#[case(json!({"geo_distance": {"distance": "1km", "tag": "1,2"}}), "field [tag] is not a geo_point field")]
+#[tokio::test]
+async fn a_filter_refuses_what_it_does_not_know(#[case] filter: Value, #[case] reason: &str) {
+    let backend = index_of("i", "d", json!({"tag": {"type": "string"}, "n": {"type": "long"}})).await;
+    let body = json!({"query": {"filtered": {"filter": filter}}}).to_string();
+    let answer = backend.post("/i/_search", &body).await;
+    answer.expect_refusal(400, &format!("QueryParsingException[[i] {reason}]"));
+}
+
+#[rstest]
+#[case(json!({"field": "tag"}), &["2", "3"])]
+#[case(json!({"field": "tag", "existence": false, "null_value": true}), &["1"])]
+#[case(json!({"field": "tag", "null_value": true}), &["1", "2", "3"])]
+#[tokio::test]
+async fn a_field_is_missing_without_a_value_or_with_its_null_value(#[case] missing: Value, #[case] expected: &[&str]) {
+    let tag = json!({"type": "string", "index": "not_analyzed", "null_value": "none"});
+    let backend = index_of("i", "d", json!({"tag": tag, "n": {"type": "long"}})).await;
+    for (id, body) in [
+        ("1", r#"{"tag": null}"#),
+        ("2", "{}"),
+        ("3", r#"{"n": 1}"#),
+        ("4", r#"{"tag": "a"}"#),
+    ] {
+        backend.put(&format!("/i/d/{id}?refresh"), body).await;
+    }
+    let query = json!({"query": {"filtered": {"filter": {"missing": missing}}}, "sort": "_uid"});
+    let mut found = backend.ids("/i/_search", &query).await;
+    found.sort();
+    assert_eq!(found, expected);
 }

@@ -14,7 +14,7 @@ use crate::find::request::{SearchRequest, SearchType};
 use crate::find::rescore::rescore;
 use crate::find::sort::SortReader;
 use crate::index::View;
-use crate::query::{QueryField, QueryKind, label};
+use crate::query::{QueryField, label};
 use crate::score::{END, Statistics};
 use crate::suggest::suggest;
 
@@ -310,10 +310,7 @@ fn located(error: &SearchError, request: &SearchRequest, searched: &Searched) ->
     if error.kind != "SearchParseException" {
         return error.clone();
     }
-    let query = match searched.query.kind {
-        QueryKind::All => "ConstantScore(*:*)".to_owned(),
-        _ => label(&searched.query),
-    };
+    let query = label(&searched.query);
     SearchError {
         reason: format!(
             "[{}][{}]: query[{query}],from[{}],size[{}]: Parse Failure [{}]",

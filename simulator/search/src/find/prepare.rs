@@ -17,7 +17,8 @@ use crate::find::sort::check_sort;
 use crate::index::Shard;
 use crate::mapping::Mapping;
 use crate::query::{
-    Context, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_inner_hits, parse_string,
+    Caching, Context, FilterClass, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_inner_hits,
+    parse_string,
 };
 use crate::score::{Statistics, Weight};
 use crate::suggest;
@@ -54,22 +55,38 @@ fn narrow(context: &Context<'_>, query: Query, types: &[String], filters: &[Valu
         // Nested objects are of types of their own.
         let names = context.mapping.type_names();
         let named = names.filter(|name| types.iter().any(|wanted| crate::pattern::matches(wanted, name)));
-        narrowing.push(context.of_types(named));
+        let named: Vec<&str> = named.collect();
+        let of_types = context.of_types(named.iter().copied());
+        narrowing.push(match named.len() {
+            1 if context.mapping.has_nested() => {
+                let of_type = of_types.with_caching(Caching::Uncached);
+                let both = Query::every(vec![of_type, context.whole_documents()]);
+                both.filter(FilterClass::And, Caching::Cached)
+            }
+            _ => of_types,
+        });
     } else if context.mapping.has_nested() {
-        narrowing.push(context.whole_documents());
+        narrowing.push(context.whole_documents().with_caching(Caching::Cached));
     }
     if !filters.is_empty() {
-        narrowing.push(Query::any(
-            filters
-                .iter()
-                .map(|filter| parse_filter(context, filter))
-                .collect::<Result<Vec<_>>>()?,
-        ));
+        let parsed = filters.iter().map(|filter| parse_filter(context, filter));
+        let mut parsed = parsed.collect::<Result<Vec<_>>>()?;
+        let count = parsed.len();
+        narrowing.push(match (count, parsed.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => {
+                let any = Query::any(parsed.into_iter().chain(last).collect());
+                any.filter(FilterClass::Boolean(count), Caching::Uncached)
+            }
+        });
     }
     let filter = match (narrowing.len(), narrowing.pop()) {
         (_, None) => return Ok(query),
         (1, Some(only)) => only,
-        (_, last) => Query::every(narrowing.into_iter().chain(last).collect()),
+        (_, last) => {
+            let every = Query::every(narrowing.into_iter().chain(last).collect());
+            every.filter(FilterClass::And, Caching::Uncached)
+        }
     };
     Ok(match query.kind {
         QueryKind::All => filter.constant().boosted(query.boost),

@@ -135,7 +135,7 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
                 .try_for_each(|query| collect(query, in_constant, found))?;
         }
         // A filter is constant by itself, within a query that is.
-        QueryKind::Constant(inner) if !in_constant => collect(inner, true, found)?,
+        QueryKind::Constant { query, .. } if !in_constant => collect(query, true, found)?,
         QueryKind::Functions { query, .. } | QueryKind::Filtered { query, .. } => collect(query, in_constant, found)?,
         QueryKind::Boosting { positive, .. } => collect(positive, in_constant, found)?,
         _ => {}

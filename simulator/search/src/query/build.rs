@@ -205,7 +205,7 @@ impl Builder<'_> {
                 Ok(Some(if everything {
                     QueryKind::All.into()
                 } else {
-                    self.context.exists(name)
+                    self.context.exists(name).constant()
                 }))
             }
             (TermKind::Wildcard | TermKind::Prefix, _)
@@ -325,9 +325,9 @@ impl Builder<'_> {
 
     fn text(&self, name: &str, text: &str, quoted: bool, slop: u32) -> Result<Option<Query>> {
         match name {
-            "_exists_" => return Ok(Some(self.context.exists(text))),
-            "_missing_" => return Ok(Some(self.context.missing(text))),
-            "_type" => return Ok(Some(self.context.of_type(text))),
+            "_exists_" => return Ok(Some(self.context.exists(text).constant())),
+            "_missing_" => return Ok(Some(self.context.missing(text).constant())),
+            "_type" => return Ok(Some(self.context.of_type(text).constant())),
             "_id" | "_uid" | "_index" => {
                 return super::value::term(self.context, name, &text.into()).map(Some);
             }

@@ -119,17 +119,19 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
             only(context, name, object, &["boost", "_name"])?;
             Query::from(QueryKind::All).boosted(boost_of(object))
         }
-        "bool" => boolean(context, object, parse_body, "query")?,
+        "bool" => boolean(context, object, parse_body, "query")?.fix_negative(),
         "filtered" => {
             let known = ["query", "filter", "strategy", "_name", "boost", "_cache", "_cache_key"];
             only(context, name, object, &known)?;
             let query = part("query")?.unwrap_or_else(|| QueryKind::All.into());
             let boost = boost_of(object);
-            match filter("filter")? {
+            match filter("filter")?.map(|filter| filter.cached_if(object)) {
+                // A filter of all documents is left out.
+                None => query,
+                Some(filter) if filter.kind == QueryKind::All => query,
                 // All documents that pass a filter have the same score.
                 Some(filter) if query.kind == QueryKind::All => filter.constant().boosted(query.boost * boost),
                 Some(filter) => with_boost(query.filtered(filter), boost),
-                None => with_boost(query, boost),
             }
         }
         "constant_score" => {
@@ -140,7 +142,7 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
                 &["query", "filter", "boost", "_name", "_cache", "_cache_key"],
             )?;
             let inner = match filter("filter")? {
-                Some(filter) => Some(filter),
+                Some(filter) => Some(filter.cached_if(object)),
                 None => part("query")?,
             };
             inner
@@ -255,16 +257,18 @@ pub(super) fn boolean(
             "must" => Occur::Must,
             "should" => Occur::Should,
             "must_not" | "mustNot" => Occur::MustNot,
-            "minimum_should_match" | "minimumShouldMatch" | "minimum_number_should_match" => {
+            "minimum_should_match" | "minimumShouldMatch" | "minimum_number_should_match" if kind == "query" => {
                 check_minimum(value)?;
                 minimum_should_match = Some(value.clone());
                 continue;
             }
-            "disable_coord" | "disableCoord" => {
+            "disable_coord" | "disableCoord" if kind == "query" => {
                 coord = !truth(value);
                 continue;
             }
-            "boost" | "_name" | "_cache" | "_cache_key" | "_cacheKey" | "adjust_pure_negative" => continue,
+            "boost" | "adjust_pure_negative" if kind == "query" => continue,
+            "_name" => continue,
+            "_cache" | "_cache_key" | "_cacheKey" if kind == "filter" => continue,
             // A list is refused in other words.
             other if value.is_array() && kind == "query" => {
                 return Err(refuse(context, &format!("bool query does not support [{other}]")));
@@ -289,6 +293,5 @@ pub(super) fn boolean(
         minimum_should_match,
         coord,
     })
-    .fix_negative()
     .boosted(boost_of(object)))
 }

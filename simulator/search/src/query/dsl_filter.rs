@@ -6,14 +6,15 @@ use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::find::extract;
+use crate::mapping::{Kind, truth};
 use crate::query::dsl::{boolean, indices, unwrap};
 use crate::query::dsl_geo::geo;
 use crate::query::dsl_leaf::{ids_of, one_field, ranged};
-use crate::query::dsl_parts::{refuse, several, text_of};
+use crate::query::dsl_parts::{refuse, several, text_of, with_flags};
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::value::{of_ids, term};
-use crate::query::{Context, Matcher, Occur, Query, QueryKind};
+use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 use crate::script::Script;
 
 /// Parses a filter of the DSL.
@@ -40,51 +41,73 @@ pub(crate) fn parse_filter(context: &Context<'_>, body: &Value) -> Result<Query>
 
 fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
     check_shape(context, name, inner, object)?;
-    let list = |value: &Value| several(context, value.get("filters").unwrap_or(value), parse_filter);
+    let cached = |default| Caching::of(object, default);
     Ok(match name {
         "match_all" => QueryKind::All.into(),
-        "bool" => boolean(context, object, parse_filter, "filter")?,
-        "and" | "or" => match (name, list(inner)?) {
-            // No filters filter nothing.
-            (_, filters) if filters.is_empty() => QueryKind::All.into(),
-            ("and", filters) => Query::every(filters).constant(),
-            (_, filters) => Query::any(filters).constant(),
-        },
+        "bool" => {
+            let boolean = boolean(context, object, parse_filter, "filter")?;
+            match &boolean.kind {
+                QueryKind::Bool { clauses, .. } => {
+                    let class = FilterClass::Boolean(clauses.len());
+                    boolean.fix_negative().filter(class, cached(false))
+                }
+                _ => boolean,
+            }
+        }
+        "and" | "or" => {
+            let list = object.values().find(|value| value.is_array()).unwrap_or(inner);
+            match (name, several(context, list, parse_filter)?) {
+                // No filters filter nothing.
+                (_, filters) if filters.is_empty() => QueryKind::All.into(),
+                ("and", filters) => Query::every(filters).filter(FilterClass::And, cached(false)),
+                (_, filters) => Query::any(filters).filter(FilterClass::Or, cached(false)),
+            }
+        }
         "not" => {
             let inner = object.get("filter").or_else(|| object.get("query")).unwrap_or(inner);
-            Query::not(parse_filter(context, inner)?).constant()
+            Query::not(parse_filter(context, inner)?).filter(FilterClass::Not, cached(false))
         }
-        "query" => context.parse_query(inner)?.constant(),
+        "query" => wrapper(context.parse_query(inner)?, Caching::Uncached),
         "fquery" => {
             let query = object
                 .get("query")
                 .ok_or_else(|| refuse(context, "[fquery] requires 'query' element"))?;
-            context.parse_query(query)?.constant()
+            wrapper(context.parse_query(query)?, cached(false))
         }
         "term" => {
             let (field, value) = one_field(context, name, inner)?;
-            let value = value.get("value").unwrap_or(value);
-            term(context, field, value)?.constant()
+            let value = match value {
+                Value::Object(settings) => {
+                    check_settings(context, name, settings, &["term", "value", "_name", "_cache"])?;
+                    settings
+                        .get("value")
+                        .or_else(|| settings.get("term"))
+                        .unwrap_or(&Value::Null)
+                }
+                value => value,
+            };
+            if value.is_null() {
+                return Err(refuse(context, "No value specified for term filter"));
+            }
+            term(context, field, value)?.filter(FilterClass::Plain, cached(true))
         }
         "terms" | "in" => terms(context, inner, object)?,
-        "range" | "numeric_range" => {
-            let (field, settings) = one_field(context, name, inner)?;
-            ranged(context, &format!("[{name}] filter"), field, settings)?.constant()
-        }
+        "range" | "numeric_range" => range(context, name, inner, object)?,
         "prefix" | "regexp" => {
-            let (field, value) = one_field(context, name, inner)?;
-            let text = text_of(value.get("value").unwrap_or(value));
-            let matcher = if name == "prefix" {
-                Matcher::Prefix(text)
+            let (field, settings) = one_field(context, name, inner)?;
+            let text = text_of(settings.get("value").unwrap_or(settings));
+            let (class, matcher) = if name == "prefix" {
+                (FilterClass::Prefix, Matcher::Prefix(text))
             } else {
-                Matcher::Regexp(text)
+                (FilterClass::Plain, Matcher::Regexp(with_flags(&text, settings)?))
             };
-            of_ids(field, &matcher).unwrap_or_else(|| {
+            let query = of_ids(field, &matcher).unwrap_or_else(|| {
                 let field = context.field(field);
-                Query::from(QueryKind::MultiTerm { field, matcher }).constant()
-            })
+                QueryKind::MultiTerm { field, matcher }.into()
+            });
+            query.filter(class, cached(true))
         }
-        "ids" => ids_of(context, object)?,
+        "ids" => ids(context, object)?,
         "type" => context.of_type(object.get("value").and_then(Value::as_str).unwrap_or("")),
         "exists" | "missing" => {
             let fields = object.get("field").map(crate::find::names).unwrap_or_default();
@@ -95,32 +118,152 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             if name == "exists" {
                 context.exists(field)
             } else {
-                context.missing(field)
+                missing(context, field, object)?
             }
         }
         "limit" => {
             let limit = object.get("value").and_then(Value::as_u64).unwrap_or(u64::MAX);
-            Query::from(QueryKind::Limit(u32::try_from(limit).unwrap_or(u32::MAX))).constant()
+            let limit = QueryKind::Limit(u32::try_from(limit).unwrap_or(u32::MAX));
+            Query::from(limit).filter(FilterClass::Plain, Caching::Uncached)
         }
         "indices" => indices(context, object, parse_filter, "filter")?,
         "wrapper" => parse_filter(context, &unwrap(context, object)?)?,
         "geo_distance" | "geo_distance_range" | "geo_bounding_box" | "geo_bbox" | "geo_polygon" => {
-            geo(context, name, object)?
+            geo(context, name, object)?.filter(FilterClass::Plain, cached(false))
         }
-        "has_child" | "hasChild" => has_child(context, "has_child filter", object)?.constant(),
-        "nested" => nested(context, object)?.constant(),
-        "has_parent" | "hasParent" => has_parent(context, object)?.constant(),
-        "script" => Query::from(QueryKind::Script(Script::parse(inner)?.mapped(context.mapping)?)).constant(),
+        "has_child" | "hasChild" => {
+            let children = has_child(context, "has_child filter", object)?;
+            children.filter(FilterClass::CustomWrapper, Caching::Uncached)
+        }
+        "nested" => wrapper(nested(context, object)?, cached(false)),
+        "has_parent" | "hasParent" => {
+            has_parent(context, object)?.filter(FilterClass::CustomWrapper, Caching::Uncached)
+        }
+        "script" => {
+            let script = Script::parse(inner)?.mapped(context.mapping)?;
+            Query::from(QueryKind::Script(script)).filter(FilterClass::Plain, cached(false))
+        }
         other => return Err(refuse(context, &format!("No filter registered for [{other}]"))),
     })
 }
 
+/// A query as a filter. Queries of relatives run on a whole shard.
+fn wrapper(query: Query, caching: Caching) -> Query {
+    match query.kind {
+        QueryKind::Related(_) => query.filter(FilterClass::CustomWrapper, caching),
+        _ => query.filter(FilterClass::Wrapper, caching),
+    }
+}
+
+/// `range`: dates are cached unless they change with every moment.
+fn range(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
+    let (field, settings) = one_field(context, name, inner)?;
+    let query = ranged(context, &format!("[{name}] filter"), field, settings)?;
+    let kind = context.mapped(field).map(|field| field.field_type.kind);
+    if name == "range"
+        && let Some(execution) = object.get("execution").map(text_of)
+    {
+        match execution.as_str() {
+            "index" => {}
+            "fielddata" if kind.is_none_or(|kind| kind.is_numeric()) => {}
+            "fielddata" => {
+                return Err(refuse(
+                    context,
+                    &format!("[range] filter field [{field}] is not a numeric type"),
+                ));
+            }
+            _ => {
+                return Err(refuse(
+                    context,
+                    &format!("[range] filter doesn't support [{execution}] execution"),
+                ));
+            }
+        }
+    }
+    let is_of_the_moment = || {
+        let values = settings.as_object().into_iter().flat_map(Map::values);
+        values.filter_map(Value::as_str).any(is_now_unrounded)
+    };
+    let caching = match Caching::of(
+        object,
+        object.get("execution").is_none_or(|execution| execution != "fielddata"),
+    ) {
+        Caching::Uncached if kind == Some(Kind::Date) && object.contains_key("_cache") => Caching::Never,
+        _ if kind == Some(Kind::Date) && is_of_the_moment() => Caching::Never,
+        caching => caching,
+    };
+    Ok(query.filter(FilterClass::Plain, caching))
+}
+
+/// Returns whether a date is `now` without being rounded.
+fn is_now_unrounded(date: &str) -> bool {
+    let math = date.split_once("now").map(|(_, math)| math);
+    math.is_some_and(|math| !math.split(' ').next().is_some_and(|math| math.contains('/')))
+}
+
+/// `ids`, as a filter.
+fn ids(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    let values = object.get("values").and_then(Value::as_array);
+    let values = values.ok_or_else(|| refuse(context, "[ids] filter requires providing a values element"))?;
+    Ok(match values.len() {
+        0 => Query::from(QueryKind::Nothing).filter(FilterClass::MatchNone, Caching::Uncached),
+        _ => ids_of(context, object)?.filter(FilterClass::Plain, Caching::Uncached),
+    })
+}
+
+/// `missing`: no value, only nulls that the field has a value for, or either.
+fn missing(context: &Context<'_>, field: &str, object: &Map<String, Value>) -> Result<Query> {
+    let existence = object.get("existence").is_none_or(truth);
+    let null_value = object.get("null_value").is_some_and(truth);
+    if !existence && !null_value {
+        let reason = "missing must have either existence, or null_value, or both set to true";
+        return Err(refuse(context, reason));
+    }
+    let null = context
+        .mapped(field)
+        .and_then(|mapped| mapped.field_type.null_value.as_ref());
+    let null = null
+        .filter(|_| null_value)
+        .map(|value| term(context, field, value))
+        .transpose()?
+        .map(|null| null.filter(FilterClass::Plain, Caching::Cached));
+    Ok(match (existence.then(|| context.missing(field)), null) {
+        (Some(missing), Some(null)) => Query::any(vec![missing, null]).filter(FilterClass::Boolean(2), Caching::Cached),
+        (Some(filter), None) | (None, Some(filter)) => filter,
+        (None, None) => QueryKind::All.into(),
+    })
+}
+
+/// Fails for a setting that a filter does not have.
+fn check_settings(context: &Context<'_>, name: &str, settings: &Map<String, Value>, known: &[&str]) -> Result<()> {
+    let unknown = settings.keys().find(|key| !known.contains(&key.as_str()));
+    unknown.map_or(Ok(()), |key| {
+        Err(refuse(context, &format!("[{name}] filter does not support [{key}]")))
+    })
+}
+
+/// Fails for a value, beside the filters in a filter, that is no setting.
+fn check_values(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<()> {
+    let is_value = |value: &Value| !value.is_array() && !value.is_object();
+    let values = object.iter().filter(|(_, value)| is_value(value));
+    let values: Map<String, Value> = values.map(|(key, value)| (key.clone(), value.clone())).collect();
+    check_settings(context, name, &values, &["_cache", "_cache_key", "_cacheKey", "_name"])
+}
+
 /// Fails for a filter that lacks what it needs.
 fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<()> {
+    match name {
+        "and" | "or" | "not" | "fquery" => check_values(context, name, object)?,
+        "exists" => check_settings(context, name, object, &["field", "_name"])?,
+        "missing" => check_settings(context, name, object, &["field", "null_value", "existence", "_name"])?,
+        "limit" => check_settings(context, name, object, &["value"])?,
+        "ids" => check_settings(context, name, object, &["type", "types", "_type", "values", "_name"])?,
+        _ => {}
+    }
     let is_empty = inner.as_object().is_some_and(Map::is_empty);
     let has = |keys: &[&str]| keys.iter().any(|key| object.contains_key(*key));
     let reason = match name {
-        "and" | "or" if inner.is_object() && !has(&["filters"]) => {
+        "and" | "or" if inner.is_object() && !object.values().any(Value::is_array) => {
             format!("[{name}] filter requires 'filters' to be set on it'")
         }
         "not" if is_empty => "filter is required when using `not` filter".to_owned(),
@@ -139,8 +282,15 @@ fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<St
 
 /// `terms`: any of several values, listed or read from a document.
 fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
+    if object.values().filter(|value| value.is_array()).count() > 1 {
+        return Err(refuse(context, "[terms] filter does not support multiple fields"));
+    }
     let (field, values) = one_field(context, "terms", inner)?;
+    let none = || Query::from(QueryKind::Nothing).filter(FilterClass::MatchNone, Caching::Uncached);
     let values: Vec<Value> = match values {
+        Value::Array(values) if values.iter().any(Value::is_null) => {
+            return Err(refuse(context, "No value specified for terms filter"));
+        }
         Value::Array(values) => values.clone(),
         Value::Object(lookup) => looked_up(context, lookup)?,
         _ => {
@@ -150,35 +300,62 @@ fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> R
     if values.len() > context.most_clauses * 64 {
         return Err(too_many_clauses(context.most_clauses * 64));
     }
-    let queries = values
-        .iter()
-        .map(|value| term(context, field, value))
-        .collect::<Result<Vec<_>>>()?;
-    let every = object
-        .get("execution")
-        .and_then(Value::as_str)
-        .is_some_and(|execution| execution.starts_with("and"));
-    let occur = if every { Occur::Must } else { Occur::Should };
-    if queries.is_empty() {
-        return Ok(QueryKind::Nothing.into());
+    let execution = object.get("execution").map_or_else(|| "plain".to_owned(), text_of);
+    if values.is_empty() {
+        return Ok(none());
     }
-    Ok(Query::bool(queries.into_iter().map(|query| (occur, query)).collect()).constant())
+    let (class, is_whole) = match execution.as_str() {
+        "plain" => (FilterClass::Terms, true),
+        "fielddata" if context.mapped(field).is_none() => return Ok(none()),
+        "fielddata" => (FilterClass::Terms, false),
+        "bool" => (FilterClass::Boolean(values.len()), false),
+        "bool_nocache" => (FilterClass::Boolean(values.len()), true),
+        "and" => (FilterClass::And, false),
+        "and_nocache" => (FilterClass::And, true),
+        "or" => (FilterClass::Or, false),
+        "or_nocache" => (FilterClass::Or, true),
+        _ => {
+            return Err(refuse(
+                context,
+                &format!("terms filter execution value [{execution}] not supported"),
+            ));
+        }
+    };
+    // A filter is cached as a whole, or each of its terms is.
+    let of_each = if is_whole { Caching::Uncached } else { Caching::Cached };
+    let clause = |value: &Value| {
+        let term = term(context, field, value)?;
+        Ok(match class {
+            FilterClass::Terms => term,
+            _ => term.filter(FilterClass::Plain, of_each),
+        })
+    };
+    let clauses = values.iter().map(clause).collect::<Result<Vec<_>>>()?;
+    let query = match class {
+        FilterClass::And => Query::every(clauses),
+        _ => Query::any(clauses),
+    };
+    Ok(query.filter(class, Caching::of(object, is_whole)))
 }
 
 /// The values at a path of a document.
 fn looked_up(context: &Context<'_>, lookup: &Map<String, Value>) -> Result<Vec<Value>> {
+    let known = ["index", "type", "id", "path", "routing", "cache"];
+    if let Some(key) = lookup.keys().find(|key| !known.contains(&key.as_str())) {
+        let reason = format!("[terms] filter does not support [{key}] within lookup element");
+        return Err(refuse(context, &reason));
+    }
     let text = |key: &str| lookup.get(key).map(text_of);
-    let missing = || {
-        refuse(
-            context,
-            "[terms] filter lookup element requires specifying the type, id and path",
-        )
+    let needed = |key: &str| {
+        let reason = || {
+            refuse(
+                context,
+                &format!("[terms] filter lookup element requires specifying the {key}"),
+            )
+        };
+        text(key).ok_or_else(reason)
     };
-    let (type_name, id, path) = (
-        text("type").ok_or_else(missing)?,
-        text("id").ok_or_else(missing)?,
-        text("path").ok_or_else(missing)?,
-    );
+    let (type_name, id, path) = (needed("type")?, needed("id")?, needed("path")?);
     let index = text("index").unwrap_or_else(|| context.index.to_owned());
     let source = match context.documents {
         Some(documents) => documents.source(&index, &type_name, &id, text("routing").as_deref())?,

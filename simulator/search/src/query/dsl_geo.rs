@@ -45,8 +45,10 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         .trim_end_matches(".geohash");
     let field: &Field = context
         .mapped(path)
-        .filter(|field| field.field_type.kind == Kind::GeoPoint)
         .ok_or_else(|| refuse(context, &format!("failed to find geo_point field [{path}]")))?;
+    if field.field_type.kind != Kind::GeoPoint {
+        return Err(refuse(context, &format!("field [{path}] is not a geo_point field")));
+    }
     let unit = object.get("unit").and_then(Value::as_str);
     let length = |keys: &[&str]| {
         keys.iter()
@@ -64,7 +66,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             center: point(Some(value))?,
             from: 0.0,
             to: length(&["distance"])?
-                .ok_or_else(|| refuse(context, "geo_distance filter requires 'distance' to be specified"))?,
+                .ok_or_else(|| refuse(context, "geo_distance requires 'distance' to be specified"))?,
         },
         "geo_distance_range" => GeoShape::Distance {
             center: point(Some(value))?,
@@ -85,7 +87,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         _ => bounding_box(value, point)?,
     };
     let field = QueryField::of(field);
-    Ok(Query::from(QueryKind::Geo { field, shape }).constant())
+    Ok(QueryKind::Geo { field, shape }.into())
 }
 
 /// A box between its sides, or two of its corners.

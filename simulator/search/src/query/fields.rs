@@ -8,7 +8,7 @@ use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::index::NESTED;
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
-use crate::query::{InnerHits, Matcher, Query, QueryField, QueryKind};
+use crate::query::{Caching, FilterClass, FilterForm, InnerHits, Matcher, Query, QueryField, QueryKind};
 
 /// Reads documents that a query refers to.
 pub(crate) trait Documents {
@@ -114,59 +114,59 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The documents that have a value in a field that `pattern` names, or in an object of that name.
+    /// The filter of documents that have a value in a field that `pattern` names, or in an object of that name.
     pub(crate) fn exists(&self, pattern: &str) -> Query {
-        let named = |name: &str| {
-            Query::from(QueryKind::Term {
-                field: self.field("_field_names"),
-                text: name.to_owned(),
-            })
+        let below = self.mapping.field_names(&format!("{pattern}.*"));
+        let names = match pattern {
+            _ if pattern.contains('*') => self.mapping.field_names(pattern),
+            "_all" | "_id" | "_type" | "_uid" | "_source" | "_index" => return QueryKind::All.into(),
+            // An object exists where one of its fields does.
+            _ if self.mapping.exact_field(pattern).is_none() && !below.is_empty() => below,
+            _ => vec![
+                self.mapped(pattern)
+                    .map_or(pattern, |field| field.name.as_str())
+                    .to_owned(),
+            ],
         };
-        if !pattern.contains('*') {
-            let below = self.mapping.field_names(&format!("{pattern}.*"));
-            return match pattern {
-                "_all" | "_id" | "_type" | "_uid" | "_source" | "_index" => Query::from(QueryKind::All),
-                // An object exists where one of its fields does.
-                _ if self.mapping.exact_field(pattern).is_none() && !below.is_empty() => {
-                    Query::any(below.iter().map(|name| named(name)).collect())
-                }
-                _ => named(self.mapped(pattern).map_or(pattern, |field| field.name.as_str())),
-            }
-            .constant();
+        if names.is_empty() {
+            return Query::from(QueryKind::Nothing).filter(FilterClass::MatchNone, Caching::Uncached);
         }
-        Query::any(
-            self.mapping
-                .field_names(pattern)
-                .iter()
-                .map(|name| named(name))
-                .collect(),
-        )
-        .constant()
+        let named = names.into_iter().map(|name| self.meta("_field_names", name));
+        let named: Vec<Query> = named.collect();
+        let count = named.len();
+        Query::any(named).filter(FilterClass::Boolean(count), Caching::Cached)
     }
 
+    /// The filter of documents that have no value in a field that `pattern` names.
     pub(crate) fn missing(&self, pattern: &str) -> Query {
-        Query::not(self.exists(pattern)).constant()
+        let exists = self.exists(pattern);
+        match exists.kind {
+            QueryKind::Constant {
+                form:
+                    Some(FilterForm {
+                        class: FilterClass::MatchNone,
+                        ..
+                    }),
+                ..
+            } => QueryKind::All.into(),
+            _ => Query::not(exists).filter(FilterClass::Not, Caching::Cached),
+        }
     }
 
-    /// Whole documents, without the nested objects.
+    /// The filter of whole documents, without the nested objects.
     pub(crate) fn whole_documents(&self) -> Query {
         let nested = Query::from(QueryKind::MultiTerm {
             field: self.field("_type"),
             matcher: Matcher::Prefix(NESTED.to_owned()),
         });
-        Query::not(nested.constant()).constant()
+        Query::not(nested.constant()).filter(FilterClass::Whole, Caching::Uncached)
     }
 
-    /// The documents with a parent: `type#id`, or an id in any type of parents.
+    /// The filter of documents with a parent: `type#id`, or an id in any type of parents.
     pub(crate) fn of_parent(&self, parent: &str) -> Query {
-        let term = |text: String| {
-            Query::from(QueryKind::Term {
-                field: self.field("_parent"),
-                text,
-            })
-        };
         if parent.contains('#') {
-            return term(parent.to_owned());
+            let term = self.meta("_parent", parent.to_owned());
+            return term.filter(FilterClass::Plain, Caching::Uncached);
         }
         let types = self
             .mapping
@@ -175,27 +175,30 @@ impl<'a> Context<'a> {
         let types: std::collections::BTreeSet<&str> = types.collect();
         let terms = types
             .into_iter()
-            .map(|parent_type| term(format!("{parent_type}#{parent}")));
-        Query::any(terms.collect()).constant()
+            .map(|parent_type| self.meta("_parent", format!("{parent_type}#{parent}")));
+        Query::any(terms.collect()).filter(FilterClass::Terms, Caching::Uncached)
     }
 
+    /// The filter of documents of one type.
     pub(crate) fn of_type(&self, type_name: &str) -> Query {
         self.of_types(std::iter::once(type_name))
     }
 
-    /// The documents of some types.
+    /// The filter of documents of some types.
     pub(crate) fn of_types<'b>(&self, type_names: impl Iterator<Item = &'b str>) -> Query {
-        let term = |name: &str| {
-            Query::from(QueryKind::Term {
-                field: self.field("_type"),
-                text: name.to_owned(),
-            })
-        };
-        let mut terms: Vec<Query> = type_names.map(term).collect();
+        let mut terms: Vec<Query> = type_names.map(|name| self.meta("_type", name.to_owned())).collect();
         match (terms.len(), terms.pop()) {
-            (1, Some(only)) => only.constant(),
-            (_, last) => Query::any(terms.into_iter().chain(last).collect()).constant(),
+            (1, Some(only)) => only.filter(FilterClass::Plain, Caching::Cached),
+            (_, last) => {
+                Query::any(terms.into_iter().chain(last).collect()).filter(FilterClass::Terms, Caching::Cached)
+            }
         }
+    }
+
+    /// A term of a field that all documents have.
+    fn meta(&self, field: &str, text: String) -> Query {
+        let field = self.field(field);
+        QueryKind::Term { field, text }.into()
     }
 
     /// The fields that a name with stars stands for, or the name itself.

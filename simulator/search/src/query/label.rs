@@ -1,6 +1,8 @@
 //! A query as text, as Lucene writes it: for explanations and validation.
 
-use crate::query::{FrequencyQuery, Function, Matcher, Occur, Query, QueryField, QueryKind, Relation, ScoreFunction};
+use crate::query::{
+    FrequencyQuery, Function, Matcher, Query, QueryField, QueryKind, Relation, ScoreFunction, filter_label,
+};
 
 /// The query as text.
 pub(crate) fn label(query: &Query) -> String {
@@ -17,6 +19,8 @@ pub(crate) fn label(query: &Query) -> String {
         }
     };
     let body = match &query.kind {
+        // Without a boost, Elasticsearch does not use Lucene's query of all documents.
+        QueryKind::All if boost.is_empty() => "ConstantScore(*:*)".to_owned(),
         QueryKind::All => "*:*".to_owned(),
         QueryKind::Nothing => String::new(),
         QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => named(field, text),
@@ -110,11 +114,7 @@ pub(crate) fn label(query: &Query) -> String {
             let parts: Vec<String> = clauses
                 .iter()
                 .map(|(occur, query)| {
-                    let sign = match occur {
-                        Occur::Must => "+",
-                        Occur::Should => "",
-                        Occur::MustNot => "-",
-                    };
+                    let sign = occur.sign();
                     if matches!(query.kind, QueryKind::Bool { .. }) {
                         format!("{sign}({})", label(query))
                     } else {
@@ -141,32 +141,16 @@ pub(crate) fn label(query: &Query) -> String {
             };
             format!("({}){share}", queries.iter().map(part).collect::<Vec<_>>().join(" | "))
         }
-        QueryKind::Constant(inner) => format!("ConstantScore({})", filter_label(inner)),
+        QueryKind::Constant { query, form: None } => format!("ConstantScore({})", filter_label(query)),
+        QueryKind::Constant {
+            query,
+            form: Some(form),
+        } => form.label(query),
         QueryKind::Filtered { query, filter } => {
             format!("filtered({})->{}", label(query), filter_label(filter))
         }
     };
     body + &boost
-}
-
-/// A query as the text of a filter. Filters of terms and ranges are cached, and say so.
-pub(crate) fn filter_label(query: &Query) -> String {
-    let QueryKind::Constant(inner) = &query.kind else {
-        return label(query);
-    };
-    let is_cached = match &inner.kind {
-        QueryKind::Constant(_) => return filter_label(inner),
-        QueryKind::Term { .. } | QueryKind::Range { .. } | QueryKind::MultiTerm { .. } => true,
-        QueryKind::Bool { clauses, .. } => clauses
-            .iter()
-            .all(|(occur, query)| *occur == Occur::Should && matches!(query.kind, QueryKind::Term { .. })),
-        _ => false,
-    };
-    if is_cached {
-        format!("cache({})", label(inner))
-    } else {
-        label(inner)
-    }
 }
 
 /// The class of a function, as Java shows an object.

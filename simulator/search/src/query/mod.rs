@@ -19,6 +19,7 @@ mod dsl_string;
 mod expand;
 mod expression;
 mod fields;
+mod filter_form;
 mod frequency;
 mod function;
 mod geo;
@@ -38,6 +39,8 @@ mod value;
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use crate::mapping::{Field, FieldOrdinal};
 use crate::script::MappedScript;
 
@@ -47,12 +50,13 @@ pub(crate) use dsl_filter::parse_filter;
 pub(crate) use dsl_inner_hits::parse_inner_hits;
 pub(crate) use expand::{Expansion, Near, expand, similar_terms, starting_with, terms_of};
 pub(crate) use fields::{Context, Documents, Parsers};
+pub(crate) use filter_form::{Caching, FilterClass, FilterForm, filter_label};
 pub(crate) use frequency::{FrequencyQuery, Rewrite};
 pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, ScoreFunction};
 pub(crate) use geo::{GeoPoint, GeoShape, geohash_length, metres, neighbors};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
-pub(crate) use label::{filter_label, label};
+pub(crate) use label::label;
 pub(crate) use numeric_range::NumericRange;
 pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;
@@ -96,6 +100,17 @@ pub(crate) enum Occur {
     Must,
     Should,
     MustNot,
+}
+
+impl Occur {
+    /// The sign of such a clause in the text of a query.
+    fn sign(self) -> &'static str {
+        match self {
+            Occur::Must => "+",
+            Occur::Should => "",
+            Occur::MustNot => "-",
+        }
+    }
 }
 
 /// Which terms of a field match.
@@ -210,7 +225,11 @@ pub(crate) enum QueryKind {
         field: QueryField,
         shape: GeoShape,
     },
-    Constant(Box<Query>),
+    /// Documents of a query, all with the same score. A filter has a form.
+    Constant {
+        query: Box<Query>,
+        form: Option<FilterForm>,
+    },
     Filtered {
         query: Box<Query>,
         filter: Box<Query>,
@@ -225,7 +244,46 @@ impl From<QueryKind> for Query {
 
 impl Query {
     pub(crate) fn constant(self) -> Query {
-        QueryKind::Constant(Box::new(self)).into()
+        QueryKind::Constant {
+            query: Box::new(self),
+            form: None,
+        }
+        .into()
+    }
+
+    /// The query as a filter.
+    pub(crate) fn filter(self, class: FilterClass, caching: Caching) -> Query {
+        QueryKind::Constant {
+            query: Box::new(self),
+            form: Some(FilterForm { class, caching }),
+        }
+        .into()
+    }
+
+    /// The filter with another caching.
+    pub(crate) fn with_caching(mut self, caching: Caching) -> Query {
+        if let QueryKind::Constant { form: Some(form), .. } = &mut self.kind {
+            form.caching = caching;
+        }
+        self
+    }
+
+    /// The filter, cached if the settings around it say so and it is not yet.
+    fn cached_if(self, settings: &Map<String, Value>) -> Query {
+        match (&self.kind, Caching::of(settings, false)) {
+            (
+                QueryKind::Constant {
+                    form:
+                        Some(FilterForm {
+                            caching: Caching::Uncached,
+                            ..
+                        }),
+                    ..
+                },
+                Caching::Cached,
+            ) => self.with_caching(Caching::Cached),
+            _ => self,
+        }
     }
 
     pub(crate) fn boosted(mut self, boost: f32) -> Query {

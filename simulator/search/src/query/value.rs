@@ -13,8 +13,8 @@ use crate::query::{Context, Matcher, Query, QueryField, QueryKind};
 pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Query> {
     let text = text_of(value);
     match name {
-        "_type" => return Ok(context.of_type(&text)),
-        "_parent" => return Ok(context.of_parent(&text)),
+        "_type" => return Ok(context.of_type(&text).constant()),
+        "_parent" => return Ok(context.of_parent(&text).constant()),
         "_id" | "_uid" => {
             let id = text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned();
             return Ok(ids_of_type(context, &[], &[id]));

@@ -222,12 +222,22 @@ pub(crate) fn explain(
         }
         WeightKind::Related(_) => product(weight.boost, "not implemented yet...", vec![]),
         kind => {
-            let constant = match query.map(|query| &query.kind) {
-                Some(QueryKind::Constant(inner)) => Some(filter_label(inner)),
+            let constant = match query {
+                Some(Query {
+                    kind: QueryKind::Constant { query, form: None },
+                    ..
+                }) => Some(filter_label(query)),
+                Some(
+                    filter @ Query {
+                        kind: QueryKind::Constant { .. },
+                        ..
+                    },
+                ) => Some(label(filter)),
                 _ => None,
             };
             let name = match kind {
-                WeightKind::All => "MatchAllDocsQuery".to_owned(),
+                WeightKind::All if weight.boost != 1.0 => "MatchAllDocsQuery".to_owned(),
+                WeightKind::All => "ConstantScore(*:*)".to_owned(),
                 WeightKind::MultiTerm { label, .. }
                 | WeightKind::Range { label, .. }
                 | WeightKind::Docs { label, .. } => format!("ConstantScore({label})"),

@@ -224,7 +224,7 @@ impl Weigher<'_> {
                     })
                     .collect::<Result<Vec<_>>>()?,
             },
-            QueryKind::Constant(inner) => WeightKind::Constant(Box::new(self.build(inner)?)),
+            QueryKind::Constant { query, .. } => WeightKind::Constant(Box::new(self.build(query)?)),
             QueryKind::Filtered { query, filter } => WeightKind::Filtered {
                 query: Box::new(self.build(query)?),
                 filter: Box::new(self.build(filter)?),
