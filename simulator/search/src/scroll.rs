@@ -3,7 +3,7 @@
 //! Guarantees: the pages are of one moment, whatever is written between them; a page that fails can be fetched again.
 //! Limits: a bounded number of scrolls and of the hits that they keep, each ended when it has not been used for as long as it was asked to be kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,6 +103,8 @@ impl Scroll {
 /// An open scroll, and when it ends.
 struct Open {
     scroll: Arc<Scroll>,
+    /// Names of its indices that were deleted or closed.
+    lost: BTreeSet<String>,
     expires: Duration,
 }
 
@@ -142,7 +144,12 @@ impl Scrolls {
         }
         *last += 1;
         let expires = now.saturating_add(keep);
-        scrolls.insert(*last, Open { scroll, expires });
+        let open = Open {
+            scroll,
+            lost: BTreeSet::new(),
+            expires,
+        };
+        scrolls.insert(*last, open);
         Ok(*last)
     }
 
@@ -156,6 +163,18 @@ impl Scrolls {
             open.expires = now.saturating_add(keep);
         }
         Some(open.scroll.clone())
+    }
+
+    /// Ends the scrolls that have no other index than one that was deleted or closed.
+    pub(crate) fn lose(&self, index: &str) {
+        self.open.lock().1.retain(|_, open| {
+            let mut searched = open.scroll.outcome.searched.iter().map(|searched| &searched.index.name);
+            if !searched.clone().any(|name| name == index) {
+                return true;
+            }
+            open.lost.insert(index.to_owned());
+            searched.any(|name| !open.lost.contains(name))
+        });
     }
 
     /// Ends a scroll; true if it was open.

@@ -118,7 +118,7 @@ async fn an_update_returns_fields_of_what_it_made() {
 #[case("/i/d/_validate/query", json!({"term": {"tag": "a"}}), "filtered(tag:a)->cache(_type:d)")]
 #[case("/i/d,e/_validate/query", json!({"term": {"tag": "a"}}), "filtered(tag:a)->cache(_type:d _type:e)")]
 #[case("/i/_validate/query", json!({"filtered": {"query": {"term": {"tag": "a"}}, "filter": {"term": {"tag": "b"}}}}), "filtered(tag:a)->cache(tag:b)")]
-#[case("/i/_validate/query", json!({"function_score": {"functions": [{"filter": {"term": {"tag": "b"}}, "weight": 2}]}}), "function score (*:*, functions: [{filter(cache(tag:b)), function [org.elasticsearch.common.lucene.search.function.WeightFactorFunction@1]}])")]
+#[case("/i/_validate/query", json!({"function_score": {"functions": [{"filter": {"term": {"tag": "b"}}, "weight": 2}]}}), "function score (ConstantScore(*:*), functions: [{filter(cache(tag:b)), function [org.elasticsearch.common.lucene.search.function.WeightFactorFunction@1]}])")]
 #[tokio::test]
 async fn a_query_is_explained_with_its_filters(#[case] path: &str, #[case] query: Value, #[case] expected: &str) {
     let backend = backend().await;
@@ -128,4 +128,80 @@ async fn a_query_is_explained_with_its_filters(#[case] path: &str, #[case] query
         let answer = ask(&backend, "POST", &format!("{path}?{parameters}"), body).await;
         assert_eq!(answer["explanations"][0]["explanation"], expected);
     }
+}
+
+#[rstest]
+#[case("POST", "/i/_close")]
+#[case("DELETE", "/i")]
+#[tokio::test]
+async fn a_scroll_ends_with_the_last_of_its_indices(#[case] method: &str, #[case] path: &str) {
+    let backend = backend().await;
+    ask(&backend, "PUT", "/other/d/1?refresh", json!({"n": 1})).await;
+    let scroll = |answer: &Value| answer["_scroll_id"].as_str().unwrap().to_owned();
+    let own = scroll(&ask(&backend, "GET", "/i/_search?scroll=1m&size=1", json!(null)).await);
+    let both = scroll(&ask(&backend, "GET", "/i,other/_search?scroll=1m&size=1", json!(null)).await);
+    ask(&backend, method, path, json!(null)).await;
+    if method == "POST" {
+        ask(&backend, "POST", "/i/_open", json!(null)).await;
+    }
+    let next = backend.get(&format!("/_search/scroll?scroll_id={own}")).await;
+    next.expect_refusal(404, "SearchContextMissingException[No search context found for id [1]]");
+    let next = backend.get(&format!("/_search/scroll?scroll_id={both}")).await;
+    assert_eq!(next.status, 200, "{}", next.text);
+    ask(&backend, "DELETE", "/other", json!(null)).await;
+    let next = backend.get(&format!("/_search/scroll?scroll_id={both}")).await;
+    next.expect_refusal(404, "SearchContextMissingException[No search context found for id [2]]");
+}
+
+#[rstest]
+#[case("/i*/_search", 200)]
+#[case("/i*/_search?expand_wildcards=closed", 403)]
+#[case("/i*/_count?expand_wildcards=open,closed", 403)]
+#[case("/i*/_search?expand_wildcards=closed&ignore_unavailable=true", 200)]
+#[case("/i*/_mapping?expand_wildcards=closed", 200)]
+#[tokio::test]
+async fn a_pattern_finds_a_closed_index_where_closed_ones_may_be_named(#[case] path: &str, #[case] status: u16) {
+    let backend = backend().await;
+    ask(&backend, "POST", "/i/_close", json!(null)).await;
+    let answer = backend.get(path).await;
+    assert_eq!(answer.status, status, "{}", answer.text);
+    if status == 403 {
+        answer.expect_refusal(403, "IndexClosedException[[i] closed]");
+    }
+}
+
+#[rstest]
+#[case("POST", "/_mget", json!({"docs": ["1"]}), "docs array element should include an object")]
+#[case("POST", "/i/d/_mget", json!({"ids": ["1", null]}), "ids array element should only contain ids")]
+#[case("POST", "/i/d/_bulk?consistency=x", json!({"index": {}}), "No write consistency match [x]")]
+#[case("PUT", "/i/d/1?replication=x", json!({}), "No replication type match for [x], should be either `async`, or `sync`")]
+#[case("PUT", "/i/_alias", json!({}), "Alias action [add]: [alias] may not be empty string")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "min_doc_count": "1"}}}}), "Unknown key for a VALUE_STRING in [a]: [min_doc_count].")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"percentiles": {"field": "n", "keyed": "false"}}}}), "Unexpected token VALUE_STRING in [a].")]
+#[tokio::test]
+async fn what_has_the_wrong_form_is_refused(
+    #[case] method: &str,
+    #[case] path: &str,
+    #[case] body: Value,
+    #[case] reason: &str,
+) {
+    let backend = backend().await;
+    backend.send_json(method, path, &body).await.expect_refusal(400, reason);
+}
+
+#[tokio::test]
+async fn an_alias_may_be_named_in_the_body() {
+    let backend = backend().await;
+    ask(&backend, "PUT", "/i/_alias", json!({"alias": "named", "routing": "r"})).await;
+    let aliases = ask(&backend, "GET", "/i/_alias", json!(null)).await;
+    let expected = json!({"named": {"index_routing": "r", "search_routing": "r"}});
+    assert_eq!(aliases["i"]["aliases"], expected);
+}
+
+#[tokio::test]
+async fn percents_may_be_texts() {
+    let backend = backend().await;
+    let body = json!({"aggs": {"a": {"percentiles": {"field": "n", "percents": ["50"]}}}});
+    let answer = ask(&backend, "POST", "/i/_search", body).await;
+    assert!(answer["aggregations"]["a"]["values"]["50.0"].is_number(), "{answer}");
 }

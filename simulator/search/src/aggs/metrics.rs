@@ -113,7 +113,7 @@ fn numbers(aggregation: &Aggregation, key: &str) -> Option<Vec<f64>> {
         .get(key)?
         .as_array()?
         .iter()
-        .filter_map(Value::as_f64)
+        .filter_map(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()))
         .collect();
     numbers.sort_by(f64::total_cmp);
     Some(numbers)

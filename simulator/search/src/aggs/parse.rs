@@ -12,6 +12,19 @@ use crate::script::Script;
 
 const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
 
+/// Settings that are numbers or booleans, and must not be given as texts in [`TAKES_NO_TEXTS`] and percentiles.
+const NO_TEXTS: [&str; 8] = [
+    "shard_size",
+    "shardSize",
+    "min_doc_count",
+    "minDocCount",
+    "shard_min_doc_count",
+    "shardMinDocCount",
+    "keyed",
+    "compression",
+];
+const TAKES_NO_TEXTS: [&str; 3] = ["terms", "significant_terms", "date_histogram"];
+
 /// The settings of a kind of aggregation; none if there is no such kind.
 fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
@@ -236,7 +249,11 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
         ""
     };
     for (key, value) in settings.as_object().into_iter().flatten() {
-        if !known.contains(&key.as_str()) && !FIELD.contains(&key.as_str()) {
+        if value.is_string() && matches!(kind, "percentiles" | "percentile_ranks") && NO_TEXTS.contains(&key.as_str()) {
+            return Err(refuse(format!("Unexpected token VALUE_STRING in [{name}].")));
+        }
+        let is_text = value.is_string() && TAKES_NO_TEXTS.contains(&kind) && NO_TEXTS.contains(&key.as_str());
+        if is_text || !known.contains(&key.as_str()) && !FIELD.contains(&key.as_str()) {
             return Err(refuse(format!(
                 "Unknown key for a {} in {place}[{name}]: [{key}].",
                 token_of(value)

@@ -91,9 +91,18 @@ fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
 }
 
 /// `PUT /index/_alias/name`.
+///
+/// The body may name the alias and the index, too.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
+    let body = request.json()?.unwrap_or_else(|| json!({}));
+    let text = |key: &str| body.get(key).and_then(Value::as_str);
+    let (indices, alias) = (text("index").unwrap_or(indices), text("alias").unwrap_or(alias));
+    if alias.trim().is_empty() {
+        let reason = "Alias action [add]: [alias] may not be empty string";
+        return Err(SearchError::validation(reason));
+    }
     check(shared, indices, alias)?;
-    let definition = Alias::parse(&request.json()?.unwrap_or_else(|| json!({})));
+    let definition = Alias::parse(&body);
     let named = shared.cluster.named(
         indices,
         Expand {

@@ -53,7 +53,9 @@ fn check_write(request: &RestRequest) -> Result<()> {
     }
     match request.param("replication") {
         None | Some("default" | "sync" | "async") => Ok(()),
-        Some(text) => Err(SearchError::illegal(format!("No replication type match [{text}]"))),
+        Some(text) => Err(SearchError::illegal(format!(
+            "No replication type match for [{text}], should be either `async`, or `sync`"
+        ))),
     }
 }
 
@@ -395,6 +397,12 @@ pub(crate) fn mget(
         body.get("docs").and_then(Value::as_array),
         body.get("ids").and_then(Value::as_array),
     ) {
+        (Some(docs), _) if docs.iter().any(|doc| !doc.is_object()) => {
+            return Err(SearchError::illegal("docs array element should include an object"));
+        }
+        (None, Some(ids)) if ids.iter().any(|id| id.is_null() || id.is_array() || id.is_object()) => {
+            return Err(SearchError::illegal("ids array element should only contain ids"));
+        }
         (Some(docs), _) if !docs.is_empty() => docs.clone(),
         (None, Some(ids)) if !ids.is_empty() => ids.iter().map(|id| json!({"_id": id})).collect(),
         _ => {
@@ -457,6 +465,7 @@ pub(crate) fn bulk(
     index: Option<&str>,
     type_name: Option<&str>,
 ) -> Result<Answer> {
+    check_write(request)?;
     let began = (shared.cluster.options.ticks)();
     let done = write::bulk(shared, index, type_name, request.body_or_source())?;
     for index in &done.touched {

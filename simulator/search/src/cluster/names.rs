@@ -45,6 +45,14 @@ impl Cluster {
     pub(crate) fn resolve(&self, expression: &str, expand: Expand) -> Result<Vec<Target>> {
         let all = self.indices();
         let open = |index: &Arc<Index>| if index.is_closed() { expand.closed } else { expand.open };
+        let is_usable = |index: &Arc<Index>| match index.is_closed() && expand.forbid_closed {
+            true if expand.ignore_unavailable => Ok(false),
+            true => {
+                let reason = format!("[{}] closed", index.name);
+                Err(SearchError::new(403, "IndexClosedException", reason))
+            }
+            false => Ok(true),
+        };
         let parts: Vec<&str> = expression
             .split(',')
             .map(str::trim)
@@ -85,7 +93,7 @@ impl Cluster {
             // A pattern that means no index is a name.
             if part.contains('*') && (everything || expand.open || expand.closed) {
                 for index in all.iter().filter(|index| open(index)) {
-                    if pattern::matches(part, &index.name) {
+                    if pattern::matches(part, &index.name) && is_usable(index)? {
                         add(index, None);
                     }
                     for (_, alias) in index
@@ -103,15 +111,8 @@ impl Cluster {
             for index in &all {
                 if index.name == part {
                     met = true;
-                    if index.is_closed() && expand.forbid_closed {
-                        if expand.ignore_unavailable {
-                            continue;
-                        }
-                        return Err(SearchError::new(
-                            403,
-                            "IndexClosedException",
-                            format!("[{part}] closed"),
-                        ));
+                    if !is_usable(index)? {
+                        continue;
                     }
                     add(index, None);
                 }

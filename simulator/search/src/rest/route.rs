@@ -207,6 +207,7 @@ fn alias(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Op
                 .any(|index| !index.aliases.read().is_empty()),
         ),
         (&Method::HEAD, [_, wanted]) => aliases::exists(shared, request, names, wanted),
+        (&Method::PUT, ["_alias"]) => aliases::put(shared, request, names, "")?,
         (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,
         (&Method::DELETE, [_, wanted]) => aliases::delete(shared, request, names, wanted)?,
         _ => return Ok(None),
