@@ -176,6 +176,11 @@ async fn a_pattern_finds_a_closed_index_where_closed_ones_may_be_named(#[case] p
 #[case("POST", "/i/d/_bulk?consistency=x", json!({"index": {}}), "No write consistency match [x]")]
 #[case("PUT", "/i/d/1?replication=x", json!({}), "No replication type match for [x], should be either `async`, or `sync`")]
 #[case("PUT", "/i/_alias", json!({}), "Alias action [add]: [alias] may not be empty string")]
+#[case("GET", "/_cluster/health?wait_for_active_shards=x", json!(null), "Failed to parse int parameter [wait_for_active_shards] with value [x]")]
+#[case("GET", "/_cluster/health?timeout=x", json!(null), "ElasticsearchParseException[Failed to parse [x]]")]
+#[case("GET", "/i/_search?from=-5", json!(null), "from[-1],size[-1]: Parse Failure [from is set to [-5] and is expected to be higher or equal to 0]")]
+#[case("GET", "/i/_search?size=-2", json!(null), "size is set to [-2] and is expected to be higher or equal to 0")]
+#[case("PUT", "/i/_settings?index.frob=1&timeout=1s", json!(null), "Can't update non dynamic settings[[index.frob]] for open indices[[i]]")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "min_doc_count": "1"}}}}), "Unknown key for a VALUE_STRING in [a]: [min_doc_count].")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"percentiles": {"field": "n", "keyed": "false"}}}}), "Unexpected token VALUE_STRING in [a].")]
 #[tokio::test]
@@ -204,4 +209,24 @@ async fn percents_may_be_texts() {
     let body = json!({"aggs": {"a": {"percentiles": {"field": "n", "percents": ["50"]}}}});
     let answer = ask(&backend, "POST", "/i/_search", body).await;
     assert!(answer["aggregations"]["a"]["values"]["50.0"].is_number(), "{answer}");
+}
+
+#[tokio::test]
+async fn settings_may_be_parameters() {
+    let backend = backend().await;
+    let path = "/i/_settings?index.refresh_interval=7s&pretty";
+    ask(&backend, "PUT", path, json!({"index": {"number_of_replicas": 0}})).await;
+    let settings = ask(&backend, "GET", "/i/_settings?flat_settings=true", json!(null)).await;
+    assert_eq!(settings["i"]["settings"]["index.refresh_interval"], "7s");
+    assert_eq!(settings["i"]["settings"]["index.number_of_replicas"], "0");
+}
+
+#[rstest]
+#[case("wait_for_active_shards=1", false)]
+#[case("wait_for_active_shards=100", true)]
+#[tokio::test]
+async fn health_waits_for_active_shards(#[case] parameters: &str, #[case] timed_out: bool) {
+    let backend = backend().await;
+    let path = format!("/_cluster/health?timeout=1ms&{parameters}");
+    assert_eq!(ask(&backend, "GET", &path, json!(null)).await["timed_out"], timed_out);
 }

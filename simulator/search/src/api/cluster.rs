@@ -37,6 +37,9 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
         },
     )?;
     let health = shared.cluster.health(&named);
+    request.check_duration("timeout")?;
+    request.integer("wait_for_relocating_shards")?;
+    let wanted_shards = request.integer("wait_for_active_shards")?;
     // What is waited for is there already, or never will be.
     let rank = |status: &str| match status.to_lowercase().as_str() {
         "green" => 2,
@@ -65,6 +68,7 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     });
     let timed_out = missing
         || !enough_nodes
+        || wanted_shards.is_some_and(|wanted| i64::from(wanted) > i64::from(health.active))
         || request
             .param("wait_for_status")
             .is_some_and(|wanted| rank(wanted) > rank(health.status()));

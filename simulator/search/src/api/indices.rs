@@ -135,9 +135,28 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
     Ok(Answer::ok(shown.into()))
 }
 
+/// Parameters of an update of settings that are no settings.
+const REQUEST_PARAMETERS: [&str; 10] = [
+    "pretty",
+    "human",
+    "format",
+    "source",
+    "timeout",
+    "master_timeout",
+    "expand_wildcards",
+    "ignore_unavailable",
+    "allow_no_indices",
+    "flat_settings",
+];
+
 /// `PUT [/index]/_settings`.
 pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let fresh = Settings::parse(&request.json()?.unwrap_or_default());
+    let mut fresh = Settings::parse(&request.json()?.unwrap_or_default());
+    // Parameters that are not of the request itself are settings, too.
+    let own = |name: &str| REQUEST_PARAMETERS.contains(&name);
+    let given = request.params.iter().filter(|(name, _)| !own(name));
+    let given: Map<String, Value> = given.map(|(name, text)| (name.clone(), json!(text))).collect();
+    fresh.extend(&Settings::parse(&given.into()));
     if fresh.is_empty() {
         return Err(SearchError::validation("no settings to update"));
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::operator;
-use crate::find::request::{Element, QuerySource, SearchRequest, SearchType, Source, flag};
+use crate::find::request::{Element, QuerySource, SearchRequest, SearchType, Source, flag, positive};
 use crate::find::sort::parse_sort_text;
 use crate::find::source::{SourceFilter, names};
 use crate::options::Limits;
@@ -64,17 +64,17 @@ impl SearchRequest {
                 continue;
             };
             shown.insert(name.to_owned(), json!(number));
-            elements.push(if first {
-                Element::From(number)
-            } else {
-                Element::Size(number)
+            elements.push(match (positive(name, number), first) {
+                (Ok(count), true) => {
+                    self.from = count;
+                    Element::From(number)
+                }
+                (Ok(count), false) => {
+                    self.size = Some(count);
+                    Element::Size(number)
+                }
+                (Err(error), _) => Element::Invalid(error),
             });
-            let number = usize::try_from(number).unwrap_or(0);
-            if first {
-                self.from = number;
-            } else {
-                self.size = Some(number);
-            }
         }
         if let Some(length) = text("timeout") {
             self.timeout = Some(time(length)?);

@@ -162,6 +162,14 @@ fn check_rescorer(settings: &Value) -> Result<()> {
     }
 }
 
+/// A number of hits: `from` or `size`.
+pub(super) fn positive(name: &str, number: i64) -> Result<usize> {
+    usize::try_from(number).map_err(|_| {
+        let reason = format!("{name} is set to [{number}] and is expected to be higher or equal to 0");
+        SearchError::search(reason)
+    })
+}
+
 impl QuerySource {
     /// The query of the parameter `q` or of a body with nothing but a query.
     ///
@@ -330,13 +338,6 @@ impl SearchRequest {
                 .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
                 .ok_or_else(|| SearchError::number(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
         };
-        let positive = |number: i64| {
-            usize::try_from(number).map_err(|_| {
-                SearchError::search(format!(
-                    "{key} is set to [{number}] and is expected to be higher or equal to 0"
-                ))
-            })
-        };
         let yes = truth(value);
         match key {
             "query" => {
@@ -358,12 +359,12 @@ impl SearchRequest {
             }
             "from" => {
                 let number = number()?;
-                self.from = positive(number)?;
+                self.from = positive(key, number)?;
                 return Ok(Some(Element::From(number)));
             }
             "size" => {
                 let number = number()?;
-                self.size = Some(positive(number)?);
+                self.size = Some(positive(key, number)?);
                 return Ok(Some(Element::Size(number)));
             }
             "sort" => {
