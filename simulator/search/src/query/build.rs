@@ -103,6 +103,9 @@ impl Builder<'_> {
     fn node(&self, node: &Node) -> Result<Option<Query>> {
         let (query, boost) = match node {
             Node::Group { clauses, boost } => (self.clauses(clauses)?, boost),
+            Node::Term { field, term, boost } if is_everything(field.as_deref(), term) => {
+                (Some(QueryKind::All.into()), boost)
+            }
             Node::Term { field, term, boost } => {
                 (self.over_fields(field.as_deref(), |name| self.term(name, term))?, boost)
             }
@@ -375,6 +378,11 @@ impl Builder<'_> {
         };
         range(self.context, name, cased(lower), cased(upper), self.settings.time_zone)
     }
+}
+
+/// Returns whether a term is `*:*`.
+fn is_everything(field: Option<&str>, term: &Term) -> bool {
+    field == Some("*") && matches!(term.kind, TermKind::Wildcard) && term.text == "*"
 }
 
 /// `>=x` or `>x` as a bound and whether it belongs to the range.

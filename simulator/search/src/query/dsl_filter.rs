@@ -99,7 +99,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             let (class, matcher) = if name == "prefix" {
                 (FilterClass::Prefix, Matcher::Prefix(text))
             } else {
-                (FilterClass::Plain, Matcher::Regexp(with_flags(&text, settings)?))
+                (FilterClass::Regexp, Matcher::Regexp(with_flags(&text, settings)?))
             };
             let query = of_ids(field, &matcher).unwrap_or_else(|| {
                 let field = context.field(field);
@@ -206,7 +206,7 @@ fn ids(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let values = object.get("values").and_then(Value::as_array);
     let values = values.ok_or_else(|| refuse(context, "[ids] filter requires providing a values element"))?;
     Ok(match values.len() {
-        0 => Query::from(QueryKind::Nothing).filter(FilterClass::MatchNone, Caching::Uncached),
+        0 => QueryKind::Nothing.into(),
         _ => ids_of(context, object)?.filter(FilterClass::Plain, Caching::Uncached),
     })
 }
@@ -286,7 +286,6 @@ fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> R
         return Err(refuse(context, "[terms] filter does not support multiple fields"));
     }
     let (field, values) = one_field(context, "terms", inner)?;
-    let none = || Query::from(QueryKind::Nothing).filter(FilterClass::MatchNone, Caching::Uncached);
     let values: Vec<Value> = match values {
         Value::Array(values) if values.iter().any(Value::is_null) => {
             return Err(refuse(context, "No value specified for terms filter"));
@@ -302,11 +301,11 @@ fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> R
     }
     let execution = object.get("execution").map_or_else(|| "plain".to_owned(), text_of);
     if values.is_empty() {
-        return Ok(none());
+        return Ok(QueryKind::Nothing.into());
     }
     let (class, is_whole) = match execution.as_str() {
         "plain" => (FilterClass::Terms, true),
-        "fielddata" if context.mapped(field).is_none() => return Ok(none()),
+        "fielddata" if context.mapped(field).is_none() => return Ok(QueryKind::Nothing.into()),
         "fielddata" => (FilterClass::Terms, false),
         "bool" => (FilterClass::Boolean(values.len()), false),
         "bool_nocache" => (FilterClass::Boolean(values.len()), true),

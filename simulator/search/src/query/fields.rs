@@ -8,7 +8,7 @@ use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::index::NESTED;
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
-use crate::query::{Caching, FilterClass, FilterForm, InnerHits, Matcher, Query, QueryField, QueryKind};
+use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, QueryKind};
 
 /// Reads documents that a query refers to.
 pub(crate) trait Documents {
@@ -129,7 +129,7 @@ impl<'a> Context<'a> {
             ],
         };
         if names.is_empty() {
-            return Query::from(QueryKind::Nothing).filter(FilterClass::MatchNone, Caching::Uncached);
+            return QueryKind::Nothing.into();
         }
         let named = names.into_iter().map(|name| self.meta("_field_names", name));
         let named: Vec<Query> = named.collect();
@@ -141,14 +141,7 @@ impl<'a> Context<'a> {
     pub(crate) fn missing(&self, pattern: &str) -> Query {
         let exists = self.exists(pattern);
         match exists.kind {
-            QueryKind::Constant {
-                form:
-                    Some(FilterForm {
-                        class: FilterClass::MatchNone,
-                        ..
-                    }),
-                ..
-            } => QueryKind::All.into(),
+            QueryKind::Nothing => QueryKind::All.into(),
             _ => Query::not(exists).filter(FilterClass::Not, Caching::Cached),
         }
     }

@@ -1,5 +1,6 @@
 //! A query as text, as Lucene writes it: for explanations and validation.
 
+use crate::query::filter_label::form_label;
 use crate::query::{
     FrequencyQuery, Function, Matcher, Query, QueryField, QueryKind, Relation, ScoreFunction, filter_label,
 };
@@ -145,7 +146,7 @@ pub(crate) fn label(query: &Query) -> String {
         QueryKind::Constant {
             query,
             form: Some(form),
-        } => form.label(query),
+        } => form_label(*form, query),
         QueryKind::Filtered { query, filter } => {
             format!("filtered({})->{}", label(query), filter_label(filter))
         }
