@@ -103,14 +103,15 @@ async fn a_server_that_is_far_away_and_whose_watch_cache_lags(
 
 /// What has not come in time is waited for as long as the target is slow with everything.
 #[rstest]
-#[case::events("core/v1/configmaps/watch/changes", r#"{"type":"ADDED""#)]
-#[case::messages("behaviour/pods/attach/ends", "one and two\n")]
+#[case::events("core/v1/configmaps/watch/changes", r#"{"type":"ADDED""#, 6)]
+#[case::messages("behaviour/pods/attach/ends", "one and two\n", 6)]
+#[case::writes("core/v1/configmaps/list/watch-contract", r#"p0-end","labels""#, 11)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_busy_for_six_seconds(#[case] trial: &str, #[case] held: &'static str) {
+async fn a_server_that_is_busy_for_seconds(#[case] trial: &str, #[case] held: &'static str, #[case] seconds: u64) {
     let server = Simulator::builder().start().await.unwrap();
     let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     let url = far(&server.url(), move |bytes| match () {
-        () if has(bytes, held) => Duration::from_secs(6),
+        () if has(bytes, held) => Duration::from_secs(seconds),
         () if has(bytes, "GET /api HTTP") => Duration::from_secs(1),
         () => Duration::ZERO,
     })

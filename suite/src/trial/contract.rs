@@ -7,6 +7,7 @@
 //! Limits: objects of the trial only; a version that the target no longer keeps is passed over.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use http::Method;
@@ -23,6 +24,7 @@ use crate::catalog::profile::ExpectedStatus;
 use crate::catalog::{Part, Profile};
 use crate::check::{self, Answer, Mismatch, Notification, ObjectHistory, State, WatchStart, WrittenObjects};
 use crate::request::Request;
+use crate::target::Stream;
 
 /// Scripts that a trial plays, and how many smaller ones it tries after a failure.
 const SCRIPTS: usize = 2;
@@ -33,7 +35,7 @@ const CROWD: usize = 24;
 const SHRINKING: Duration = Duration::from_secs(20);
 /// Versions from which a watch is resumed.
 const RESUMED: usize = 6;
-/// Wait for the next event.
+/// Wait for the next event, again and again while objects are written.
 const EVENT: Duration = Duration::from_secs(10);
 /// Status of a version that is too old.
 const GONE: u16 = 410;
@@ -116,6 +118,7 @@ async fn play(
         lags: profile.watch_may_lag(),
     };
     let end = format!("{prefix}end");
+    let written = AtomicBool::new(false);
     let writing = async {
         let writers = script.iter().enumerate();
         let writers =
@@ -129,13 +132,14 @@ async fn play(
         }
         last.create(environment, &collection, end.clone(), true).await?;
         done.push(last);
+        written.store(true, Ordering::Relaxed);
         Ok(done)
     };
     let (plain, selective) = (start, WatchStart { selects: true, ..start });
     let (done, streams, selected) = futures::try_join!(
         writing,
-        events(environment, &collection, plain, &end),
-        events(environment, &collection, selective, &end),
+        events(environment, &collection, plain, &end, &written),
+        events(environment, &collection, selective, &end, &written),
     )?;
     let (mut history, mut lines) = (Vec::new(), vec![target.curl(&listing)]);
     for written in done {
@@ -167,7 +171,7 @@ async fn play(
     for from in versions.into_iter().step_by(step) {
         for selects in [false, true] {
             let start = WatchStart { from, selects, ..start };
-            let received = events(environment, &collection, start, &end).await?;
+            let received = events(environment, &collection, start, &end, &written).await?;
             if let Some(mismatch) = received.wrong(&history, start) {
                 return Ok(failed(start, mismatch, received.answered()));
             }
@@ -335,12 +339,30 @@ impl Streamed {
     }
 }
 
+/// The next item of a stream, unless it has ended or none comes when everything has been written.
+async fn next(environment: &Environment<'_>, stream: &mut Stream, written: &AtomicBool) -> Option<Value> {
+    let mut wait = EVENT;
+    let mut last = false;
+    loop {
+        match tokio::time::timeout(wait, stream.next()).await {
+            Ok(item) => return item.ok().flatten(),
+            Err(_) if last => return None,
+            Err(_) if written.load(Ordering::Relaxed) => {
+                last = true;
+                wait = environment.reprieve().await;
+            }
+            Err(_) => {}
+        }
+    }
+}
+
 /// Reads the events of a watch up to the creation of the object that is written last.
 async fn events(
     environment: &Environment<'_>,
     collection: &str,
     start: WatchStart,
     end: &str,
+    written: &AtomicBool,
 ) -> Result<Streamed, EnvironmentError> {
     let mut stream = environment.target().open(&watch(collection, start)).await?;
     let mut streamed = Streamed {
@@ -357,7 +379,7 @@ async fn events(
         return Ok(streamed);
     }
     let prefix = environment.prefix();
-    while let Ok(Some(item)) = tokio::time::timeout(EVENT, stream.next()).await.unwrap_or(Ok(None)) {
+    while let Some(item) = next(environment, &mut stream, written).await {
         let Ok(event) = Notification::read(&item) else { break };
         if event.event == "ERROR" {
             streamed.gone = event.object.get("code").and_then(Value::as_u64) == Some(u64::from(GONE));

@@ -15,7 +15,7 @@ use crate::target::{Received, Socket, protocol_header};
 
 /// Wait for an expected message.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a conversation that must go on is watched beyond its timeout.
+/// How long a conversation that must go on is watched when everything has come that is expected.
 const STAYING: Duration = Duration::from_millis(500);
 /// Number of messages that are kept.
 const KEPT: usize = 10_000;
@@ -102,12 +102,16 @@ impl Conversation {
         asked: Instant,
         seconds: Duration,
     ) -> Vec<Mismatch> {
-        let watched = if ends == Some(false) { STAYING } else { MESSAGE_TIMEOUT };
-        let mut deadline = tokio::time::Instant::from_std(asked) + seconds + watched;
-        let mut reprieved = false;
+        let mut deadline = tokio::time::Instant::now() + seconds + MESSAGE_TIMEOUT;
+        let (mut stays, mut reprieved) = (false, false);
         let over = loop {
-            if ends.is_none() && self.missing().is_none() || self.received.len() > KEPT {
+            let complete = self.missing().is_none();
+            if ends.is_none() && complete || self.received.len() > KEPT {
                 return self.unwanted().into_iter().chain(self.mistyped()).collect();
+            }
+            if ends == Some(false) && complete && !stays {
+                stays = true;
+                deadline = tokio::time::Instant::now() + seconds + STAYING;
             }
             match tokio::time::timeout_at(deadline, socket.receive()).await {
                 Ok(Some(received)) => self.received.push(received),

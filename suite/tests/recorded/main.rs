@@ -12,17 +12,24 @@
 mod echo;
 
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::{Arc, OnceLock},
+    sync::Arc,
+    time::Duration,
 };
 
+use futures::{StreamExt, stream};
 use libtest_mimic::{Arguments, Failed, Trial};
 use stuntdouble_cassettes::{Cassette, DOCUMENTED, RECORDED, Report, Verifier, transport::Credentials};
 use stuntdouble_etcd::Cluster;
 use stuntdouble_simulator::{Builder, Credentials as ServerCredentials, Etcd, Profile, Simulator};
+use tokio::sync::OnceCell;
+
+/// How many sessions are played at once.
+const AT_ONCE: usize = 3;
 
 /// The sessions whose interactions are known to differ, and why.
 type Known = BTreeMap<String, BTreeMap<String, String>>;
@@ -53,24 +60,35 @@ impl Store {
     }
 }
 
-/// One recorded session, played when the first of its trials runs.
+/// One recorded session, played once, at the latest when the first of its trials runs.
 struct Session {
     name: String,
     cassette: Cassette,
     runtime: Arc<tokio::runtime::Runtime>,
     store: Arc<Store>,
-    report: OnceLock<Result<Report, String>>,
+    report: OnceCell<Result<Report, String>>,
 }
 
 impl Session {
-    fn report(&self) -> Result<&Report, String> {
-        self.report
-            .get_or_init(|| self.runtime.block_on(self.play()).map_err(|e| e.to_string()))
-            .as_ref()
-            .map_err(Clone::clone)
+    /// How long its interactions took when it was recorded.
+    fn recorded_time(&self) -> Duration {
+        let took = self
+            .cassette
+            .interactions
+            .iter()
+            .filter_map(|interaction| interaction.took);
+        took.sum()
     }
 
-    async fn play(&self) -> Result<Report, Box<dyn std::error::Error>> {
+    async fn report(&self) -> Result<&Report, String> {
+        let played = self
+            .report
+            .get_or_init(async || self.play().await.map_err(|e| e.to_string()))
+            .await;
+        played.as_ref().map_err(Clone::clone)
+    }
+
+    async fn play(&self) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let profile: Profile = self
             .cassette
             .header
@@ -118,7 +136,7 @@ impl Session {
     }
 
     fn judge(&self, id: u64, known: Option<&String>) -> Result<(), Failed> {
-        let report = self.report()?;
+        let report = self.runtime.block_on(self.report())?;
         let Some(verdict) = report.verdicts.iter().find(|v| v.id == id) else {
             return Err("it was not played".into());
         };
@@ -157,7 +175,7 @@ fn main() -> ExitCode {
     let Some(store) = Store::chosen().map(Arc::new) else {
         return ExitCode::SUCCESS;
     };
-    let mut trials = Vec::new();
+    let (mut trials, mut all) = (Vec::new(), Vec::new());
     let kept = [RECORDED, DOCUMENTED].map(|server| sessions(&here.join("../cassettes/sessions").join(server)));
     for path in kept.into_iter().flatten() {
         let name = path.file_stem().and_then(|s| s.to_str()).expect("a name").to_owned();
@@ -184,12 +202,20 @@ fn main() -> ExitCode {
             cassette,
             runtime: runtime.clone(),
             store: store.clone(),
-            report: OnceLock::new(),
+            report: OnceCell::new(),
         });
+        all.push(session.clone());
         for (id, title) in titles {
             let (session, reason) = (session.clone(), expected.get(&id.to_string()).cloned());
             trials.push(Trial::test(title, move || session.judge(id, reason.as_ref())));
         }
+    }
+    // They mostly wait, so some are played at once, the longest first. Those of a selection are played when they are
+    // asked for.
+    if arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list {
+        all.sort_by_key(|session| Reverse(session.recorded_time()));
+        let played = stream::iter(all).for_each_concurrent(AT_ONCE, async |session| drop(session.report().await));
+        runtime.spawn(played);
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
