@@ -3,7 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use crate::catalog::{Body, Case, CaseData, Encoding, Part};
 use crate::request::{Bindings, Media, Request, encode, merge, operations};
 use crate::target::all_values;

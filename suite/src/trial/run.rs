@@ -15,7 +15,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use super::environment::EnvironmentError;
+use super::environment_error::EnvironmentError;
 use crate::request::Request;
 use crate::target::Target;
 
