@@ -34,8 +34,8 @@ pub enum Encoding {
     Yaml,
 }
 
-/// Request body. Exactly one of `sample`, `current`, `resource`, `patch`, `json`, `text` and `bytes` is set; `apply`
-/// and `set` are merged into it.
+/// Request body. Exactly one of `sample`, `current`, `resource`, `patch`, `operations`, `json`, `text` and `bytes` is set;
+/// `apply` and `set` are merged into it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Body {
@@ -48,6 +48,8 @@ pub struct Body {
     pub resource: bool,
     /// Parts of the sample file, merged into one patch.
     pub patch: Option<Vec<Part>>,
+    /// Parts of the sample file, as the operations of a JSON patch of the object as it is now.
+    pub operations: Option<Vec<Part>>,
     /// Literal JSON.
     pub json: Option<Value>,
     /// Literal text.

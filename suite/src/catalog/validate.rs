@@ -16,7 +16,9 @@ pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
         return Err(format!("unknown status word {text:?}"));
     }
     if case.body.as_ref().is_some_and(|body| sources(body) != 1) {
-        return Err("a body has exactly one of sample, current, resource, patch, json, text and bytes".to_owned());
+        return Err(
+            "a body has exactly one of sample, current, resource, patch, operations, json, text and bytes".to_owned(),
+        );
     }
     if !case.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
         return Err(format!("the kind {} has no sample", kind.name));
@@ -71,6 +73,7 @@ fn sources(body: &Body) -> usize {
         body.current.is_some(),
         body.resource,
         body.patch.is_some(),
+        body.operations.is_some(),
         body.json.is_some(),
         body.text.is_some(),
         body.bytes.is_some(),

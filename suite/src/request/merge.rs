@@ -1,6 +1,6 @@
-//! JSON merge patches (RFC 7386), as the suite applies them to its samples.
+//! JSON merge patches (RFC 7386), as the suite applies them to its samples, and as JSON patches (RFC 6902).
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Merges a patch into a value: `null` removes, objects merge, everything else replaces.
 pub fn merge(target: &mut Value, patch: &Value) {
@@ -19,6 +19,35 @@ pub fn merge(target: &mut Value, patch: &Value) {
             target.shift_remove(key);
         } else {
             merge(target.entry(key.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+/// The operations of a JSON patch that does to a value what a merge patch does to it. No key in their paths needs an
+/// escape, which v1.2 does not decode: a map with such a key is replaced as a whole.
+pub fn operations(target: &Value, patch: &Value) -> Value {
+    let mut operations = Vec::new();
+    collect(target, patch, "", &mut operations);
+    Value::Array(operations)
+}
+
+fn collect(target: &Value, patch: &Value, path: &str, operations: &mut Vec<Value>) {
+    for (key, value) in patch.as_object().into_iter().flatten() {
+        let path = format!("{path}/{key}");
+        match (target.get(key), value) {
+            (None, Value::Null) => {}
+            (Some(_), Value::Null) => operations.push(json!({"op": "remove", "path": path})),
+            (Some(inner @ Value::Object(_)), Value::Object(fields)) => {
+                if fields.keys().any(|key| key.contains(['/', '~'])) {
+                    let mut merged = inner.clone();
+                    merge(&mut merged, value);
+                    operations.push(json!({"op": "replace", "path": path, "value": merged}));
+                } else {
+                    collect(inner, value, &path, operations);
+                }
+            }
+            (Some(_), _) => operations.push(json!({"op": "replace", "path": path, "value": value})),
+            (None, _) => operations.push(json!({"op": "add", "path": path, "value": value})),
         }
     }
 }
@@ -45,5 +74,22 @@ mod tests {
     fn a_patch_is_merged(#[case] mut target: Value, #[case] patch: Value, #[case] expected: Value) {
         merge(&mut target, &patch);
         assert_eq!(target, expected);
+    }
+
+    #[rstest]
+    #[case(json!({"a": "b"}), json!({"a": "c", "d": {"e": 1}}), json!([
+        {"op": "replace", "path": "/a", "value": "c"},
+        {"op": "add", "path": "/d", "value": {"e": 1}},
+    ]))]
+    #[case(json!({"a": {"b": 1, "c": 2}}), json!({"a": {"b": null, "d": [1], "e": null}}), json!([
+        {"op": "remove", "path": "/a/b"},
+        {"op": "add", "path": "/a/d", "value": [1]},
+    ]))]
+    #[case(json!({"a": {"b/c": 1, "d": 2}}), json!({"a": {"b/c": null, "~": 3}}), json!([
+        {"op": "replace", "path": "/a", "value": {"d": 2, "~": 3}},
+    ]))]
+    #[case(json!({"a": 1}), json!({}), json!([]))]
+    fn a_merge_patch_is_made_of_operations(#[case] target: Value, #[case] patch: Value, #[case] expected: Value) {
+        assert_eq!(operations(&target, &patch), expected);
     }
 }

@@ -17,7 +17,7 @@ use http::Method;
 use crate::catalog::Credential;
 
 pub use encode::{Media, decode, encode};
-pub use merge::merge;
+pub use merge::{merge, operations};
 pub use template::{Bindings, UnboundName};
 
 /// A request, relative to a server.

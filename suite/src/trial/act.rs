@@ -7,7 +7,8 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::build_request;
-use super::environment::{Environment, EnvironmentError, text};
+use super::environment::{Environment, text};
+use super::environment_error::EnvironmentError;
 use crate::catalog::{Action, Part, Step};
 use crate::check::{self, Answer};
 use crate::request::{Request, merge};

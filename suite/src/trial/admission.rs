@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::act::{NOT_READY, is_not_ready};
-use super::environment::EnvironmentError;
+use super::environment_error::EnvironmentError;
 use super::run::{LABEL, Run, deletion};
 use crate::request::Request;
 use crate::target::Target;

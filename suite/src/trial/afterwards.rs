@@ -5,7 +5,8 @@ use std::time::Duration;
 use http::Method;
 use serde_json::Value;
 
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use super::{inspect, verify};
 use crate::catalog::profile::ExpectedStatus;
 use crate::catalog::{After, Case, Level, Need, ObjectState, Part, PartialState};

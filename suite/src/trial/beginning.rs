@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use super::verify;
 use crate::catalog::Profile;
 use crate::check::{Answer, Mismatch, shown_body};

@@ -3,9 +3,10 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use crate::catalog::{Body, Case, CaseData, Encoding, Part};
-use crate::request::{Bindings, Media, Request, encode, merge};
+use crate::request::{Bindings, Media, Request, encode, merge, operations};
 use crate::target::all_values;
 
 /// Builds the request of a case. A body can require reading an object first.
@@ -87,6 +88,15 @@ fn name(data: &CaseData, environment: &Environment<'_>) -> Result<Option<String>
     }
 }
 
+/// Parts of the sample file as one merge patch.
+fn patch(environment: &Environment<'_>, letter: &str, parts: &[Part]) -> Result<Value, EnvironmentError> {
+    let mut patch = json!({});
+    for part in parts {
+        merge(&mut patch, &environment.part(letter, *part)?);
+    }
+    Ok(patch)
+}
+
 /// The bytes of a request body.
 pub(super) async fn bytes(environment: &Environment<'_>, body: &Body, path: &str) -> Result<Vec<u8>, EnvironmentError> {
     if let Some(text) = &body.text {
@@ -104,11 +114,11 @@ pub(super) async fn bytes(environment: &Environment<'_>, body: &Body, path: &str
         (environment.must(&Request::new(Method::GET, path)).await?, first()?)
     } else if let Some(parts) = &body.patch {
         let letter = first()?;
-        let mut patch = json!({});
-        for part in parts {
-            merge(&mut patch, &environment.part(&letter, *part)?);
-        }
-        (patch, letter)
+        (patch(environment, &letter, parts)?, letter)
+    } else if let Some(parts) = &body.operations {
+        let letter = first()?;
+        let current = environment.current(&letter).await?;
+        (operations(&current, &patch(environment, &letter, parts)?), letter)
     } else {
         let literal = body.json.as_ref().unwrap_or(&Value::Null);
         (environment.bindings().fill_value(literal)?, String::new())

@@ -17,7 +17,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
 use super::Failure;
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use super::run::deletion;
 use super::verify;
 use crate::catalog::profile::ExpectedStatus;

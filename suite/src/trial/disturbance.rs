@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::environment::{Environment, EnvironmentError, text};
+use super::environment::{Environment, text};
+use super::environment_error::EnvironmentError;
 use crate::catalog::Part;
 use crate::check::is_later;
 use crate::request::Request;

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::build_request;
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use crate::catalog::{Expect, Level, Part};
 use crate::check::{self, Mismatch};
 use crate::request::{Bindings, merge};

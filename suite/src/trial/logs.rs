@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use http::Method;
 
 use super::Failure;
-use super::environment::EnvironmentError;
+use super::environment_error::EnvironmentError;
 use crate::catalog::{LogLine, LogQuery, log_lines};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;

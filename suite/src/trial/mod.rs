@@ -13,6 +13,7 @@ mod build_request;
 mod contract;
 mod disturbance;
 mod environment;
+mod environment_error;
 mod expectations;
 mod inspect;
 mod leftovers;

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::environment::{Environment, EnvironmentError, namespaces_needed};
+use super::environment::{Environment, namespaces_needed};
+use super::environment_error::EnvironmentError;
 use super::run::{LABEL, Run};
 use super::{
     Failure, Outcome, Trial, Verdict, act, admission, afterwards, beginning, build_request, contract, logs, race,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use super::verify;
 use crate::catalog::profile::ExpectedStatus;
 use crate::check::{self, Answer, Mismatch};

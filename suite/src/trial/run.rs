@@ -15,7 +15,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use super::environment::EnvironmentError;
+use super::environment_error::EnvironmentError;
 use crate::request::Request;
 use crate::target::Target;
 
@@ -23,8 +23,8 @@ use crate::target::Target;
 pub const LABEL: &str = "stuntdouble-run";
 /// Number of namespaces that trials use at once.
 const NAMESPACES: u32 = 48;
-/// Time for a deleted namespace to disappear.
-const REMOVAL: Duration = Duration::from_secs(20);
+/// Time for a deleted namespace to disappear: longer than a pod in it takes to end.
+const REMOVAL: Duration = Duration::from_secs(60);
 /// Time that a namespace controller has before the run finalizes a namespace itself.
 const CONTROLLER: Duration = Duration::from_millis(1500);
 /// Number of namespaces that are removed at once.

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use super::verify;
 use crate::catalog::profile::ExpectedStatus;
 use crate::catalog::{Level, Message, Profile, Socket as Wanted};

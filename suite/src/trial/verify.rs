@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use super::{build_request, inspect};
 use crate::catalog::profile::{DeleteResult, ExpectedStatus};
 use crate::catalog::{After, Case, Expect, ExpectedType, Level, Media as Wanted, ObjectState, Profile, Scope};

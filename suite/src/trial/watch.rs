@@ -7,7 +7,8 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::time::Instant as Deadline;
 
-use super::environment::{Environment, EnvironmentError};
+use super::environment::Environment;
+use super::environment_error::EnvironmentError;
 use super::transcript::{Before, Transcript};
 use super::verify;
 use crate::catalog::profile::ExpectedStatus;

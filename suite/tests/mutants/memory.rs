@@ -97,20 +97,20 @@ impl Memory {
         Some(previous)
     }
 
-    /// Path of the object of the same kind and name in another namespace.
+    /// Path of the object of the same kind and name in another namespace, or of its subresource.
     pub(crate) fn elsewhere(&self, path: &str) -> Option<String> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
         let wanted = segments(path);
         let place = wanted.iter().position(|segment| segment == "namespaces")? + 1;
-        let same = |other: &&str| {
-            let other = segments(other);
-            other.len() == wanted.len()
+        let mut others = objects.values().map(|known| segments(&known.path));
+        let mut same = others.find(|other| {
+            matches!(wanted.len().checked_sub(other.len()), Some(0 | 1))
                 && other.get(place) != wanted.get(place)
                 && (0..other.len()).all(|at| at == place || other[at] == wanted[at])
-        };
-        let mut paths = objects.values().map(|known| known.path.as_str());
-        paths.find(same).map(str::to_owned)
+        })?;
+        same.extend_from_slice(&wanted[same.len()..]);
+        Some(same.join("/"))
     }
 
     /// Paths of the other objects in the collection of an object.
