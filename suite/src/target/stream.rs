@@ -131,29 +131,33 @@ impl Stream {
         }
     }
 
-    /// Reads until so many bytes of the body have come, or it has ended. Returns the answer with what came, and whether
-    /// the body goes on. Waits as long as it takes.
+    /// Reads until so many bytes of the body have come, or it has ended. Returns the answer with what came. Waits as long
+    /// as it takes.
     ///
     /// # Errors
     /// If the body breaks off.
-    pub async fn beginning(mut self, length: usize) -> Result<(Answer, bool), TargetError> {
+    pub async fn beginning(&mut self, length: usize) -> Result<Answer, TargetError> {
         let mut body = BytesMut::new();
-        let goes_on = loop {
-            if body.len() >= length {
-                break true;
-            }
-            match self.chunk().await? {
-                Some(chunk) => body.extend_from_slice(&chunk),
-                None => break false,
-            }
-        };
-        let answer = Answer {
+        while body.len() < length
+            && let Some(chunk) = self.chunk().await?
+        {
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer {
             status: self.status,
-            content_type: self.content_type,
-            headers: self.headers,
+            content_type: self.content_type.clone(),
+            headers: self.headers.clone(),
             body: body.freeze(),
-        };
-        Ok((answer, goes_on))
+        })
+    }
+
+    /// Waits for the end of the body, and returns when it has ended.
+    ///
+    /// # Errors
+    /// If the body breaks off.
+    pub async fn end(&mut self) -> Result<(), TargetError> {
+        while self.chunk().await?.is_some() {}
+        Ok(())
     }
 
     /// The next JSON value of the body; none at its end. Waits as long as it takes.
