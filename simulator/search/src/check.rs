@@ -41,7 +41,7 @@ mod tests {
     #[rstest]
     #[case("brown AND election", "+_all:brown +_all:election")]
     #[case("service AND backend OR fox", "+_all:service +_all:backend _all:fox")]
-    #[case("-(retry queue)", "-(_all:retry _all:queue) +*:*")]
+    #[case("-(retry queue)", "-(_all:retry _all:queue) +ConstantScore(*:*)")]
     #[case("(naïve heartbeat)^2 brown", "((_all:naïve _all:heartbeat)^2.0) _all:brown")]
     #[case("log:\"a b\"~2^3", "log:\"a b\"~2^3.0")]
     #[case("n:[1 TO 5}", "n:[1 TO 5}")]
