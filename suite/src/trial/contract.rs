@@ -342,17 +342,12 @@ impl Streamed {
 
 /// The next item of a stream, unless it has ended or none comes when everything has been written.
 async fn next(environment: &Environment<'_>, stream: &mut Stream, written: &AtomicBool) -> Option<Value> {
-    let mut wait = EVENT;
-    let mut last = false;
+    let (mut wait, mut reprieved) = (EVENT, false);
     loop {
         match tokio::time::timeout(wait, stream.next()).await {
             Ok(item) => return item.ok().flatten(),
-            Err(_) if last => return None,
-            Err(_) if written.load(Ordering::Relaxed) => {
-                last = true;
-                wait = environment.reprieve().await;
-            }
-            Err(_) => {}
+            Err(_) if !written.load(Ordering::Relaxed) => {}
+            Err(_) => wait = environment.reprieve_once(&mut reprieved).await?,
         }
     }
 }

@@ -122,6 +122,14 @@ impl<'a> Environment<'a> {
         (asked.elapsed() * times).min(longest)
     }
 
+    /// The same for who has not waited longer yet; none for who has.
+    pub(super) async fn reprieve_once(&self, given: &mut bool) -> Option<Duration> {
+        if std::mem::replace(given, true) {
+            return None;
+        }
+        Some(self.reprieve().await)
+    }
+
     pub(super) fn case(&self) -> &'a Case {
         self.case
     }

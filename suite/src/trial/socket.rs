@@ -117,11 +117,10 @@ impl Conversation {
             match tokio::time::timeout_at(deadline, socket.receive()).await {
                 Ok(Some(received)) => self.received.push(received),
                 Ok(None) => break true,
-                Err(_) if reprieved => break false,
-                Err(_) => {
-                    reprieved = true;
-                    deadline = tokio::time::Instant::now() + environment.reprieve().await;
-                }
+                Err(_) => match environment.reprieve_once(&mut reprieved).await {
+                    Some(reprieve) => deadline = tokio::time::Instant::now() + reprieve,
+                    None => break false,
+                },
             }
         };
         let lasted = asked.elapsed();

@@ -233,9 +233,8 @@ impl Watcher<'_> {
                     if complete {
                         return Ok(Vec::new());
                     }
-                    if !reprieved {
-                        reprieved = true;
-                        deadline = Deadline::now() + self.environment.reprieve().await;
+                    if let Some(reprieve) = self.environment.reprieve_once(&mut reprieved).await {
+                        deadline = Deadline::now() + reprieve;
                         limit = limit.max(deadline);
                         continue;
                     }

@@ -12,30 +12,22 @@ use crate::script::Script;
 
 const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
 
-/// Settings that are numbers or booleans, and must not be given as texts in [`TAKES_NO_TEXTS`] and percentiles.
-const NO_TEXTS: [&str; 8] = [
+/// Settings of [`COUNTED`] that are numbers of documents or terms.
+const COUNTS: [&str; 6] = [
     "shard_size",
     "shardSize",
     "min_doc_count",
     "minDocCount",
     "shard_min_doc_count",
     "shardMinDocCount",
-    "keyed",
-    "compression",
 ];
-const TAKES_NO_TEXTS: [&str; 3] = ["terms", "significant_terms", "date_histogram"];
+const COUNTED: [&str; 2] = ["terms", "significant_terms"];
 
-/// The settings of a kind of aggregation; none if there is no such kind.
+/// The settings of a kind of aggregation, beside [`COUNTS`]; none if there is no such kind.
 fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "terms" => &[
             "size",
-            "shard_size",
-            "shardSize",
-            "min_doc_count",
-            "minDocCount",
-            "shard_min_doc_count",
-            "shardMinDocCount",
             "order",
             "include",
             "exclude",
@@ -51,12 +43,6 @@ fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
         ],
         "significant_terms" => &[
             "size",
-            "shard_size",
-            "shardSize",
-            "min_doc_count",
-            "minDocCount",
-            "shard_min_doc_count",
-            "shardMinDocCount",
             "include",
             "exclude",
             "execution_hint",
@@ -249,11 +235,16 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
         ""
     };
     for (key, value) in settings.as_object().into_iter().flatten() {
-        if value.is_string() && matches!(kind, "percentiles" | "percentile_ranks") && NO_TEXTS.contains(&key.as_str()) {
+        let key = key.as_str();
+        let is_counted = COUNTED.contains(&kind);
+        // Numbers and booleans, which some kinds do not take as texts.
+        let is_text = value.is_string() && (COUNTS.contains(&key) || matches!(key, "keyed" | "compression"));
+        if is_text && matches!(kind, "percentiles" | "percentile_ranks") {
             return Err(refuse(format!("Unexpected token VALUE_STRING in [{name}].")));
         }
-        let is_text = value.is_string() && TAKES_NO_TEXTS.contains(&kind) && NO_TEXTS.contains(&key.as_str());
-        if is_text || !known.contains(&key.as_str()) && !FIELD.contains(&key.as_str()) {
+        let is_refused = is_text && (is_counted || kind == "date_histogram");
+        let is_known = known.contains(&key) || FIELD.contains(&key) || is_counted && COUNTS.contains(&key);
+        if is_refused || !is_known {
             return Err(refuse(format!(
                 "Unknown key for a {} in {place}[{name}]: [{key}].",
                 token_of(value)

@@ -78,7 +78,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             let (field, value) = one_field(context, name, inner)?;
             let value = match value {
                 Value::Object(settings) => {
-                    check_settings(context, name, settings, &["term", "value", "_name", "_cache"])?;
+                    check_settings(context, name, settings.keys(), &["term", "value", "_name", "_cache"])?;
                     settings
                         .get("value")
                         .or_else(|| settings.get("term"))
@@ -160,34 +160,23 @@ fn range(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
     let (field, settings) = one_field(context, name, inner)?;
     let query = ranged(context, &format!("[{name}] filter"), field, settings)?;
     let kind = context.mapped(field).map(|field| field.field_type.kind);
-    if name == "range"
-        && let Some(execution) = object.get("execution").map(text_of)
-    {
-        match execution.as_str() {
-            "index" => {}
-            "fielddata" if kind.is_none_or(|kind| kind.is_numeric()) => {}
-            "fielddata" => {
-                return Err(refuse(
-                    context,
-                    &format!("[range] filter field [{field}] is not a numeric type"),
-                ));
-            }
-            _ => {
-                return Err(refuse(
-                    context,
-                    &format!("[range] filter doesn't support [{execution}] execution"),
-                ));
-            }
+    let execution = object.get("execution").map(text_of);
+    let reason = match execution.as_deref() {
+        Some("fielddata") if name == "range" && kind.is_some_and(|kind| !kind.is_numeric()) => {
+            Some(format!("[range] filter field [{field}] is not a numeric type"))
         }
+        None | Some("index" | "fielddata") => None,
+        Some(other) if name == "range" => Some(format!("[range] filter doesn't support [{other}] execution")),
+        Some(_) => None,
+    };
+    if let Some(reason) = reason {
+        return Err(refuse(context, &reason));
     }
     let is_of_the_moment = || {
         let values = settings.as_object().into_iter().flat_map(Map::values);
         values.filter_map(Value::as_str).any(is_now_unrounded)
     };
-    let caching = match Caching::of(
-        object,
-        object.get("execution").is_none_or(|execution| execution != "fielddata"),
-    ) {
+    let caching = match Caching::of(object, execution.as_deref() != Some("fielddata")) {
         Caching::Uncached if kind == Some(Kind::Date) && object.contains_key("_cache") => Caching::Never,
         _ if kind == Some(Kind::Date) && is_of_the_moment() => Caching::Never,
         caching => caching,
@@ -235,8 +224,13 @@ fn missing(context: &Context<'_>, field: &str, object: &Map<String, Value>) -> R
 }
 
 /// Fails for a setting that a filter does not have.
-fn check_settings(context: &Context<'_>, name: &str, settings: &Map<String, Value>, known: &[&str]) -> Result<()> {
-    let unknown = settings.keys().find(|key| !known.contains(&key.as_str()));
+fn check_settings<'k>(
+    context: &Context<'_>,
+    name: &str,
+    mut settings: impl Iterator<Item = &'k String>,
+    known: &[&str],
+) -> Result<()> {
+    let unknown = settings.find(|key| !known.contains(&key.as_str()));
     unknown.map_or(Ok(()), |key| {
         Err(refuse(context, &format!("[{name}] filter does not support [{key}]")))
     })
@@ -245,19 +239,28 @@ fn check_settings(context: &Context<'_>, name: &str, settings: &Map<String, Valu
 /// Fails for a value, beside the filters in a filter, that is no setting.
 fn check_values(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<()> {
     let is_value = |value: &Value| !value.is_array() && !value.is_object();
-    let values = object.iter().filter(|(_, value)| is_value(value));
-    let values: Map<String, Value> = values.map(|(key, value)| (key.clone(), value.clone())).collect();
-    check_settings(context, name, &values, &["_cache", "_cache_key", "_cacheKey", "_name"])
+    let values = object.iter().filter(|(_, value)| is_value(value)).map(|(key, _)| key);
+    check_settings(context, name, values, &["_cache", "_cache_key", "_cacheKey", "_name"])
 }
 
 /// Fails for a filter that lacks what it needs.
 fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<()> {
     match name {
         "and" | "or" | "not" | "fquery" => check_values(context, name, object)?,
-        "exists" => check_settings(context, name, object, &["field", "_name"])?,
-        "missing" => check_settings(context, name, object, &["field", "null_value", "existence", "_name"])?,
-        "limit" => check_settings(context, name, object, &["value"])?,
-        "ids" => check_settings(context, name, object, &["type", "types", "_type", "values", "_name"])?,
+        "exists" => check_settings(context, name, object.keys(), &["field", "_name"])?,
+        "missing" => check_settings(
+            context,
+            name,
+            object.keys(),
+            &["field", "null_value", "existence", "_name"],
+        )?,
+        "limit" => check_settings(context, name, object.keys(), &["value"])?,
+        "ids" => check_settings(
+            context,
+            name,
+            object.keys(),
+            &["type", "types", "_type", "values", "_name"],
+        )?,
         _ => {}
     }
     let is_empty = inner.as_object().is_some_and(Map::is_empty);
