@@ -49,6 +49,27 @@ pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, Stri
     }
 }
 
+/// A number as the parser's `intValue` reads it: without its fraction, or from a text that is a whole number.
+///
+/// # Errors
+/// A `NumberFormatException` for any other text, a `JsonParseException` for a number that is too large.
+pub(crate) fn int(value: &Value) -> Result<i32> {
+    match value {
+        Value::Number(number) => number
+            .as_i64()
+            .or_else(|| number.as_f64().map(|number| number as i64))
+            .and_then(|number| i32::try_from(number).ok())
+            .ok_or_else(|| {
+                let reason = format!("Numeric value ({number}) out of range of int");
+                SearchError::new(400, "JsonParseException", reason)
+            }),
+        other => {
+            let text = java_text(other);
+            text.parse().map_err(|_| SearchError::number(&text))
+        }
+    }
+}
+
 /// The error of a body whose content type cannot be told from its first bytes.
 pub(crate) fn underivable() -> SearchError {
     SearchError::parse("Failed to derive xcontent from org.elasticsearch.common.bytes.ChannelBufferBytesReference@1")

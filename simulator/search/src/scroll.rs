@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
-use crate::find::{Candidate, Outcome, Scan, SearchRequest, hits_after};
+use crate::find::{Candidate, Lost, Outcome, Scan, SearchRequest, hits_after};
 
 /// Most hits that a scroll keeps at a time, unless a page has more.
 const KEPT_HITS: usize = 50_000;
@@ -75,24 +75,27 @@ impl Scroll {
         }
     }
 
-    /// The next page. `request` is the scroll's, with the limits of the request for the page.
+    /// The next page, without the hits of the shards in `lost`. `request` is the scroll's, with the limits of the request
+    /// for the page.
     ///
     /// # Errors
     /// A search that exceeds the limits.
-    pub(crate) fn next(&self, cluster: &Cluster, request: &SearchRequest) -> Result<Vec<Candidate>> {
+    pub(crate) fn next(&self, cluster: &Cluster, request: &SearchRequest, lost: &Lost) -> Result<Vec<Candidate>> {
         match &mut *self.hits.lock() {
-            Hits::Scan(scan) => scan.page(request, &self.outcome, self.page),
+            Hits::Scan(scan) => scan.page(request, &self.outcome, self.page, lost),
             Hits::Sorted { kept, returned, more } => {
-                let mut page: Vec<Candidate> = kept.iter().skip(*returned).take(self.page).cloned().collect();
+                let rest = kept.iter().enumerate().skip(*returned);
+                let there = rest.filter(|(_, hit)| !lost.contains(&hit.index)).take(self.page);
+                let (places, mut page): (Vec<usize>, Vec<Candidate>) = there.map(|(at, hit)| (at, hit.clone())).unzip();
                 match kept.last() {
                     Some(last) if *more && page.len() < self.page => {
-                        let next = hits_after(cluster, request, &self.outcome, last, self.room)?;
+                        let next = hits_after(cluster, request, (&self.outcome, lost), last, self.room)?;
                         let missing = (self.page - page.len()).min(next.len());
                         page.extend(next.iter().take(missing).cloned());
                         (*returned, *more) = (missing, next.len() == self.room);
                         *kept = next;
                     }
-                    _ => *returned += page.len(),
+                    _ => *returned = places.last().map_or(*returned, |last| last + 1),
                 }
                 Ok(page)
             }
@@ -153,8 +156,8 @@ impl Scrolls {
         Ok(*last)
     }
 
-    /// An open scroll, which stays open for `keep` from now on.
-    pub(crate) fn get(&self, number: u64, keep: Option<Duration>, now: Duration) -> Option<Arc<Scroll>> {
+    /// An open scroll, which stays open for `keep` from now on, and its shards whose index was deleted or closed.
+    pub(crate) fn get(&self, number: u64, keep: Option<Duration>, now: Duration) -> Option<(Arc<Scroll>, Lost)> {
         let mut open = self.open.lock();
         let scrolls = &mut open.1;
         scrolls.retain(|_, open| open.expires >= now);
@@ -162,7 +165,9 @@ impl Scrolls {
         if let Some(keep) = keep {
             open.expires = now.saturating_add(keep);
         }
-        Some(open.scroll.clone())
+        let searched = open.scroll.outcome.searched.iter().enumerate();
+        let lost = searched.filter(|(_, searched)| open.lost.contains(&searched.index.name));
+        Some((open.scroll.clone(), lost.map(|(at, _)| at).collect()))
     }
 
     /// Ends the scrolls that have no other index than one that was deleted or closed.

@@ -154,6 +154,43 @@ async fn a_scroll_ends_with_the_last_of_its_indices(#[case] method: &str, #[case
 }
 
 #[rstest]
+#[case("search_type=query_then_fetch", 1, 1)]
+#[case("search_type=scan", 2, 0)]
+#[tokio::test]
+async fn a_scroll_without_some_of_its_indices_has_the_hits_of_the_others(
+    #[case] search: &str,
+    #[case] there: usize,
+    #[case] first: usize,
+) {
+    let backend = backend().await;
+    for id in 1..=2 {
+        ask(&backend, "PUT", &format!("/other/d/{id}?refresh"), json!({"n": 1})).await;
+    }
+    let path = format!("/i,other/_search?scroll=1m&size=1&{search}");
+    let answer = ask(&backend, "GET", &path, json!(null)).await;
+    assert_eq!(answer["hits"]["hits"].as_array().unwrap().len(), first, "{answer}");
+    let total = answer["hits"]["total"].as_u64().unwrap();
+    let id = answer["_scroll_id"].as_str().unwrap().to_owned();
+    ask(&backend, "DELETE", "/i", json!(null)).await;
+    let next = format!("/_search/scroll?scroll_id={id}");
+    let mut found = Vec::new();
+    for _ in 0..3 {
+        let page = ask(&backend, "GET", &next, json!(null)).await;
+        assert_eq!(page["hits"]["total"], 2, "of {total}: {page}");
+        let reason = "SearchContextMissingException[No search context found for id [1]]";
+        let failures = json!([{"status": 404, "reason": reason}]);
+        let shards = json!({"total": 2, "successful": 1, "failed": 1, "failures": failures});
+        assert_eq!(page["_shards"], shards);
+        let hits = page["hits"]["hits"].as_array().unwrap();
+        found.extend(hits.iter().map(|hit| hit["_index"].as_str().unwrap().to_owned()));
+    }
+    assert!(
+        found.len() >= there && found.iter().all(|index| index == "other"),
+        "{found:?}"
+    );
+}
+
+#[rstest]
 #[case("/i*/_search", 200)]
 #[case("/i*/_search?expand_wildcards=closed", 403)]
 #[case("/i*/_count?expand_wildcards=open,closed", 403)]
@@ -183,6 +220,17 @@ async fn a_pattern_finds_a_closed_index_where_closed_ones_may_be_named(#[case] p
 #[case("PUT", "/i/_settings?index.frob=1&timeout=1s", json!(null), "Can't update non dynamic settings[[index.frob]] for open indices[[i]]")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "min_doc_count": "1"}}}}), "Unknown key for a VALUE_STRING in [a]: [min_doc_count].")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"percentiles": {"field": "n", "keyed": "false"}}}}), "Unexpected token VALUE_STRING in [a].")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "size": "x"}}}}), "nested: NumberFormatException[For input string: \"x\"]; ")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "shard_size": true}}}}), "Unknown key for a VALUE_BOOLEAN in [a]: [shard_size].")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"significant_terms": {"field": "tag", "size": "1.5"}}}}), "nested: NumberFormatException[For input string: \"1.5\"]; ")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"top_hits": {"frob": 1}}}}), "Unknown key for a VALUE_NUMBER in [a]: [frob].")]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"top_hits": {"highlight": true}}}}), "Unknown key for a VALUE_BOOLEAN in [a]: [highlight].")]
+#[case("POST", "/i/_search", json!({"highlight": {"number_of_fragments": "x", "fields": {"tag": {}}}}), "nested: NumberFormatException[For input string: \"x\"]; ")]
+#[case("POST", "/i/_search", json!({"highlight": {"fields": {"tag": {"fragmentSize": "y"}}}}), "nested: NumberFormatException[For input string: \"y\"]; ")]
+#[case("POST", "/i/_search", json!({"sort": [{"z": {"unmapped_type": "frob"}}]}), "nested: ElasticsearchIllegalArgumentException[No mapper found for type [frob]]; ")]
+#[case("POST", "/i/_search", json!({"sort": [{"n": {"nested_path": "z"}}]}), "nested: QueryParsingException[[i] [nested] failed to find nested object under path [z]]; ")]
+#[case("POST", "/i/_search", json!({"sort": [{"o.p": {"nested_path": "o"}}]}), "nested: QueryParsingException[[i] [nested] nested object under path [o] is not of nested type]; ")]
+#[case("PUT", "/i/d/1", json!({"_id": "2"}), "MapperParsingException[failed to parse [_id]]; nested: MapperParsingException[Provided id [1] does not match the content one [2]]; ")]
 #[tokio::test]
 async fn what_has_the_wrong_form_is_refused(
     #[case] method: &str,

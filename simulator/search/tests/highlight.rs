@@ -46,6 +46,7 @@ async fn text() -> Backend {
 #[case("several", json!({"match": {"several": "fox hound"}}), json!({}), &["one <em>fox</em>", "a <em>fox</em> and a <em>fox</em> and a <em>hound</em>"])]
 #[case("several", json!({"match": {"several": "fox hound"}}), json!({"order": "score"}), &["a <em>fox</em> and a <em>fox</em> and a <em>hound</em>", "one <em>fox</em>"])]
 #[case("several", json!({"match": {"several": "fox"}}), json!({"number_of_fragments": 0}), &["one <em>fox</em>", "a <em>fox</em> and a <em>fox</em> and a hound"])]
+#[case("several", json!({"match": {"several": "fox"}}), json!({"numberOfFragments": 1.9, "preTags": ["<b>"], "postTags": ["</b>"]}), &["one <b>fox</b>"])]
 // A phrase is marked as a whole, with the text around it.
 #[case("vector", json!({"match_phrase": {"vector": "quick fox"}}), json!({"fragment_size": 20}), &["and the <em>quick fox</em> runs away"])]
 #[case("vector", json!({"match": {"vector": "quick dog"}}), json!({"fragment_size": 20, "number_of_fragments": 2}), &["The <em>quick</em> brown fox jumps", "the lazy <em>dog</em>. A second"])]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::aggs::{Aggregation, failed, heuristic, histogram, refuse, terms};
 use crate::error::{Result, SearchError};
-use crate::json::token_of;
+use crate::json::{self, token_of};
 use crate::script::Script;
 
 const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
@@ -218,6 +218,18 @@ fn is_leaf(kind: &str) -> bool {
     )
 }
 
+/// Returns whether `top_hits` has a setting with a value of this form.
+fn has_setting(key: &str, value: &Value) -> bool {
+    match (key, value) {
+        ("sort" | "_source", _) => true,
+        ("highlight" | "script_fields" | "scriptFields", Value::Object(_)) => true,
+        ("fielddata_fields" | "fielddataFields" | "fields", Value::Array(_)) => true,
+        (_, Value::Object(_) | Value::Array(_)) => false,
+        ("from" | "size" | "track_scores" | "trackScores" | "version" | "explain" | "fields", _) => true,
+        _ => false,
+    }
+}
+
 /// Fails for a kind that does not exist, settings that it does not have, and a field that is missing.
 fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
     let known =
@@ -226,6 +238,16 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
         kind,
         "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children"
     );
+    if kind == "top_hits"
+        && let Some((key, value)) = settings
+            .as_object()
+            .and_then(|settings| settings.iter().find(|(key, value)| !has_setting(key, value)))
+    {
+        return Err(refuse(format!(
+            "Unknown key for a {} in [{name}]: [{key}].",
+            token_of(value)
+        )));
+    }
     if free {
         return required(name, kind, settings);
     }
@@ -244,11 +266,16 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
         }
         let is_refused = is_text && (is_counted || kind == "date_histogram");
         let is_known = known.contains(&key) || FIELD.contains(&key) || is_counted && COUNTS.contains(&key);
-        if is_refused || !is_known {
+        let is_count = is_counted && (key == "size" || COUNTS.contains(&key));
+        let is_number = value.is_number() || value.is_string();
+        if is_refused || !is_known || is_count && !is_number {
             return Err(refuse(format!(
                 "Unknown key for a {} in {place}[{name}]: [{key}].",
                 token_of(value)
             )));
+        }
+        if is_count {
+            json::int(value)?;
         }
     }
     if kind.ends_with("histogram") {

@@ -10,9 +10,10 @@ use crate::aggs::allowed::Allowed;
 use crate::aggs::buckets::{everything, filtered};
 use crate::aggs::heuristic::{Frequencies, Heuristic};
 use crate::aggs::terms::{Key, count, grouped, head, text};
-use crate::aggs::values::{input_of, shown};
+use crate::aggs::values::{input_of, is_unmapped, shown};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::Result;
+use crate::json;
 
 /// `significant_terms`.
 pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
@@ -21,7 +22,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     let number = |keys: [&str; 2], default: u64| {
         keys.iter()
             .find_map(|key| settings.get(*key))
-            .and_then(Value::as_u64)
+            .and_then(|value| u64::try_from(json::int(value).ok()?).ok())
             .unwrap_or(default)
     };
     let size = match number(["size", "size"], 10) {
@@ -30,6 +31,9 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     };
     let least = number(["min_doc_count", "minDocCount"], 3);
     let allowed = Allowed::parse(settings)?;
+    if is_unmapped(scope, field) {
+        return Ok(json!({"buckets": []}));
+    }
     let shown = shown(scope, aggregation);
     let background = everything(scope)?;
     let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {

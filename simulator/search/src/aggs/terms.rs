@@ -10,6 +10,7 @@ use crate::aggs::order::{By, Order, compare_values, orders};
 use crate::aggs::values::{Input, Shown, Source, has_numbers, input_of, numeric_mismatch, plain, shown};
 use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
+use crate::json;
 use crate::mapping::{truth, unsortable};
 
 /// A term: text, or a number as the field encodes it.
@@ -30,7 +31,9 @@ pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
     orders(name, settings)?;
     let below_zero = |keys: [&str; 2]| {
         let value = keys.iter().find_map(|key| settings.get(*key));
-        value.and_then(Value::as_i64).is_some_and(|value| value < 0)
+        value
+            .and_then(|value| json::int(value).ok())
+            .is_some_and(|value| value < 0)
     };
     if below_zero(["size", "size"]) || below_zero(["min_doc_count", "minDocCount"]) {
         return Err(SearchError::new(
@@ -124,7 +127,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     let number = |keys: [&str; 2]| {
         keys.iter()
             .find_map(|key| settings.get(*key))
-            .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+            .and_then(|value| u64::try_from(json::int(value).ok()?).ok())
     };
     let all = |size: u64| match usize::try_from(size).unwrap_or(usize::MAX) {
         0 => usize::MAX,

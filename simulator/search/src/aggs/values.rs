@@ -8,6 +8,7 @@ use crate::aggs::number_format::NumberFormat;
 use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
 use crate::error::Result;
+use crate::find::Searched;
 use crate::index::{Ordinals, Values};
 use crate::mapping::{Kind, sortable, unsortable};
 use crate::script::Script;
@@ -139,6 +140,15 @@ pub(super) fn numeric_mismatch(scope: &Scope<'_>, input: Input<'_>) -> bool {
             .field(field)
             .is_some_and(|field| !field.field_type.kind.is_numeric())
     })
+}
+
+/// Returns whether no index that is searched has the field.
+pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
+    let Input::Field(name) = input else {
+        return false;
+    };
+    let is_absent = |searched: &Searched| searched.index.mapping().field(name).is_none();
+    !name.starts_with('_') && scope.searched.iter().all(is_absent)
 }
 
 /// Returns whether a field has numbers.

@@ -6,7 +6,7 @@ use super::search::{answer, insert_first, run, scroll_id, search, types_of};
 use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
-use crate::find::{SearchRequest, names};
+use crate::find::{Lost, Outcome, SearchRequest, names};
 use crate::json;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -46,25 +46,46 @@ fn wanted(request: &RestRequest, in_path: Option<&str>) -> String {
     in_path.or(request.param("scroll_id")).map_or_else(body, str::to_owned)
 }
 
+/// The error of a search that is not open.
+fn missing(number: u64) -> SearchError {
+    let reason = format!("No search context found for id [{number}]");
+    SearchError::new(404, "SearchContextMissingException", reason)
+}
+
+/// Takes shards that are there no more out of the counts of a page, and adds their failures.
+fn count_lost(shown: &mut Value, outcome: &Outcome, lost: &Lost, error: &SearchError) {
+    let matches = lost.iter().filter_map(|at| outcome.totals.get(*at)).sum();
+    shown["hits"]["total"] = json!(outcome.total.saturating_sub(matches));
+    let shards = &mut shown["_shards"];
+    let count = |of: &Value| of.as_u64().unwrap_or_default();
+    shards["successful"] = json!(count(&shards["successful"]).saturating_sub(lost.len() as u64));
+    shards["failed"] = json!(count(&shards["failed"]) + lost.len() as u64);
+    let failure = json!({"status": error.status, "reason": error.to_string()});
+    let mut failures = shards["failures"].as_array().cloned().unwrap_or_default();
+    failures.extend(std::iter::repeat_n(failure, lost.len()));
+    shards["failures"] = failures.into();
+}
+
 /// `GET|POST /_search/scroll[/id]`.
 pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
     let (number, phase) = number_of(&wanted(request, in_path))?;
     let keep = request.param("scroll").map(time).transpose()?;
     let found = shared.scrolls.get(number, keep, began);
-    let scroll = found.ok_or_else(|| {
-        SearchError::new(
-            404,
-            "SearchPhaseExecutionException",
-            format!(
-                "Failed to execute phase [{phase}], all shards failed; shardFailures {{SearchContextMissingException[No search context found for id [{number}]]}}"
-            ),
-        )
+    let (scroll, lost) = found.ok_or_else(|| {
+        let reason = format!(
+            "Failed to execute phase [{phase}], all shards failed; shardFailures {{{}}}",
+            missing(number)
+        );
+        SearchError::new(404, "SearchPhaseExecutionException", reason)
     })?;
     let mut search = scroll.request.clone();
     search.budget = request.budget.clone();
-    let hits = scroll.next(&shared.cluster, &search)?;
+    let hits = scroll.next(&shared.cluster, &search, &lost)?;
     let mut shown = answer(shared, &search, &scroll.outcome, &hits, began)?;
+    if !lost.is_empty() {
+        count_lost(&mut shown, &scroll.outcome, &lost, &missing(number));
+    }
     // Aggregations come with the first page only.
     if let Value::Object(shown) = &mut shown {
         shown.remove("aggregations");

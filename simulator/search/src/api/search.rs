@@ -8,7 +8,8 @@ use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::{
-    Candidate, Failure, Outcome, SearchRequest, SearchType, all_failed, extract, render, search as find, shards_json,
+    Candidate, Failure, Lost, Outcome, SearchRequest, SearchType, all_failed, extract, render, search as find,
+    shards_json,
 };
 use crate::mapping::Kind;
 use crate::query::Documents;
@@ -173,7 +174,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let hits = if scan {
         vec![]
     } else {
-        scroll.next(&shared.cluster, &scroll.request)?
+        scroll.next(&shared.cluster, &scroll.request, &Lost::new())?
     };
     let mut shown = answer(shared, &scroll.request, &scroll.outcome, &hits, began)?;
     let id = scroll_id(shared.scrolls.open(scroll.clone(), keep, began)?, &scroll.outcome);

@@ -30,6 +30,8 @@ pub(crate) struct Failure {
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) total: u64,
+    /// Number of matches of each shard that was searched.
+    pub(crate) totals: Vec<u64>,
     pub(crate) max_score: Option<f32>,
     pub(crate) hits: Vec<Candidate>,
     pub(crate) searched: Vec<Searched>,
@@ -211,8 +213,9 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     let mut top = TopDocs::new(&request.sort, limit);
     let searched = std::mem::take(&mut outcome.searched);
     for (number, shard) in searched.iter().enumerate() {
-        let began = Instant::now();
+        let (began, before) = (Instant::now(), outcome.total);
         if let Some(error) = collection.function_failure(shard)? {
+            outcome.totals.push(0);
             outcome.failures.push(Failure {
                 index: shard.index.name.clone(),
                 shard: shard.number,
@@ -221,6 +224,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
             continue;
         }
         collection.shard(cluster, number, shard, &mut top, outcome)?;
+        outcome.totals.push(outcome.total - before);
         if let Some(shard) = shard.shard() {
             shard.counters.query.add(began);
         }

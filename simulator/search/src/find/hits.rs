@@ -9,7 +9,8 @@ use crate::find::collect::Candidate;
 use crate::find::request::SearchRequest;
 use crate::find::source::{SourceFilter, extract, metadata_value, visible_source};
 use crate::highlight::{Highlighting, highlight};
-use crate::mapping::{Kind, TIMESTAMP, TTL};
+use crate::json::java_text;
+use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TTL};
 use crate::query::label;
 use crate::score::{explain, shown as shown_score};
 
@@ -120,11 +121,14 @@ fn hit_json(
             }) else {
                 continue;
             };
-            let values: Vec<Value> = extract(source, &name)
+            let mut values: Vec<Value> = extract(source, &name)
                 .into_iter()
                 .filter(|value| !value.is_object())
                 .cloned()
                 .collect();
+            if values.is_empty() && field.field_type.store {
+                values = other_form(&mapping, field, source);
+            }
             if !values.is_empty() {
                 fields.insert(name, values.into());
             }
@@ -261,4 +265,19 @@ fn fetch_failure(error: SearchError, request: &SearchRequest, searched: &Searche
         ),
         ..error
     }
+}
+
+/// Stored values of a field that has another form of a field's values.
+fn other_form(mapping: &Mapping, field: &Field, source: &Value) -> Vec<Value> {
+    let parent = field.name.rsplit_once('.').map(|(parent, _)| parent);
+    let Some(parent) = parent.filter(|parent| mapping.exact_field(parent).is_some()) else {
+        return vec![];
+    };
+    let values = extract(source, parent).into_iter();
+    let stored = values.filter(|value| !value.is_null() && !value.is_object());
+    let stored = stored.map(|value| match field.field_type.kind {
+        Kind::TokenCount => field.index_analyzer.analyze(&java_text(value), &mut |_| {}).into(),
+        _ => value.clone(),
+    });
+    stored.collect()
 }

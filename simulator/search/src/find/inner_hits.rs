@@ -58,7 +58,8 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
         let mut own = SearchRequest::of_object(&wanted.settings, &outer.cluster.options.limits)?;
         own.size.get_or_insert(SIZE);
         own.budget = outer.request.budget.clone();
-        check_sort(&own.sort, &outer.index.mapping())?;
+        let mapping = outer.index.mapping();
+        check_sort(&own.sort, &outer.index.context(&mapping, outer.cluster))?;
         let relation = match &wanted.relation {
             InnerRelation::Related(type_name) => Relation::Related(type_name.clone()),
             InnerRelation::Nested { path, outer: above } => {

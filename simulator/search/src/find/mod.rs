@@ -25,7 +25,7 @@ pub(crate) use best::best_of;
 pub(crate) use collect::Candidate;
 pub(crate) use execute::{Failure, Outcome, all_failed, search, shards_json};
 pub(crate) use hits::render;
-pub(crate) use pages::{Scan, hits_after};
+pub(crate) use pages::{Lost, Scan, hits_after};
 pub(crate) use prepare::prepare_query;
 pub(crate) use request::{QuerySource, SearchRequest, SearchType};
 pub(crate) use searched::Searched;

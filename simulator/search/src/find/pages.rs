@@ -2,6 +2,8 @@
 //!
 //! Guarantees: pages are of the moment of the search; a page takes memory for its own hits only.
 
+use std::collections::BTreeSet;
+
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::find::collect::{Candidate, TopDocs};
@@ -14,18 +16,22 @@ use crate::score::END;
 /// Where a scan continues in a shard: position of the segment, number of the document.
 type Place = (usize, u32);
 
-/// The hits of a search that come after another one in its order; at most `limit`.
+/// Shards of a search that are there no more, by their position.
+pub(crate) type Lost = BTreeSet<usize>;
+
+/// The hits of a search that come after another one in its order, without those of lost shards; at most `limit`.
 pub(crate) fn hits_after(
     cluster: &Cluster,
     request: &SearchRequest,
-    outcome: &Outcome,
+    (outcome, lost): (&Outcome, &Lost),
     after: &Candidate,
     limit: usize,
 ) -> Result<Vec<Candidate>> {
     let mut collection = Collection::new(cluster, request, limit);
     let mut top = TopDocs::new(&request.sort, limit).after(after.clone());
     let mut counted = Outcome::default();
-    for (number, searched) in outcome.searched.iter().enumerate() {
+    let there = outcome.searched.iter().enumerate();
+    for (number, searched) in there.filter(|(number, _)| !lost.contains(number)) {
         collection.shard(cluster, number, searched, &mut top, &mut counted)?;
     }
     Ok(top.finish())
@@ -39,12 +45,19 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// The next `size` hits of every shard.
-    pub(crate) fn page(&mut self, request: &SearchRequest, outcome: &Outcome, size: usize) -> Result<Vec<Candidate>> {
+    /// The next `size` hits of every shard that is not lost.
+    pub(crate) fn page(
+        &mut self,
+        request: &SearchRequest,
+        outcome: &Outcome,
+        size: usize,
+        lost: &Lost,
+    ) -> Result<Vec<Candidate>> {
         let mut places = self.places.clone();
         places.resize(outcome.searched.len(), (0, 0));
         let mut hits = Vec::new();
-        for ((number, searched), place) in outcome.searched.iter().enumerate().zip(&mut places) {
+        let shards = outcome.searched.iter().enumerate().zip(&mut places);
+        for ((number, searched), place) in shards.filter(|((number, _), _)| !lost.contains(number)) {
             *place = scan_shard(request, number, searched, *place, size, &mut hits)?;
         }
         self.places = places;

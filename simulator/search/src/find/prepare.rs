@@ -190,7 +190,7 @@ pub(crate) fn prepare(
                     .map(|filter| weigh(&parse_filter(&context, filter)?))
                     .transpose()
                     .map(|filter| post_filter = filter),
-                Element::Sort => check_sort(&request.sort, mapping),
+                Element::Sort => check_sort(&request.sort, &context),
                 Element::Aggregations => {
                     aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
                 }

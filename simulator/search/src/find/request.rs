@@ -15,6 +15,7 @@ use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::{SourceFilter, names};
+use crate::highlight;
 use crate::json;
 use crate::mapping::truth;
 use crate::options::Limits;
@@ -401,7 +402,10 @@ impl SearchRequest {
                     .map(|(name, filter)| (name.clone(), SourceFilter::parse(filter)))
                     .collect()
             }
-            "highlight" => self.highlight = Some(value.clone()),
+            "highlight" => {
+                highlight::check(value)?;
+                self.highlight = Some(value.clone());
+            }
             "aggs" | "aggregations" => {
                 self.aggregations = Some(aggs::parse(value, limits.depth)?);
                 return Ok(Some(Element::Aggregations));

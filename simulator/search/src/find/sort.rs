@@ -11,6 +11,7 @@ use crate::find::geo_sort::{GeoSettings, GeoSort};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
 use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TYPE, UID, sortable, unsortable};
+use crate::query::{Context, check_nested};
 use crate::score::Scorer;
 use crate::script::{Script, SegmentScript};
 
@@ -21,7 +22,8 @@ pub(crate) struct SortSpec {
     pub(crate) descending: bool,
     missing: Missing,
     mode: Option<String>,
-    unmapped: Option<Kind>,
+    /// Type of a field that is not mapped.
+    unmapped: Option<String>,
     ignore_unmapped: bool,
     /// Path of the nested objects whose values count. Default: those that the field is part of.
     nested_path: Option<String>,
@@ -140,7 +142,7 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
                     ("mode", Some(mode @ ("min" | "max" | "sum" | "avg"))) => spec.mode = Some(mode.to_owned()),
                     ("mode", Some(mode)) => return Err(SearchError::illegal(format!("Illegal sort_mode {mode}"))),
                     ("ignore_unmapped", _) => spec.ignore_unmapped = crate::mapping::truth(value),
-                    ("unmapped_type", Some(kind)) => spec.unmapped = Kind::named(kind),
+                    ("unmapped_type", Some(kind)) => spec.unmapped = Some(kind.to_owned()),
                     ("script" | "lang" | "params" | "type", _) if field == "_script" => {}
                     ("nested_path", Some(path)) => spec.nested_path = Some(path.to_owned()),
                     ("nested_filter", _) => spec.nested_filter = Some(value.clone()),
@@ -222,7 +224,8 @@ pub(super) fn compare(specs: &[SortSpec], a: &[SortValue], b: &[SortValue]) -> O
 enum Reader {
     Score,
     Script(SegmentScript),
-    Document,
+    /// The number of a document in the shard, which is so much higher than in the segment.
+    Document(i64),
     Numbers {
         values: Arc<Values>,
         floating: bool,
@@ -247,6 +250,8 @@ impl SortReader {
         let Some(view) = searched.view.segments.get(at) else {
             return Ok(SortReader { readers: vec![] });
         };
+        let earlier = searched.view.segments.iter().take(at);
+        let before = earlier.map(|view| i64::from(view.segment.max_doc())).sum();
         let filters = searched
             .sort_filters
             .iter()
@@ -257,7 +262,10 @@ impl SortReader {
             .iter()
             .zip(filters)
             .map(|(spec, filter)| {
-                let mut reader = reader(spec, &searched.index.name, mapping, view)?;
+                let mut reader = match spec.field.as_str() {
+                    "_doc" => Reader::Document(before),
+                    _ => reader(spec, &searched.index.name, mapping, view)?,
+                };
                 let path = spec.nested_path.as_deref().or_else(|| mapping.nested_path(&spec.field));
                 if let Some(path) = path {
                     let budget = &request.budget;
@@ -276,7 +284,7 @@ impl SortReader {
             .map(|(reader, descending, mode)| match reader {
                 Reader::Score => SortValue::Score(score),
                 Reader::Script(script) => SortValue::Floating(script.value(doc, score)),
-                Reader::Document => SortValue::Whole(i64::from(doc)),
+                Reader::Document(first) => SortValue::Whole(i64::from(doc) + first),
                 Reader::Nothing(value) => value.clone(),
                 Reader::Numbers {
                     values,
@@ -403,14 +411,25 @@ fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) ->
 }
 
 fn unmapped(spec: &SortSpec) -> Result<Kind> {
-    spec.unmapped
-        .or(spec.ignore_unmapped.then_some(Kind::Long))
-        .ok_or_else(|| SearchError::search(format!("No mapping found for [{}] in order to sort on", spec.field)))
+    match &spec.unmapped {
+        Some(name) => {
+            Kind::named(name).ok_or_else(|| SearchError::illegal(format!("No mapper found for type [{name}]")))
+        }
+        None if spec.ignore_unmapped => Ok(Kind::Long),
+        None => {
+            let reason = format!("No mapping found for [{}] in order to sort on", spec.field);
+            Err(SearchError::search(reason))
+        }
+    }
 }
 
-/// Fails if a field of an order is not mapped.
-pub(super) fn check_sort(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
+/// Fails if a field of an order is not mapped, or what it is in is not nested.
+pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {
+    let mapping = context.mapping;
     for spec in specs {
+        if let Some(path) = &spec.nested_path {
+            check_nested(context, path)?;
+        }
         if let Some(script) = &spec.script {
             script.mapped(mapping)?;
         } else if spec.geo.is_some() {
@@ -435,7 +454,6 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
     }
     match spec.field.as_str() {
         "_score" => return Ok(Reader::Score),
-        "_doc" => return Ok(Reader::Document),
         "_type" => return Ok(Reader::Terms(view.segment.ordinals(TYPE)?)),
         "_uid" => return Ok(Reader::Terms(view.segment.ordinals(UID)?)),
         "_index" => return Ok(Reader::Nothing(SortValue::Text(Some(index.to_owned())))),

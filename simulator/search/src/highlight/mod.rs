@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
 use crate::highlight::clause::clauses;
-use crate::highlight::settings::Settings;
+use crate::highlight::settings::{Settings, setting};
 use crate::mapping::{Field, Kind, truth};
 use crate::query::{Context, Query, parse_body};
 
@@ -81,6 +81,15 @@ fn wanted_fields(wanted: &Value) -> Vec<(&String, &Value)> {
     }
 }
 
+/// Fails for settings that no document decides about.
+///
+/// # Errors
+/// A setting that has to be a number and is none.
+pub(crate) fn check(wanted: &Value) -> Result<()> {
+    let own = wanted_fields(wanted).into_iter().map(|(_, own)| own);
+    std::iter::once(wanted).chain(own).try_for_each(settings::check)
+}
+
 /// The fragments of a document's fields, by field.
 ///
 /// # Errors
@@ -90,7 +99,7 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     let mapping = context.mapping;
     let mut found = Map::new();
     for (pattern, own) in wanted_fields(wanted) {
-        let get = |key: &str| own.get(key).or_else(|| wanted.get(key));
+        let get = |key: &str| setting(own, key).or_else(|| setting(wanted, key));
         let settings = Settings::parse(wanted, own);
         let own_query;
         let query = match get("highlight_query") {

@@ -4,10 +4,45 @@
 
 use serde_json::Value;
 
+use crate::error::Result;
+use crate::json;
 use crate::mapping::truth;
 
 /// Where fragments of the fast vector highlighter may begin and end.
 const BOUNDARIES: &str = ".,!? \t\n";
+
+/// Settings that are numbers.
+const NUMBERS: [&str; 6] = [
+    "fragment_size",
+    "number_of_fragments",
+    "fragment_offset",
+    "boundary_max_scan",
+    "no_match_size",
+    "phrase_limit",
+];
+
+/// A setting, which may be written in camel case.
+pub(super) fn setting<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> {
+    settings.get(name).or_else(|| settings.get(camel_case(name)))
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+        camel.push_str(&first.to_ascii_uppercase());
+        camel.push_str(rest);
+    }
+    camel
+}
+
+/// Fails for a setting that has to be a number and is none.
+pub(super) fn check(settings: &Value) -> Result<()> {
+    let numbers = NUMBERS.iter().filter_map(|name| setting(settings, name));
+    let mut given = numbers.filter(|value| value.is_number() || value.is_string());
+    given.try_for_each(|value| json::int(value).map(drop))
+}
 
 pub(super) struct Settings {
     pub(super) open: Vec<String>,
@@ -31,7 +66,7 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn parse(all: &Value, own: &Value) -> Settings {
-        let get = |key: &str| own.get(key).or_else(|| all.get(key));
+        let get = |key: &str| setting(own, key).or_else(|| setting(all, key));
         let styled = get("tags_schema").and_then(Value::as_str) == Some("styled");
         let tags = |key: &str, default: &str| match get(key) {
             _ if styled && key == "pre_tags" => (1..=10).map(|n| format!("<em class=\"hlt{n}\">")).collect(),
@@ -44,8 +79,8 @@ impl Settings {
         };
         let number = |key: &str, default: usize| {
             get(key)
-                .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
-                .map_or(default, |number| usize::try_from(number).unwrap_or(default))
+                .and_then(|value| usize::try_from(json::int(value).ok()?).ok())
+                .unwrap_or(default)
         };
         let text = |key: &str| get(key).and_then(Value::as_str);
         Settings {
@@ -62,7 +97,9 @@ impl Settings {
             boundary_max_scan: number("boundary_max_scan", 20),
             phrase_limit: number("phrase_limit", 256),
             fragment_offset: number("fragment_offset", 6),
-            matched_fields: own.get("matched_fields").map(crate::find::names).unwrap_or_default(),
+            matched_fields: setting(own, "matched_fields")
+                .map(crate::find::names)
+                .unwrap_or_default(),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::index::blocks::NESTED;
 use crate::index::building::Building;
 use crate::index::completion::completion_terms;
 use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
+use crate::json::java_text;
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
     Unmapped, guess, object_of_template,
@@ -143,6 +144,9 @@ impl<'a> Reader<'a> {
         let own = node.and_then(|node| node.dynamic);
         let policy = own.or(self.type_mapping.root.dynamic).unwrap_or(Dynamic::Yes);
         for (key, value) in object {
+            if path.is_empty() && key == "_id" {
+                self.check_id(value)?;
+            }
             if path.is_empty()
                 && matches!(
                     key.as_str(),
@@ -175,6 +179,16 @@ impl<'a> Reader<'a> {
             path.pop();
         }
         Ok(())
+    }
+
+    /// Fails for an id in the document that is not the document's.
+    fn check_id(&self, value: &Value) -> Result<()> {
+        let id = java_text(value);
+        if value.is_null() || value.is_object() || value.is_array() || id == self.id {
+            return Ok(());
+        }
+        let reason = format!("Provided id [{}] does not match the content one [{id}]", self.id);
+        Err(SearchError::mapping("failed to parse [_id]").caused_by(SearchError::mapping(reason)))
     }
 
     fn value(&mut self, path: &mut Vec<String>, known: Option<&'a Node>, value: &Value, dynamic: bool) -> Result<()> {

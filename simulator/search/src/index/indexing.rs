@@ -87,7 +87,10 @@ impl Reader<'_> {
             }
             Kind::Date => {
                 let millis = match value {
-                    Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(|float| float as i64)),
+                    Value::Number(number) => {
+                        let whole = number.as_i64().or_else(|| number.as_f64().map(|float| float as i64));
+                        whole.map(|number| kind.millis_of(number))
+                    }
                     Value::String(text) => kind.format.parse_lenient(text, Fill::Floor),
                     _ => None,
                 };

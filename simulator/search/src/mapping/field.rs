@@ -311,6 +311,20 @@ impl FieldType {
         })
     }
 
+    /// The time that a number of a date field says, in milliseconds.
+    pub(crate) fn millis_of(&self, number: i64) -> i64 {
+        let resolution = self.setting("numeric_resolution").and_then(Value::as_str);
+        match resolution.map(str::to_ascii_lowercase).as_deref() {
+            Some("nanoseconds") => number / 1_000_000,
+            Some("microseconds") => number / 1_000,
+            Some("seconds") => number.saturating_mul(1_000),
+            Some("minutes") => number.saturating_mul(60_000),
+            Some("hours") => number.saturating_mul(3_600_000),
+            Some("days") => number.saturating_mul(86_400_000),
+            _ => number,
+        }
+    }
+
     /// The value that [`FieldType::encode_text`] made `encoded` of.
     pub(crate) fn decode(&self, encoded: i64) -> f64 {
         if self.kind.is_floating() {

@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::mapping::Kind;
 use crate::query::dsl_match::{matching, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, minimum, number, only, refuse, rewrite_of, text_of, unsupported, with_flags,
+    auto_edits, boost_of, check_fuzziness, minimum, number, only, refuse, rewrite_of, text_for, text_of, unsupported,
+    with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{bounded, fuzzy_number, range};
@@ -237,7 +238,7 @@ pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &
     let mut boost = 1.0;
     let mut own_format = None;
     for (key, value) in object {
-        let bound = || (!value.is_null()).then(|| text_of(value));
+        let bound = || (!value.is_null()).then(|| text_for(context.mapped(field), value));
         match key.as_str() {
             "gte" | "ge" | "from" => lower = bound(),
             "gt" => (lower, include_lower) = (bound(), false),

@@ -6,7 +6,8 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_minimum, minimum, refuse, rewrite_of, text_of, unsupported, with_boost,
+    auto_edits, boost_of, check_fuzziness, check_minimum, minimum, refuse, rewrite_of, text_for, text_of, unsupported,
+    with_boost,
 };
 use crate::query::text::{Style, analyzed, exact};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
@@ -14,6 +15,8 @@ use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
 /// The settings of a match query.
 struct MatchSettings {
     text: String,
+    /// What the text was given as.
+    value: Value,
     kind: Form,
     operator: Operator,
     analyzer: Option<Analyzer>,
@@ -129,6 +132,7 @@ impl MatchSettings {
         rewrite_of(value)?;
         Ok(MatchSettings {
             text: text_of(text),
+            value: text.clone(),
             kind,
             operator,
             analyzer,
@@ -150,7 +154,7 @@ impl MatchSettings {
         if let Some(mapped) = context.mapped(name)
             && (mapped.field_type.kind.is_numeric() || mapped.field_type.kind == crate::mapping::Kind::Boolean)
         {
-            return match exact(context, mapped, &self.text) {
+            return match exact(context, mapped, &text_for(Some(mapped), &self.value)) {
                 Err(_) if self.lenient => Ok(None),
                 built => built.map(Some),
             };

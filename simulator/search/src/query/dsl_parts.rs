@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::mapping::{Field, Kind};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, Query, Rewrite};
 
@@ -180,6 +181,16 @@ pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// A value as the text that a field reads: a number without its fraction where the field holds whole numbers.
+pub(super) fn text_for(field: Option<&Field>, value: &Value) -> String {
+    let kind = field.map(|field| field.field_type.kind);
+    let is_whole = kind.is_some_and(|kind| kind.is_numeric() && !kind.is_floating() && kind != Kind::Ip);
+    match value.as_f64().filter(|_| is_whole && value.is_f64()) {
+        Some(number) => (number as i64).to_string(),
+        None => text_of(value),
+    }
+}
+
 /// How many edits `AUTO` or a number allows a term.
 pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
     let length = text.chars().count();
@@ -191,6 +202,23 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
         }
     } else {
         crate::query::levenshtein::edits(fuzziness.parse().unwrap_or(2.0), length)
+    }
+}
+
+/// Why there are no nested objects at a path.
+fn not_nested(context: &Context<'_>, path: &str) -> String {
+    if context.mapping.field_names(&format!("{path}.*")).is_empty() {
+        format!("[nested] failed to find nested object under path [{path}]")
+    } else {
+        format!("[nested] nested object under path [{path}] is not of nested type")
+    }
+}
+
+/// Fails unless there are nested objects at a path.
+pub(crate) fn check_nested(context: &Context<'_>, path: &str) -> Result<()> {
+    match context.mapping.is_nested(path) {
+        true => Ok(()),
+        false => Err(refuse(context, &not_nested(context, path))),
     }
 }
 
@@ -206,14 +234,7 @@ pub(super) fn join_error(context: &Context<'_>, name: &str, object: &Map<String,
     refuse(
         context,
         &match name {
-            "nested" => {
-                let path = text(["path", "path", "path"]);
-                if context.mapping.field_names(&format!("{path}.*")).is_empty() {
-                    format!("[nested] failed to find nested object under path [{path}]")
-                } else {
-                    format!("[nested] nested object under path [{path}] is not of nested type")
-                }
-            }
+            "nested" => not_nested(context, &text(["path", "path", "path"])),
             "has_parent" | "hasParent" => format!(
                 "[has_parent] query configured 'parent_type' [{}] is not a valid type",
                 text(["type", "parent_type", "parentType"])

@@ -49,6 +49,7 @@ pub(crate) use build::parse_string;
 pub(crate) use dsl::parse_body;
 pub(crate) use dsl_filter::parse_filter;
 pub(crate) use dsl_inner_hits::parse_inner_hits;
+pub(crate) use dsl_parts::check_nested;
 pub(crate) use expand::{Expansion, Near, expand, similar_terms, starting_with, terms_of};
 pub(crate) use fields::{Context, Documents, Parsers};
 pub(crate) use filter_form::{Caching, FilterClass, FilterForm};

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::query::dsl_parts::text_of;
+use crate::query::dsl_parts::{text_for, text_of};
 use crate::query::text::exact;
 use crate::query::{Context, Matcher, Query, QueryField, QueryKind};
 
@@ -26,7 +26,7 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
         _ => {}
     }
     match context.mapped(name) {
-        Some(field) => exact(context, field, &text),
+        Some(field) => exact(context, field, &text_for(Some(field), value)),
         None => Ok(QueryKind::Term {
             field: QueryField::unmapped(name),
             text,
