@@ -253,3 +253,121 @@ async fn a_template_may_make_an_object_nested_or_a_point() {
         assert_eq!(answer["hits"]["total"], found, "{answer}");
     }
 }
+
+/// Documents of two types that have the same field in different ways.
+async fn two_types() -> Backend {
+    let backend = Backend::new();
+    let mappings = json!({
+        "shop": {"properties": {"rank": {"type": "long"}, "text": {"type": "string"}}},
+        "person": {"properties": {"text": {"type": "string", "index": "not_analyzed"}}},
+    });
+    ask(&backend, "PUT", "/town", json!({"mappings": mappings})).await;
+    let shop = json!({"rank": 7, "text": "red tea"});
+    ask(&backend, "PUT", "/town/shop/1?refresh", shop).await;
+    let person = json!({"rank": "first", "text": "red tea"});
+    ask(&backend, "PUT", "/town/person/2?refresh", person).await;
+    backend
+}
+
+#[rstest]
+// A name alone is that of the field that came first, of the types that are searched.
+#[case("/town", json!({"term": {"rank": 7}}), &["1"])]
+#[case("/town/person", json!({"term": {"rank": "first"}}), &["2"])]
+#[case("/town/person,shop", json!({"match": {"rank": "first"}}), &["2"])]
+#[case("/town", json!({"term": {"text": "red tea"}}), &["2"])]
+// A name with a type is that of the type, and finds documents of the type only.
+#[case("/town", json!({"term": {"person.rank": "first"}}), &["2"])]
+#[case("/town", json!({"match": {"shop.rank": 7}}), &["1"])]
+#[case("/town", json!({"match": {"shop.text": "tea"}}), &["1"])]
+#[case("/town", json!({"term": {"shop.text": "red tea"}}), &[])]
+#[case("/town", json!({"query_string": {"query": "person.text:\"red tea\""}}), &["2"])]
+#[case("/town", json!({"filtered": {"filter": {"term": {"person.rank": "first"}}}}), &["2"])]
+#[case("/town", json!({"filtered": {"filter": {"range": {"shop.rank": {"gte": 7}}}}}), &["1"])]
+#[case("/town", json!({"filtered": {"filter": {"prefix": {"person.text": "red"}}}}), &["2"])]
+#[case("/town", json!({"filtered": {"filter": {"terms": {"shop.text": ["tea", "red tea"]}}}}), &["1"])]
+#[tokio::test]
+async fn a_field_may_differ_between_types(#[case] path: &str, #[case] query: Value, #[case] expected: &[&str]) {
+    let backend = two_types().await;
+    let body = json!({"query": query});
+    assert_eq!(backend.ids(&format!("{path}/_search?sort=_uid"), &body).await, expected);
+}
+
+#[tokio::test]
+async fn a_type_keeps_its_own_kind_of_a_field() {
+    let backend = two_types().await;
+    let shown = ask(&backend, "GET", "/town/_mapping/person", Value::Null).await;
+    assert_eq!(
+        shown["town"]["mappings"]["person"]["properties"]["rank"],
+        json!({"type": "string"})
+    );
+    let refused = backend.put("/town/shop/3", r#"{"rank": "first"}"#).await;
+    refused.expect_refusal(400, "MapperParsingException[failed to parse [rank]]");
+    let aggregations = json!({"aggs": {"a": {"terms": {"field": "rank"}}}});
+    for (path, key) in [("/town/shop", json!(7)), ("/town/person", json!("first"))] {
+        let found = ask(&backend, "POST", &format!("{path}/_search"), &aggregations).await;
+        assert_eq!(found["aggregations"]["a"]["buckets"][0]["key"], key, "{found}");
+    }
+    let explained = ask(
+        &backend,
+        "GET",
+        "/town/_validate/query?explain&q=person.text:tea",
+        Value::Null,
+    )
+    .await;
+    assert_eq!(
+        explained["explanations"][0]["explanation"],
+        "filtered(text:tea)->cache(_type:person)"
+    );
+}
+
+#[tokio::test]
+async fn a_field_takes_the_name_of_one_whose_type_is_deleted() {
+    let backend = two_types().await;
+    ask(&backend, "DELETE", "/town/_mapping/shop", Value::Null).await;
+    let query = json!({"query": {"term": {"rank": "first"}}});
+    assert_eq!(backend.ids("/town/_search", &query).await, ["2"]);
+    let shop = json!({"rank": "2015-06-26"});
+    ask(&backend, "PUT", "/town/shop/1?refresh", shop).await;
+    let query = json!({"query": {"range": {"shop.rank": {"gte": "2015"}}}});
+    assert_eq!(backend.ids("/town/_search", &query).await, ["1"]);
+}
+
+#[tokio::test]
+async fn what_a_type_says_comes_before_the_default() {
+    let backend = Backend::new();
+    let template =
+        |name: &str, index: &str| json!({name: {"match": "t_*", "mapping": {"type": "string", "index": index}}});
+    let mappings = json!({
+        "_default_": {
+            "dynamic_templates": [template("first", "no"), template("other", "no")],
+            "properties": {"a": {"type": "string", "index": "not_analyzed", "store": true}, "b": {"type": "long"}},
+        },
+        "shop": {
+            "dynamic_templates": [template("own", "not_analyzed")],
+            "properties": {"a": {"type": "string", "index": "analyzed"}, "b": {"type": "date"}},
+        },
+    });
+    ask(&backend, "PUT", "/town", json!({"mappings": mappings})).await;
+    ask(
+        &backend,
+        "PUT",
+        "/town/shop/1?refresh",
+        json!({"a": "red tea", "b": "2015-06-26", "t_x": "y"}),
+    )
+    .await;
+    let shown = ask(&backend, "GET", "/town/_mapping/shop", Value::Null).await;
+    let properties = &shown["town"]["mappings"]["shop"]["properties"];
+    assert_eq!(properties["a"], json!({"type": "string", "store": true}));
+    assert_eq!(properties["b"]["type"], "date");
+    assert_eq!(properties["t_x"]["index"], "not_analyzed");
+    for query in ["a:tea", "b:[2015 TO 2016]", "t_x:y"] {
+        let found = ask(
+            &backend,
+            "GET",
+            &format!("/town/_count?q={}", query.replace(' ', "%20")),
+            Value::Null,
+        )
+        .await;
+        assert_eq!(found["count"], 1, "{query}");
+    }
+}

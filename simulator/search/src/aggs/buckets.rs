@@ -77,8 +77,8 @@ pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_
         let weight = match &weight {
             Some((index, weight)) if *index == set.index => weight,
             _ => {
-                let mapping = searched.index.mapping();
-                let context = searched.index.context(&mapping, scope.cluster);
+                let mapping = &searched.mapping;
+                let context = searched.index.context(mapping, scope.cluster);
                 let query = if is_filter {
                     parse_filter(&context, filter)?
                 } else {

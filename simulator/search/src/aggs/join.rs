@@ -15,7 +15,7 @@ fn place<'a>(scope: &'a Scope<'_>, set: &DocSet) -> Option<(&'a Searched, &'a Se
 }
 
 fn is_known(scope: &Scope<'_>, known: impl Fn(&Mapping) -> bool) -> bool {
-    scope.searched.iter().any(|searched| known(&searched.index.mapping()))
+    scope.searched.iter().any(|searched| known(&searched.mapping))
 }
 
 /// The error of an aggregation of a kind over a path that is not one of nested objects.
@@ -96,7 +96,7 @@ pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
     let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
     let mut found = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {
-        let mapping = searched.index.mapping();
+        let mapping = &searched.mapping;
         let (Some(parent_type), Some(shard)) = (mapping.parent_type(child_type), searched.shard()) else {
             continue;
         };

@@ -67,11 +67,11 @@ impl Source {
         else {
             return Ok(Source::Nothing);
         };
-        let mapping = searched.index.mapping();
+        let mapping = &searched.mapping;
         let field = match input {
             Input::Field(field) => field,
             Input::Script(script) => {
-                let script = script.mapped(&mapping)?.of(&view.segment)?;
+                let script = script.mapped(mapping)?.of(&view.segment)?;
                 let mut numbers = vec![vec![]; view.segment.max_doc() as usize];
                 for (at, doc) in set.docs.iter().enumerate() {
                     if let Some(own) = numbers.get_mut(*doc as usize) {
@@ -147,7 +147,7 @@ pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
     let Input::Field(name) = input else {
         return false;
     };
-    let is_absent = |searched: &Searched| searched.index.mapping().field(name).is_none();
+    let is_absent = |searched: &Searched| searched.mapping.field(name).is_none();
     !name.starts_with('_') && scope.searched.iter().all(is_absent)
 }
 
@@ -157,7 +157,7 @@ pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
         return false;
     };
     scope.searched.iter().any(|searched| {
-        let mapping = searched.index.mapping();
+        let mapping = &searched.mapping;
         mapping
             .field(name)
             .is_some_and(|field| field.field_type.kind.is_numeric())
@@ -173,7 +173,7 @@ pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Shown {
         return number();
     };
     for searched in scope.searched {
-        let mapping = searched.index.mapping();
+        let mapping = &searched.mapping;
         if let Some(field) = mapping.field(field) {
             return match field.field_type.kind {
                 Kind::Date => Shown::Date(own.unwrap_or_else(|| field.field_type.format.clone())),

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::find::collect::{Candidate, TopDocs};
 use crate::find::request::SearchRequest;
 use crate::find::searched::Searched;
-use crate::find::sort::SortReader;
+use crate::find::sort_reader::SortReader;
 
 /// The best of documents that have been matched, as `request` orders them, and the best score.
 pub(crate) fn best_of(

@@ -12,7 +12,7 @@ use crate::find::collect::{Candidate, TopDocs};
 use crate::find::prepare::{Target, prepare};
 use crate::find::request::{SearchRequest, SearchType};
 use crate::find::rescore::rescore;
-use crate::find::sort::SortReader;
+use crate::find::sort_reader::SortReader;
 use crate::index::View;
 use crate::query::{QueryField, label};
 use crate::score::{END, Statistics};

@@ -80,9 +80,9 @@ fn hit_json(
         "_score".to_owned(),
         if scored { shown_score(hit.score) } else { Value::Null },
     );
-    let mapping = searched.index.mapping();
+    let mapping = &searched.mapping;
     let whole_source: Value = crate::json::value(stored.source())?;
-    let source = visible_source(&mapping, stored.type_name(), &whole_source);
+    let source = visible_source(mapping, stored.type_name(), &whole_source);
     let whole = SourceFilter::default();
     let filter = match (&request.source, &request.fields) {
         (Some(filter), _) => filter.enabled.then_some(filter),
@@ -95,7 +95,7 @@ fn hit_json(
     }
     for name in ["_routing", "_parent", TIMESTAMP, TTL] {
         let wanted = request.fields.iter().flatten().any(|field| field == name);
-        if let (Some(value), true) = (metadata_value(&mapping, &stored, name, cluster.now()), wanted) {
+        if let (Some(value), true) = (metadata_value(mapping, &stored, name, cluster.now()), wanted) {
             shown.insert(name.to_owned(), value);
         }
     }
@@ -127,7 +127,7 @@ fn hit_json(
                 .cloned()
                 .collect();
             if values.is_empty() && field.field_type.store {
-                values = other_form(&mapping, field, source);
+                values = other_form(mapping, field, source);
             }
             if !values.is_empty() {
                 fields.insert(name, values.into());
@@ -174,14 +174,14 @@ fn hit_json(
         fields.insert(name.clone(), values.into());
     }
     for (name, script) in &request.script_fields {
-        let value = script.mapped(&mapping)?.of(&view.segment)?.value(hit.doc, hit.score);
+        let value = script.mapped(mapping)?.of(&view.segment)?.value(hit.doc, hit.score);
         fields.insert(name.clone(), json!([value]));
     }
     if !fields.is_empty() {
         shown.insert("fields".to_owned(), fields.into());
     }
     if let Some(wanted) = &request.highlight {
-        let context = searched.index.context(&mapping, cluster);
+        let context = searched.index.context(mapping, cluster);
         let nested_path = stored.identity().map(nested_path).transpose()?;
         let found = highlight(&Highlighting {
             wanted,
@@ -196,7 +196,6 @@ fn hit_json(
             shown.insert("highlight".to_owned(), found.into());
         }
     }
-    drop(mapping);
     let mut matched = Vec::new();
     for (name, weight) in &searched.named {
         if weight

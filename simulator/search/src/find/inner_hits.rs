@@ -73,6 +73,7 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
             relation,
             searched: Searched {
                 index: outer.index.clone(),
+                mapping: outer.index.mapping(),
                 number: outer.number,
                 view: outer.view.clone(),
                 weight: (outer.weigh)(&wanted.query)?,
@@ -144,7 +145,7 @@ impl Prepared {
 
     /// The children of a document that are of a type, or its parent if that is of the type.
     fn relatives(&self, type_name: &str, stored: &Stored) -> Result<Matches> {
-        let mapping = self.searched.index.mapping();
+        let mapping = &self.searched.mapping;
         if mapping.parent_type(type_name) == Some(stored.type_name()) {
             return self.children(&format!("{}#{}", stored.type_name(), stored.id()));
         }

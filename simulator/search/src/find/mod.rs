@@ -18,6 +18,7 @@ mod request;
 mod rescore;
 mod searched;
 mod sort;
+mod sort_reader;
 mod source;
 mod values;
 

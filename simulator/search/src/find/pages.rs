@@ -10,7 +10,7 @@ use crate::find::collect::{Candidate, TopDocs};
 use crate::find::execute::{Collection, Outcome};
 use crate::find::request::SearchRequest;
 use crate::find::searched::Searched;
-use crate::find::sort::SortReader;
+use crate::find::sort_reader::SortReader;
 use crate::score::END;
 
 /// Where a scan continues in a shard: position of the segment, number of the document.

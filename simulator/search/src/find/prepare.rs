@@ -150,7 +150,8 @@ pub(crate) fn prepare(
     statistics: Option<&Statistics<'_>>,
 ) -> Result<Searched> {
     let (names, inner_hits) = (RefCell::default(), RefCell::default());
-    let mapping: &Mapping = &target.index.mapping();
+    let shared: Arc<Mapping> = target.index.mapping().for_types(&request.types);
+    let mapping: &Mapping = &shared;
     let context = Context {
         names: Some(&names),
         inner_hits: Some(&inner_hits),
@@ -249,6 +250,7 @@ pub(crate) fn prepare(
         .collect::<Result<Vec<_>>>()?;
     Ok(Searched {
         index: target.index.clone(),
+        mapping: shared.clone(),
         number: target.number,
         view,
         weight,

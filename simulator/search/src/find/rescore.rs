@@ -30,8 +30,8 @@ pub(super) fn rescore(
         let mode = query.get("score_mode").and_then(Value::as_str).unwrap_or("total");
         let Some(shard) = searched.shard() else { continue };
         let weight = {
-            let mapping = searched.index.mapping();
-            let parsed = parse_body(&searched.index.context(&mapping, cluster), rescore_query)?;
+            let mapping = &searched.mapping;
+            let parsed = parse_body(&searched.index.context(mapping, cluster), rescore_query)?;
             Weight::of(&parsed, &searched.view, shard, None, &request.budget)?
         };
         let end = usize::try_from(window).unwrap_or(usize::MAX).min(hits.len());

@@ -9,6 +9,7 @@ use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Shard, Stored, View};
+use crate::mapping::Mapping;
 use crate::query::Query;
 use crate::score::{Scorer, Weight};
 
@@ -24,6 +25,8 @@ pub(crate) trait InnerSearch: Send + Sync {
 /// A shard with the query that it is searched with.
 pub(crate) struct Searched {
     pub(crate) index: Arc<Index>,
+    /// Its mapping, as searches of the types of the request have it.
+    pub(crate) mapping: Arc<Mapping>,
     /// Number of the shard.
     pub(crate) number: u32,
     pub(crate) view: Arc<View>,

@@ -244,9 +244,9 @@ impl<'a> Reader<'a> {
                 )))
             }
             (_, None) => {
-                // A field of that name in another type, or at a dotted path, says what it is.
+                // A field of the type at a dotted path says what it is.
                 if dynamic && !self.known.contains(path) {
-                    let node = match self.mapping.exact_field(&path.join(".")) {
+                    let node = match self.type_mapping.root.field(&path.join(".")) {
                         Some(field) => Some(FieldNode::of(field.field_type.clone())),
                         None => guess(self.type_mapping, path, value)?,
                     };
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
 
     /// Indexes what a document offers for the beginning of a text.
     fn completion(&mut self, name: &str, value: &Value) -> Result<()> {
-        let Some(field) = self.mapping.exact_field(name).filter(|_| !value.is_null()) else {
+        let Some(field) = self.mapping.field_of(self.type_name, name).filter(|_| !value.is_null()) else {
             return Ok(());
         };
         let at = |path: &str| match path {
@@ -388,7 +388,7 @@ impl<'a> Reader<'a> {
 
     /// Indexes a point, or several.
     fn points(&mut self, name: &str, value: &Value) -> Result<()> {
-        let Some(field) = self.mapping.exact_field(name) else {
+        let Some(field) = self.mapping.field_of(self.type_name, name) else {
             return Ok(());
         };
         if value.is_null() {
@@ -433,7 +433,7 @@ impl<'a> Reader<'a> {
     /// Indexes a value; the other ways of indexing a field leave `_all` alone.
     fn field(&mut self, name: &str, node: &FieldNode, value: &Value, in_all: bool) -> Result<()> {
         let mapping = self.mapping;
-        let Some(field) = mapping.exact_field(name) else {
+        let Some(field) = mapping.field_of(self.type_name, name) else {
             return Ok(());
         };
         let owned;

@@ -1,15 +1,17 @@
 //! Mappings: which fields documents have, and of what kind.
 //!
-//! Promises: a field keeps its kind once it has one; the same field name in two types of an index has one place in the index; a mapping is shown as it was given, with what dynamic mapping added.
+//! Promises: a field keeps its kind once it has one; the same field name and kind in two types of an index has one place in the index; a mapping is shown as it was given, with what dynamic mapping added.
 //! Limits: kinds are those of `field.rs`, objects and nested objects; a bounded number of fields an index.
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
 mod contexts;
+mod default_type;
 mod defaults;
 mod describe;
 mod dynamic;
 mod field;
 mod field_checks;
+mod own_fields;
 mod saved;
 mod times;
 mod tree;
@@ -24,6 +26,7 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 
 pub(crate) use contexts::Contexts;
+use default_type::{DEFAULT, add_defaults};
 pub(crate) use defaults::{metadata_fields, with_defaults};
 pub(crate) use dynamic::{guess, object_of_template};
 pub(crate) use field::{FieldType, Indexing, Kind, out_of_range, sortable, truth, unsortable};
@@ -70,7 +73,12 @@ pub(crate) struct Field {
 #[derive(Clone, Debug)]
 pub(crate) struct Mapping {
     types: IndexMap<String, TypeMapping>,
+    /// The first field of each full name.
     fields: HashMap<String, Field>,
+    /// Fields of a type that differ from the first of their name, by type and full name.
+    own_fields: HashMap<String, HashMap<String, Field>>,
+    /// Number of places that fields have had.
+    places: u32,
     /// Full names by the last part of the path, and by the names that mappings give. The first field of a short name has it.
     short_names: HashMap<String, String>,
     analysis: Option<Map<String, Value>>,
@@ -97,6 +105,8 @@ impl Mapping {
         Ok(Mapping {
             types: IndexMap::new(),
             fields: HashMap::new(),
+            own_fields: HashMap::new(),
+            places: 0,
             short_names: HashMap::new(),
             analysis,
             all,
@@ -105,21 +115,16 @@ impl Mapping {
         })
     }
 
-    /// The field of that name: in full, after a type's name, or the last part of its path.
+    /// The field of that name: after a type's name, in full, or the last part of its path.
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         if name == "_all" {
             return Some(&self.all);
         }
+        if let Some((type_name, rest)) = self.named_type(name) {
+            return self.field_of(type_name, rest);
+        }
         self.fields
             .get(name)
-            .or_else(|| {
-                let (type_name, rest) = name.split_once('.')?;
-                self.types
-                    .get(type_name)?
-                    .root
-                    .field(rest)
-                    .and_then(|_| self.fields.get(rest))
-            })
             .or_else(|| self.fields.get(self.short_names.get(name)?))
     }
 
@@ -139,6 +144,7 @@ impl Mapping {
             _ => self
                 .fields
                 .values()
+                .chain(self.own_fields.values().flat_map(HashMap::values))
                 .find(|field| field.ordinal == ordinal)
                 .map(|field| field.name.as_str()),
         }
@@ -193,7 +199,7 @@ impl Mapping {
 
     /// How many fields may still be added.
     pub(crate) fn room(&self) -> usize {
-        self.most_fields.saturating_sub(self.fields.len())
+        self.most_fields.saturating_sub(self.field_count())
     }
 
     /// The error of a mapping with too many fields.
@@ -226,20 +232,26 @@ impl Mapping {
     /// # Errors
     /// A definition that is not understood, conflicts unless they are ignored, too many fields.
     pub(crate) fn put(&mut self, type_name: &str, definition: &Value, ignore_conflicts: bool) -> Result<()> {
-        if type_name != "_default_" {
+        if type_name != DEFAULT {
             check_type_name(type_name)?;
         }
         let definition = match definition.get(type_name) {
             Some(inner) if definition.as_object().is_some_and(|outer| outer.len() == 1) => inner,
             _ => definition,
         };
-        let mut fresh = self
-            .types
-            .get(type_name)
-            .cloned()
-            .unwrap_or_else(|| self.types.get("_default_").cloned().unwrap_or_default());
         let known = self.types.get(type_name);
-        let mut conflicts = fresh.merge(definition, known.is_some())?;
+        let mut fresh = known.cloned().unwrap_or_default();
+        let with_defaults = match (known, self.types.get(DEFAULT), definition) {
+            (None, Some(default), Value::Object(own)) => {
+                let mut own = own.clone();
+                if let Value::Object(default) = default.describe(FieldType::definition) {
+                    add_defaults(&mut own, &default);
+                }
+                Some(Value::Object(own))
+            }
+            _ => None,
+        };
+        let mut conflicts = fresh.merge(with_defaults.as_ref().unwrap_or(definition), known.is_some())?;
         if let Some(known) = known {
             conflicts.extend(known.times.conflicts(&fresh.times, definition)?);
         }
@@ -268,11 +280,16 @@ impl Mapping {
     }
 
     fn adopt(&mut self, type_name: &str, fresh: TypeMapping) -> Result<()> {
-        let (mut added, mut changed) = (Vec::new(), Vec::new());
+        let (mut added, mut changed, mut differing) = (Vec::new(), Vec::new(), Vec::new());
         let before = self.types.get(type_name);
         let is_own = |name: &str| before.is_some_and(|before| before.root.field(name).is_some());
         for (name, node) in fresh.root.leaves() {
-            match self.fields.get(&name) {
+            match self.field_of(type_name, &name) {
+                Some(known) if !is_own(&name) => {
+                    if known.field_type.definition() != node.field_type.definition() {
+                        differing.push(self.new_field(name, &node.field_type)?);
+                    }
+                }
                 Some(known) if known.field_type.kind != node.field_type.kind => {
                     return Err(unmergeable(&[format!(
                         "mapper [{name}] of different type, current_type [{}], merged_type [{}]",
@@ -280,8 +297,6 @@ impl Mapping {
                         node.field_type.kind.name()
                     )]));
                 }
-                // What another type says of a field of that name changes nothing.
-                Some(_) if !is_own(&name) => {}
                 Some(known) => {
                     let search = node.field_type.search_analyzer.as_deref();
                     let search_analyzer = match search {
@@ -297,36 +312,36 @@ impl Mapping {
                         ..known.clone()
                     });
                 }
-                None => {
-                    let (index_analyzer, search_analyzer) = self.analyzers(&name, &node.field_type)?;
-                    added.push(Field {
-                        ordinal: 0,
-                        name,
-                        field_type: node.field_type.clone(),
-                        index_analyzer,
-                        search_analyzer,
-                    });
-                }
+                None => added.push(self.new_field(name, &node.field_type)?),
             }
         }
         for (name, field_type) in fresh.times.fields()? {
             if !self.fields.contains_key(name) {
-                let (index_analyzer, search_analyzer) = self.analyzers(name, &field_type)?;
-                added.push(Field {
-                    ordinal: 0,
-                    name: name.to_owned(),
-                    field_type,
-                    index_analyzer,
-                    search_analyzer,
-                });
+                added.push(self.new_field(name.to_owned(), &field_type)?);
             }
         }
-        if self.fields.len() + added.len() > self.most_fields {
+        if self.field_count() + added.len() + differing.len() > self.most_fields {
             return Err(self.full());
         }
-        self.fields
-            .extend(changed.into_iter().map(|field| (field.name.clone(), field)));
-        added.into_iter().for_each(|field| self.add_field(field));
+        if type_name == DEFAULT {
+            // No document is of this type: it has no fields.
+            self.types.insert(type_name.to_owned(), fresh);
+            return Ok(());
+        }
+        for field in changed {
+            let own = self
+                .own_fields
+                .get_mut(type_name)
+                .filter(|own| own.contains_key(&field.name));
+            own.unwrap_or(&mut self.fields).insert(field.name.clone(), field);
+        }
+        for mut field in added {
+            field.ordinal = self.next_place();
+            self.add_field(field);
+        }
+        differing
+            .into_iter()
+            .for_each(|field| self.add_own_field(type_name, field));
         self.nested.extend(fresh.root.nested_paths());
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
@@ -352,9 +367,20 @@ impl Mapping {
         Ok((analyzer(field.analyzer.as_deref())?, analyzer(search)?))
     }
 
-    /// Adds a field, which gets the next place.
-    fn add_field(&mut self, mut field: Field) {
-        field.ordinal = PARENT + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
+    /// A field that has no place yet.
+    fn new_field(&self, name: String, field_type: &FieldType) -> Result<Field> {
+        let (index_analyzer, search_analyzer) = self.analyzers(&name, field_type)?;
+        Ok(Field {
+            ordinal: 0,
+            name,
+            field_type: field_type.clone(),
+            index_analyzer,
+            search_analyzer,
+        })
+    }
+
+    /// Adds a field, the first of its name.
+    fn add_field(&mut self, field: Field) {
         if let Some((_, short)) = field.name.rsplit_once('.') {
             self.short_names
                 .entry(short.to_owned())
@@ -367,11 +393,6 @@ impl Mapping {
             }
         }
         self.fields.insert(field.name.clone(), field);
-    }
-
-    /// Forgets a type; its fields keep their places.
-    pub(crate) fn remove_type(&mut self, type_name: &str) -> bool {
-        self.types.shift_remove(type_name).is_some()
     }
 
     /// The mappings as they are shown, by type.

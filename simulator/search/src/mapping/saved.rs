@@ -1,4 +1,7 @@
-//! A mapping as it is saved: the definitions of its types, and its fields in the order of their places.
+//! A mapping as it is saved: the definitions of its types, and its fields with their places.
+//!
+//! A field is saved as its name, its definition, its place and, unless it is the first of its name, its type. Saved mappings of
+//! before have no places: there, fields are in the order of their places, and all of them are the first of their names.
 
 use serde_json::{Map, Value, json};
 
@@ -8,18 +11,21 @@ use crate::error::{Result, SearchError};
 impl Mapping {
     /// What [`Mapping::restore`] makes the same mapping of.
     pub(crate) fn saved(&self) -> Value {
-        let mut fields: Vec<&Field> = self.fields.values().collect();
-        fields.sort_by_key(|field| field.ordinal);
-        let fields: Vec<Value> = fields
+        let first = self.fields.values().map(|field| (field, None));
+        let own = self.own_fields.iter();
+        let own = own.flat_map(|(type_name, own)| own.values().map(move |field| (field, Some(type_name))));
+        let mut fields: Vec<(&Field, Option<&String>)> = first.chain(own).collect();
+        fields.sort_by_key(|(field, type_name)| (field.ordinal, *type_name));
+        let fields = fields
             .into_iter()
-            .map(|field| json!([field.name, field.field_type.definition()]))
-            .collect();
+            .map(|(field, type_name)| json!([field.name, field.field_type.definition(), field.ordinal, type_name]));
+        let fields: Vec<Value> = fields.collect();
         let types: Map<String, Value> = self
             .types
             .iter()
             .map(|(name, own)| (name.clone(), own.describe(FieldType::definition)))
             .collect();
-        json!({"types": types, "fields": fields, "nested": self.nested, "all_norms": self.all.field_type.norms})
+        json!({"types": types, "fields": fields, "places": self.places, "nested": self.nested, "all_norms": self.all.field_type.norms})
     }
 
     /// A mapping that was saved; `analysis` is the section of that name in the index's settings.
@@ -32,15 +38,18 @@ impl Mapping {
             let name = field[0].as_str().ok_or_else(malformed)?;
             let short = name.rsplit('.').next().unwrap_or(name);
             let field_type = FieldType::parse(short, field[1].as_object().ok_or_else(malformed)?)?;
-            let (index_analyzer, search_analyzer) = mapping.analyzers(name, &field_type)?;
-            mapping.add_field(Field {
-                ordinal: 0,
-                name: name.to_owned(),
-                field_type,
-                index_analyzer,
-                search_analyzer,
-            });
+            let mut restored = mapping.new_field(name.to_owned(), &field_type)?;
+            restored.ordinal = match field[2].as_u64() {
+                Some(place) => u32::try_from(place).map_err(|_| malformed())?,
+                None => mapping.next_place(),
+            };
+            match field[3].as_str() {
+                Some(type_name) => mapping.put_own_field(type_name, restored),
+                None => mapping.add_field(restored),
+            }
         }
+        let places = saved["places"].as_u64().and_then(|places| u32::try_from(places).ok());
+        mapping.places = places.unwrap_or(mapping.places);
         for (name, definition) in saved["types"].as_object().ok_or_else(malformed)? {
             let mut own = TypeMapping::default();
             own.merge(definition, false)?;
@@ -100,6 +109,9 @@ mod tests {
             let same = restored.exact_field(&field.name).unwrap();
             assert_eq!(format!("{same:?}"), format!("{field:?}"));
         }
+        let (own, same) = (mapping.field_of("second", "b"), restored.field_of("second", "b"));
+        assert_eq!(format!("{same:?}"), format!("{own:?}"));
+        assert_ne!(format!("{same:?}"), format!("{:?}", restored.field("b")));
         assert_eq!(restored.short_names, mapping.short_names);
         assert!(Mapping::restore(&json!({}), None, 100).is_err());
     }

@@ -144,9 +144,11 @@ impl Builder<'_> {
 
     /// One query, or the best (or all) of those for several fields.
     fn over_fields(&self, field: Option<&str>, build: impl Fn(&str) -> Result<Option<Query>>) -> Result<Option<Query>> {
-        let lenient = |built: Result<Option<Query>>| match built {
-            Err(error) if self.settings.lenient && error.kind != "ParseException" => Ok(None),
-            built => built,
+        let built = |name: &str| -> Result<Option<Query>> {
+            match build(name) {
+                Err(error) if self.settings.lenient && error.kind != "ParseException" => Ok(None),
+                built => Ok(built?.map(|query| self.context.of_named_type(name, query))),
+            }
         };
         let named: Vec<(String, f32)> = match field {
             Some(name) => self.context.names(name).into_iter().map(|name| (name, 1.0)).collect(),
@@ -158,12 +160,11 @@ impl Builder<'_> {
                 .collect(),
         };
         if let [(name, boost)] = named.as_slice() {
-            return Ok(lenient(build(name))?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
+            return Ok(built(name)?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
         }
         let mut queries = Vec::new();
         for (name, boost) in &named {
-            queries
-                .extend(lenient(build(name))?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
+            queries.extend(built(name)?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
         }
         if queries.is_empty() {
             return Ok(None);

@@ -89,7 +89,8 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             if value.is_null() {
                 return Err(refuse(context, "No value specified for term filter"));
             }
-            term(context, field, value)?.filter(FilterClass::Plain, cached(true))
+            let filter = term(context, field, value)?.filter(FilterClass::Plain, cached(true));
+            context.filter_of_named_type(field, filter)
         }
         "terms" | "in" => terms(context, inner, object)?,
         "range" | "numeric_range" => range(context, name, inner, object)?,
@@ -105,7 +106,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
                 let field = context.field(field);
                 QueryKind::MultiTerm { field, matcher }.into()
             });
-            query.filter(class, cached(true))
+            context.filter_of_named_type(field, query.filter(class, cached(true)))
         }
         "ids" => ids(context, object)?,
         "type" => context.of_type(object.get("value").and_then(Value::as_str).unwrap_or("")),
@@ -181,7 +182,7 @@ fn range(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
         _ if kind == Some(Kind::Date) && is_of_the_moment() => Caching::Never,
         caching => caching,
     };
-    Ok(query.filter(FilterClass::Plain, caching))
+    Ok(context.filter_of_named_type(field, query.filter(FilterClass::Plain, caching)))
 }
 
 /// Returns whether a date is `now` without being rounded.
@@ -337,7 +338,8 @@ fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> R
         FilterClass::And => Query::every(clauses),
         _ => Query::any(clauses),
     };
-    Ok(query.filter(class, Caching::of(object, is_whole)))
+    let filter = query.filter(class, Caching::of(object, is_whole));
+    Ok(context.filter_of_named_type(field, filter))
 }
 
 /// The values at a path of a document.

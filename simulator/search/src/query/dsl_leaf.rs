@@ -140,7 +140,8 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
     let empty = Map::new();
     let object = inner.as_object().unwrap_or(&empty);
     if let Some(query) = multi_term(context, name, inner)? {
-        return Ok(query);
+        let (field, _) = one_field(context, name, inner)?;
+        return Ok(context.of_named_type(field, query));
     }
     match name {
         "query_string" | "queryString" => query_string(context, object),
@@ -159,7 +160,7 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
             if value.is_null() {
                 return Err(refuse(context, "No value specified for term query"));
             }
-            Ok(boosted(term(context, field, &value)?, boost))
+            Ok(context.of_named_type(field, boosted(term(context, field, &value)?, boost)))
         }
         "terms" | "in" => terms(context, name, inner, object),
         "ids" => ids_of(context, object),
@@ -217,15 +218,12 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
         .map(|query| (crate::query::Occur::Should, query))
         .collect();
     let boost = object.get("boost").and_then(Value::as_f64).unwrap_or(1.0) as f32;
-    Ok(boosted(
-        QueryKind::Bool {
-            clauses,
-            minimum_should_match,
-            coord,
-        }
-        .into(),
-        boost,
-    ))
+    let query = QueryKind::Bool {
+        clauses,
+        minimum_should_match,
+        coord,
+    };
+    Ok(context.of_named_type(field, boosted(query.into(), boost)))
 }
 
 /// `range`, as a query or as a filter: `kind` says which in errors.

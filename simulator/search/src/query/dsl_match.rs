@@ -150,6 +150,11 @@ impl MatchSettings {
 
     /// The query for a field, or none if the text says nothing.
     fn build(&self, context: &Context<'_>, name: &str) -> Result<Option<Query>> {
+        let built = self.of_any_type(context, name)?;
+        Ok(built.map(|query| context.of_named_type(name, query)))
+    }
+
+    fn of_any_type(&self, context: &Context<'_>, name: &str) -> Result<Option<Query>> {
         let field = context.field(name);
         if let Some(mapped) = context.mapped(name)
             && (mapped.field_type.kind.is_numeric() || mapped.field_type.kind == crate::mapping::Kind::Boolean)

@@ -172,6 +172,24 @@ impl<'a> Context<'a> {
         Query::any(terms.collect()).filter(FilterClass::Terms, Caching::Uncached)
     }
 
+    /// A query of a field, for the documents of the type that the field is named with.
+    pub(crate) fn of_named_type(&self, name: &str, query: Query) -> Query {
+        match self.mapping.named_type(name) {
+            Some((type_name, _)) => query.filtered(self.of_type(type_name)),
+            None => query,
+        }
+    }
+
+    /// A filter of a field, for the documents of the type that the field is named with.
+    pub(crate) fn filter_of_named_type(&self, name: &str, filter: Query) -> Query {
+        match self.mapping.named_type(name) {
+            Some((type_name, _)) => {
+                Query::every(vec![self.of_type(type_name), filter]).filter(FilterClass::And, Caching::Uncached)
+            }
+            None => filter,
+        }
+    }
+
     /// The filter of documents of one type.
     pub(crate) fn of_type(&self, type_name: &str) -> Query {
         self.of_types(std::iter::once(type_name))

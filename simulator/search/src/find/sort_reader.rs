@@ -1,0 +1,261 @@
+//! The values by which documents are ordered, as the index has them.
+//!
+//! Source: Elasticsearch 1.5's `XFieldComparatorSource` and its modes of fields with several values.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::find::geo_sort::GeoSort;
+use crate::find::sort::{Missing, SortSpec, SortValue, unmapped};
+use crate::find::{SearchRequest, Searched};
+use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
+use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TYPE, UID, sortable, unsortable};
+use crate::score::Scorer;
+use crate::script::SegmentScript;
+
+enum Reader {
+    Score,
+    Script(SegmentScript),
+    /// The number of a document in the shard, which is so much higher than in the segment.
+    Document(i64),
+    Numbers {
+        values: Arc<Values>,
+        floating: bool,
+        missing: i64,
+    },
+    Geo(Arc<Values>, GeoSort),
+    Terms(Arc<Ordinals>),
+    /// Terms of the nested objects of each document.
+    NestedTerms(Arc<Ordinals>, HashMap<u32, Vec<u32>>),
+    Nothing(SortValue),
+}
+
+/// Reads the values of a segment's documents by which they are ordered.
+pub(super) struct SortReader {
+    readers: Vec<(Reader, bool, Option<String>)>,
+}
+
+impl SortReader {
+    /// The reader of segment number `at` of a shard.
+    pub(super) fn new(request: &SearchRequest, searched: &Searched, at: usize) -> Result<SortReader> {
+        let mapping = &searched.mapping;
+        let Some(view) = searched.view.segments.get(at) else {
+            return Ok(SortReader { readers: vec![] });
+        };
+        let earlier = searched.view.segments.iter().take(at);
+        let before = earlier.map(|view| i64::from(view.segment.max_doc())).sum();
+        let filters = searched
+            .sort_filters
+            .iter()
+            .map(Option::as_ref)
+            .chain(std::iter::repeat(None));
+        let readers = request
+            .sort
+            .iter()
+            .zip(filters)
+            .map(|(spec, filter)| {
+                let mut reader = match spec.field.as_str() {
+                    "_doc" => Reader::Document(before),
+                    _ => reader(spec, &searched.index.name, mapping, view)?,
+                };
+                let path = spec.nested_path.as_deref().or_else(|| mapping.nested_path(&spec.field));
+                if let Some(path) = path {
+                    let budget = &request.budget;
+                    let filter = filter.map(|filter| filter.scorer(at, view, budget)).transpose()?;
+                    reader = joined(reader, view, path, filter)?;
+                }
+                Ok((reader, spec.descending, spec.mode.clone()))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(SortReader { readers })
+    }
+
+    pub(super) fn read(&self, doc: u32, score: f32) -> Vec<SortValue> {
+        self.readers
+            .iter()
+            .map(|(reader, descending, mode)| match reader {
+                Reader::Score => SortValue::Score(score),
+                Reader::Script(script) => SortValue::Floating(script.value(doc, score)),
+                Reader::Document(first) => SortValue::Whole(i64::from(doc) + first),
+                Reader::Nothing(value) => value.clone(),
+                Reader::Numbers {
+                    values,
+                    floating,
+                    missing,
+                } => {
+                    let own = values.of(doc);
+                    let encoded = pick(own, *descending, mode.as_deref(), *floating).unwrap_or(*missing);
+                    if *floating {
+                        SortValue::Floating(unsortable(encoded))
+                    } else {
+                        SortValue::Whole(encoded)
+                    }
+                }
+                Reader::Geo(values, geo) => {
+                    SortValue::Floating(geo.value(values.of(doc), *descending, mode.as_deref()))
+                }
+                Reader::Terms(ordinals) => pick_term(ordinals, ordinals.of(doc), *descending, mode.as_deref()),
+                Reader::NestedTerms(ordinals, own) => {
+                    let own = own.get(&doc).map_or(&[][..], Vec::as_slice);
+                    pick_term(ordinals, own, *descending, mode.as_deref())
+                }
+            })
+            .collect()
+    }
+}
+
+fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<&str>) -> SortValue {
+    let last = match mode {
+        Some("max") => true,
+        Some("min") => false,
+        // Texts have no sum and no average.
+        _ => descending,
+    };
+    let picked = if last { own.last() } else { own.first() };
+    SortValue::Text(picked.map(|ordinal| ordinals.term(*ordinal).to_owned()))
+}
+
+/// A reader that gives whole documents the values of their nested objects that pass a filter.
+fn joined(
+    reader: Reader,
+    view: &SegmentView,
+    path: &str,
+    mut filter: Option<Option<Box<dyn Scorer>>>,
+) -> Result<Reader> {
+    let segment = &view.segment;
+    let whole = outer_docs(segment, None)?;
+    let mut objects: HashMap<u32, Vec<u32>> = HashMap::new();
+    for object in nested_docs(segment, path)?.iter() {
+        let passes = match &mut filter {
+            None => true,
+            Some(None) => false,
+            Some(Some(filter)) => filter.seek(object) == object,
+        };
+        if let (true, Some(owner)) = (passes, whole.next(object)) {
+            objects.entry(owner).or_default().push(object);
+            // A nested object that is a hit itself has its own values.
+            objects.insert(object, vec![object]);
+        }
+    }
+    Ok(match reader {
+        Reader::Geo(values, geo) => {
+            let of = |doc: u32| {
+                let objects = objects.get(&doc).map_or(&[][..], Vec::as_slice);
+                objects.iter().flat_map(|object| values.of(*object)).copied().collect()
+            };
+            Reader::Geo(Arc::new(Values::several((0..segment.max_doc()).map(of))), geo)
+        }
+        Reader::Numbers {
+            values,
+            floating,
+            missing,
+        } => {
+            let of = |doc: u32| {
+                let objects = objects.get(&doc).map_or(&[][..], Vec::as_slice);
+                objects.iter().flat_map(|object| values.of(*object)).copied().collect()
+            };
+            Reader::Numbers {
+                values: Arc::new(Values::several((0..segment.max_doc()).map(of))),
+                floating,
+                missing,
+            }
+        }
+        Reader::Terms(ordinals) => {
+            let terms = objects.into_iter().map(|(doc, objects)| {
+                let mut own: Vec<u32> = objects
+                    .iter()
+                    .flat_map(|object| ordinals.of(*object))
+                    .copied()
+                    .collect();
+                own.sort_unstable();
+                (doc, own)
+            });
+            let terms = terms.collect();
+            Reader::NestedTerms(ordinals, terms)
+        }
+        other => other,
+    })
+}
+
+/// One number of several: the least in ascending order, the greatest in descending order, or as the mode says.
+fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) -> Option<i64> {
+    let sum = || {
+        if floating {
+            values.iter().map(|value| unsortable(*value)).sum::<f64>()
+        } else {
+            values.iter().map(|value| *value as f64).sum()
+        }
+    };
+    let encode = |number: f64| {
+        if floating { sortable(number) } else { number as i64 }
+    };
+    match mode {
+        _ if values.is_empty() => None,
+        Some("min") => values.first().copied(),
+        Some("max") => values.last().copied(),
+        Some("sum") => Some(encode(sum())),
+        // Java rounds the average of whole numbers half up.
+        Some("avg") if !floating => Some((sum() / values.len() as f64 + 0.5).floor() as i64),
+        Some("avg") => Some(encode(sum() / values.len() as f64)),
+        _ if descending => values.last().copied(),
+        _ => values.first().copied(),
+    }
+}
+
+fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -> Result<Reader> {
+    if let Some(script) = &spec.script {
+        return Ok(Reader::Script(script.mapped(mapping)?.of(&view.segment)?));
+    }
+    match spec.field.as_str() {
+        "_score" => return Ok(Reader::Score),
+        "_type" => return Ok(Reader::Terms(view.segment.ordinals(TYPE)?)),
+        "_uid" => return Ok(Reader::Terms(view.segment.ordinals(UID)?)),
+        "_index" => return Ok(Reader::Nothing(SortValue::Text(Some(index.to_owned())))),
+        // Ids by themselves, and times of writing unless the mapping wants them, are not indexed.
+        "_id" => return Ok(Reader::Nothing(absent(spec, Kind::String, None))),
+        TIMESTAMP if mapping.exact_field(TIMESTAMP).is_none() => {
+            return Ok(Reader::Nothing(absent(spec, Kind::Long, None)));
+        }
+        _ => {}
+    }
+    let Some(field) = mapping.field(&spec.field) else {
+        return Ok(Reader::Nothing(absent(spec, unmapped(spec)?, None)));
+    };
+    let kind = field.field_type.kind;
+    if let Some(geo) = &spec.geo {
+        return Ok(Reader::Geo(view.segment.values(field.ordinal)?, geo.clone()));
+    }
+    if !kind.is_numeric() {
+        return Ok(Reader::Terms(view.segment.ordinals(field.ordinal)?));
+    }
+    let missing = match absent(spec, kind, Some(field)) {
+        SortValue::Floating(number) => sortable(number),
+        SortValue::Whole(number) => number,
+        _ => 0,
+    };
+    Ok(Reader::Numbers {
+        values: view.segment.values(field.ordinal)?,
+        floating: kind.is_floating(),
+        missing,
+    })
+}
+
+/// What a document without a value counts as.
+fn absent(spec: &SortSpec, kind: Kind, field: Option<&Field>) -> SortValue {
+    if let (Missing::As(text), Some(field)) = (&spec.missing, field)
+        && let Ok(encoded) = field.field_type.encode_text(text)
+    {
+        return if kind.is_floating() {
+            SortValue::Floating(unsortable(encoded))
+        } else {
+            SortValue::Whole(encoded)
+        };
+    }
+    let high = (spec.missing == Missing::First) == spec.descending;
+    match kind {
+        _ if kind.is_floating() => SortValue::Floating(if high { f64::INFINITY } else { f64::NEG_INFINITY }),
+        _ if kind.is_numeric() => SortValue::Whole(if high { i64::MAX } else { i64::MIN }),
+        _ => SortValue::Text(None),
+    }
+}
