@@ -51,7 +51,6 @@ members() {
   done
 }
 
-cargo build --quiet --workspace --bin stuntdouble --locked
 if [ "${2:-}" = all ]; then
   sessions=()
   trials=()
@@ -61,6 +60,7 @@ else
   sessions=(life-)
   trials=(core/v1/configmaps core/v1/services)
 fi
+# The tests build the program too, with the features that it has beside them: on its own it would be built a second time.
 STUNTDOUBLE_TEST_STORE=$store timeout 450 cargo test --quiet --workspace --locked --test recorded -- "${sessions[@]}"
 
 case $store in

@@ -9,7 +9,7 @@ use super::json_input::{Broken, Input, plain_length};
 use super::json_output::Held;
 use super::json_string::{decoded, quoted};
 use super::repeats::Repeats;
-use super::structure::{Reading, Secret, Structure, Verdict, Wait};
+use super::structure::{ItemReading, Reading, Secret, Structure, Verdict, Wait};
 use super::text;
 use crate::interaction::Digest;
 use memchr::memchr2;
@@ -278,26 +278,43 @@ impl Json {
         }
     }
 
-    fn close(&mut self, end: usize, input: &Input<'_>, context: &RedactionContext<'_>) {
+    fn close(&mut self, end: usize, input: &Input<'_>, context: &mut RedactionContext<'_>) {
         self.structure.close();
         self.held.decided(&mut self.structure);
         if context.secrets.count() != self.needles {
             self.repeats.altered();
         }
-        self.repeats.closed(
-            input.bytes.get(..end).unwrap_or_default(),
-            self.needles,
-            self.structure.last_key(),
-        );
+        if let Some((reading, bytes)) = self.repeats.closed(input.bytes.get(..end).unwrap_or_default()) {
+            match self.of_item(reading) {
+                // That a document has a Secret is found out by reading it.
+                Some(_) if self.structure.has_secret() => {}
+                Some(reading) => context.secrets.items.add(reading, self.needles, bytes),
+                None => self
+                    .repeats
+                    .keep(reading, self.needles, bytes, self.structure.last_key()),
+            }
+        }
         self.after_value();
     }
 
     /// The length of the object or list at the start of `rest`, if it was read before.
-    fn repeated(&mut self, reading: Reading, rest: &[u8], context: &RedactionContext<'_>) -> Option<usize> {
-        let (length, last_key) = self.repeats.find(reading, context.secrets.count(), rest)?;
-        self.structure.go_on_after(last_key);
+    fn repeated(&mut self, reading: Reading, rest: &[u8], context: &mut RedactionContext<'_>) -> Option<usize> {
+        let needles = context.secrets.count();
+        let length = match self.of_item(reading) {
+            Some(reading) => context.secrets.items.find(reading, needles, rest)?,
+            None => {
+                let (length, last_key) = self.repeats.find(reading, needles, rest)?;
+                self.structure.go_on_after(last_key);
+                length
+            }
+        };
         self.after_value();
         Some(length)
+    }
+
+    /// By what an item is read. A text within a text is searched less deeply: its items stand for no others.
+    fn of_item(&self, reading: Reading) -> Option<ItemReading> {
+        reading.of_item().filter(|_| self.depth == 0)
     }
 
     fn after_value(&mut self) {

@@ -22,6 +22,7 @@ mod document;
 mod encoded;
 mod forms;
 mod headers;
+mod items;
 mod json;
 mod json_input;
 mod json_output;

@@ -82,18 +82,18 @@ impl Repeats {
         self.altered = self.open.len();
     }
 
-    /// One ends where `read`, the piece so far, does.
-    pub(super) fn closed(&mut self, read: &[u8], needles: usize, last_key: usize) {
-        let Some(Open { at, reading }) = self.open.pop() else {
-            return;
-        };
+    /// One ends where `read`, the piece so far, does. Returns how it was read and its bytes, if nothing in it is secret.
+    pub(super) fn closed<'a>(&mut self, read: &'a [u8]) -> Option<(Reading, &'a [u8])> {
+        let Open { at, reading } = self.open.pop()?;
         if self.open.len() < self.altered {
             self.altered = self.open.len();
-            return;
+            return None;
         }
-        let (Some(reading), Some(bytes)) = (reading, read.get(at..)) else {
-            return;
-        };
+        reading.zip(read.get(at..))
+    }
+
+    /// Keeps one in which nothing is secret.
+    pub(super) fn keep(&mut self, reading: Reading, needles: usize, bytes: &[u8], last_key: usize) {
         if !(SHORTEST..=LONGEST).contains(&bytes.len()) || reading.key >= KEYS {
             return;
         }
@@ -133,6 +133,12 @@ mod tests {
         structure.reading().expect("a place where nothing is secret")
     }
 
+    fn close(repeats: &mut Repeats, read: &[u8], needles: usize, last_key: usize) {
+        if let Some((reading, bytes)) = repeats.closed(read) {
+            repeats.keep(reading, needles, bytes, last_key);
+        }
+    }
+
     const TEXT: &[u8] = br#"{"app":"web","tier":"front"}"#;
 
     #[test]
@@ -140,7 +146,7 @@ mod tests {
         let (labels, spec) = (reading(&["labels"]), reading(&["labels", "spec"]));
         let mut repeats = Repeats::default();
         repeats.opened(0, Some(labels));
-        repeats.closed(TEXT, 3, 7);
+        close(&mut repeats, TEXT, 3, 7);
         let rest = [TEXT, b",\"x\":1"].concat();
         assert_eq!(repeats.find(labels, 3, &rest), Some((TEXT.len(), 7)));
         assert_eq!(repeats.find(labels, 4, &rest), None, "a secret was learned");
@@ -155,14 +161,14 @@ mod tests {
         repeats.opened(0, None);
         repeats.opened(0, Some(labels));
         repeats.altered();
-        repeats.closed(TEXT, 0, 0);
+        close(&mut repeats, TEXT, 0, 0);
         assert_eq!(repeats.find(labels, 0, TEXT), None);
         repeats.opened(0, Some(labels));
-        repeats.closed(TEXT, 0, 0);
+        close(&mut repeats, TEXT, 0, 0);
         assert!(repeats.find(labels, 0, TEXT).is_some());
         let longer = vec![b'['; LONGEST + 1];
         repeats.opened(0, Some(labels));
-        repeats.closed(&longer, 0, 0);
+        close(&mut repeats, &longer, 0, 0);
         assert!(repeats.find(labels, 0, &longer).is_none(), "it is too long");
     }
 
@@ -175,7 +181,7 @@ mod tests {
             let known = repeats.find(labels, 0, &text(n)).is_some();
             if !known {
                 repeats.opened(0, Some(labels));
-                repeats.closed(&text(n), 0, 0);
+                close(repeats, &text(n), 0, 0);
             }
             known
         };

@@ -4,6 +4,7 @@
 //! logarithm of how many there are, so that a list of thousands is learned while it passes.
 
 use super::clean_texts::CleanTexts;
+use super::items::Items;
 use super::sieve::Sieve;
 use super::spellings::Spellings;
 use crate::interaction::{is_placeholder, number, placeholder, placeholders};
@@ -70,6 +71,8 @@ pub(super) struct SecretIndex {
     searched: Option<usize>,
     /// Texts of bodies in which no rule finds a secret.
     pub(super) clean: CleanTexts,
+    /// Items of lists without a secret.
+    pub(super) items: Items,
     /// Needles in automata that were built, for a test of their cost.
     #[cfg(test)]
     built_needles: usize,

@@ -84,6 +84,21 @@ pub(super) struct Reading {
     item: bool,
 }
 
+/// By what an item of a list is read, in any document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ItemReading {
+    depth: usize,
+    kind: Kind,
+}
+
+impl Reading {
+    /// By what it is read if it is an item of a list.
+    pub(super) fn of_item(&self) -> Option<ItemReading> {
+        let Self { depth, kind, .. } = *self;
+        (self.is_element && self.item).then_some(ItemReading { depth, kind })
+    }
+}
+
 #[derive(Debug)]
 struct Level {
     is_list: bool,

@@ -63,8 +63,8 @@ pub(super) fn builtin() -> [(&'static str, Conversion); 2] {
         (
             "job",
             Conversion::new(
-                |job| selector_flag(job, "manualSelector", "autoSelector"),
                 |job| selector_flag(job, "autoSelector", "manualSelector"),
+                |job| selector_flag(job, "manualSelector", "autoSelector"),
             ),
         ),
     ]

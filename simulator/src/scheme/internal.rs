@@ -15,7 +15,6 @@ use crate::api::{
 /// The rule of that name.
 pub(super) fn rule(name: &str) -> Option<InternalRule> {
     Some(match name {
-        "auto_selector" => auto_selector,
         "external_ips" => external_ips,
         "rolling_update_parts" => rolling_update_parts,
         "service_account" => service_account,
@@ -47,15 +46,6 @@ fn value(types: &Types, of: &FieldType, given: &mut Value) -> Result<(), &'stati
         }
         _ => Ok(()),
     }
-}
-
-/// `autoSelector` of a job: true or absent.
-fn auto_selector(job: &mut Object) -> Result<(), &'static str> {
-    let spec = child(job, "spec");
-    if spec.get("autoSelector") == Some(&Value::Bool(false)) {
-        spec.shift_remove("autoSelector");
-    }
-    Ok(())
 }
 
 /// External addresses of a service, which have two names: the deprecated one wins, and both are set.
@@ -106,8 +96,6 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("auto_selector", json!({"spec": {"autoSelector": false}}), json!({"spec": {}}))]
-    #[case("auto_selector", json!({"spec": {"autoSelector": true}}), json!({"spec": {"autoSelector": true}}))]
     #[case("external_ips", json!({"externalIPs": ["1.1.1.1"]}), json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["1.1.1.1"]}))]
     #[case("external_ips", json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["2.2.2.2"]}), json!({"externalIPs": ["2.2.2.2"], "deprecatedPublicIPs": ["2.2.2.2"]}))]
     #[case("service_account", json!({"serviceAccount": "a"}), json!({"serviceAccountName": "a", "serviceAccount": "a"}))]

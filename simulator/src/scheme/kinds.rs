@@ -292,8 +292,8 @@ mod tests {
         "X is not stored in v2"
     )]
     #[case(
-        r#"{"kind": "Job", "group": "x", "version": "v1", "storage": "batch/v1", "fields": {}}"#,
-        "Job is not stored in batch/v1"
+        r#"{"kind": "Job", "group": "x", "version": "v1", "storage": "extensions/v1beta1", "fields": {}}"#,
+        "Job is not stored in extensions/v1beta1"
     )]
     #[case(
         r#"{"kind": "Pod", "version": "v2", "storage": "v1", "conversion": "none", "fields": {}}"#,
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_kind_can_be_taken_out_with_all_its_versions() {
-        let jobs = GroupResource::new("extensions", "jobs");
+        let jobs = GroupResource::new("batch", "jobs");
         let scheme = Scheme::builtin().without(&jobs);
         assert!(scheme.resource("batch", "v1", "jobs").is_none() && scheme.kind("extensions/v1beta1", "Job").is_none());
         assert!(scheme.resource("extensions", "v1beta1", "deployments").is_some());

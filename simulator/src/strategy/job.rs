@@ -21,7 +21,7 @@ impl Strategy for JobStrategy {
 
     /// Generates selector and labels from the UID, if that is requested.
     fn complete(&self, job: &mut Object) {
-        if meta::lookup(job, "spec.autoSelector").and_then(Value::as_bool) != Some(true) {
+        if meta::lookup(job, "spec.manualSelector").and_then(Value::as_bool) == Some(true) {
             return;
         }
         let [name, uid] = ["metadata.name", "metadata.uid"].map(|path| meta::text(job, path).to_owned());
