@@ -19,6 +19,7 @@ mod parse;
 mod ranges;
 mod significant;
 mod terms;
+mod ties;
 mod values;
 
 use serde_json::{Map, Value, json};

@@ -4,13 +4,15 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use crate::aggs::allowed::Allowed;
 use crate::aggs::buckets::{everything, filtered};
 use crate::aggs::heuristic::{Frequencies, Heuristic};
-use crate::aggs::terms::{Key, count, grouped, head, text};
-use crate::aggs::values::{input_of, is_unmapped, shown};
+use crate::aggs::terms::{Key, count, grouped, head, suggested_shard_size, text};
+use crate::aggs::ties::{best, in_hash_order};
+use crate::aggs::values::{Shown, input_of, is_unmapped, shown};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::Result;
 use crate::json;
@@ -36,44 +38,72 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     }
     let shown = shown(scope, aggregation);
     let background = everything(scope)?;
-    let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {
-        let mut counts = HashMap::new();
-        for set in &matches.sets {
-            count(scope, set, field, &mut counts)?;
-        }
-        Ok(counts)
-    };
-    let (own, own_total) = (counted(matches)?, matches.count() as u64);
     // A filter of the background takes documents from its terms, not from its size.
-    let whole_total = background.count() as u64;
-    let whole = match settings.get("background_filter") {
-        Some(filter) => counted(&filtered(scope, filter, &background, true)?)?,
-        None => counted(&background)?,
+    let terms_of = match settings.get("background_filter") {
+        Some(filter) => &filtered(scope, filter, &background, true)?,
+        None => &background,
     };
     let heuristic = Heuristic::parse(settings)?;
-    let mut buckets: Vec<(f64, Key, u64, u64)> = own
-        .into_iter()
-        .filter(|(key, count)| *count >= least && allowed.accepts(&text(key, &shown)))
-        .map(|(key, count)| {
-            let known = whole.get(&key).copied().unwrap_or(0);
+    let shards = scope.searched.len();
+    let shard_size = match number(["shard_size", "shardSize"], 0) {
+        0 => suggested_shard_size(size, shards).saturating_mul(2),
+        size => usize::try_from(size).unwrap_or(usize::MAX),
+    };
+    let least_of_shard = number(["shard_min_doc_count", "shardMinDocCount"], 0);
+    let mut found: IndexMap<Key, (u64, u64)> = IndexMap::new();
+    for shard in 0..shards {
+        let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {
+            let mut counts = HashMap::new();
+            for set in matches.sets.iter().filter(|set| set.index == shard) {
+                count(scope, set, field, &mut counts)?;
+            }
+            Ok(counts)
+        };
+        let size_of = |matches: &Matches| -> u64 {
+            let sets = matches.sets.iter().filter(|set| set.index == shard);
+            sets.map(|set| set.docs.len() as u64).sum()
+        };
+        let whole = counted(terms_of)?;
+        let mut own: Vec<(Key, u64)> = counted(matches)?.into_iter().collect();
+        own.retain(|(key, count)| *count >= least_of_shard && allowed.accepts(&text(key, &shown)));
+        own.sort_unstable();
+        let (own_total, all_total) = (size_of(matches), size_of(&background));
+        // A shard returns the terms that are significant there.
+        let scored = own.into_iter().map(|(key, own)| {
+            let all = whole.get(&key).copied().unwrap_or(0);
             let frequencies = Frequencies {
-                own: count,
+                own,
                 own_total,
-                all: known,
-                all_total: whole_total,
+                all,
+                all_total,
             };
-            (heuristic.score(frequencies), key, count, known)
-        })
-        .filter(|(score, ..)| *score > 0.0)
-        .collect();
-    buckets.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    buckets.truncate(size);
+            (heuristic.score(frequencies), (key, own, all))
+        });
+        for (_, (key, own, all)) in best(scored, shard_size.max(size)) {
+            let (count, known) = found.entry(key).or_default();
+            (*count, *known) = (*count + own, *known + all);
+        }
+    }
+    let (own_total, all_total) = (matches.count() as u64, background.count() as u64);
+    let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &Shown::Number));
+    let most = size.min(found.len());
+    let scored = found.into_iter().map(|(key, (own, all))| {
+        let frequencies = Frequencies {
+            own,
+            own_total,
+            all,
+            all_total,
+        };
+        (heuristic.score(frequencies), (key, own, all))
+    });
+    let scored = scored.filter(|(score, (_, own, _))| *score > 0.0 && *own >= least);
+    let buckets = best(scored, most);
     scope.spend(buckets.len())?;
-    let groups = grouped(scope, matches, field, buckets.iter().map(|(_, key, ..)| key))?;
+    let groups = grouped(scope, matches, field, buckets.iter().map(|(_, (key, ..))| key))?;
     let nothing = Matches::default();
     let buckets = buckets
         .iter()
-        .map(|(score, key, count, known)| {
+        .map(|(score, (key, count, known))| {
             let mut head = head(key, &shown);
             head.insert("doc_count".to_owned(), json!(count));
             head.insert("score".to_owned(), json!(score));

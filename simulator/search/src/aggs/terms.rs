@@ -112,7 +112,7 @@ fn compare(orders: &[Order], a: &Candidate, b: &Candidate) -> Ordering {
 }
 
 /// Number of terms that each shard returns, as Elasticsearch suggests it.
-fn suggested_shard_size(size: usize, shards: usize) -> usize {
+pub(super) fn suggested_shard_size(size: usize, shards: usize) -> usize {
     if shards <= 1 {
         size
     } else {

@@ -1,0 +1,113 @@
+//! The order of equal scores, which is that of the collections of Java and Lucene that hold them.
+//!
+//! Limits: bins of a hash map that became trees come in the order of lists.
+//! Source: `java.util.HashMap` of Java 8 and later, Lucene 4.10's `PriorityQueue`.
+
+/// Java's hash of a text.
+fn hash(text: &str) -> u32 {
+    let hash = text
+        .encode_utf16()
+        .fold(0u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)));
+    hash ^ (hash >> 16)
+}
+
+/// Entries with distinct keys, in the order in which a hash map returns them that they were put into one by one.
+pub(super) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
+    let mut capacity = 16usize;
+    while entries.len() > capacity / 4 * 3 {
+        capacity *= 2;
+    }
+    let bin = |entry: &T| hash(&key(entry)) as usize & (capacity - 1);
+    let mut entries: Vec<(usize, T)> = entries.into_iter().map(|entry| (bin(&entry), entry)).collect();
+    entries.sort_by_key(|(bin, _)| *bin);
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// The entries with the highest scores, the best first.
+pub(super) fn best<T: Clone>(entries: impl Iterator<Item = (f64, T)>, most: usize) -> Vec<(f64, T)> {
+    let mut heap = Heap(Vec::new());
+    for entry in entries {
+        if heap.0.len() < most {
+            heap.0.push(entry);
+            heap.rise();
+        } else if let Some(least) = heap.0.first_mut()
+            && entry.0 >= least.0
+        {
+            *least = entry;
+            heap.sink();
+        }
+    }
+    let mut sorted = Vec::with_capacity(heap.0.len());
+    while !heap.0.is_empty() {
+        sorted.push(heap.0.swap_remove(0));
+        heap.sink();
+    }
+    sorted.reverse();
+    sorted
+}
+
+/// A heap whose first entry has the lowest score.
+struct Heap<T>(Vec<(f64, T)>);
+
+impl<T> Heap<T> {
+    fn is_less(&self, a: usize, b: usize) -> bool {
+        matches!((self.0.get(a), self.0.get(b)), (Some(a), Some(b)) if a.0 < b.0)
+    }
+
+    /// Moves the last entry to its place.
+    fn rise(&mut self) {
+        let mut at = self.0.len().saturating_sub(1);
+        while at > 0 {
+            let above = (at - 1) / 2;
+            if !self.is_less(at, above) {
+                return;
+            }
+            self.0.swap(at, above);
+            at = above;
+        }
+    }
+
+    /// Moves the first entry to its place.
+    fn sink(&mut self) {
+        let mut at = 0;
+        loop {
+            let (left, right) = (2 * at + 1, 2 * at + 2);
+            let below = if self.is_less(right, left) { right } else { left };
+            if !self.is_less(below, at) {
+                return;
+            }
+            self.0.swap(at, below);
+            at = below;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_map_returns_its_keys_by_bin() {
+        let keys = ["reset", "peer", "a", "q", "b"];
+        let ordered = in_hash_order(keys.to_vec(), |key| (*key).to_owned());
+        // The hashes of `a` and `q` are 97 and 113: both are in bin 1, where the first one stays first.
+        let of = |key: &str| ordered.iter().position(|own| *own == key).unwrap();
+        assert_eq!((of("q"), of("b")), (of("a") + 1, of("a") + 2));
+        assert_eq!(hash("peer"), 3_436_898 ^ (3_436_898 >> 16));
+    }
+
+    #[test]
+    fn of_equal_scores_the_last_one_stays() {
+        let entries = [(1.0, "a"), (1.0, "b"), (2.0, "c"), (1.0, "d")];
+        let kept = best(entries.into_iter(), 2);
+        assert_eq!(kept, [(2.0, "c"), (1.0, "d")]);
+    }
+
+    #[test]
+    fn the_best_come_first() {
+        let entries = (0..50).map(|n| (f64::from((n * 37) % 50), n));
+        let scores: Vec<f64> = best(entries, 10).into_iter().map(|(score, _)| score).collect();
+        let expected: Vec<f64> = (40..50).rev().map(f64::from).collect();
+        assert_eq!(scores, expected);
+    }
+}
