@@ -83,3 +83,22 @@ async fn terms_of_no_field_are_not_significant() {
     let found = ask(&backend, "POST", "/i/_search", body).await;
     assert_eq!(found["aggregations"]["a"], json!({"buckets": []}));
 }
+
+#[rstest]
+#[case("docs", "x y", 500)]
+#[case("freqs", "x z", 500)]
+#[case("docs", "z x", 200)]
+#[case("docs", "x", 200)]
+#[case("positions", "x y", 200)]
+#[tokio::test]
+async fn a_phrase_needs_positions(#[case] options: &str, #[case] phrase: &str, #[case] status: u16) {
+    let backend = index_of("i", "d", json!({"a": {"type": "string", "index_options": options}})).await;
+    ask(&backend, "PUT", "/i/d/1?refresh", json!({"a": "x y"})).await;
+    let body = json!({"query": {"bool": {"should": [{"match_phrase": {"a": phrase}}]}}, "sort": ["_doc"]});
+    let answer = backend.send_json("POST", "/i/_search", &body).await;
+    assert_eq!(answer.status, status, "{}", answer.text);
+    if status == 500 {
+        let reason = "Query Failed [Failed to execute main query]]; nested: IllegalStateException[field \"a\" was indexed without position data; cannot run PhraseQuery (term=x)]; ";
+        answer.expect_refusal(500, reason);
+    }
+}

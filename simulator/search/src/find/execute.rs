@@ -214,7 +214,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     let searched = std::mem::take(&mut outcome.searched);
     for (number, shard) in searched.iter().enumerate() {
         let (began, before) = (Instant::now(), outcome.total);
-        if let Some(error) = collection.function_failure(shard)? {
+        if let Some(error) = collection.failure(shard)? {
             outcome.totals.push(0);
             outcome.failures.push(Failure {
                 index: shard.index.name.clone(),
@@ -351,8 +351,11 @@ impl Collection<'_> {
         }
     }
 
-    /// The failure of a function of the query on a document that it matches. Looked for where functions can fail only.
-    fn function_failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
+    /// The failure of the query on a shard: of a phrase without positions, or of a function on a document that matches.
+    fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
+        if let Err(error) = searched.weight.check_positions(&searched.mapping) {
+            return Ok(Some(error));
+        }
         if !searched.weight.can_fail() || !self.scores && self.request.min_score.is_none() {
             return Ok(None);
         }

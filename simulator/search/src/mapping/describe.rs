@@ -96,6 +96,14 @@ impl FieldType {
         self.setting("index_options").and_then(Value::as_str)
     }
 
+    /// Returns whether postings have positions.
+    pub(crate) fn has_positions(&self) -> bool {
+        !matches!(
+            self.index_options().unwrap_or(self.default_index_options()),
+            "docs" | "freqs"
+        )
+    }
+
     fn default_index_options(&self) -> &'static str {
         if self.kind == Kind::String && self.indexing == Indexing::Analyzed {
             "positions"

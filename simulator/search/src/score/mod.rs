@@ -11,6 +11,7 @@ mod join;
 mod leaf;
 mod matching;
 mod phrase;
+mod positions;
 mod relatives;
 mod sloppy;
 mod span;

@@ -415,6 +415,12 @@ impl Weigher<'_> {
         Ok(WeightKind::Phrase {
             field: field.clone(),
             text,
+            first: slots
+                .iter()
+                .flat_map(|(_, texts)| texts)
+                .next()
+                .cloned()
+                .unwrap_or_default(),
             idf: sum,
             query_norm: 1.0,
             slop,

@@ -43,6 +43,8 @@ pub(super) enum WeightKind {
     Phrase {
         field: QueryField,
         text: String,
+        /// Its first term.
+        first: String,
         idf: f32,
         query_norm: f32,
         slop: u32,
