@@ -102,3 +102,19 @@ async fn a_phrase_needs_positions(#[case] options: &str, #[case] phrase: &str, #
         answer.expect_refusal(500, reason);
     }
 }
+
+#[rstest]
+#[case(json!({"type": "string", "index": "not_analyzed"}), true)]
+#[case(json!({"type": "string", "index": "not_analyzed", "index_options": "freqs"}), false)]
+#[case(json!({"type": "string", "index_options": "docs", "norms": {"enabled": false}}), true)]
+#[case(json!({"type": "string", "norms": {"enabled": false}}), false)]
+#[tokio::test]
+async fn a_term_counts_once_in_postings_of_documents(#[case] field: Value, #[case] once: bool) {
+    let backend = index_of("i", "d", json!({"a": field})).await;
+    ask(&backend, "PUT", "/i/d/1?refresh", json!({"a": ["x", "x"]})).await;
+    ask(&backend, "PUT", "/i/d/2?refresh", json!({"a": "x"})).await;
+    let found = ask(&backend, "POST", "/i/_search", json!({"query": {"term": {"a": "x"}}})).await;
+    let hits = found["hits"]["hits"].as_array().unwrap();
+    assert_eq!(hits.len(), 2, "{found}");
+    assert_eq!(hits[0]["_score"] == hits[1]["_score"], once, "{found}");
+}

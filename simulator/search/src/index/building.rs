@@ -1,6 +1,6 @@
 //! A document while its fields are read: the whole one, or one of its nested objects.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -15,6 +15,8 @@ pub(super) struct State {
     pub(super) position: u32,
     pub(super) norms: bool,
     pub(super) boost: f32,
+    /// Its terms, where each of them counts once.
+    pub(super) once: HashSet<Box<str>>,
 }
 
 /// A document on its way: the whole one, or a nested object.

@@ -456,6 +456,7 @@ impl<'a> Reader<'a> {
         let shared = in_all
             && self.outer.is_empty()
             && field.field_type.kind == Kind::String
+            && field.field_type.has_frequencies()
             && field.index_analyzer.same_as_standard()
             && mapping.all().index_analyzer.same_as_standard();
         let taken = self.index(field, value, text, shared);
@@ -468,7 +469,7 @@ impl<'a> Reader<'a> {
             }
         }
         if in_all && !shared {
-            self.analyze(ALL, &mapping.all().index_analyzer, text, true, 1.0)?;
+            self.analyze((ALL, true), &mapping.all().index_analyzer, text, true, 1.0)?;
         }
         for (other, node) in &node.fields {
             self.field(&format!("{name}.{other}"), node, value, false)?;

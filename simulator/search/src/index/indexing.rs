@@ -69,7 +69,13 @@ impl Reader<'_> {
                 if shared {
                     self.analyze_twice(field, text)
                 } else {
-                    self.analyze(field.ordinal, &field.index_analyzer, text, kind.norms, kind.boost)
+                    self.analyze(
+                        (field.ordinal, kind.has_frequencies()),
+                        &field.index_analyzer,
+                        text,
+                        kind.norms,
+                        kind.boost,
+                    )
                 }
             }
             Kind::Boolean => {
@@ -78,7 +84,7 @@ impl Reader<'_> {
                     other => crate::mapping::truth(other),
                 };
                 self.analyze(
-                    field.ordinal,
+                    (field.ordinal, false),
                     &Analyzer::keyword(),
                     if truth { "T" } else { "F" },
                     false,
@@ -129,9 +135,10 @@ impl Reader<'_> {
         }
     }
 
+    /// Indexes the terms of a text; without frequencies, each term of the document once.
     pub(super) fn analyze(
         &mut self,
-        field: FieldOrdinal,
+        (field, has_frequencies): (FieldOrdinal, bool),
         analyzer: &Analyzer,
         text: &str,
         norms: bool,
@@ -149,7 +156,9 @@ impl Reader<'_> {
         let end = analyzer.analyze(text, &mut |token| {
             if token.text.len() <= LONGEST_TERM {
                 state.length += 1;
-                encoded.push_term(field, token.text, base.saturating_add(token.position));
+                if has_frequencies || state.once.insert(token.text.into()) {
+                    encoded.push_term(field, token.text, base.saturating_add(token.position));
+                }
             }
         });
         state.position = base.saturating_add(end);

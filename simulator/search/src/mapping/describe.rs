@@ -104,6 +104,11 @@ impl FieldType {
         )
     }
 
+    /// Returns whether postings say how often a document has a term.
+    pub(crate) fn has_frequencies(&self) -> bool {
+        self.index_options().unwrap_or(self.default_index_options()) != "docs"
+    }
+
     fn default_index_options(&self) -> &'static str {
         if self.kind == Kind::String && self.indexing == Indexing::Analyzed {
             "positions"
