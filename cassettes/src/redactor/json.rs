@@ -57,8 +57,10 @@ pub(super) struct Json {
     begun: Vec<u8>,
     held: Held,
     repeats: Repeats,
+    /// Where in the piece the item ends that was kept last.
+    last_item: Option<usize>,
     depth: usize,
-    /// How many needles there were when the input was searched for known secrets.
+    /// How many needles there were when the piece began.
     needles: usize,
 }
 
@@ -80,6 +82,7 @@ impl Json {
             begun: Vec::new(),
             held: Held::default(),
             repeats: Repeats::default(),
+            last_item: None,
             depth,
             needles: 0,
         }
@@ -101,9 +104,10 @@ impl Json {
         context: &mut RedactionContext<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Broken> {
-        let mut input = Input::new(bytes, context.secrets.places(bytes));
+        let mut input = Input::new(bytes);
         self.needles = context.secrets.count();
         self.repeats.altered();
+        self.last_item = None;
         let mut at = 0;
         let mut sound = true;
         while let Some(byte) = bytes.get(at) {
@@ -262,7 +266,7 @@ impl Json {
             .text
             .get(place.clone())
             .map_or_else(|| decoded(raw), Cow::Borrowed);
-        let search = input.has_secret(&place);
+        let search = input.has_secret(&place, context.secrets);
         let end = place.end + 1;
         match self.text(raw, &text, search, context) {
             Outcome::Kept => {}
@@ -284,11 +288,17 @@ impl Json {
         if context.secrets.count() != self.needles {
             self.repeats.altered();
         }
-        if let Some((reading, bytes)) = self.repeats.closed(input.bytes.get(..end).unwrap_or_default()) {
+        let piece = input.bytes.get(..end).unwrap_or_default();
+        if let Some((reading, bytes)) = self.repeats.closed(piece) {
             match self.of_item(reading) {
                 // That a document has a Secret is found out by reading it.
                 Some(_) if self.structure.has_secret() => {}
-                Some(reading) => context.secrets.items.add(reading, self.needles, bytes),
+                Some(reading) => {
+                    let range = end - bytes.len()..end;
+                    let items = &mut context.secrets.items;
+                    let is_kept = items.add(reading, self.needles, piece, range, self.last_item);
+                    self.last_item = is_kept.then_some(end);
+                }
                 None => self
                     .repeats
                     .keep(reading, self.needles, bytes, self.structure.last_key()),

@@ -1,12 +1,15 @@
 //! A piece of JSON as it is read.
 
+use super::secret_index::SecretIndex;
 use memchr::memchr2;
-use std::iter::Peekable;
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::vec::IntoIter;
 
 /// A search for the end of a shorter string takes longer to begin than to look at each byte.
 const SHORT: usize = 16;
+
+/// How much is searched for known secrets at least, where something is read.
+const SEARCHED: usize = 4 << 10;
 
 /// A piece of the input.
 pub(super) struct Input<'a> {
@@ -15,12 +18,14 @@ pub(super) struct Input<'a> {
     pub(super) text: &'a str,
     /// Where what begins that was not copied yet.
     pub(super) begin: usize,
-    /// The places of known secrets, in order and apart from each other.
-    found: Peekable<IntoIter<Range<usize>>>,
+    /// How far it was searched for known secrets, but for what was passed over.
+    searched: usize,
+    /// The places of known secrets up to there, in order.
+    found: VecDeque<Range<usize>>,
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn new(bytes: &'a [u8], found: Vec<Range<usize>>) -> Self {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -32,14 +37,33 @@ impl<'a> Input<'a> {
             bytes,
             text,
             begin: 0,
-            found: found.into_iter().peekable(),
+            searched: 0,
+            found: VecDeque::new(),
         }
     }
 
     /// Whether a known secret, or a part of one, is at a place behind those that were looked at before.
-    pub(super) fn has_secret(&mut self, place: &Range<usize>) -> bool {
-        while self.found.next_if(|found| found.end <= place.start).is_some() {}
-        self.found.peek().is_some_and(|found| found.start < place.end)
+    pub(super) fn has_secret(&mut self, place: &Range<usize>, secrets: &mut SecretIndex) -> bool {
+        if place.end > self.searched {
+            self.search(place, secrets);
+        }
+        while self.found.front().is_some_and(|found| found.end <= place.start) {
+            self.found.pop_front();
+        }
+        self.found.front().is_some_and(|found| found.start < place.end)
+    }
+
+    /// Searches on: a place, and more of what follows it than a search reaches beyond it. All that begins before
+    /// `searched` is found.
+    fn search(&mut self, place: &Range<usize>, secrets: &mut SecretIndex) {
+        let longest = secrets.longest();
+        let begin = self.searched.max(place.start.saturating_sub(longest));
+        let most = self.bytes.len();
+        self.searched = most.min(place.end.max(begin) + SEARCHED.max(4 * longest));
+        let end = most.min(self.searched + longest);
+        let found = secrets.places(self.bytes.get(begin..end).unwrap_or_default());
+        self.found
+            .extend(found.into_iter().map(|found| begin + found.start..begin + found.end));
     }
 }
 
@@ -60,4 +84,44 @@ pub(super) fn plain_length(bytes: &[u8]) -> Option<usize> {
         None => SHORT + memchr2(b'"', b'\\', rest)?,
     };
     (bytes.get(end) == Some(&b'"')).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_secret_is_found_at_every_place_that_it_touches(
+            lengths in proptest::collection::vec(8_usize..3_000, 1..4),
+            parts in proptest::collection::vec((0_usize..9_000, 0_usize..4), 1..12),
+            places in proptest::collection::vec((0_usize..9_000, 1_usize..300), 1..40),
+        ) {
+            let needles: Vec<String> = ('A'..).zip(lengths).map(|(letter, length)| format!("0_{letter}").repeat(length / 3 + 1)).collect();
+            let mut secrets = SecretIndex::default();
+            for needle in &needles {
+                secrets.number(needle.as_bytes(), true);
+            }
+            let (mut text, mut found) = (String::new(), Vec::new());
+            for (length, needle) in parts {
+                text.push_str(&"x ".repeat(length / 2));
+                if let Some(needle) = needles.get(needle) {
+                    found.push(text.len()..text.len() + needle.len());
+                    text.push_str(needle);
+                }
+            }
+            let mut input = Input::new(text.as_bytes());
+            let mut at = 0;
+            for (passed, length) in places {
+                let place = at + passed..at + passed + length;
+                if place.end > text.len() {
+                    break;
+                }
+                let touched = found.iter().any(|found| found.start < place.end && place.start < found.end);
+                prop_assert_eq!(input.has_secret(&place, &mut secrets), touched, "{:?} of {:?}", place, &found);
+                at = place.end;
+            }
+        }
+    }
 }

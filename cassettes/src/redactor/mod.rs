@@ -53,6 +53,7 @@ use bytes::Bytes;
 use context::RedactionContext;
 use parking_lot::Mutex;
 use secret_index::SecretIndex;
+pub(crate) use secret_index::telling;
 use std::sync::Arc;
 
 /// Takes secrets out, and remembers them.

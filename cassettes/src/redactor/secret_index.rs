@@ -67,6 +67,8 @@ pub(super) struct SecretIndex {
     machines: Vec<Machine>,
     /// Bytes of all needles.
     needle_bytes: usize,
+    /// The length of the longest needle.
+    longest: usize,
     /// Bytes that were searched since a secret was learned; none when all automata are one.
     searched: Option<usize>,
     /// Texts of bodies in which no rule finds a secret.
@@ -124,6 +126,11 @@ impl SecretIndex {
     /// How many needles there are; grows with each secret that is looked for.
     pub(super) fn count(&self) -> usize {
         self.needles.len()
+    }
+
+    /// The length of the longest needle.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
     }
 
     /// The number of a secret. A credential is looked for elsewhere; another only if it cannot be any word.
@@ -306,6 +313,7 @@ impl SecretIndex {
     fn learn(&mut self, bytes: &[u8], number: u64, length: usize, base64: bool) {
         self.searched = Some(0);
         self.needle_bytes += bytes.len();
+        self.longest = self.longest.max(bytes.len());
         self.needles.push(Needle {
             finder: Finder::new(bytes).into_owned(),
             number,
@@ -330,8 +338,8 @@ impl SecretIndex {
     }
 }
 
-/// Whether a secret differs from any word.
-fn telling(secret: &[u8], credential: bool) -> bool {
+/// Whether a secret differs from any word, so that it is looked for where no rule names it.
+pub(crate) fn telling(secret: &[u8], credential: bool) -> bool {
     if credential {
         return secret.len() >= SHORTEST_CREDENTIAL;
     }
