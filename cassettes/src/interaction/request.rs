@@ -113,13 +113,15 @@ impl Request {
     }
 
     /// Whether the response goes on until a side ends it: a watch, a log that is followed, an upgraded
-    /// connection.
+    /// connection. Kubernetes takes any value of a flag for true but `false` and `0`, and reads the first of several.
     pub fn asks_for_stream(&self) -> bool {
+        let parameters = || {
+            let pairs = self.query().split('&');
+            pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        };
         let flag = |name: &str| {
-            self.query().split('&').any(|pair| {
-                pair.split_once('=')
-                    .is_some_and(|(key, value)| key == name && matches!(value, "1" | "true"))
-            })
+            let value = parameters().find(|(key, _)| *key == name).map(|(_, value)| value);
+            value.is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
         };
         self.path().split('/').any(|segment| segment == "watch")
             || flag("watch")
@@ -146,6 +148,12 @@ mod tests {
     #[case("/api/v1/watch/pods", true)]
     #[case("/api/v1/pods?watch=true", true)]
     #[case("/api/v1/pods?watch=false", false)]
+    #[case("/api/v1/pods?watch=False", false)]
+    #[case("/api/v1/pods?timeoutSeconds=1&watch=0", false)]
+    #[case("/api/v1/pods?watch=maybe", true)]
+    #[case("/api/v1/pods?watch", true)]
+    #[case("/api/v1/pods?watch=false&watch=true", false)]
+    #[case("/api/v1/pods?fieldSelector=watch%3Dtrue", false)]
     #[case("/api/v1/namespaces/a/pods/b/log?follow=1", true)]
     #[case("/api/v1/pods", false)]
     fn a_watch_asks_for_a_stream(#[case] url: &str, #[case] stream: bool) {

@@ -2,7 +2,8 @@
 //!
 //! Guarantee: replacing values takes time for the text, not for the number of values.
 
-use crate::interaction::number;
+use crate::interaction::{is_placeholder, number};
+use crate::redactor::telling;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -44,11 +45,16 @@ impl Aliases {
         }
     }
 
-    /// Takes pairs that were admitted.
+    /// Takes pairs that were admitted. A secret that could be any word was taken out only where a rule names it, and stays in
+    /// other texts.
     pub(super) fn learn(&mut self, pairs: Vec<(String, String)>) {
         for (recorded, live) in pairs {
             if !self.to_recorded.all.contains_key(&live) {
-                self.to_recorded.insert(live.clone(), recorded.clone());
+                if is_placeholder(&recorded) && !telling(live.as_bytes(), false) {
+                    self.to_recorded.all.insert(live.clone(), recorded.clone());
+                } else {
+                    self.to_recorded.insert(live.clone(), recorded.clone());
+                }
             }
             self.to_live.insert(recorded, live);
         }
@@ -154,12 +160,21 @@ mod tests {
     #[test]
     fn whole_words_are_replaced() {
         let mut aliases = Aliases::default();
-        aliases.learn(vec![pair("redacted-1", "s3cret"), pair("x8f2a", "91bbc")]);
+        aliases.learn(vec![pair("redacted-1", "S3cret+1"), pair("x8f2a", "91bbc")]);
         assert_eq!(
             aliases.live("redacted-1 redacted-12 suite-x8f2a ax8f2a"),
-            "s3cret redacted-12 suite-91bbc ax8f2a"
+            "S3cret+1 redacted-12 suite-91bbc ax8f2a"
         );
-        assert_eq!(aliases.recorded("suite-91bbc s3cret"), "suite-x8f2a redacted-1");
+        assert_eq!(aliases.recorded("suite-91bbc S3cret+1"), "suite-x8f2a redacted-1");
+    }
+
+    #[test]
+    fn a_secret_that_could_be_any_word_stays_in_texts() {
+        let mut aliases = Aliases::default();
+        aliases.learn(vec![pair("redacted-1", "yes")]);
+        assert_eq!(aliases.recorded("yes"), "yes");
+        assert_eq!(aliases.live("redacted-1"), "yes");
+        assert!(!aliases.admit(&[pair("redacted-2", "yes")]));
     }
 
     #[test]

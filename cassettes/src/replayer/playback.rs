@@ -22,6 +22,9 @@ const MISSES: usize = 1000;
 const NEAREST: usize = 3;
 const DIFFERENCES: usize = 4;
 
+/// How many characters of a URL an explanation shows.
+const SHOWN: usize = 300;
+
 /// A session that is being replayed.
 ///
 /// The work for a request does not grow with the length of the session.
@@ -210,12 +213,12 @@ impl Playback {
     }
 
     fn explain(&self, parsed: &ParsedRequest, request: &Request) -> String {
-        let mut text = format!("{} {} was not recorded.", request.method, request.url);
+        let mut text = format!("{} {} was not recorded.", request.method, shown(&request.url));
         for (differences, position) in self.index.nearest(parsed).into_iter().take(NEAREST) {
             let Some(interaction) = self.interactions.get(position) else {
                 continue;
             };
-            let (method, url) = (&interaction.request.method, &interaction.request.url);
+            let (method, url) = (&interaction.request.method, shown(&interaction.request.url));
             text.push_str(&format!("\nNear is {} ({method} {url}):", interaction.id));
             for difference in differences.iter().take(DIFFERENCES) {
                 text.push_str(&format!("\n  {difference}"));
@@ -336,6 +339,14 @@ fn as_recorded(request: &Request, aliases: &Aliases) -> Request {
         url: aliases.recorded(&request.url).into_owned(),
         body,
         ..request.clone()
+    }
+}
+
+/// A URL as an explanation shows it.
+fn shown(url: &str) -> Cow<'_, str> {
+    match url.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", url.get(..end).unwrap_or_default()).into(),
+        None => url.into(),
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::interaction::{Headers, Marks, Outcome, Payload, Response};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 /// Requests of a controller: it creates a pod with a random name, polls and changes it, lists and watches from its
@@ -58,7 +59,11 @@ fn request((method, url, body): (&str, String, Option<Value>)) -> Request {
 }
 
 fn session(rounds: usize) -> Vec<Interaction> {
-    let requests = (0..rounds).flat_map(|n| round(n, 0)).map(request);
+    recorded((0..rounds).flat_map(|n| round(n, 0)).map(request))
+}
+
+/// Requests that were answered with an empty object.
+fn recorded(requests: impl Iterator<Item = Request>) -> Vec<Interaction> {
     let interaction = |(n, request): (usize, Request)| Interaction {
         id: n as u64 + 1,
         note: None,
@@ -110,6 +115,39 @@ fn an_explanation_compares_a_bounded_number_of_requests() {
         .expect_err("it was not recorded");
     assert!(why.contains("GET /api/v1/namespaces/a/pods/web-00007x1"), "{why}");
     assert_eq!(playback.index.comparisons(), 0);
+}
+
+#[test]
+fn an_explanation_is_bounded_however_long_the_requests_are() {
+    let long = |name: &str| format!("/api/v1/{}{name}", "x".repeat(60_000));
+    let playback = Playback::new(recorded(std::iter::once(request(("GET", long("a"), None)))));
+    let why = playback
+        .select(&request(("GET", long("b"), None)))
+        .map(|selected| selected.position)
+        .expect_err("it was not recorded");
+    assert!(why.len() < 2_000, "{} bytes", why.len());
+    assert!(why.starts_with("GET /api/v1/xxx"), "{why}");
+}
+
+#[rstest]
+#[case::any_word("eWVz", "cmVkYWN0ZWQtMQ==", "yes", "yes")]
+#[case::telling("UzNjcmV0K3ZhbHVl", "cmVkYWN0ZWQtMX5+", "S3cret+value", "redacted-1~~")]
+fn a_secret_of_another_run_is_replaced_where_a_recorder_replaces_it(
+    #[case] code: &str,
+    #[case] recorded_code: &str,
+    #[case] text: &str,
+    #[case] recorded_text: &str,
+) {
+    let requests = |code: &str, text: &str| {
+        [("secrets", code), ("configmaps", text)].map(|(resource, value)| {
+            let path = format!("/api/v1/namespaces/a/{resource}");
+            request(("POST", path, Some(json!({"data": {"kept": value}}))))
+        })
+    };
+    let playback = Playback::new(recorded(requests(recorded_code, recorded_text).into_iter()));
+    for live in requests(code, text) {
+        assert!(playback.select(&live).is_ok(), "{:?}", playback.misses());
+    }
 }
 
 #[test]
