@@ -1,31 +1,32 @@
 //! Dates: from text to milliseconds since 1970 in UTC, and back.
 //!
-//! Promises: no text panics; a date without a zone is UTC.
-//! Limits: the default format (`dateOptionalTime`), `epoch_millis`, and patterns of the letters `yMdHhmsSZaE`.
-//! Source: Joda-Time's ISO 8601 formats as Elasticsearch 1.5 uses them.
+//! Guarantees: no text panics; a date without a zone is UTC.
+//! Limits: names of months and days are English; years of two digits are those from 1935 to 2034.
+//! Source: Joda-Time's formats as Elasticsearch 1.5 uses them.
 
-mod iso;
+mod fields;
+mod layout;
 mod math;
-mod pattern;
+mod names;
+mod printer;
+mod reader;
 mod zone;
+
+use std::sync::{Arc, LazyLock};
 
 pub(crate) use math::{Unit, add_units, floor_to, parse_math};
 pub(crate) use zone::TimeZone;
 
-use crate::error::SearchError;
+use crate::error::{Result, SearchError};
+use fields::{Fields, OutOfRange};
+use layout::{Element, Layout};
 
 /// One of the formats of a date field, or several in the order in which they are tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DateFormat {
     text: String,
-    parts: Vec<Part>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
-    Iso,
-    EpochMillis,
-    Pattern(String),
+    reader: Arc<[Element]>,
+    printer: Arc<[Element]>,
 }
 
 /// How to fill what a date does not say.
@@ -37,40 +38,47 @@ pub(crate) enum Fill {
     Ceiling,
 }
 
+/// Why a text is no date.
+enum Failure {
+    /// Reading fails at a byte.
+    At(usize),
+    OutOfRange(OutOfRange),
+}
+
+/// The format of dates that have no other.
+static DEFAULT: LazyLock<DateFormat> =
+    LazyLock::new(|| DateFormat::of("dateOptionalTime", vec![Layout::date_optional_time()]));
+
 impl Default for DateFormat {
     fn default() -> DateFormat {
-        DateFormat {
-            text: "dateOptionalTime".to_owned(),
-            parts: vec![Part::Iso],
-        }
+        DEFAULT.clone()
     }
 }
 
 impl DateFormat {
     /// The format that `text` names: names and patterns, with `||` between alternatives.
-    pub(crate) fn new(text: &str) -> DateFormat {
-        let parts = text
-            .split("||")
-            .map(|part| match part.trim() {
-                "dateOptionalTime"
-                | "date_optional_time"
-                | "date"
-                | "dateTime"
-                | "date_time"
-                | "dateTimeNoMillis"
-                | "date_time_no_millis"
-                | "strict_date_optional_time" => Part::Iso,
-                "epoch_millis" => Part::EpochMillis,
-                "basic_date" | "basicDate" => Part::Pattern("yyyyMMdd".to_owned()),
-                "year_month_day" | "yearMonthDay" => Part::Pattern("yyyy-MM-dd".to_owned()),
-                "year_month" | "yearMonth" => Part::Pattern("yyyy-MM".to_owned()),
-                "year" => Part::Pattern("yyyy".to_owned()),
-                pattern => Part::Pattern(pattern.to_owned()),
-            })
-            .collect();
+    ///
+    /// # Errors
+    /// A pattern with a letter that patterns do not have.
+    pub(crate) fn new(text: &str) -> Result<DateFormat> {
+        let text = text.trim();
+        let layouts = text.split("||").map(|part| Layout::parse(part.trim()));
+        Ok(DateFormat::of(text, layouts.collect::<Result<_>>()?))
+    }
+
+    fn of(text: &str, mut layouts: Vec<Layout>) -> DateFormat {
+        let printer = layouts.first().map(|first| first.printer.clone()).unwrap_or_default();
+        let reader = match layouts.len() {
+            1 => layouts.pop().map(|only| only.reader).unwrap_or_default(),
+            _ => vec![Element::Any {
+                alternatives: layouts.into_iter().map(|layout| layout.reader).collect(),
+                optional: false,
+            }],
+        };
         DateFormat {
             text: text.to_owned(),
-            parts,
+            reader: reader.into(),
+            printer: printer.into(),
         }
     }
 
@@ -79,13 +87,17 @@ impl DateFormat {
         &self.text
     }
 
+    fn read(&self, text: &str, fill: Fill) -> Result<i64, Failure> {
+        let mut fields = Fields::default();
+        match reader::read(&self.reader, text, 0, &mut fields) {
+            Ok(end) if end >= text.len() => fields.millis(fill).map_err(Failure::OutOfRange),
+            Ok(end) | Err(end) => Err(Failure::At(end)),
+        }
+    }
+
     /// The milliseconds that `text` says in this format.
     pub(crate) fn parse(&self, text: &str, fill: Fill) -> Option<i64> {
-        self.parts.iter().find_map(|part| match part {
-            Part::Iso => iso::parse(text, fill),
-            Part::EpochMillis => text.parse().ok(),
-            Part::Pattern(pattern) => pattern::parse(pattern, text, fill),
-        })
+        self.read(text, fill).ok()
     }
 
     /// As [`DateFormat::parse`], and if that fails, as a number of milliseconds.
@@ -95,9 +107,13 @@ impl DateFormat {
 
     /// The error of a text that is no date of this format.
     pub(crate) fn invalid(&self, text: &str) -> SearchError {
-        let at = match self.parts.first() {
-            Some(Part::Iso) => iso::malformed_at(text),
-            _ => 0,
+        let at = match self.read(text, Fill::Floor) {
+            Err(Failure::OutOfRange(value)) => {
+                let reason = format!("Cannot parse \"{text}\": {value}");
+                return SearchError::new(400, "IllegalFieldValueException", reason);
+            }
+            Err(Failure::At(at)) => at,
+            Ok(_) => 0,
         };
         let sample = text
             .char_indices()
@@ -116,11 +132,7 @@ impl DateFormat {
 
     /// `millis` as text, in the first of the formats.
     pub(crate) fn print(&self, millis: i64) -> String {
-        match self.parts.first() {
-            Some(Part::Pattern(pattern)) => pattern::print(pattern, millis),
-            Some(Part::EpochMillis) => millis.to_string(),
-            _ => iso::print(millis),
-        }
+        printer::print(&self.printer, millis)
     }
 }
 
@@ -138,10 +150,8 @@ pub(crate) fn detect(text: &str, formats: &[DateFormat]) -> Option<DateFormat> {
 
 /// The formats of date detection when a mapping names none.
 pub(crate) fn default_detection() -> Vec<DateFormat> {
-    vec![
-        DateFormat::default(),
-        DateFormat::new("yyyy/MM/dd HH:mm:ss||yyyy/MM/dd"),
-    ]
+    let slashes = DateFormat::new("yyyy/MM/dd HH:mm:ss||yyyy/MM/dd");
+    [Ok(DateFormat::default()), slashes].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -161,5 +171,164 @@ mod tests {
     #[case("1-2-3", true)]
     fn detection_takes_what_two_separators_and_a_format_make_a_date(#[case] text: &str, #[case] date: bool) {
         assert_eq!(detect(text, &default_detection()).is_some(), date);
+    }
+
+    #[rstest]
+    #[case("2015-06-22T08:00:00+00:00", Some(1434960000000))]
+    #[case("2015-06-22T08:00:00.25Z", Some(1434960000250))]
+    #[case("2015-06-22T10:00:00+02:00", Some(1434960000000))]
+    #[case("2015-06-22T10:00:00+0200", Some(1434960000000))]
+    #[case("2015-06-22T10:00:00+02", Some(1434960000000))]
+    #[case("2015-06-22", Some(1434931200000))]
+    #[case("2015-6-22", Some(1434931200000))]
+    #[case("2015-06", Some(1433116800000))]
+    #[case("2015", Some(1420070400000))]
+    #[case("2015-173", Some(1434931200000))]
+    #[case("2015-W26-1", Some(1434931200000))]
+    #[case("2015-W26", Some(1434931200000))]
+    #[case("2015-06-22T10", Some(1434967200000))]
+    #[case("2015-06-22T10.5", Some(1434969000000))]
+    #[case("2015-06-22T10:30,5", Some(1434969030000))]
+    #[case("1969-12-31T23:59:59.999Z", Some(-1))]
+    #[case("20150622", Some(635_830_044_019_200_000))]
+    #[case("-0001-12-31", Some(-62167305600000))]
+    #[case("2015-13-01", None)]
+    #[case("2015-02-30", None)]
+    #[case("2015-06-22T25:00", None)]
+    #[case("2015-06-22 08:00:00", None)]
+    #[case("notadate", None)]
+    #[case("", None)]
+    #[case("1-2-3", Some(-62132745600000))]
+    fn a_date_is_read_as_the_standard_writes_it(#[case] text: &str, #[case] expected: Option<i64>) {
+        assert_eq!(DateFormat::default().parse(text, Fill::Floor), expected);
+    }
+
+    #[rstest]
+    #[case("2015-06-26", 1435363199999)]
+    #[case("2015-06-23T12", 1435064399999)]
+    #[case("2015-06-25T18:30:00", 1435257000999)]
+    #[case("2015-06", 1433203199999)]
+    fn a_ceiling_fills_the_time_of_day_only(#[case] text: &str, #[case] expected: i64) {
+        assert_eq!(DateFormat::default().parse(text, Fill::Ceiling), Some(expected));
+    }
+
+    #[rstest]
+    #[case("yyyy/MM/dd HH:mm:ss", "2015/06/22 08:00:00", Some(1434960000000))]
+    #[case("yyyy/MM/dd", "2015/06/22", Some(1434931200000))]
+    #[case("yyyyMMdd", "20150622", Some(1434931200000))]
+    #[case("dd/MMM/yyyy:HH:mm:ss Z", "22/Jun/2015:10:00:00 +0200", Some(1434960000000))]
+    #[case("yyyy-MM-dd'T'HH:mm", "2015-06-22T08:00", Some(1434960000000))]
+    #[case(
+        "EEEE, d MMMM yy h 'o''clock' a",
+        "monday, 22 June 15 8 o'clock AM",
+        Some(1434960000000)
+    )]
+    #[case("MM-dd", "06-22", Some(961632000000))]
+    #[case("yyyy-MM-dd HH:mm ZZZ", "2015-06-22 10:00 Europe/Berlin", Some(1434960000000))]
+    #[case("dd.MM.yy||yyyy", "2015", Some(1420070400000))]
+    #[case("yyyy/MM/dd", "2015-06-22", None)]
+    #[case("yyyy/MM/dd", "2015/06/22x", None)]
+    fn a_date_is_read_by_its_pattern(#[case] pattern: &str, #[case] text: &str, #[case] expected: Option<i64>) {
+        assert_eq!(DateFormat::new(pattern).unwrap().parse(text, Fill::Floor), expected);
+    }
+
+    #[rstest]
+    #[case("dateOptionalTime", "2015-06-22T08:00:00.250Z")]
+    #[case("EEE dd MMM yyyy HH:mm:ss.SSS", "Mon 22 Jun 2015 08:00:00.250")]
+    #[case("yy-M-d K:mm a S||yyyy", "15-6-22 8:00 AM 2")]
+    #[case("yyyy-MM-dd'T'HH:mmZZ", "2015-06-22T08:00+00:00")]
+    #[case("basic_date", "20150622")]
+    #[case("basic_date_time", "20150622T080000.250Z")]
+    #[case("basicDateTimeNoMillis", "20150622T080000Z")]
+    #[case("basic_ordinal_date", "2015173")]
+    #[case("basic_ordinal_date_time", "2015173T080000.250Z")]
+    #[case("basic_ordinal_date_time_no_millis", "2015173T080000Z")]
+    #[case("basic_time", "080000.250Z")]
+    #[case("basic_time_no_millis", "080000Z")]
+    #[case("basic_t_time", "T080000.250Z")]
+    #[case("basicTTimeNoMillis", "T080000Z")]
+    #[case("basic_week_date", "2015W261")]
+    #[case("basic_week_date_time", "2015W261T080000.250Z")]
+    #[case("basic_week_date_time_no_millis", "2015W261T080000Z")]
+    #[case("date", "2015-06-22")]
+    #[case("date_hour", "2015-06-22T08")]
+    #[case("date_hour_minute", "2015-06-22T08:00")]
+    #[case("dateHourMinuteSecond", "2015-06-22T08:00:00")]
+    #[case("date_hour_minute_second_fraction", "2015-06-22T08:00:00.250")]
+    #[case("date_hour_minute_second_millis", "2015-06-22T08:00:00.250")]
+    #[case("date_time", "2015-06-22T08:00:00.250Z")]
+    #[case("date_time_no_millis", "2015-06-22T08:00:00Z")]
+    #[case("hour", "08")]
+    #[case("hour_minute", "08:00")]
+    #[case("hour_minute_second", "08:00:00")]
+    #[case("hour_minute_second_fraction", "08:00:00.250")]
+    #[case("hour_minute_second_millis", "08:00:00.250")]
+    #[case("ordinal_date", "2015-173")]
+    #[case("ordinal_date_time", "2015-173T08:00:00.250Z")]
+    #[case("ordinal_date_time_no_millis", "2015-173T08:00:00Z")]
+    #[case("time", "08:00:00.250Z")]
+    #[case("time_no_millis", "08:00:00Z")]
+    #[case("t_time", "T08:00:00.250Z")]
+    #[case("t_time_no_millis", "T08:00:00Z")]
+    #[case("week_date", "2015-W26-1")]
+    #[case("week_date_time", "2015-W26-1T08:00:00.250Z")]
+    #[case("week_date_time_no_millis", "2015-W26-1T08:00:00Z")]
+    #[case("weekyear", "2015")]
+    #[case("weekyear_week", "2015-W26")]
+    #[case("weekyearWeekDay", "2015-W26-1")]
+    #[case("year", "2015")]
+    #[case("year_month", "2015-06")]
+    #[case("year_month_day", "2015-06-22")]
+    fn a_format_reads_what_it_prints(#[case] format: &str, #[case] text: &str) {
+        let format = DateFormat::new(format).unwrap();
+        assert_eq!(format.print(1434960000250), text);
+        assert_eq!(
+            format.parse(text, Fill::Floor).map(|millis| format.print(millis)),
+            Some(text.to_owned())
+        );
+    }
+
+    #[rstest]
+    #[case(
+        "yyyy-MM-dd'T'bb",
+        "Invalid format: [yyyy-MM-dd'T'bb]: Illegal pattern component: bb"
+    )]
+    #[case("epoch_millis", "Invalid format: [epoch_millis]: Illegal pattern component: p")]
+    #[case("yyyy||", "No date pattern provided")]
+    fn what_is_no_format_is_refused(#[case] format: &str, #[case] reason: &str) {
+        assert_eq!(DateFormat::new(format).unwrap_err().reason, reason);
+    }
+
+    #[rstest]
+    #[case("dateOptionalTime", "notadate", "Invalid format: \"notadate\"")]
+    #[case(
+        "dateOptionalTime",
+        "2015-06-22 08:00",
+        "Invalid format: \"2015-06-22 08:00\" is malformed at \" 08:00\""
+    )]
+    #[case(
+        "dateOptionalTime",
+        "2015-06-22T08:00:xx",
+        "Invalid format: \"2015-06-22T08:00:xx\" is malformed at \":xx\""
+    )]
+    #[case(
+        "dateOptionalTime",
+        "2015-02-30",
+        "Cannot parse \"2015-02-30\": Value 30 for dayOfMonth must be in the range [1,28]"
+    )]
+    #[case(
+        "dateOptionalTime",
+        "2015-13",
+        "Cannot parse \"2015-13\": Value 13 for monthOfYear must be in the range [1,12]"
+    )]
+    #[case("yyyy/MM/dd HH:mm", "2015/06/22", "Invalid format: \"2015/06/22\" is too short")]
+    #[case(
+        "yyyy/MM/dd HH:mm",
+        "2015/06/22 24:00",
+        "Cannot parse \"2015/06/22 24:00\": Value 24 for hourOfDay must be in the range [0,23]"
+    )]
+    #[case("basic_date", "2015062", "Invalid format: \"2015062\" is too short")]
+    fn the_error_says_where_a_text_is_no_date(#[case] format: &str, #[case] text: &str, #[case] reason: &str) {
+        assert_eq!(DateFormat::new(format).unwrap().invalid(text).reason, reason);
     }
 }

@@ -28,8 +28,9 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 /// A length of time in a parameter or a body.
 pub(crate) fn time(text: &str) -> Result<Duration> {
     duration(text).ok_or_else(|| {
-        let digits =
-            text.trim_end_matches(|c: char| c.is_ascii_alphabetic() && text.starts_with(|c: char| c.is_ascii_digit()));
+        // What is before a unit, or all of a text without one, is no number.
+        let units = ["ms", "s", "m", "h", "H", "d", "w"];
+        let digits = units.iter().find_map(|unit| text.strip_suffix(unit)).unwrap_or(text);
         SearchError::parse(format!("Failed to parse [{text}]")).caused_by(SearchError::number(digits))
     })
 }

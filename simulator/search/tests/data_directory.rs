@@ -199,6 +199,49 @@ async fn a_restart_has_the_same_state_documents_and_versions(#[case] is_closed: 
     assert_eq!(closed.status, 403, "{}", closed.text);
 }
 
+/// Replaces the state of an index by one in which fields have no places, as it was written before types had fields of their own.
+fn forget_places(path: &Path) {
+    let content = fs::read_to_string(path).unwrap();
+    let (_, json) = content.split_once('\n').unwrap();
+    let mut state: Value = serde_json::from_str(json).unwrap();
+    let mapping = state["mapping"].as_object_mut().unwrap();
+    assert!(mapping.remove("places").is_some());
+    for field in mapping["fields"].as_array_mut().unwrap() {
+        assert_eq!(field[3], Value::Null);
+        field.as_array_mut().unwrap().truncate(2);
+    }
+    let json = state.to_string();
+    let header = format!("crc32 {:08x}\n", crc32fast::hash(json.as_bytes()));
+    fs::write(path, header + &json).unwrap();
+}
+
+#[tokio::test]
+async fn fields_without_places_are_those_of_the_documents() {
+    let directory = TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    work(&backend).await;
+    let before = contents(&backend).await;
+    backend.server.close().unwrap();
+    let states = files(directory.path());
+    let states: Vec<_> = states.iter().filter(|path| path.ends_with("index.json")).collect();
+    assert_eq!(states.len(), 3);
+    states.into_iter().for_each(|path| forget_places(path));
+    let again = Backend::open(directory.path());
+    assert_eq!(contents(&again).await, before);
+    // New fields come after the known ones.
+    ask(
+        &again,
+        "PUT",
+        "/logs-1/line/new?refresh",
+        json!({"fresh": "x", "code": "A-3"}),
+    )
+    .await;
+    for (query, count) in [("fresh:x", 1), ("code:A-3", 1), ("log:answered", 23)] {
+        let found = ask(&again, "GET", &format!("/logs-1/_count?q={query}"), Value::Null).await;
+        assert_eq!(found["count"], count, "{query}");
+    }
+}
+
 #[tokio::test]
 async fn an_operation_is_on_the_disk_after_the_interval_or_at_once() {
     let directory = TempDir::new().unwrap();

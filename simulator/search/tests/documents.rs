@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use support::{Backend, ask};
+use support::{Backend, ask, index_of};
 
 #[tokio::test]
 async fn a_source_that_the_mapping_leaves_out_is_not_shown() {
@@ -186,4 +186,39 @@ async fn a_document_is_not_percolated() {
         let error = "ElasticsearchIllegalArgumentException[the percolator is not part of this backend]";
         assert_eq!((answer.status, &answer.body["error"]), (400, &json!(error)), "{uri}");
     }
+}
+
+#[rstest]
+#[case("1", json!({"script": "x", "doc": {"n": 2}}), 400, "Validation Failed: 1: can't provide both script and doc;")]
+#[case("1", json!({"upsert": {"n": 2}}), 400, "Validation Failed: 1: script or doc is missing;")]
+#[case("1", json!({"doc_as_upsert": true}), 400, "Validation Failed: 1: script or doc is missing;2: doc must be specified if doc_as_upsert is enabled;")]
+#[case("1", json!({"script": "x", "doc_as_upsert": true}), 400, "Validation Failed: 1: doc must be specified if doc_as_upsert is enabled;")]
+#[case("1", json!({"script": "x", "upsert": {"n": 2}}), 400, "failed to execute script")]
+#[case("9", json!({"script": "x", "upsert": {"n": 2}, "scripted_upsert": true}), 400, "failed to execute script")]
+#[case("9", json!({"script": "x"}), 404, "document missing")]
+#[tokio::test]
+async fn an_update_needs_a_script_or_a_document(
+    #[case] id: &str,
+    #[case] body: Value,
+    #[case] status: u16,
+    #[case] reason: &str,
+) {
+    let backend = index_of("i", "d", json!({"n": {"type": "long"}})).await;
+    ask(&backend, "PUT", "/i/d/1", json!({"n": 1})).await;
+    let answer = backend.send_json("POST", &format!("/i/d/{id}/_update"), &body).await;
+    answer.expect_refusal(status, reason);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_made_without_a_script() {
+    let backend = index_of("i", "d", json!({"n": {"type": "long"}})).await;
+    ask(
+        &backend,
+        "POST",
+        "/i/d/1/_update",
+        json!({"script": "x", "upsert": {"n": 2}}),
+    )
+    .await;
+    let found = ask(&backend, "GET", "/i/d/1/_source", Value::Null).await;
+    assert_eq!(found, json!({"n": 2}));
 }

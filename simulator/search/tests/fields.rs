@@ -32,6 +32,75 @@ async fn a_number_loses_its_fraction_where_the_field_has_none(#[case] query: Val
     text.expect_refusal(400, "NumberFormatException[For input string: \"2.0\"]");
 }
 
+#[rstest]
+#[case(json!({"term": {"t": 2015}}), &["2"])]
+#[case(json!({"term": {"t": "2015"}}), &["1"])]
+#[case(json!({"terms": {"t": [2015, "2015"]}}), &["1", "2"])]
+#[case(json!({"match": {"t": 2015}}), &["2"])]
+#[case(json!({"range": {"t": {"lt": 2016}}}), &["2"])]
+#[case(json!({"range": {"t": {"lt": "2016"}}}), &["1", "2"])]
+#[case(json!({"range": {"t": {"gt": 2015, "lte": "01/2015", "format": "MM/yyyy"}}}), &["1"])]
+#[case(json!({"filtered": {"filter": {"range": {"t": {"gte": 2016}}}}}), &["1"])]
+#[case(json!({"filtered": {"filter": {"term": {"t": 1_420_070_400_000_i64}}}}), &["1"])]
+#[tokio::test]
+async fn a_number_is_a_time_and_a_text_is_a_date(#[case] query: Value, #[case] expected: &[&str]) {
+    let backend = index_of("i", "d", json!({"t": {"type": "date"}})).await;
+    ask(&backend, "PUT", "/i/d/1?refresh", json!({"t": "2015"})).await;
+    ask(&backend, "PUT", "/i/d/2?refresh", json!({"t": 2015})).await;
+    let body = json!({"query": query, "sort": "_uid"});
+    assert_eq!(backend.ids("/i/_search", &body).await, expected);
+}
+
+#[rstest]
+#[case("PUT", "/j", json!({"mappings": {"d": {"properties": {"t": {"type": "date", "format": "yyyy-bb"}}}}}))]
+#[case("PUT", "/j", json!({"mappings": {"d": {"_timestamp": {"enabled": true, "format": "yyyy-bb"}}}}))]
+#[case("PUT", "/j", json!({"mappings": {"d": {"dynamic_date_formats": ["yyyy-bb"]}}}))]
+#[case("POST", "/i/_search", json!({"query": {"range": {"t": {"gte": "2015", "format": "yyyy-bb"}}}}))]
+#[case("POST", "/i/_search", json!({"aggs": {"a": {"date_histogram": {"field": "t", "interval": "1d", "format": "yyyy-bb"}}}}))]
+#[tokio::test]
+async fn a_format_of_letters_without_a_meaning_is_refused(
+    #[case] method: &str,
+    #[case] uri: &str,
+    #[case] body: Value,
+) {
+    let backend = index_of("i", "d", json!({"t": {"type": "date"}})).await;
+    let answer = backend.send_json(method, uri, &body).await;
+    answer.expect_refusal(400, "ElasticsearchIllegalArgumentException[Invalid format: [yyyy-bb]: Illegal pattern component: bb]; nested: IllegalArgumentException[Illegal pattern component: bb]; ");
+}
+
+#[rstest]
+#[case("n", json!(15), Ok(&["1", "3", "2"][..]))]
+#[case("n", json!("x"), Err("x"))]
+#[case("n", json!(1.5), Err("1.5"))]
+#[case("f", json!(1.5), Ok(&["1", "3", "2"][..]))]
+#[case("f", json!("x"), Err("x"))]
+#[case("t", json!(15), Ok(&["1", "3", "2"][..]))]
+#[case("t", json!("1970"), Ok(&["1", "2", "3"][..]))]
+#[case("t", json!("1970-01-01"), Err("1970-01-01"))]
+#[tokio::test]
+async fn a_document_without_a_number_counts_as_one(
+    #[case] field: &str,
+    #[case] missing: Value,
+    #[case] expected: Result<&[&str], &str>,
+) {
+    let properties = json!({"n": {"type": "byte"}, "f": {"type": "float"}, "t": {"type": "date"}});
+    let backend = index_of("i", "d", properties).await;
+    ask(&backend, "PUT", "/i/d/1?refresh", json!({"n": 1, "f": 1, "t": 1})).await;
+    ask(&backend, "PUT", "/i/d/2?refresh", json!({"n": 100, "f": 100, "t": 100})).await;
+    ask(&backend, "PUT", "/i/d/3?refresh", json!({})).await;
+    let body = json!({"sort": [{field: {"missing": missing}}]});
+    match expected {
+        Ok(ids) => assert_eq!(backend.ids("/i/_search", &body).await, ids),
+        Err(text) => {
+            let reason = format!(
+                "Query Failed [Failed to execute main query]]; nested: NumberFormatException[For input string: \"{text}\"]; "
+            );
+            let answer = backend.send_json("POST", "/i/_search", &body).await;
+            answer.expect_refusal(500, &reason);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_number_of_a_date_is_of_its_resolution() {
     let properties = json!({"t": {"type": "date", "numeric_resolution": "seconds"}, "u": {"type": "date"}});
@@ -43,9 +112,16 @@ async fn a_number_of_a_date_is_of_its_resolution() {
         json!({"t": 1_420_070_400, "u": 1_420_070_400_000_i64}),
     )
     .await;
+    ask(
+        &backend,
+        "PUT",
+        "/i/d/2?refresh",
+        json!({"t": "1420070400", "u": "1420070400000"}),
+    )
+    .await;
     for field in ["t", "u"] {
         let found = ask(&backend, "GET", &format!("/i/_count?q={field}:2015-01-01"), Value::Null).await;
-        assert_eq!(found["count"], 1, "{field}");
+        assert_eq!(found["count"], 2, "{field}");
     }
 }
 
@@ -100,6 +176,29 @@ async fn a_phrase_needs_positions(#[case] options: &str, #[case] phrase: &str, #
     if status == 500 {
         let reason = "Query Failed [Failed to execute main query]]; nested: IllegalStateException[field \"a\" was indexed without position data; cannot run PhraseQuery (term=x)]; ";
         answer.expect_refusal(500, reason);
+    }
+}
+
+#[rstest]
+#[case(json!({"span_term": {"a": "x"}}), Some("x"))]
+#[case(json!({"span_near": {"clauses": [{"span_term": {"a": "z"}}, {"span_term": {"a": "y"}}], "slop": 1}}), Some("y"))]
+#[case(json!({"span_multi": {"match": {"prefix": {"a": "x"}}}}), Some("x"))]
+#[case(json!({"span_term": {"a": "z"}}), None)]
+#[case(json!({"span_term": {"b": "x"}}), None)]
+#[tokio::test]
+async fn a_span_needs_positions(#[case] query: Value, #[case] failing: Option<&str>) {
+    let properties = json!({"a": {"type": "string", "index_options": "freqs"}, "b": {"type": "string"}});
+    let backend = index_of("i", "d", properties).await;
+    ask(&backend, "PUT", "/i/d/1?refresh", json!({"a": "x y", "b": "x y"})).await;
+    let answer = backend.send_json("POST", "/i/_search", &json!({"query": query})).await;
+    match failing {
+        None => assert_eq!(answer.status, 200, "{}", answer.text),
+        Some(term) => {
+            let reason = format!(
+                "IllegalStateException[field \"a\" was indexed without position data; cannot run SpanTermQuery (term={term})]; "
+            );
+            answer.expect_refusal(500, &reason);
+        }
     }
 }
 

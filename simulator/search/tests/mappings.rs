@@ -321,6 +321,28 @@ async fn a_type_keeps_its_own_kind_of_a_field() {
 }
 
 #[tokio::test]
+async fn a_document_is_highlighted_as_its_type_says() {
+    let backend = two_types().await;
+    let query = json!({"terms": {"text": ["tea", "red tea"]}});
+    let body = json!({"query": query, "sort": "_uid", "highlight": {"fields": {"text": {}}}});
+    let found = ask(&backend, "POST", "/town/_search", body).await;
+    let hits = found["hits"]["hits"].as_array().unwrap();
+    let marked: Vec<&Value> = hits.iter().map(|hit| &hit["highlight"]["text"][0]).collect();
+    assert_eq!(marked, ["<em>red tea</em>", "red <em>tea</em>"], "{found}");
+}
+
+#[rstest]
+#[case("/town/shop/1", &["red", "tea"])]
+#[case("/town/person/2", &["red tea"])]
+#[tokio::test]
+async fn the_terms_of_a_document_are_those_of_its_type(#[case] path: &str, #[case] expected: &[&str]) {
+    let backend = two_types().await;
+    let found = ask(&backend, "GET", &format!("{path}/_termvector?fields=text"), Value::Null).await;
+    let terms = found["term_vectors"]["text"]["terms"].as_object().unwrap();
+    assert_eq!(terms.keys().collect::<Vec<_>>(), expected, "{found}");
+}
+
+#[tokio::test]
 async fn a_field_takes_the_name_of_one_whose_type_is_deleted() {
     let backend = two_types().await;
     ask(&backend, "DELETE", "/town/_mapping/shop", Value::Null).await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use support::logs;
+use support::{Backend, logs};
 
 #[rstest]
 #[case(json!({"match_all": {}}), 12)]
@@ -321,4 +321,42 @@ async fn ids_are_found_by_prefixes_and_regular_expressions() {
         found.sort();
         assert_eq!(found, expected, "{query}");
     }
+}
+
+#[rstest]
+#[case(json!([{"nope": {}}]), "No allocation command factory registered for name [nope]")]
+#[case(json!([{"move": {"index": "a", "shard": 0, "from_node": "x", "to_node": "y"}}]), "Failed to resolve [x], no matching nodes")]
+#[case(json!([{"cancel": {"index": "a", "shard": 0, "node": "z"}}]), "Failed to resolve [z], no matching nodes")]
+#[tokio::test]
+async fn shards_are_routed_by_known_commands_to_known_nodes(#[case] commands: Value, #[case] reason: &str) {
+    let backend = Backend::new();
+    let answer = backend
+        .send_json("POST", "/_cluster/reroute", &json!({"commands": commands}))
+        .await;
+    answer.expect_refusal(400, reason);
+    let none = backend
+        .send_json("POST", "/_cluster/reroute", &json!({"commands": []}))
+        .await;
+    assert_eq!(
+        (none.status, &none.body["acknowledged"]),
+        (200, &json!(true)),
+        "{}",
+        none.text
+    );
+}
+
+#[rstest]
+#[case("indices.ttl.interval", "30s", true)]
+#[case("indices.ttl.interval", "often", false)]
+#[case("discovery.zen.minimum_master_nodes", "2", true)]
+#[case("discovery.zen.minimum_master_nodes", "two", false)]
+#[tokio::test]
+async fn a_setting_that_cannot_have_its_value_is_left_out(#[case] name: &str, #[case] value: &str, #[case] kept: bool) {
+    let backend = Backend::new();
+    let body = json!({"transient": {name: value}});
+    let answer = backend
+        .send_json("PUT", "/_cluster/settings?flat_settings", &body)
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(answer.body["transient"].get(name).is_some(), kept, "{}", answer.text);
 }

@@ -166,6 +166,14 @@ async fn a_completion_has_its_weight_and_its_payload() {
             json!({"suggest": {"input": "a", "weight": -1}}),
             "Weight must be in the interval",
         ),
+        (
+            json!({"suggest": {"input": "a", "weight": "x"}}),
+            "Weight must be a string representing a numeric value, but was [x]",
+        ),
+        (
+            json!({"suggest": {"input": "a", "weight": 1.5}}),
+            "Weight must be an integer, but was [1.5]",
+        ),
         (json!({"suggest": {"inputs": "a"}}), "Unknown field name[inputs]"),
     ] {
         let answer = backend.post("/music/song", &refused.to_string()).await;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Source, input_of};
+use crate::aggs::values::{Source, check_points, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, bucket};
-use crate::error::Result;
-use crate::query::GeoPoint;
+use crate::error::{Result, SearchError};
+use crate::query::{GeoPoint, LONGEST_GEOHASH};
 
 /// The points of a document.
 pub(super) fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
@@ -24,16 +24,29 @@ pub(super) fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
 /// `geohash_grid`: a bucket for every cell that has points.
 pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
+    check_points(scope, field)?;
     let number = |key: &str, default: u64| aggregation.settings.get(key).and_then(Value::as_u64).unwrap_or(default);
-    let length = usize::try_from(number("precision", 5)).unwrap_or(5).clamp(1, 12);
+    let precision = aggregation
+        .settings
+        .get("precision")
+        .and_then(Value::as_i64)
+        .unwrap_or(5);
+    let length = usize::try_from(precision).ok();
+    let length = length.filter(|length| (1..=LONGEST_GEOHASH).contains(length));
+    let illegal = || {
+        let reason = format!(
+            "Illegal precision length of {precision}. Long-based geohashes only support precisions between 1 and 12"
+        );
+        SearchError::new(500, "ElasticsearchIllegalArgumentException", reason)
+    };
     let mut cells: BTreeMap<String, Matches> = BTreeMap::new();
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;
         for (at, doc) in set.docs.iter().enumerate() {
-            let mut hashes: Vec<String> = points(&source, *doc)
-                .iter()
-                .map(|point| point.geohash(length))
-                .collect();
+            let hashes = points(&source, *doc)
+                .into_iter()
+                .map(|point| Ok(point.geohash(length.ok_or_else(illegal)?)));
+            let mut hashes = hashes.collect::<Result<Vec<String>>>()?;
             hashes.sort();
             hashes.dedup();
             for hash in hashes {
@@ -59,6 +72,7 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
 /// `geo_bounds`: the least box around all points.
 pub(super) fn geo_bounds(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
+    check_points(scope, field)?;
     let mut bounds: Option<[f64; 4]> = None;
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;

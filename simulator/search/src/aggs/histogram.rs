@@ -157,7 +157,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         .or_else(|| settings.get("minDocCount"))
         .and_then(Value::as_u64)
         .unwrap_or(1);
-    let shown = shown(scope, aggregation);
+    let shown = shown(scope, aggregation)?;
     let under = !aggregation.sub_aggregations.is_empty();
     let bounds = extended_bounds(scope, aggregation, &shown)?;
     if numeric_mismatch(scope, field) {

@@ -35,7 +35,7 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     let sum = values.iter().sum::<f64>() + 0.0;
     let min = values.iter().copied().fold(f64::INFINITY, f64::min);
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let shown = shown(scope, aggregation);
+    let shown = shown(scope, aggregation)?;
     let some = |value: f64| {
         if count == 0 { Value::Null } else { json!(value) }
     };

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::aggs::ranges::check_masks;
 use crate::aggs::{Aggregation, failed, heuristic, histogram, refuse, terms};
 use crate::error::{Result, SearchError};
 use crate::json::{self, token_of};
@@ -311,6 +312,7 @@ fn required(name: &str, kind: &str, settings: &Value) -> Result<()> {
             format!("Missing [origin] in geo_distance aggregator [{name}]")
         }
         "percentile_ranks" if !has(&["values"]) => format!("Missing token values in [{name}]."),
+        "ip_range" => return check_masks(name, settings.get("ranges")),
         _ => return Ok(()),
     };
     Err(refuse(missing))

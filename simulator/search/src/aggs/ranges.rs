@@ -1,5 +1,7 @@
 //! Buckets between bounds that are given.
 
+use std::net::Ipv4Addr;
+
 use serde_json::{Map, Value, json};
 
 use crate::aggs::geo::points;
@@ -7,6 +9,7 @@ use crate::aggs::values::{Shown, Source, input_of, numeric_mismatch, shown};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
+use crate::mapping::{FieldType, Kind};
 use crate::query::{GeoPoint, metres};
 
 struct Bounds {
@@ -22,40 +25,45 @@ fn bound(scope: &Scope<'_>, shown: &Shown, range: &Value, key: &str) -> Result<O
     Ok(Some(match (value, shown) {
         (Value::Number(number), _) => number.as_f64().unwrap_or(f64::NAN),
         (Value::String(text), Shown::Date(format)) => parse_math(text, format, scope.now, Fill::Floor, 0)? as f64,
-        (Value::String(text), Shown::Ip) => f64::from(u32::from(
-            text.parse::<std::net::Ipv4Addr>()
-                .map_err(|_| refuse(format!("[{text}] is no address")))?,
-        )),
+        (Value::String(text), Shown::Ip) => FieldType::of(Kind::Ip).encode_text(text)? as f64,
         (Value::String(text), Shown::Number | Shown::Formatted(_)) => {
-            text.parse().map_err(|_| refuse(format!("[{text}] is no number")))?
+            text.parse().map_err(|_| SearchError::number(text))?
         }
         (other, _) => return Err(refuse(format!("[{other}] is no bound"))),
     }))
 }
 
-/// The addresses of a network such as `10.0.0.0/24`.
-fn masked(mask: &str) -> Result<Bounds> {
-    let parse = || {
-        let (address, bits) = mask.split_once('/')?;
-        let address = u32::from(address.parse::<std::net::Ipv4Addr>().ok()?);
-        let bits: u32 = bits.parse().ok().filter(|bits| *bits <= 32)?;
-        let size = 1u64 << (32 - bits);
-        let from = u64::from(address) / size * size;
-        Some((from as f64, (from + size) as f64))
-    };
-    let (from, to) = parse().ok_or_else(|| refuse(format!("invalid CIDR mask [{mask}]")))?;
-    Ok(Bounds {
+/// The addresses of a network such as `10.0.0.0/24`: the first, and the one after the last. None without a bound.
+fn masked(mask: &str) -> Option<Bounds> {
+    let (address, bits) = mask.split_once('/')?;
+    let address = u32::from(address.parse::<Ipv4Addr>().ok()?);
+    let bits: u32 = bits.parse().ok().filter(|_| bits.len() <= 3)?;
+    // Java shifts by the last five bits of a number.
+    let mask_bits = u32::MAX.wrapping_shl(32u32.wrapping_sub(bits));
+    let from = address & mask_bits;
+    let to = u64::from(from | !mask_bits) + 1;
+    Some(Bounds {
         key: Some(mask.to_owned()),
-        from: Some(from),
-        to: Some(to),
+        from: Some(f64::from(from)).filter(|from| *from > 0.0),
+        to: Some(to as f64).filter(|_| to <= u64::from(u32::MAX)),
     })
+}
+
+/// Fails for a network of addresses that is none.
+pub(super) fn check_masks(name: &str, ranges: Option<&Value>) -> Result<()> {
+    let ranges = ranges.and_then(Value::as_array).into_iter().flatten();
+    let mut masks = ranges.filter_map(|range| range.get("mask")?.as_str());
+    match masks.find(|mask| masked(mask).is_none()) {
+        Some(mask) => Err(refuse(format!("invalid CIDR mask [{mask}] in aggregation [{name}]"))),
+        None => Ok(()),
+    }
 }
 
 /// `range`, `date_range`, `ip_range`.
 pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = input_of(aggregation)?;
-    let shown = shown(scope, aggregation);
+    let shown = shown(scope, aggregation)?;
     let ranges = settings
         .get("ranges")
         .and_then(Value::as_array)
@@ -66,8 +74,8 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     let bounds = ranges
         .iter()
         .map(|range| {
-            if let Some(mask) = range.get("mask").and_then(Value::as_str) {
-                return masked(mask);
+            if let Some(network) = range.get("mask").and_then(Value::as_str).and_then(masked) {
+                return Ok(network);
             }
             Ok(Bounds {
                 key: range.get("key").and_then(Value::as_str).map(str::to_owned),

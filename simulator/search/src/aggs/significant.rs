@@ -36,7 +36,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     if is_unmapped(scope, field) {
         return Ok(json!({"buckets": []}));
     }
-    let shown = shown(scope, aggregation);
+    let shown = shown(scope, aggregation)?;
     let background = everything(scope)?;
     // A filter of the background takes documents from its terms, not from its size.
     let terms_of = match settings.get("background_filter") {

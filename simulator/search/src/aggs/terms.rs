@@ -141,7 +141,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     orders
         .iter()
         .try_for_each(|order| order.check(&aggregation.sub_aggregations))?;
-    let shown = shown(scope, aggregation);
+    let shown = shown(scope, aggregation)?;
     let shards = scope.searched.len();
     let shard_size = number(["shard_size", "shardSize"])
         .map_or_else(|| suggested_shard_size(size, shards), all)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::aggs::number_format::NumberFormat;
 use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::index::{Ordinals, Values};
 use crate::mapping::{Kind, sortable, unsortable};
@@ -142,6 +142,30 @@ pub(super) fn numeric_mismatch(scope: &Scope<'_>, input: Input<'_>) -> bool {
     })
 }
 
+/// Fails for a field that has something else where an aggregation needs points.
+pub(super) fn check_points(scope: &Scope<'_>, input: Input<'_>) -> Result<()> {
+    let Input::Field(name) = input else {
+        return Ok(());
+    };
+    let kinds = scope
+        .searched
+        .iter()
+        .filter_map(|searched| searched.mapping.field(name));
+    let other = kinds
+        .map(|field| field.field_type.kind)
+        .find(|kind| *kind != Kind::GeoPoint);
+    let class = match other {
+        None => return Ok(()),
+        Some(Kind::Double) => "DoubleArray",
+        Some(Kind::Float) => "FloatArray",
+        Some(kind) if kind.is_numeric() => "PackedArray",
+        Some(_) => "PagedBytes",
+    };
+    let package = "org.elasticsearch.index.fielddata";
+    let reason = format!("{package}.plain.{class}IndexFieldData cannot be cast to {package}.IndexGeoPointFieldData");
+    Err(SearchError::new(500, "ClassCastException", reason))
+}
+
 /// Returns whether no index that is searched has the field.
 pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
     let Input::Field(name) = input else {
@@ -165,28 +189,31 @@ pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
 }
 
 /// How the numbers of a field are shown: as the first index that has it says, or as the aggregation does.
-pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Shown {
+///
+/// # Errors
+/// A format of dates that is none.
+pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<Shown> {
     let format = aggregation.settings.get("format").and_then(Value::as_str);
-    let own = format.map(DateFormat::new);
+    let own = || format.map(DateFormat::new).transpose();
     let number = || format.map_or(Shown::Number, |format| Shown::Formatted(NumberFormat::new(format)));
     let Some(field) = aggregation.settings.get("field").and_then(Value::as_str) else {
-        return number();
+        return Ok(number());
     };
     for searched in scope.searched {
         let mapping = &searched.mapping;
         if let Some(field) = mapping.field(field) {
-            return match field.field_type.kind {
-                Kind::Date => Shown::Date(own.unwrap_or_else(|| field.field_type.format.clone())),
+            return Ok(match field.field_type.kind {
+                Kind::Date => Shown::Date(own()?.unwrap_or_else(|| field.field_type.format.clone())),
                 Kind::Ip => Shown::Ip,
                 kind if kind.is_numeric() => number(),
                 _ => Shown::Number,
-            };
+            });
         }
     }
-    match (aggregation.kind.starts_with("date"), own) {
-        (true, own) => Shown::Date(own.unwrap_or_default()),
-        _ => Shown::Number,
-    }
+    Ok(match aggregation.kind.starts_with("date") {
+        true => Shown::Date(own()?.unwrap_or_default()),
+        false => Shown::Number,
+    })
 }
 
 impl Shown {

@@ -38,8 +38,8 @@ pub(super) enum Tokenizer {
     Keyword,
     /// What is between the matches of a pattern, or what a group of it matches.
     Pattern(Arc<regex::Regex>, Option<usize>),
-    /// Parts of the whole text, each at a position of its own.
-    Grams(Grams),
+    /// Parts of the text, each at a position of its own: of the whole text, or of each match of a pattern.
+    Grams(Grams, Option<Arc<regex::Regex>>),
     /// The paths above a path, all at one position.
     Paths(Paths),
     /// Whole addresses of mail and of pages, and words.
@@ -247,12 +247,18 @@ impl Analyzer {
                 }
                 position
             }
-            Tokenizer::Grams(grams) => {
+            Tokenizer::Grams(grams, kept) => {
                 let mut position = 0;
-                grams.each(text, |start, end| {
-                    emit(start, end, position);
-                    position += 1;
-                });
+                let runs: Vec<(usize, &str)> = match kept {
+                    None => vec![(0, text)],
+                    Some(kept) => kept.find_iter(text).map(|run| (run.start(), run.as_str())).collect(),
+                };
+                for (from, run) in runs {
+                    grams.each(run, |start, end| {
+                        emit(from + start, from + end, position);
+                        position += 1;
+                    });
+                }
                 position
             }
             Tokenizer::Paths(paths) => {

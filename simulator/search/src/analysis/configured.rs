@@ -9,13 +9,15 @@ use serde_json::{Map, Value};
 use super::analyzer::{Analyzer, Tokenizer};
 use super::chars::CharFilter;
 use super::filter::{Filter, lowercase};
-use super::grams::{Grams, Paths};
+use super::grams::{Grams, Paths, runs_of};
 use super::language;
 use super::normalize::normalization;
 use super::stream_settings::{stems, stream_filter};
 
 /// Longest gram, in characters.
 const LONGEST_GRAM: usize = 32;
+/// Longest word, in characters, unless the settings allow less.
+const LONGEST_WORD: usize = 255;
 
 /// Returns whether there are analyzers of a type.
 pub(super) fn is_type(kind: &str) -> bool {
@@ -63,10 +65,14 @@ impl Analyzer {
             }
             "standard" | "stop" => {
                 let base = Analyzer::named(kind).ok_or_else(|| format!("Analyzer [{kind}] not found"))?;
-                Ok(match own.get("stopwords").or_else(|| own.get("stop_words")) {
-                    None => base,
-                    Some(_) => base.filtered_by(vec![Filter::Lowercase, stop_filter(own)]),
-                })
+                let length = length_filter(Some(own)).filter(|_| kind == "standard");
+                let has_stop_words = own.get("stopwords").or_else(|| own.get("stop_words")).is_some();
+                if length.is_none() && !has_stop_words {
+                    return Ok(base);
+                }
+                let stop = has_stop_words.then(|| stop_filter(own));
+                let filters = length.into_iter().chain([Filter::Lowercase]).chain(stop);
+                Ok(base.filtered_by(filters.collect()))
             }
             "snowball" => {
                 let language = own.get("language").and_then(Value::as_str).unwrap_or("English");
@@ -88,9 +94,13 @@ impl Analyzer {
         chars: &[&str],
         analysis: Option<&Map<String, Value>>,
     ) -> Result<Analyzer, String> {
-        let kind = section(analysis, "tokenizer", tokenizer).and_then(|own| own.get("type")?.as_str());
-        // This tokenizer has its filter built in.
-        let first = (kind.unwrap_or(tokenizer) == "lowercase").then_some(Filter::Lowercase);
+        let own = section(analysis, "tokenizer", tokenizer);
+        // Some tokenizers have a filter built in.
+        let first = match text(own, "type").unwrap_or(tokenizer) {
+            "lowercase" => Some(Filter::Lowercase),
+            "standard" | "classic" | "uax_url_email" => length_filter(own),
+            _ => None,
+        };
         let tokenizer = tokenizer_of(tokenizer, analysis)?;
         let filters = filters
             .iter()
@@ -211,8 +221,8 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
                 .unwrap_or(-1);
             Tokenizer::Pattern(pattern_of(own, "pattern", r"\W+")?, usize::try_from(group).ok())
         }
-        "ngram" | "nGram" => Tokenizer::Grams(grams_of(own, false)),
-        "edge_ngram" | "edgeNGram" => Tokenizer::Grams(grams_of(own, true)),
+        "ngram" | "nGram" => Tokenizer::Grams(grams_of(own, false), kept_runs(own)?),
+        "edge_ngram" | "edgeNGram" => Tokenizer::Grams(grams_of(own, true), kept_runs(own)?),
         "path_hierarchy" | "PathHierarchy" => {
             let delimiter = text(own, "delimiter").and_then(|text| text.chars().next());
             Tokenizer::Paths(Paths {
@@ -223,6 +233,18 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
         }
         other => return Err(format!("failed to find tokenizer under [{other}]")),
     })
+}
+
+/// The runs of characters that grams are made of, if not of all.
+fn kept_runs(own: Option<&Value>) -> Result<Option<Arc<regex::Regex>>, String> {
+    let classes = strings(own.and_then(|own| own.get("token_chars")));
+    runs_of(&classes)?.map(|pattern| compiled(&pattern, "")).transpose()
+}
+
+/// What leaves out the tokens that are longer than a tokenizer of words allows, if it allows less than by default.
+fn length_filter(own: Option<&Value>) -> Option<Filter> {
+    let max = number(own, "max_token_length", LONGEST_WORD);
+    (max < LONGEST_WORD).then_some(Filter::Length { min: 0, max })
 }
 
 /// The lengths of grams in settings. Default: 1 and 2.
@@ -389,6 +411,31 @@ mod tests {
     ) {
         let expected: Vec<(String, u32)> = expected.iter().map(|(term, at)| ((*term).to_owned(), *at)).collect();
         assert_eq!(tokens(filter, text), expected);
+    }
+
+    #[rstest]
+    #[case(json!({"type": "nGram", "min_gram": 2, "max_gram": 3, "token_chars": ["letter", "digit"]}), "ab cd1", &[("ab", 0), ("cd", 1), ("cd1", 2), ("d1", 3)])]
+    #[case(json!({"type": "edgeNGram", "max_gram": 2, "token_chars": "letter"}), "ab-cd1", &[("a", 0), ("ab", 1), ("c", 2), ("cd", 3)])]
+    #[case(json!({"type": "nGram", "max_gram": 1, "token_chars": ["punctuation", "symbol"]}), "a-b+", &[("-", 0), ("+", 1)])]
+    #[case(json!({"type": "standard", "max_token_length": 3}), "a four abc", &[("a", 0), ("abc", 2)])]
+    #[case(json!({"type": "classic", "max_token_length": 3}), "four abc", &[("abc", 1)])]
+    fn a_tokenizer_of_the_settings_makes_these_tokens(
+        #[case] tokenizer: Value,
+        #[case] text: &str,
+        #[case] expected: &[(&str, u32)],
+    ) {
+        let analysis = json!({"tokenizer": {"mine": tokenizer}});
+        let analyzer = Analyzer::assembled("mine", &[], &[], analysis.as_object()).unwrap();
+        let expected: Vec<(u32, String)> = expected.iter().map(|(term, at)| (*at, (*term).to_owned())).collect();
+        assert_eq!(analyzer.terms(text), expected);
+    }
+
+    #[test]
+    fn long_words_are_left_out_of_a_standard_analyzer() {
+        let own = json!({"type": "standard", "max_token_length": 4, "stopwords": ["the"]});
+        let analysis = json!({"analyzer": {"mine": own}});
+        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
+        assert_eq!(analyzer.terms("The longest cat"), [(2, "cat".to_owned())]);
     }
 
     #[test]

@@ -36,6 +36,25 @@ impl Grams {
     }
 }
 
+/// The pattern of runs of characters of some classes. None without classes.
+///
+/// # Errors
+/// A class that does not exist.
+pub(super) fn runs_of(names: &[String]) -> Result<Option<String>, String> {
+    let mut classes = String::new();
+    for class in names {
+        classes.push_str(match class.to_ascii_lowercase().as_str() {
+            "letter" => r"\p{L}",
+            "digit" => r"\p{Nd}",
+            "whitespace" => r"\s",
+            "punctuation" => r"\p{P}",
+            "symbol" => r"\p{S}",
+            _ => return Err(format!("Unknown token type: '{class}'")),
+        });
+    }
+    Ok((!classes.is_empty()).then(|| format!("[{classes}]+")))
+}
+
 /// The paths above a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Paths {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::human;
 use super::process::Process;
 use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections};
+use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::json::leaves;
 use crate::rest::{Answer, RestRequest};
@@ -228,6 +229,28 @@ fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
     shown
 }
 
+/// Returns whether a setting of the cluster can have a value. One that cannot is left out.
+fn is_valid(name: &str, value: &str) -> bool {
+    match name {
+        "indices.ttl.interval"
+        | "cluster.info.update.interval"
+        | "cluster.info.update.timeout"
+        | "indices.recovery.retry_delay_state_sync"
+        | "indices.recovery.retry_delay_network"
+        | "indices.recovery.internal_action_timeout"
+        | "indices.recovery.internal_action_long_timeout"
+        | "indices.recovery.activity_timeout"
+        | "discovery.zen.publish_timeout" => time(value).is_ok(),
+        "discovery.zen.minimum_master_nodes"
+        | "cluster.routing.allocation.cluster_concurrent_rebalance"
+        | "cluster.routing.allocation.node_concurrent_recoveries"
+        | "cluster.routing.allocation.node_initial_primaries_recoveries"
+        | "indices.recovery.concurrent_streams"
+        | "indices.recovery.concurrent_small_file_streams" => value.parse::<i32>().is_ok(),
+        _ => true,
+    }
+}
+
 /// `GET|PUT /_cluster/settings`: what is set is kept and shown. Only `indices.ttl.interval` changes anything.
 pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let flat = request.flag("flat_settings");
@@ -256,7 +279,7 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
                 drop(fresh.insert(name.to_owned(), text))
             });
         }
-        fresh.retain(|name, _| DYNAMIC.iter().any(|prefix| name.starts_with(prefix)));
+        fresh.retain(|name, value| DYNAMIC.iter().any(|prefix| name.starts_with(prefix)) && is_valid(name, value));
         shown[section] = show_settings(&fresh, flat);
         known.extend(fresh);
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Map, Value, json};
 
 use crate::cluster::{Expand, Index, id_of};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -33,7 +33,35 @@ pub(crate) fn state(
 }
 
 /// `POST /_cluster/reroute`: shards stay where they are.
+///
+/// # Errors
+/// A command that does not exist, or one for a node that does not.
 pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    let body = request.json()?.unwrap_or_default();
+    let commands = body.get("commands").and_then(Value::as_array).into_iter().flatten();
+    let commands: Vec<(&String, &Value)> = commands
+        .filter_map(|command| command.as_object()?.iter().next())
+        .collect();
+    for (name, _) in &commands {
+        if !["allocate", "move", "cancel"].contains(&name.as_str()) {
+            let reason = format!("No allocation command factory registered for name [{name}]");
+            return Err(SearchError::illegal(reason));
+        }
+    }
+    for (_, settings) in commands {
+        let nodes = ["node", "from_node", "to_node"].map(|key| settings.get(key).and_then(Value::as_str));
+        for node in nodes.into_iter().flatten() {
+            if !shared
+                .cluster
+                .nodes()
+                .any(|(place, name)| name == node || id_of(place) == node)
+            {
+                return Err(SearchError::illegal(format!(
+                    "Failed to resolve [{node}], no matching nodes"
+                )));
+            }
+        }
+    }
     let metrics = match request.param("metric") {
         None => vec!["version", "master_node", "blocks", "nodes", "routing_table"],
         Some(metrics) => metrics.split(',').collect(),

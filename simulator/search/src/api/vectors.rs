@@ -197,7 +197,7 @@ fn term_vector(
         (None, Some(given)) => given.clone(),
         (None, None) => return Ok(shown),
     };
-    let mapping = index.mapping();
+    let mapping = index.mapping().for_types(&[type_name.to_owned()]);
     let view = shard.view();
     let mut vectors = Map::new();
     for name in mapping.field_names("*") {

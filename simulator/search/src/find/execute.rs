@@ -12,7 +12,7 @@ use crate::find::collect::{Candidate, TopDocs};
 use crate::find::prepare::{Target, prepare};
 use crate::find::request::{SearchRequest, SearchType};
 use crate::find::rescore::rescore;
-use crate::find::sort_reader::SortReader;
+use crate::find::sort_reader::{SortReader, check_missing};
 use crate::index::View;
 use crate::query::{QueryField, label};
 use crate::score::{END, Statistics};
@@ -309,10 +309,12 @@ fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searche
     SearchError::new(500, "QueryPhaseExecutionException", reason).caused_by(error)
 }
 
-/// The error of an aggregation, with its place if it is one of parsing.
+/// The error of an aggregation, with its place if it is one of parsing or of a document.
 fn located(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
-    if error.kind != "SearchParseException" {
-        return error.clone();
+    match (error.kind, error.status) {
+        ("SearchParseException", _) => {}
+        ("ElasticsearchIllegalArgumentException", 500) => return query_failure(error.clone(), request, searched),
+        _ => return error.clone(),
     }
     let query = label(&searched.query);
     SearchError {
@@ -351,9 +353,11 @@ impl Collection<'_> {
         }
     }
 
-    /// The failure of the query on a shard: of a phrase without positions, or of a function on a document that matches.
+    /// The failure of the query on a shard: of a phrase without positions, of an order, or of a function on a document that matches.
     fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
-        if let Err(error) = searched.weight.check_positions(&searched.mapping) {
+        let mapping = &searched.mapping;
+        let positions = searched.weight.check_positions(mapping);
+        if let Err(error) = positions.and_then(|()| check_missing(&self.request.sort, mapping)) {
             return Ok(Some(error));
         }
         if !searched.weight.can_fail() || !self.scores && self.request.min_score.is_none() {

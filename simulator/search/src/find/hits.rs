@@ -181,7 +181,9 @@ fn hit_json(
         shown.insert("fields".to_owned(), fields.into());
     }
     if let Some(wanted) = &request.highlight {
-        let context = searched.index.context(mapping, cluster);
+        // Fields are those of the document's type.
+        let own = searched.index.mapping().for_types(&[stored.type_name().to_owned()]);
+        let context = searched.index.context(&own, cluster);
         let nested_path = stored.identity().map(nested_path).transpose()?;
         let found = highlight(&Highlighting {
             wanted,

@@ -10,7 +10,7 @@ use crate::find::geo_sort::GeoSort;
 use crate::find::sort::{Missing, SortSpec, SortValue, unmapped};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
-use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TYPE, UID, sortable, unsortable};
+use crate::mapping::{Field, FieldType, Kind, Mapping, TIMESTAMP, TYPE, UID, sortable, unsortable};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
 
@@ -241,10 +241,30 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
     })
 }
 
+/// The number, encoded, that a text says for fields of a kind. Every kind of whole numbers is read as the widest.
+fn number_of(text: &str, kind: Kind) -> Result<i64> {
+    let widest = if kind.is_floating() { Kind::Double } else { Kind::Long };
+    FieldType::of(widest).encode_text(text)
+}
+
+/// Fails for an order in which documents without a number count as a text that is none.
+pub(super) fn check_missing(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
+    for spec in specs {
+        let field = mapping
+            .field(&spec.field)
+            .filter(|_| spec.geo.is_none() && spec.script.is_none());
+        let kind = field.map(|field| field.field_type.kind);
+        if let (Missing::As(text), Some(kind)) = (&spec.missing, kind.filter(|kind| kind.is_numeric())) {
+            number_of(text, kind)?;
+        }
+    }
+    Ok(())
+}
+
 /// What a document without a value counts as.
 fn absent(spec: &SortSpec, kind: Kind, field: Option<&Field>) -> SortValue {
     if let (Missing::As(text), Some(field)) = (&spec.missing, field)
-        && let Ok(encoded) = field.field_type.encode_text(text)
+        && let Ok(encoded) = number_of(text, field.field_type.kind)
     {
         return if kind.is_floating() {
             SortValue::Floating(unsortable(encoded))

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json::java_text;
 use crate::mapping::{Contexts, Field, truth};
 
 /// Between the words of an input.
@@ -41,6 +42,23 @@ pub(crate) fn contexts_of(field: &Field) -> Result<Contexts> {
     Contexts::parse(field.field_type.setting("context"))
 }
 
+/// The weight that a number or a text says.
+fn weight_of(weight: &Value) -> Result<i64> {
+    let refuse =
+        |reason: String| SearchError::illegal(format!("Weight must be {reason}, but was [{}]", java_text(weight)));
+    let number = match weight.as_str() {
+        Some(text) => {
+            let number = text.parse::<i64>();
+            number.map_err(|_| refuse("a string representing a numeric value".to_owned()))?
+        }
+        None => weight.as_i64().ok_or_else(|| refuse("an integer".to_owned()))?,
+    };
+    match number {
+        0..=0x7fff_ffff => Ok(number),
+        _ => Err(refuse(format!("in the interval [0..{}]", i32::MAX))),
+    }
+}
+
 /// The terms of a value of a completion field. `at` gives the values of another field of the document.
 ///
 /// # Errors
@@ -66,15 +84,7 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
     }
     let weight = match own.get("weight") {
         None | Some(Value::Null) => 1,
-        Some(weight) => weight
-            .as_i64()
-            .or_else(|| weight.as_str()?.parse().ok())
-            .filter(|weight| (0..=i64::from(i32::MAX)).contains(weight))
-            .ok_or_else(|| {
-                SearchError::illegal(format!(
-                    "Weight must be in the interval [0..2147483647], but was [{weight}]"
-                ))
-            })?,
+        Some(weight) => weight_of(weight)?,
     };
     let payloads = field.field_type.setting("payloads").is_some_and(truth);
     if own.contains_key("payload") && !payloads {

@@ -18,7 +18,6 @@ use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
     Unmapped, guess, object_of_template,
 };
-use crate::query::GeoPoint;
 use crate::routing::Placement;
 
 /// Most nested objects of a document.
@@ -194,7 +193,7 @@ impl<'a> Reader<'a> {
     fn value(&mut self, path: &mut Vec<String>, known: Option<&'a Node>, value: &Value, dynamic: bool) -> Result<()> {
         match (value, known) {
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::GeoPoint => {
-                self.points(&path.join("."), value)
+                self.points(&path.join("."), field, value)
             }
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Completion => {
                 self.completion(&path.join("."), value)
@@ -386,28 +385,6 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Indexes a point, or several.
-    fn points(&mut self, name: &str, value: &Value) -> Result<()> {
-        let Some(field) = self.mapping.field_of(self.type_name, name) else {
-            return Ok(());
-        };
-        if value.is_null() {
-            return Ok(());
-        }
-        match (GeoPoint::parse(value), value) {
-            (Some(point), _) => {
-                self.doc.names.insert(field.name.clone());
-                self.doc
-                    .encoded
-                    .push_column(ColumnKind::Value, field.ordinal, point.encode());
-                Ok(())
-            }
-            (None, Value::Array(items)) => items.iter().try_for_each(|item| self.points(name, item)),
-            _ if field.field_type.ignore_malformed => Ok(()),
-            _ => Err(SearchError::mapping("failed to parse").caused_by(SearchError::parse("geo_point expected"))),
-        }
-    }
-
     /// Indexes a value, also in the fields that it is copied to.
     fn copied_field(&mut self, name: &str, node: &'a FieldNode, value: &Value) -> Result<()> {
         self.field(name, node, value, true)?;
@@ -431,7 +408,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Indexes a value; the other ways of indexing a field leave `_all` alone.
-    fn field(&mut self, name: &str, node: &FieldNode, value: &Value, in_all: bool) -> Result<()> {
+    pub(super) fn field(&mut self, name: &str, node: &FieldNode, value: &Value, in_all: bool) -> Result<()> {
         let mapping = self.mapping;
         let Some(field) = mapping.field_of(self.type_name, name) else {
             return Ok(());

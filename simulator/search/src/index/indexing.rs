@@ -97,7 +97,10 @@ impl Reader<'_> {
                         let whole = number.as_i64().or_else(|| number.as_f64().map(|float| float as i64));
                         whole.map(|number| kind.millis_of(number))
                     }
-                    Value::String(text) => kind.format.parse_lenient(text, Fill::Floor),
+                    Value::String(text) => {
+                        let number = || text.parse().ok().map(|number| kind.millis_of(number));
+                        kind.format.parse(text, Fill::Floor).or_else(number)
+                    }
                     _ => None,
                 };
                 let millis = millis.ok_or_else(|| {

@@ -15,6 +15,7 @@ mod ids;
 mod indexing;
 mod numbers;
 mod ordinals;
+mod points;
 mod segment;
 mod shard;
 mod values;

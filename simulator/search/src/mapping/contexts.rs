@@ -8,10 +8,8 @@ use serde_json::{Map, Value};
 
 use super::field::truth;
 use crate::error::{Result, SearchError};
-use crate::query::{GeoPoint, geohash_length, metres, neighbors};
+use crate::query::{GeoPoint, LONGEST_GEOHASH, geohash_length, metres, neighbors};
 
-/// Letters of a geohash in full.
-const LONGEST_GEOHASH: usize = 12;
 /// Most combinations of contexts of one value.
 const MOST_COMBINATIONS: usize = 10_000;
 /// Behind each context of a term.

@@ -234,7 +234,12 @@ impl FieldType {
                 }
                 "index_analyzer" => field.analyzer = text(),
                 "search_analyzer" => field.search_analyzer = text(),
-                "format" => field.format = text().map(|format| DateFormat::new(&format)).unwrap_or_default(),
+                "format" if kind == Kind::Date => {
+                    field.format = text()
+                        .map(|format| DateFormat::new(&format))
+                        .transpose()?
+                        .unwrap_or_default();
+                }
                 "include_in_all" => field.include_in_all = truth(value),
                 "null_value" => field.null_value = Some(value.clone()),
                 "ignore_above" => field.ignore_above = value.as_u64().and_then(|most| usize::try_from(most).ok()),

@@ -117,7 +117,7 @@ impl TimestampSettings {
                 "doc_values" => self.doc_values = Some(truth(value)),
                 "index" => self.indexing = Indexing::parse(value).unwrap_or(Indexing::NotAnalyzed),
                 "path" => self.path = Some(text(value)),
-                "format" => self.format = DateFormat::new(&text(value)),
+                "format" => self.format = DateFormat::new(&text(value))?,
                 "default" if value.is_null() => return Err(malformed("default timestamp can not be set to null")),
                 "default" => {
                     self.default = text(value);

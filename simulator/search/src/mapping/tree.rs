@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::contexts::Contexts;
 use super::field::{FieldType, Kind, truth};
+use super::point_fields;
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
 
@@ -115,6 +116,9 @@ impl FieldNode {
         if field_type.kind == Kind::Completion {
             Contexts::parse(field_type.setting("context"))?;
         }
+        for (other, made) in point_fields::of(&field_type)? {
+            fields.insert(other.to_owned(), FieldNode::of(made));
+        }
         Ok(FieldNode { field_type, fields })
     }
 
@@ -144,16 +148,13 @@ impl FieldNode {
 
     pub(crate) fn describe(&self, show: ShowField) -> Value {
         let mut shown = show(&self.field_type);
-        if !self.fields.is_empty() {
-            shown.insert(
-                "fields".to_owned(),
-                Value::Object(
-                    self.fields
-                        .iter()
-                        .map(|(name, field)| (name.clone(), field.describe(show)))
-                        .collect(),
-                ),
-            );
+        let own = self
+            .fields
+            .iter()
+            .filter(|(name, _)| !point_fields::is_made(&self.field_type, name));
+        let own: Map<String, Value> = own.map(|(name, field)| (name.clone(), field.describe(show))).collect();
+        if !own.is_empty() {
+            shown.insert("fields".to_owned(), own.into());
         }
         Value::Object(shown)
     }

@@ -93,10 +93,8 @@ impl TypeMapping {
                     }
                 }
                 "dynamic_date_formats" | "date_formats" => {
-                    self.date_formats = value
-                        .as_array()
-                        .map(|formats| formats.iter().filter_map(Value::as_str).map(DateFormat::new).collect())
-                        .unwrap_or_default()
+                    let formats = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+                    self.date_formats = formats.map(DateFormat::new).collect::<Result<_>>()?;
                 }
                 key if key.starts_with('_')
                     || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}

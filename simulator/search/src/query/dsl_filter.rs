@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::find::extract;
 use crate::mapping::{Kind, truth};
 use crate::query::dsl::{boolean, indices, unwrap};
-use crate::query::dsl_geo::geo;
+use crate::query::dsl_geo::{geo, geohash_cell};
 use crate::query::dsl_leaf::{ids_of, one_field, ranged};
 use crate::query::dsl_parts::{refuse, several, text_of, with_flags};
 use crate::query::join::{has_child, has_parent, nested};
@@ -132,6 +132,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "geo_distance" | "geo_distance_range" | "geo_bounding_box" | "geo_bbox" | "geo_polygon" => {
             geo(context, name, object)?.filter(FilterClass::Plain, cached(false))
         }
+        "geohash_cell" => geohash_cell(context, inner)?,
         "has_child" | "hasChild" => {
             let children = has_child(context, "has_child filter", object)?;
             children.filter(FilterClass::CustomWrapper, Caching::Uncached)

@@ -5,10 +5,11 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::mapping::{Field, Kind};
+use crate::mapping::{Field, Kind, geohash_levels, truth};
 use crate::query::dsl_parts::{refuse, text_of};
-use crate::query::geo::metres;
-use crate::query::{Context, GeoPoint, GeoShape, Query, QueryField, QueryKind};
+use crate::query::geo::{LONGEST_GEOHASH, metres, neighbors};
+use crate::query::value::term;
+use crate::query::{Caching, Context, FilterClass, GeoPoint, GeoShape, Query, QueryField, QueryKind};
 
 /// `geo_distance`, `geo_distance_range`, `geo_bounding_box` and `geo_polygon`.
 pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
@@ -43,12 +44,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         .trim_end_matches(".lat")
         .trim_end_matches(".lon")
         .trim_end_matches(".geohash");
-    let field: &Field = context
-        .mapped(path)
-        .ok_or_else(|| refuse(context, &format!("failed to find geo_point field [{path}]")))?;
-    if field.field_type.kind != Kind::GeoPoint {
-        return Err(refuse(context, &format!("field [{path}] is not a geo_point field")));
-    }
+    let field = point_field(context, path)?;
     let unit = object.get("unit").and_then(Value::as_str);
     let length = |keys: &[&str]| {
         keys.iter()
@@ -88,6 +84,48 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
     };
     let field = QueryField::of(field);
     Ok(QueryKind::Geo { field, shape }.into())
+}
+
+/// `geohash_cell`: points within the cell of a geohash, and the cells around it.
+pub(super) fn geohash_cell(context: &Context<'_>, inner: &Value) -> Result<Query> {
+    let object = inner
+        .as_object()
+        .ok_or_else(|| SearchError::parse("geohash_cell must be an object"))?;
+    let settings = ["precision", "neighbors", "_name", "_cache", "_cache_key"];
+    let mut members = object.iter().rev();
+    let given = members.find(|(key, _)| !settings.contains(&key.as_str()));
+    let levels = object.get("precision").map(geohash_levels).transpose()?;
+    let (path, value) = given.ok_or_else(|| refuse(context, "no geohash value provided to geohash_cell filter"))?;
+    let hash = GeoPoint::geohash_of(value).ok_or_else(|| SearchError::parse("geo_point expected"))?;
+    let field = point_field(context, path)?;
+    if !field.field_type.has_geohash_prefixes() {
+        let reason = format!("can't execute geohash_cell on field [{path}], geohash_prefix is not enabled");
+        return Err(refuse(context, &reason));
+    }
+    let letters = levels
+        .filter(|levels| *levels > 0)
+        .unwrap_or(LONGEST_GEOHASH.max(hash.len()));
+    let cell: String = hash.chars().take(letters).collect();
+    let around = object.get("neighbors").is_some_and(truth);
+    let term = |hash: String| term(context, &format!("{}.geohash", field.name), &hash.into());
+    let caching = Caching::of(object, false);
+    if !around {
+        return Ok(term(cell)?.filter(FilterClass::Plain, caching));
+    }
+    let cells = neighbors(&cell).into_iter().chain([cell]);
+    let any = Query::any(cells.map(term).collect::<Result<Vec<_>>>()?);
+    Ok(any.filter(FilterClass::Terms, caching))
+}
+
+/// The field of points at a path.
+fn point_field<'c>(context: &'c Context<'_>, path: &str) -> Result<&'c Field> {
+    let field = context
+        .mapped(path)
+        .ok_or_else(|| refuse(context, &format!("failed to find geo_point field [{path}]")))?;
+    match field.field_type.kind {
+        Kind::GeoPoint => Ok(field),
+        _ => Err(refuse(context, &format!("field [{path}] is not a geo_point field"))),
+    }
 }
 
 /// A box between its sides, or two of its corners.

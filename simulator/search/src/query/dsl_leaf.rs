@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::dates::{TimeZone, parse_math};
+use crate::dates::{DateFormat, TimeZone, parse_math};
 use crate::error::Result;
 use crate::mapping::Kind;
 use crate::query::dsl_match::{matching, multi_match};
@@ -11,8 +11,8 @@ use crate::query::dsl_parts::{
     with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
-use crate::query::text::{bounded, fuzzy_number, range};
-use crate::query::value::{ids_of_type, of_ids, term};
+use crate::query::text::{fuzzy_number, range};
+use crate::query::value::{date_range, ids_of_type, of_ids, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
 /// The field of an object, and its settings. Settings of the query beside the field are skipped.
@@ -236,7 +236,7 @@ pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &
     let mut boost = 1.0;
     let mut own_format = None;
     for (key, value) in object {
-        let bound = || (!value.is_null()).then(|| text_for(context.mapped(field), value));
+        let bound = || Some(value).filter(|value| !value.is_null());
         match key.as_str() {
             "gte" | "ge" | "from" => lower = bound(),
             "gt" => (lower, include_lower) = (bound(), false),
@@ -247,27 +247,26 @@ pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &
             "time_zone" => {
                 offset = TimeZone::parse(&text_of(value))?.offset_at(context.now);
             }
-            "format" => own_format = value.as_str().map(crate::dates::DateFormat::new),
+            "format" => own_format = value.as_str().map(DateFormat::new).transpose()?,
             "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
             "_name" | "_cache" | "_cache_key" | "execution" => {}
             other => return Err(refuse(context, &format!("{kind} does not support [{other}]"))),
         }
     }
-    let bounds = [(lower, include_lower), (upper, include_upper)]
-        .map(|(text, included)| text.filter(|text| text != "*").map(|text| (text, included)));
-    if let (Some(format), Some(mapped)) = (own_format, context.mapped(field))
-        && mapped.field_type.kind == Kind::Date
-    {
-        // Another format than the field's own.
-        let [lower, upper] = bounds;
-        let range = bounded(Kind::Date, lower, upper, |text, fill| {
-            parse_math(text, &format, context.now, fill, offset)
+    let [lower, upper] = [(lower, include_lower), (upper, include_upper)]
+        .map(|(value, included)| value.filter(|value| *value != "*").map(|value| (value, included)));
+    let mapped = context.mapped(field);
+    if let Some(mapped) = mapped.filter(|mapped| mapped.field_type.kind == Kind::Date) {
+        let format = own_format.as_ref().unwrap_or(&mapped.field_type.format);
+        let range = date_range(mapped, lower, upper, |text, fill| {
+            parse_math(text, format, context.now, fill, offset)
         })?;
         let field = QueryField::of(mapped);
         let query = QueryKind::Range { field, range };
         return Ok(boosted(query.into(), boost));
     }
-    let [lower, upper] = bounds;
+    let text = |bound: Option<(&Value, bool)>| bound.map(|(value, included)| (text_for(mapped, value), included));
+    let (lower, upper) = (text(lower), text(upper));
     Ok(boosted(range(context, field, lower, upper, offset)?, boost))
 }
 

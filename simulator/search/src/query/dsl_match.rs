@@ -6,10 +6,10 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_minimum, minimum, refuse, rewrite_of, text_for, text_of, unsupported,
-    with_boost,
+    auto_edits, boost_of, check_fuzziness, check_minimum, minimum, refuse, rewrite_of, text_of, unsupported, with_boost,
 };
-use crate::query::text::{Style, analyzed, exact};
+use crate::query::text::{Style, analyzed};
+use crate::query::value::exact_value;
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
 
 /// The settings of a match query.
@@ -159,7 +159,7 @@ impl MatchSettings {
         if let Some(mapped) = context.mapped(name)
             && (mapped.field_type.kind.is_numeric() || mapped.field_type.kind == crate::mapping::Kind::Boolean)
         {
-            return match exact(context, mapped, &text_for(Some(mapped), &self.value)) {
+            return match exact_value(context, mapped, &self.value) {
                 Err(_) if self.lenient => Ok(None),
                 built => built.map(Some),
             };

@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+/// Letters of a geohash in full.
+pub(crate) const LONGEST_GEOHASH: usize = 12;
 /// Radius of the earth at the equator, in metres.
 const EARTH: f64 = 6_378_137.0;
 /// Radius of the earth at the poles, in metres.
@@ -96,6 +98,14 @@ impl GeoPoint {
         hash
     }
 
+    /// The geohash of a value that is a point: the one that it says, or one in full.
+    pub(crate) fn geohash_of(value: &Value) -> Option<String> {
+        match value {
+            Value::String(hash) if !hash.contains(',') => Some(hash.clone()),
+            _ => Some(GeoPoint::parse(value)?.geohash(LONGEST_GEOHASH)),
+        }
+    }
+
     /// The middle of a geohash's cell.
     fn of_geohash(hash: &str) -> Option<GeoPoint> {
         let (mut lat, mut lon) = ((-90.0f64, 90.0f64), (-180.0f64, 180.0f64));
@@ -150,7 +160,7 @@ pub(crate) fn geohash_length(metres: f64) -> usize {
     use std::f64::consts::PI;
     let (equator, meridian) = (2.0 * PI * EARTH, PI * POLAR);
     if metres <= 0.0 {
-        return 12;
+        return LONGEST_GEOHASH;
     }
     let width = metres / (1.0 + meridian / equator);
     let bits = (equator / width).log2().ceil().max(0.0) as usize;
@@ -164,7 +174,7 @@ pub(crate) fn geohash_length(metres: f64) -> usize {
     } else {
         length
     };
-    length.clamp(1, 12)
+    length.clamp(1, LONGEST_GEOHASH)
 }
 
 const GEOHASH: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";

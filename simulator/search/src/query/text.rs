@@ -71,13 +71,13 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
 }
 
 /// The range between two bounds. `read` encodes one, and fills the parts that it lacks.
-pub(super) fn bounded(
+pub(super) fn bounded<T>(
     kind: Kind,
-    lower: Bound,
-    upper: Bound,
-    read: impl Fn(&str, Fill) -> Result<i64>,
+    lower: Option<(T, bool)>,
+    upper: Option<(T, bool)>,
+    read: impl Fn(&T, Fill) -> Result<i64>,
 ) -> Result<NumericRange> {
-    let encoded = |bound: Bound, fill: fn(bool) -> Fill| {
+    let encoded = |bound: Option<(T, bool)>, fill: fn(bool) -> Fill| {
         let encoded = bound.map(|(text, included)| read(&text, fill(included)).map(|value| (value, included)));
         encoded.transpose()
     };

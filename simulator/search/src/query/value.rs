@@ -4,10 +4,12 @@
 
 use serde_json::Value;
 
+use crate::dates::Fill;
 use crate::error::Result;
+use crate::mapping::{Field, Kind};
 use crate::query::dsl_parts::{text_for, text_of};
-use crate::query::text::exact;
-use crate::query::{Context, Matcher, Query, QueryField, QueryKind};
+use crate::query::text::{bounded, exact};
+use crate::query::{Context, Matcher, NumericRange, Query, QueryField, QueryKind};
 
 /// The query for one exact value.
 pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Query> {
@@ -26,13 +28,44 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
         _ => {}
     }
     match context.mapped(name) {
-        Some(field) => exact(context, field, &text_for(Some(field), value)),
+        Some(field) => exact_value(context, field, value),
         None => Ok(QueryKind::Term {
             field: QueryField::unmapped(name),
             text,
         }
         .into()),
     }
+}
+
+/// The query for exactly one value of a field: a number is a time of a date field, in milliseconds.
+pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -> Result<Query> {
+    match millis_of(field, value) {
+        Some(millis) => Ok(QueryKind::Range {
+            field: QueryField::of(field),
+            range: NumericRange::only(Kind::Date, millis),
+        }
+        .into()),
+        None => exact(context, field, &text_for(Some(field), value)),
+    }
+}
+
+/// The time that a number is for a field of dates.
+fn millis_of(field: &Field, value: &Value) -> Option<i64> {
+    let number = value.as_number().filter(|_| field.field_type.kind == Kind::Date)?;
+    number.as_i64().or_else(|| number.as_f64().map(|number| number as i64))
+}
+
+/// The range between two bounds of a date field.
+pub(super) fn date_range(
+    field: &Field,
+    lower: Option<(&Value, bool)>,
+    upper: Option<(&Value, bool)>,
+    read: impl Fn(&str, Fill) -> Result<i64>,
+) -> Result<NumericRange> {
+    bounded(Kind::Date, lower, upper, |value, fill| match millis_of(field, value) {
+        Some(millis) => Ok(millis),
+        None => read(&text_of(value), fill),
+    })
 }
 
 /// The documents with these ids, of these types or of any.

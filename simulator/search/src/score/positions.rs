@@ -1,13 +1,29 @@
-//! Phrases over fields whose postings have no positions.
+//! Phrases and spans over fields whose postings have no positions.
 //!
-//! Source: Lucene 4.10's `PhraseQuery`, which fails on a segment that has the first term.
+//! Source: Lucene 4.10's `PhraseQuery`, which fails on a segment that has the first term, and `SpanTermQuery`.
 
 use crate::error::{Result, SearchError};
 use crate::mapping::Mapping;
+use crate::query::QueryField;
 use crate::score::weight::{Weight, WeightKind};
 
+/// Fails if a field that documents have a term of has no positions.
+fn check_field(mapping: &Mapping, field: &QueryField, query: &str, term: Option<&str>) -> Result<()> {
+    let mapped = mapping.exact_field(&field.name);
+    let lacks_positions = mapped.is_some_and(|field| !field.field_type.has_positions());
+    match term.filter(|_| lacks_positions) {
+        None => Ok(()),
+        Some(term) => {
+            let name = &field.name;
+            let reason =
+                format!("field \"{name}\" was indexed without position data; cannot run {query} (term={term})");
+            Err(SearchError::new(500, "IllegalStateException", reason))
+        }
+    }
+}
+
 impl Weight {
-    /// Fails for a phrase of a field without positions, if documents have its first term.
+    /// Fails for a phrase or a span of a field without positions, if documents have its first term.
     ///
     /// # Errors
     /// The failure of the shard.
@@ -17,19 +33,12 @@ impl Weight {
             WeightKind::Phrase {
                 field, first, slots, ..
             } => {
-                let mapped = mapping.exact_field(&field.name);
-                let lacks_positions = mapped.is_some_and(|field| !field.field_type.has_positions());
                 let infos = slots.first().into_iter().flat_map(|slot| &slot.terms);
-                let mut segments = infos.flat_map(|(_, infos)| infos);
-                if lacks_positions && segments.any(Option::is_some) {
-                    let name = &field.name;
-                    let reason = format!(
-                        "field \"{name}\" was indexed without position data; cannot run PhraseQuery (term={first})"
-                    );
-                    return Err(SearchError::new(500, "IllegalStateException", reason));
-                }
-                Ok(())
+                let is_found = infos.flat_map(|(_, infos)| infos).any(Option::is_some);
+                let term = Some(first.as_str()).filter(|_| is_found);
+                check_field(mapping, field, "PhraseQuery", term)
             }
+            WeightKind::Span { field, span, .. } => check_field(mapping, field, "SpanTermQuery", span.first_term()),
             WeightKind::Bool { clauses, .. } => clauses.iter().try_for_each(|(_, weight)| check(weight)),
             WeightKind::DisjunctionMax { weights, .. } => weights.iter().try_for_each(check),
             WeightKind::Boosting { positive, negative, .. } => check(positive).and_then(|()| check(negative)),

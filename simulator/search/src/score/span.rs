@@ -15,7 +15,7 @@ use crate::score::matching::{MatchScorer, Matching};
 /// A span query with the postings of its terms, segment by segment.
 pub(super) enum SpanWeight {
     /// Any of these terms.
-    Terms(Vec<Vec<Option<TermInfo>>>),
+    Terms(Vec<(String, Vec<Option<TermInfo>>)>),
     Or(Vec<SpanWeight>),
     Near {
         clauses: Vec<SpanWeight>,
@@ -59,6 +59,22 @@ enum Matcher {
 }
 
 impl SpanWeight {
+    /// The first of its terms that documents have.
+    pub(super) fn first_term(&self) -> Option<&str> {
+        let is_found = |infos: &[Option<TermInfo>]| infos.iter().any(Option::is_some);
+        match self {
+            SpanWeight::Terms(terms) => {
+                let mut found = terms.iter().filter(|(_, infos)| is_found(infos));
+                found.next().map(|(text, _)| text.as_str())
+            }
+            SpanWeight::Or(weights) | SpanWeight::Near { clauses: weights, .. } => {
+                weights.iter().find_map(SpanWeight::first_term)
+            }
+            SpanWeight::First { inner, .. } => inner.first_term(),
+            SpanWeight::Not { include, exclude, .. } => include.first_term().or_else(|| exclude.first_term()),
+        }
+    }
+
     fn matcher(&self, at: usize, segment: &Segment) -> Result<Matcher> {
         let all = |weights: &[SpanWeight]| {
             weights
@@ -70,7 +86,7 @@ impl SpanWeight {
             SpanWeight::Terms(terms) => Matcher::Terms(
                 terms
                     .iter()
-                    .filter_map(|infos| infos.get(at).and_then(Option::as_ref))
+                    .filter_map(|(_, infos)| infos.get(at).and_then(Option::as_ref))
                     .map(|info| segment.postings(info, IndexRecordOption::WithFreqsAndPositions))
                     .collect::<Result<_>>()?,
             ),

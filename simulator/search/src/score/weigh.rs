@@ -344,7 +344,7 @@ impl Weigher<'_> {
             SpanQuery::Term { .. } | SpanQuery::MultiTerm { .. } => SpanWeight::Terms(
                 self.span_terms(span)?
                     .iter()
-                    .map(|(field, text)| term_infos(self.view, field, text))
+                    .map(|(field, text)| Ok((text.clone(), term_infos(self.view, field, text)?)))
                     .collect::<Result<_>>()?,
             ),
             SpanQuery::Or(clauses) => SpanWeight::Or(all(clauses)?),

@@ -8,6 +8,7 @@ use super::{Indexed, WriteParameters, index_document};
 use crate::error::{Result, SearchError};
 use crate::find::visible_source;
 use crate::index::{Condition, Written};
+use crate::mapping::truth;
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -16,6 +17,19 @@ pub(crate) struct Updated {
     pub(crate) indexed: Indexed,
     /// What it is now.
     pub(crate) source: Value,
+}
+
+/// Fails for an update that says nothing, or too much.
+fn check(has_script: bool, has_doc: bool, doc_as_upsert: bool) -> Result<()> {
+    let needs_doc = "doc must be specified if doc_as_upsert is enabled";
+    let reason = match (has_script, has_doc) {
+        (false, false) if doc_as_upsert => format!("script or doc is missing;2: {needs_doc}"),
+        (false, false) => "script or doc is missing".to_owned(),
+        (true, true) => "can't provide both script and doc".to_owned(),
+        (true, false) if doc_as_upsert => needs_doc.to_owned(),
+        _ => return Ok(()),
+    };
+    Err(SearchError::validation(&reason))
 }
 
 /// Lays `doc` of `body` on a document; makes it of `upsert` if it is not there. Tries again, as often as told, when another change comes between.
@@ -29,17 +43,12 @@ pub(crate) fn update(
     retries: u64,
 ) -> Result<Updated> {
     let (placement, version) = (parameters.placement, parameters.condition.version);
-    if body.get("script").is_some() || body.get("script_id").is_some() || body.get("script_file").is_some() {
-        let disabled = SearchError::new(400, "ScriptException", "dynamic scripting for [groovy] disabled");
-        return Err(SearchError::illegal("failed to execute script").caused_by(disabled));
-    }
+    let is_set = |key: &str| body.get(key).is_some_and(truth);
+    let scripts = ["script", "script_id", "script_file"];
+    let has_script = scripts.iter().any(|key| body.get(*key).is_some());
     let doc = body.get("doc");
-    let upsert = body
-        .get("upsert")
-        .or_else(|| doc.filter(|_| body.get("doc_as_upsert").is_some_and(crate::mapping::truth)));
-    if doc.is_none() {
-        return Err(SearchError::validation("script or doc is missing"));
-    }
+    check(has_script, doc.is_some(), is_set("doc_as_upsert"))?;
+    let upsert = doc.filter(|_| is_set("doc_as_upsert")).or_else(|| body.get("upsert"));
     let mut tries = 0;
     loop {
         let own = shared.cluster.index_for_write(index)?;
@@ -49,6 +58,11 @@ pub(crate) fn update(
         }
         let (number, shard) = own.shard_of(id, routing.as_deref())?;
         let known = shard.get(type_name, id)?;
+        let runs_script = has_script && (known.is_some() || upsert.is_some() && is_set("scripted_upsert"));
+        if runs_script {
+            let disabled = SearchError::new(400, "ScriptException", "dynamic scripting for [groovy] disabled");
+            return Err(SearchError::illegal("failed to execute script").caused_by(disabled));
+        }
         let (source, condition, unchanged) = match (&known, upsert) {
             (None, None) => {
                 return Err(SearchError::new(
@@ -76,7 +90,7 @@ pub(crate) fn update(
                 if let Some(doc) = doc {
                     crate::cluster::merge(&mut after, doc);
                 }
-                let unchanged = body.get("detect_noop").is_some_and(crate::mapping::truth) && before == after;
+                let unchanged = is_set("detect_noop") && before == after;
                 (
                     after,
                     Condition {

@@ -1,0 +1,219 @@
+//! Fields of a date, and the time that they make.
+//!
+//! Source: Joda-Time's `DateTimeParserBucket`: fields are set from the largest to the smallest.
+
+use super::layout::DateField;
+use super::{Fill, TimeZone};
+
+/// A day, in milliseconds.
+const DAY: i64 = 86_400_000;
+
+/// What a date says.
+#[derive(Clone, Debug)]
+pub(super) struct Fields {
+    /// The fields with their values, as they were read.
+    values: Vec<(DateField, i64)>,
+    zone: TimeZone,
+}
+
+/// A value that a field does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OutOfRange {
+    field: DateField,
+    value: i64,
+    least: i64,
+    most: i64,
+}
+
+impl std::fmt::Display for OutOfRange {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let OutOfRange {
+            field,
+            value,
+            least,
+            most,
+        } = self;
+        let name = field.name();
+        write!(
+            formatter,
+            "Value {value} for {name} must be in the range [{least},{most}]"
+        )
+    }
+}
+
+impl DateField {
+    fn name(self) -> &'static str {
+        match self {
+            DateField::Century => "centuryOfEra",
+            DateField::Year => "year",
+            DateField::Weekyear => "weekyear",
+            DateField::Month => "monthOfYear",
+            DateField::Week => "weekOfWeekyear",
+            DateField::DayOfYear => "dayOfYear",
+            DateField::Day => "dayOfMonth",
+            DateField::DayOfWeek => "dayOfWeek",
+            DateField::HalfDay => "halfdayOfDay",
+            DateField::Hour => "hourOfDay",
+            DateField::ClockHour => "clockhourOfDay",
+            DateField::HourOfHalfDay => "hourOfHalfday",
+            DateField::ClockHourOfHalfDay => "clockhourOfHalfday",
+            DateField::Minute => "minuteOfHour",
+            DateField::Second => "secondOfMinute",
+            DateField::Milli => "millisOfSecond",
+        }
+    }
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar.
+pub(super) fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March, so that the day that some of them lack is their last one.
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// Year, month and day so many days from 1970-01-01.
+pub(super) fn date_of(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let month = (from_march + 2) % 12 + 1;
+    let year = year + era * 400 + i64::from(month <= 2);
+    (year, month, of_year - (153 * from_march + 2) / 5 + 1)
+}
+
+/// 1 for Monday to 7.
+pub(super) fn day_of_week(days: i64) -> i64 {
+    (days + 3).rem_euclid(7) + 1
+}
+
+/// Days from 1970-01-01 to the Monday of the first week of a year.
+fn first_week(year: i64) -> i64 {
+    let fourth = days_of(year, 1, 4);
+    fourth - day_of_week(fourth) + 1
+}
+
+/// Year and number of the week of a day.
+pub(super) fn week_of(days: i64) -> (i64, i64) {
+    let (year, ..) = date_of(days + 4 - day_of_week(days));
+    (year, (days - first_week(year)) / 7 + 1)
+}
+
+impl Default for Fields {
+    fn default() -> Fields {
+        Fields {
+            values: Vec::new(),
+            zone: TimeZone::UTC,
+        }
+    }
+}
+
+impl Fields {
+    pub(super) fn set(&mut self, field: DateField, value: i64) {
+        self.values.push((field, value));
+    }
+
+    pub(super) fn set_zone(&mut self, zone: TimeZone) {
+        self.zone = zone;
+    }
+
+    fn get(&self, field: DateField) -> Option<i64> {
+        let own = self.values.iter().rev().find(|(own, _)| *own == field);
+        own.map(|(_, value)| *value)
+    }
+
+    /// The value of a field, which must be in a range.
+    fn within(&self, field: DateField, least: i64, most: i64) -> Result<Option<i64>, OutOfRange> {
+        match self.get(field) {
+            Some(value) if !(least..=most).contains(&value) => Err(OutOfRange {
+                field,
+                value,
+                least,
+                most,
+            }),
+            value => Ok(value),
+        }
+    }
+
+    /// Days from 1970-01-01.
+    fn days(&self, fill: Fill) -> Result<i64, OutOfRange> {
+        use DateField::{Century, Day, DayOfWeek, DayOfYear, Month, Week, Weekyear, Year};
+        const MOST_YEARS: i64 = 292_278_993;
+        let century = self.within(Century, 1, 2_922_789)?.map(|century| century * 100 + 70);
+        let given = self.within(Year, -292_275_054, MOST_YEARS)?.or(century);
+        let weekyear = self.within(Weekyear, -292_275_054, MOST_YEARS)?;
+        let has_day = [Month, Week, DayOfYear, Day, DayOfWeek]
+            .iter()
+            .any(|field| self.get(*field).is_some());
+        // A day without a year is one of 2000, unless there is a time to fill.
+        let default = if has_day && weekyear.is_none() && fill == Fill::Floor {
+            2000
+        } else {
+            1970
+        };
+        let year = given.unwrap_or(default);
+        let month = self.within(Month, 1, 12)?;
+        let mut days = days_of(year, month.unwrap_or(1), 1);
+        if weekyear.is_some() || self.get(Week).is_some() {
+            let weekyear = weekyear.unwrap_or(year);
+            let most = (first_week(weekyear + 1) - first_week(weekyear)) / 7;
+            let week = self.within(Week, 1, most)?.unwrap_or(1);
+            // 1970-01-01, which has the fields that are not set, was a Thursday.
+            let weekday = if fill == Fill::Floor { 0 } else { 3 };
+            days = first_week(weekyear) + (week - 1) * 7 + weekday;
+        }
+        if let Some(day) = self.within(DayOfYear, 1, days_of(year + 1, 1, 1) - days_of(year, 1, 1))? {
+            days = days_of(year, 1, day);
+        }
+        let after = if month == Some(12) {
+            days_of(year + 1, 1, 1)
+        } else {
+            days_of(year, month.unwrap_or(1) + 1, 1)
+        };
+        if let Some(day) = self.within(Day, 1, after - days_of(year, month.unwrap_or(1), 1))? {
+            days = days_of(year, month.unwrap_or(1), day);
+        }
+        if let Some(day) = self.within(DayOfWeek, 1, 7)? {
+            days += day - day_of_week(days);
+        }
+        Ok(days)
+    }
+
+    /// Milliseconds of the day.
+    fn time(&self, fill: Fill) -> Result<i64, OutOfRange> {
+        use DateField::{ClockHour, ClockHourOfHalfDay, HalfDay, Hour, HourOfHalfDay, Milli, Minute, Second};
+        let unset = |most: i64| if fill == Fill::Ceiling { most } else { 0 };
+        let half = self.within(HalfDay, 0, 1)?;
+        let clock = self.within(ClockHour, 1, 24)?.map(|hour| hour % 24);
+        let mut hour = self.within(Hour, 0, 23)?.or(clock).unwrap_or(unset(23));
+        let clock_of_half = self.within(ClockHourOfHalfDay, 1, 12)?.map(|hour| hour % 12);
+        let of_half = self.within(HourOfHalfDay, 0, 11)?.or(clock_of_half);
+        if half.is_some() || of_half.is_some() {
+            hour = of_half.unwrap_or(hour % 12) + 12 * half.unwrap_or(hour / 12);
+        }
+        let minute = self.within(Minute, 0, 59)?.unwrap_or(unset(59));
+        let second = self.within(Second, 0, 59)?.unwrap_or(unset(59));
+        let (minute, second, milli) = match self.get(Milli) {
+            None => (minute, second, unset(999)),
+            // Decimal places of an hour or a minute are in the place of what is smaller.
+            Some(milli) => (
+                self.get(Minute).unwrap_or_default(),
+                self.get(Second).unwrap_or_default(),
+                milli,
+            ),
+        };
+        Ok(((hour * 60 + minute) * 60 + second) * 1_000 + milli)
+    }
+
+    /// The time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// A value that its field does not have.
+    pub(super) fn millis(&self, fill: Fill) -> Result<i64, OutOfRange> {
+        let local = self.days(fill)? * DAY + self.time(fill)?;
+        Ok(self.zone.utc_of(local))
+    }
+}

@@ -1,0 +1,61 @@
+//! Points on the earth on their way into the index.
+//!
+//! Source: `GeoPointFieldMapper` of Elasticsearch 1.5.
+
+use serde_json::Value;
+
+use crate::error::{Result, SearchError};
+use crate::index::document::Reader;
+use crate::index::encoded::ColumnKind;
+use crate::mapping::FieldNode;
+use crate::query::GeoPoint;
+
+impl Reader<'_> {
+    /// Indexes a point, or several.
+    pub(super) fn points(&mut self, name: &str, node: &FieldNode, value: &Value) -> Result<()> {
+        let Some(field) = self.mapping.field_of(self.type_name, name) else {
+            return Ok(());
+        };
+        if value.is_null() {
+            return Ok(());
+        }
+        match (GeoPoint::parse(value), value) {
+            (Some(point), _) => {
+                self.doc.names.insert(field.name.clone());
+                self.doc
+                    .encoded
+                    .push_column(ColumnKind::Value, field.ordinal, point.encode());
+                self.point_fields(name, node, point, value)
+            }
+            (None, Value::Array(items)) => items.iter().try_for_each(|item| self.points(name, node, item)),
+            _ if field.field_type.ignore_malformed => Ok(()),
+            _ => Err(SearchError::mapping("failed to parse").caused_by(SearchError::parse("geo_point expected"))),
+        }
+    }
+
+    /// Indexes a point in the fields below it: its two numbers, its geohash or every beginning of it, its value.
+    fn point_fields(&mut self, name: &str, node: &FieldNode, point: GeoPoint, value: &Value) -> Result<()> {
+        for (other, below) in &node.fields {
+            let values: Vec<Value> = match other.as_str() {
+                "lat" => vec![point.lat.into()],
+                "lon" => vec![point.lon.into()],
+                "geohash" => {
+                    let hash = GeoPoint::geohash_of(value).unwrap_or_default();
+                    let longest = hash.len().min(node.field_type.geohash_precision());
+                    let is_prefix = node.field_type.has_geohash_prefixes();
+                    let shortest = if is_prefix { 1 } else { longest };
+                    let lengths = (shortest..=longest).rev();
+                    lengths
+                        .filter_map(|length| hash.get(..length))
+                        .map(Value::from)
+                        .collect()
+                }
+                _ => vec![value.clone()],
+            };
+            for value in &values {
+                self.field(&format!("{name}.{other}"), below, value, false)?;
+            }
+        }
+        Ok(())
+    }
+}
