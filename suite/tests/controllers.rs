@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use rstest::rstest;
-use stuntdouble_simulator::{Addons, Simulator};
+use stuntdouble_simulator::{Addons, Clock, Simulator};
 use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     target::{Credentials, Target},
@@ -52,5 +52,18 @@ async fn what_controllers_write_fails_no_trial(#[case] filters: &[&str], #[case]
             Verdict::Skipped(reason) if !settles => assert!(reason.contains("own controllers"), "{id}: {reason}"),
             other => panic!("{id}: {other:?}"),
         }
+    }
+}
+
+/// Pods whose node is not there are deleted every 30 s from the cluster's start on: at once, where no time passes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_controllers_remove_fails_no_trial() {
+    let start = "2016-03-16T12:00:00Z".parse().unwrap();
+    let cluster = Simulator::builder().clock(Clock::frozen(start)).start().await.unwrap();
+    let verdicts = verdicts(&cluster.url(), &["watch-field-selector-node"]).await;
+    assert!(verdicts.len() >= 2, "{verdicts:?}");
+    for (id, verdict) in verdicts {
+        let aside = matches!(&verdict, Verdict::Skipped(reason) if reason.contains("own controllers"));
+        assert!(aside || matches!(verdict, Verdict::Passed), "{id}: {verdict:?}");
     }
 }

@@ -17,6 +17,8 @@ pub struct Case {
     pub data: Arc<CaseData>,
     /// The requirement, with the kind's name filled in.
     pub requirement: String,
+    /// The operations that its answer describes, if it is a description.
+    pub described: Arc<[Arc<Operation>]>,
     /// The statements that it checks. There is at least one.
     pub statements: Vec<Arc<Statement>>,
     /// Places in the texts of operation and statements.

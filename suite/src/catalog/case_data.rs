@@ -34,12 +34,24 @@ pub struct Precondition {
 pub enum After {
     /// State of an object.
     State(ObjectState),
+    /// Refusal of a method.
+    Refused(RefusedMethod),
     /// Content of an object.
     Contains(PartialState),
 }
 
+/// A method that a path does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusedMethod {
+    /// The path.
+    pub at: String,
+    /// The method.
+    pub refused: String,
+}
+
 /// Content to check after the response.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PartialState {
     /// Letter of the object to read.
@@ -51,6 +63,9 @@ pub struct PartialState {
     pub each: Option<String>,
     /// What the object contains. Without it, `present` and `absent` the path must give 404.
     pub contains: Option<Value>,
+    /// Values by JSON pointer, which are these and nothing more, as texts: what a step has saved.
+    #[serde(default)]
+    pub equal: BTreeMap<String, String>,
     /// JSON pointers that must be present and not empty.
     #[serde(default)]
     pub present: Vec<String>,
@@ -60,6 +75,9 @@ pub struct PartialState {
     /// Seconds to wait for it. Default: 0.
     #[serde(default)]
     pub within: u64,
+    /// Path of a collection without which nothing is checked, a template.
+    #[serde(skip)]
+    pub if_served: Option<String>,
 }
 
 /// One text, or several: the statements that a case checks, the values of a header.
@@ -110,6 +128,9 @@ pub struct CaseData {
     pub needs: Vec<Need>,
     /// Service of the system namespace that the target must have.
     pub add_on: Option<String>,
+    /// Objects of other kinds have the name of the first object; the request leaves them alone.
+    #[serde(default)]
+    pub namesakes: bool,
     /// Requests to make once the objects exist.
     #[serde(default)]
     pub setup: Vec<Step>,
@@ -186,6 +207,7 @@ impl CaseData {
             given: Default::default(),
             reached: Default::default(),
             add_on: Default::default(),
+            namesakes: Default::default(),
             setup: Default::default(),
             before: Default::default(),
             name: Default::default(),

@@ -94,6 +94,18 @@ pub enum ExpectedType {
     Any,
 }
 
+/// A document of the server about itself, whose form is checked as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Document {
+    /// The version of the server.
+    Version,
+    /// Addresses of the server by range of clients.
+    Addresses,
+    /// The description of a group and version: it has every documented operation.
+    Description,
+}
+
 /// JSON type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -154,6 +166,8 @@ pub struct Expect {
     pub some_name_ends: Option<String>,
     /// What the response contains.
     pub contains: Option<Value>,
+    /// Document that the response is.
+    pub document: Option<Document>,
     /// Resources that discovery lists, with their kinds.
     pub resources: Option<BTreeMap<String, String>>,
     /// Whether discovery says that a resource is namespaced.

@@ -9,6 +9,7 @@ use stuntdouble_fixtures::OPERATIONS;
 
 use super::error::{CatalogError, malformed};
 use super::files::{parse, yaml_files};
+use super::namesakes::{Namesakes, beside};
 use super::operation::ResultType;
 use super::validate::validate;
 use super::{CaseData, Kind, Need, Operation, Precondition, Step};
@@ -110,6 +111,7 @@ impl KindFile {
         file: &str,
         kind: &Kind,
         sets: &CaseSets,
+        namesakes: &Namesakes,
     ) -> Result<Vec<Operation>, CatalogError> {
         let reached = self.reached.clone();
         let documented = !self.beside;
@@ -117,7 +119,7 @@ impl KindFile {
         std::mem::take(&mut self.operations)
             .into_iter()
             .map(|entry| {
-                let mut operation = entry.operation(file, kind, reached.as_ref(), sets)?;
+                let mut operation = entry.operation(file, kind, reached.as_ref(), sets, namesakes)?;
                 operation.documented = documented;
                 if disturbs {
                     for case in operation.cases.iter_mut().filter(|case| !case.given.is_empty()) {
@@ -137,6 +139,7 @@ impl OperationEntry {
         kind: &Kind,
         reached: Option<&Reached>,
         sets: &CaseSets,
+        namesakes: &Namesakes,
     ) -> Result<Operation, CatalogError> {
         let not_a_request = || malformed(file, format!("{:?} is not METHOD PATH", self.request));
         let (method, path) = self.request.split_once(' ').ok_or_else(not_a_request)?;
@@ -168,6 +171,7 @@ impl OperationEntry {
             None => Err(malformed(file, format!("`reached` is missing for {}", kind.name))),
         };
         let cases = cases.into_iter().map(behind).collect::<Result<Vec<_>, _>>()?;
+        let cases: Vec<CaseData> = cases.into_iter().map(|case| beside(kind, case, namesakes)).collect();
         for case in &cases {
             validate(kind, case).map_err(|reason| malformed(file, format!("case {}: {reason}", case.id)))?;
         }

@@ -10,8 +10,9 @@ use stuntdouble_fixtures::{Dir, OBJECTS, OPERATIONS, QUERIES, STATEMENTS};
 use super::error::{CatalogError, malformed};
 use super::files::{parse, yaml_files};
 use super::kind_file::{CaseSets, KindFile, case_sets};
+use super::namesakes::{self, Namesakes};
 use super::statement::{Statements, statements};
-use super::{Case, CaseData, Kind, Need, Operation, Profile, Sample, Statement};
+use super::{Case, CaseData, Document, Kind, Need, Operation, Profile, Sample, Statement};
 
 /// Hash of names and contents of the YAML files in folders.
 fn digest(folders: &[&Dir<'static>]) -> String {
@@ -41,7 +42,7 @@ impl Catalog {
     /// # Errors
     /// If a fixture is malformed. The tests of this crate exclude that.
     pub fn embedded() -> Result<Self, CatalogError> {
-        let sets = case_sets()?;
+        let (sets, namesakes) = (case_sets()?, namesakes::namesakes()?);
         let mut catalog = Self {
             cases: Vec::new(),
             statements: statements()?,
@@ -50,11 +51,16 @@ impl Catalog {
         };
         let mut ids = BTreeSet::new();
         for (path, text) in yaml_files(&OPERATIONS) {
-            if path.starts_with("cases/") || path == "texts.yaml" {
+            if path.starts_with("cases/") || path == "texts.yaml" || path == namesakes::FILE {
                 continue;
             }
             let file: KindFile = parse(&path, &text)?;
-            catalog.add(&path, file, &sets, &mut ids)?;
+            catalog.add(&path, file, (&sets, &namesakes), &mut ids)?;
+        }
+        let documented: Arc<[Arc<Operation>]> = catalog.documented().into();
+        let describing = |case: &&mut Case| case.data.expect.document == Some(Document::Description);
+        for case in catalog.cases.iter_mut().filter(describing) {
+            case.described = Arc::clone(&documented);
         }
         catalog.add_log_queries()?;
         Ok(catalog)
@@ -72,6 +78,14 @@ impl Catalog {
         self.statements.values()
     }
 
+    /// The documented operations, in the order of the files.
+    pub fn documented(&self) -> Vec<Arc<Operation>> {
+        let mut operations: Vec<_> = self.cases.iter().map(|case| Arc::clone(&case.operation)).collect();
+        operations.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        operations.retain(|operation| operation.documented);
+        operations
+    }
+
     /// Number of documented operations.
     pub fn operations(&self) -> usize {
         self.operations
@@ -86,7 +100,7 @@ impl Catalog {
         &mut self,
         path: &str,
         mut file: KindFile,
-        sets: &CaseSets,
+        (sets, namesakes): (&CaseSets, &Namesakes),
         ids: &mut BTreeSet<String>,
     ) -> Result<(), CatalogError> {
         let sample = file.object.as_deref().map(sample).transpose()?;
@@ -100,7 +114,7 @@ impl Catalog {
             sample,
             controlled: file.controlled,
         });
-        for operation in file.operations(path, &kind, sets)? {
+        for operation in file.operations(path, &kind, sets, namesakes)? {
             let operation = Arc::new(operation);
             self.operations += usize::from(operation.documented);
             for data in &operation.cases {
@@ -150,6 +164,7 @@ impl Catalog {
             kind: Arc::clone(kind),
             operation: Arc::clone(operation),
             data: Arc::new(data.clone()),
+            described: Arc::default(),
             requirement: data.requirement.replace("{kind}", &kind.name),
             statements: found,
             source,

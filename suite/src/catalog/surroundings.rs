@@ -54,18 +54,23 @@ pub enum Credential {
 }
 
 /// A request before the case's own. It must succeed.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Step {
     /// `METHOD path`, a template.
     pub request: String,
     /// Request body.
     pub body: Option<Body>,
+    /// Media type of the body. Default: JSON, for a patch a merge patch.
+    pub content_type: Option<String>,
     /// Names to bind to values of the response, by JSON pointer.
     #[serde(default)]
     pub save: BTreeMap<String, String>,
     /// What the response contains in the end; a GET is repeated until it does.
     pub until: Option<Value>,
+    /// Path of a collection without which the step is left out, a template.
+    #[serde(skip)]
+    pub if_served: Option<String>,
 }
 
 /// The type of a stream of a SPDY connection.

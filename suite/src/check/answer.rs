@@ -102,6 +102,17 @@ fn names(named: &Named, body: &Value) -> Vec<Mismatch> {
     if !named.kinds.iter().any(|one| one == resource) {
         found.push(Mismatch::new("/details/kind", named.kinds.join(" or "), kind));
     }
+    // The message begins with the kind and its group.
+    let group = text("/details/group");
+    let of_message = message.split(' ').next().unwrap_or_default();
+    let stated = of_message.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.'));
+    if stated.unwrap_or_default() != group {
+        found.push(Mismatch::new(
+            "/details/group",
+            stated.unwrap_or("none, as in the message"),
+            group,
+        ));
+    }
     if !message.contains(name) || !message.contains(kind) {
         found.push(Mismatch::new(
             "message",
@@ -229,12 +240,25 @@ mod tests {
     #[case::name("/details/name", json!("y"))]
     #[case::other_kind("/details/kind", json!("things"))]
     #[case::details("/details", json!(null))]
+    #[case::group("/details/group", json!("extensions"))]
     #[case::metadata("/metadata", json!(null))]
     fn a_status_with_another_value_fails(#[case] pointer: &str, #[case] value: Value) {
         let mut body = not_found();
-        *body.pointer_mut(pointer).unwrap() = value;
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        body.pointer_mut(parent).unwrap()[field] = value;
         assert_ne!(error_status(404, Some("NotFound"), &named(), &[], &body), []);
         assert_ne!(error_status(404, None, &named(), &[], &body), []);
+    }
+
+    #[test]
+    fn a_message_and_its_details_have_one_group() {
+        let mut body = not_found();
+        body["message"] = "pods.extensions \"x\" not found".into();
+        assert_ne!(error_status(404, None, &named(), &[], &body), []);
+        body["details"]["group"] = "batch".into();
+        assert_ne!(error_status(404, None, &named(), &[], &body), []);
+        body["details"]["group"] = "extensions".into();
+        assert_eq!(error_status(404, None, &named(), &[], &body), []);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod answer;
 mod content;
+mod document;
 mod history;
 mod hits;
 mod list;
@@ -21,6 +22,7 @@ use similar::{ChangeTag, TextDiff};
 
 pub use answer::{Named, error_status, is_compact, is_pretty, result_type, status_of_success};
 pub use content::{changed, contains, differs, equal, of_type, pointer_presence, pretty, without};
+pub use document::{addresses, description, version};
 pub use history::{ObjectHistory, State, WatchStart, streamed};
 pub use hits::{hits, search_result};
 pub use list::{items, namespaced, resources};
@@ -56,6 +58,24 @@ impl Answer {
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
             .collect();
         (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    /// Whether the body is in the encoding that the headers name: none, or gzip.
+    pub fn is_encoded(&self) -> bool {
+        match self.header("content-encoding").as_deref() {
+            None | Some("identity") => true,
+            Some("gzip") => self.body.is_empty() || flate2::read::GzDecoder::new(self.body.as_ref()).header().is_some(),
+            Some(_) => false,
+        }
+    }
+
+    /// Whether the headers let a client keep it, and not ask again for a time.
+    pub fn may_be_kept(&self) -> bool {
+        let control = self.header("cache-control").unwrap_or_default().to_lowercase();
+        let mut directives = control.split(',').map(str::trim);
+        let forbids = |directive: &str| ["no-store", "no-cache", "max-age=0"].contains(&directive);
+        let lets = |directive: &str| directive == "public" || directive.starts_with("max-age=");
+        !directives.clone().any(forbids) && directives.any(lets)
     }
 
     /// The body as text, decoded if it is gzip, with what is no UTF-8 replaced.
@@ -133,6 +153,39 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_body_is_in_the_encoding_that_its_header_names() {
+        let answer = |encoding: Option<&'static str>, body: &[u8]| {
+            let named = encoding.map(|name| (http::header::CONTENT_ENCODING, http::HeaderValue::from_static(name)));
+            Answer {
+                headers: named.into_iter().collect(),
+                body: Bytes::copy_from_slice(body),
+                ..Answer::default()
+            }
+        };
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, b"{}").unwrap();
+        assert!(answer(Some("gzip"), &encoder.finish().unwrap()).is_encoded());
+        assert!(answer(None, b"{}").is_encoded());
+        assert!(!answer(Some("gzip"), b"{}").is_encoded());
+        assert!(!answer(Some("br"), b"{}").is_encoded());
+    }
+
+    #[rstest::rstest]
+    #[case::kept("max-age=3600", true)]
+    #[case::shared("Public", true)]
+    #[case::none("", false)]
+    #[case::asked_again("public, max-age=0", false)]
+    #[case::not_kept("no-store, max-age=60", false)]
+    fn an_answer_may_be_kept_if_its_headers_let(#[case] control: &'static str, #[case] kept: bool) {
+        let value = http::HeaderValue::from_static(control);
+        let answer = Answer {
+            headers: [(http::header::CACHE_CONTROL, value)].into_iter().collect(),
+            ..Answer::default()
+        };
+        assert_eq!(answer.may_be_kept(), kept);
+    }
 
     #[test]
     fn a_diff_marks_what_is_missing_and_what_is_too_much() {

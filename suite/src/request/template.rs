@@ -1,4 +1,5 @@
-//! Names in templates: `${a.name}` in values, `#{backend.port}` for a value that is a number, and `{namespace}` in paths.
+//! Names in templates: `${a.name}` in values, `${x*70000}` for a text that is repeated, `#{backend.port}` for a value that
+//! is a number, and `{namespace}` in paths.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ impl Bindings {
             .ok_or_else(|| UnboundName(name.to_owned()))
     }
 
-    /// Fills `${name}` in a text.
+    /// Fills `${name}` in a text, and `${text*times}`.
     ///
     /// # Errors
     /// If a name stands for nothing.
@@ -50,7 +51,10 @@ impl Bindings {
                 rest = after;
                 continue;
             };
-            filled.push_str(self.get(name)?);
+            match name.split_once('*').map(|(text, times)| (text, times.parse())) {
+                Some((text, Ok(times))) => filled.push_str(&text.repeat(times)),
+                _ => filled.push_str(self.get(name)?),
+            }
             rest = after;
         }
         filled.push_str(rest);
@@ -108,6 +112,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_text_is_repeated() {
+        let bindings = Bindings::default();
+        assert_eq!(bindings.fill("<${ab*3}>"), Ok("<ababab>".to_owned()));
+        assert_eq!(bindings.fill("${ab*c}"), Err(UnboundName("ab*c".to_owned())));
+    }
 
     #[test]
     fn names_are_filled_in_values_and_paths() {

@@ -62,11 +62,8 @@ impl Target {
     /// # Errors
     /// If the target does not answer.
     pub async fn absent(&self, kind: &Kind, needs: &[Need]) -> Result<Option<String>, TargetError> {
-        if self.recorded.is_some() {
-            return Ok(None);
-        }
         if let Some(path) = &kind.path
-            && self.lacks(path, &kind.plural).await?
+            && !self.has_collection(path, &kind.plural).await?
         {
             return Ok(Some(format!("{}/{}", kind.group, kind.plural)));
         }
@@ -75,7 +72,7 @@ impl Target {
             .as_deref()
             .filter(|_| needs.contains(&Need::OtherGroup))
         {
-            Some(path) if self.lacks(path, &kind.plural).await? => {
+            Some(path) if !self.has_collection(path, &kind.plural).await? => {
                 let group: Vec<&str> = path.split('/').skip(2).take(2).collect();
                 Ok(Some(format!("{}/{}", group.join("/"), kind.plural)))
             }
@@ -83,8 +80,14 @@ impl Target {
         }
     }
 
-    /// Whether the target does not serve a collection.
-    async fn lacks(&self, template: &str, plural: &str) -> Result<bool, TargetError> {
+    /// Whether the target serves a collection. Of a recorded target it is not asked.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub async fn has_collection(&self, template: &str, plural: &str) -> Result<bool, TargetError> {
+        if self.recorded.is_some() {
+            return Ok(true);
+        }
         let path = template.replace("{namespace}", "default");
         let known = Arc::clone(self.offers.collections.lock().await.entry(path.clone()).or_default());
         let served = known.get_or_try_init(async || {
@@ -92,7 +95,7 @@ impl Target {
             let missing = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].map(|status| status.as_u16());
             Ok::<_, TargetError>(!missing.contains(&status) || self.discovers(&path, plural).await?)
         });
-        served.await.map(|served| !served)
+        served.await.copied()
     }
 
     /// Whether discovery lists the resource of a collection.

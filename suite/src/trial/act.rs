@@ -35,9 +35,19 @@ impl Environment<'_> {
             }
         }
         for step in &self.case().data.setup {
-            self.take(step).await?;
+            if self.serves(step.if_served.as_deref()).await? {
+                self.take(step).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether the target serves a collection that something needs, if it needs one.
+    pub(super) async fn serves(&self, collection: Option<&str>) -> Result<bool, EnvironmentError> {
+        let Some(path) = collection else { return Ok(true) };
+        let plural = path.rsplit('/').next().unwrap_or_default();
+        let path = path.replace("${namespace}", "{namespace}");
+        Ok(self.target().has_collection(&path, plural).await?)
     }
 
     /// Makes a set-up request. What it creates is removed in the end.
@@ -52,9 +62,10 @@ impl Environment<'_> {
             if request.method == Method::POST {
                 self.label(&mut value);
             }
-            let media = match request.method {
-                Method::PATCH => "application/merge-patch+json",
-                _ => "application/json",
+            let media = match (&step.content_type, &request.method) {
+                (Some(media), _) => media,
+                (None, &Method::PATCH) => "application/merge-patch+json",
+                (None, _) => "application/json",
             };
             request = request.with_body(media, value.to_string());
         }

@@ -9,7 +9,7 @@ use super::environment::Environment;
 use super::environment_error::EnvironmentError;
 use super::{inspect, verify};
 use crate::catalog::profile::ExpectedStatus;
-use crate::catalog::{After, Case, Level, Need, ObjectState, Part, PartialState};
+use crate::catalog::{After, Case, Level, Need, ObjectState, Part, PartialState, RefusedMethod};
 use crate::check::{self, Answer, Mismatch, shown_body};
 use crate::request::Request;
 
@@ -121,9 +121,14 @@ pub(super) async fn check(
     environment: &Environment<'_>,
     after: &After,
 ) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
+    if let After::Contains(state) = after
+        && !environment.serves(state.if_served.as_deref()).await?
+    {
+        return Ok(None);
+    }
     let wait = match after {
         After::Contains(state) => Duration::from_secs(state.within),
-        After::State(_) => Duration::ZERO,
+        After::State(_) | After::Refused(_) => Duration::ZERO,
     };
     let deadline = tokio::time::Instant::now() + wait;
     loop {
@@ -161,6 +166,7 @@ async fn look_once(
     after: &After,
 ) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
     let letter = match after {
+        After::Refused(one) => return refused(environment, one).await,
         After::Contains(state) => &state.read,
         After::State(
             ObjectState::There(x)
@@ -185,12 +191,13 @@ async fn look_once(
         (
             After::Contains(PartialState {
                 contains: None,
+                equal,
                 present,
                 absent,
                 ..
             }),
             _,
-        ) if present.is_empty() && absent.is_empty() => unlike(404),
+        ) if equal.is_empty() && present.is_empty() && absent.is_empty() => unlike(404),
         (_, code) if code != 200 => unlike(200),
         (After::State(ObjectState::Leaving(_)), _) => {
             check::pointer_presence("/metadata/deletionTimestamp", true, &object)
@@ -206,9 +213,25 @@ async fn look_once(
             check::contains("object", &environment.part(letter, Part::Status)?, &object)
         }
         (After::Contains(state), _) => partial(environment, state, &object)?,
+        (After::Refused(_), _) => None,
     };
     Ok(found.map(|mut mismatch| {
         mismatch.about = format!("afterwards, {}", mismatch.about);
+        (mismatch, environment.target().curl(&request))
+    }))
+}
+
+/// Checks that a path does not have a method.
+async fn refused(
+    environment: &Environment<'_>,
+    RefusedMethod { at, refused: method }: &RefusedMethod,
+) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
+    let unknown = |_| EnvironmentError::Case(format!("unknown method {method:?}"));
+    let request = Request::new(method.parse().map_err(unknown)?, environment.bindings().fill(at)?);
+    let answer = environment.target().send(&request).await?;
+    let found = (answer.status != 405).then(|| verify::status(ExpectedStatus::Code(405), &answer));
+    Ok(found.map(|mut mismatch| {
+        mismatch.about = format!("afterwards, {} to {method}", mismatch.about);
         (mismatch, environment.target().curl(&request))
     }))
 }
@@ -222,6 +245,16 @@ fn partial(
         let expected = environment.bindings().fill_value(contains)?;
         if let Some(mismatch) = check::contains("object", &expected, object) {
             return Ok(Some(mismatch));
+        }
+    }
+    for (pointer, text) in &state.equal {
+        let (wanted, found) = (environment.bindings().fill(text)?, object.pointer(pointer));
+        let found = match found {
+            Some(Value::String(text)) => text.clone(),
+            found => found.map(Value::to_string).unwrap_or_default(),
+        };
+        if wanted != found {
+            return Ok(Some(Mismatch::new(pointer, wanted, found)));
         }
     }
     let found = |pointers: &[String], there| {

@@ -22,13 +22,13 @@ const SETTLING: (Duration, Duration) = (Duration::from_millis(150), Duration::fr
 const HISTORY: Duration = Duration::from_secs(3);
 
 impl Environment<'_> {
-    /// Whether the target's own controllers, or its admission, wrote to an object of the trial. A `conflict` in the
-    /// set-up says that they did.
-    pub(super) async fn is_disturbed(&self, conflict: bool) -> Result<bool, EnvironmentError> {
+    /// Whether the target's own controllers, or its admission, wrote to an object of the trial. A set-up that was
+    /// `forestalled` says that they did.
+    pub(super) async fn is_disturbed(&self, forestalled: bool) -> Result<bool, EnvironmentError> {
         if !self.case().kind.controlled || !self.target().has_controllers().await? {
             return Ok(false);
         }
-        if conflict || self.has_settled() {
+        if forestalled || self.has_settled() {
             return Ok(true);
         }
         for letter in self.case().data.given.keys() {

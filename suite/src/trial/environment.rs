@@ -276,6 +276,13 @@ impl<'a> Environment<'a> {
         if let Some(template) = &self.case.kind.path
             && let Ok(collection) = bindings.fill_path(template)
         {
+            let slash = if collection.starts_with("/apis/") { 3 } else { 2 };
+            if let Some((version, _)) = collection.match_indices('/').nth(slash) {
+                bindings.bind(
+                    "watch",
+                    format!("{}/watch{}", &collection[..version], &collection[version..]),
+                );
+            }
             bindings.bind("collection", collection);
         }
         bindings.bind("absent", format!("{}-absent", self.stem));

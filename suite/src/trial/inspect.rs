@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::build_request;
 use super::environment::Environment;
 use super::environment_error::EnvironmentError;
-use crate::catalog::{Expect, Level, Part};
+use crate::catalog::{Document, Expect, Level, Part};
 use crate::check::{self, Mismatch};
 use crate::request::{Bindings, merge};
 
@@ -27,6 +27,12 @@ pub(super) fn content(environment: &Environment<'_>, body: &Value) -> Result<Vec
     for (pointer, value) in &expect.differs {
         found.extend(check::differs(pointer, &bindings.fill_value(value)?, body));
     }
+    found.extend(match expect.document {
+        Some(Document::Version) => check::version(body),
+        Some(Document::Addresses) => check::addresses(body),
+        Some(Document::Description) => check::description(&case.described, body),
+        None => Vec::new(),
+    });
     if let Some(resources) = &expect.resources {
         found.extend(check::resources(resources, body));
     }

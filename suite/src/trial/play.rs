@@ -136,9 +136,10 @@ impl Trial {
     /// Judges the target, unless its own controllers wrote to the objects of the trial and it fails.
     async fn undisturbed(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
         let judged = self.judged(environment).await;
-        let conflict = matches!(judged, Err(EnvironmentError::Refused { status: 409, .. }));
+        // Another version of what was made, or nothing, was there.
+        let forestalled = matches!(judged, Err(EnvironmentError::Refused { status: 404 | 409, .. }));
         let failed = matches!(judged, Ok(Attempt::Failed(_) | Attempt::HistoryExpired(_)));
-        if (conflict || failed) && environment.is_disturbed(conflict).await? {
+        if (forestalled || failed) && environment.is_disturbed(forestalled).await? {
             return Ok(Attempt::Disturbed);
         }
         judged

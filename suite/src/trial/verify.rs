@@ -66,7 +66,7 @@ pub(super) fn answer(
             let named = check::Named {
                 names: names(case, request),
                 kinds: kinds(case),
-                whole: body_name(request).is_some(),
+                whole: body_name(request).is_some() || request.method == http::Method::PATCH,
             };
             let status = check::error_status(answer.status, reason, &named, &expect.causes, &body);
             found.extend(status.into_iter().map(|mismatch| mismatch.at(level)));
@@ -196,6 +196,10 @@ fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mism
         && came != Some(media)
     {
         found.push(Mismatch::new("content type", name, &content_type));
+    }
+    if !answer.is_encoded() {
+        let encoding = answer.header("content-encoding").unwrap_or_default();
+        found.push(Mismatch::new("content encoding", "that of the body", encoding));
     }
     let media = came.or(wanted.map(|(media, _)| media)).unwrap_or(Media::Json);
     let text = answer.text();

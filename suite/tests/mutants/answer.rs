@@ -67,6 +67,7 @@ pub(crate) fn altered_body(body: Bytes, altered: &Answer, path: &str, memory: &M
     if altered.lag {
         lag(&mut value, memory);
     }
+    former(&mut value, &altered.former, memory);
     retain(&mut value, &altered.retains, memory);
     alter(&mut value, &altered.set, &altered.remove);
     shift(&mut value, &altered.shift);
@@ -123,6 +124,18 @@ fn retain(value: &mut Value, maps: &[String], memory: &Memory) {
             for (key, each) in earlier {
                 fields.entry(key.clone()).or_insert_with(|| each.clone());
             }
+        }
+    }
+}
+
+/// Values of an object are those of the one of its name that was deleted.
+fn former(value: &mut Value, pointers: &[String], memory: &Memory) {
+    let Some(earlier) = memory.former(value).filter(|_| !pointers.is_empty()) else {
+        return;
+    };
+    for pointer in pointers {
+        if let Some(old) = earlier.pointer(pointer) {
+            alter(value, &[(pointer.clone(), old.clone())].into(), &[]);
         }
     }
 }

@@ -12,6 +12,7 @@
 
 mod alter;
 mod answer;
+mod effects;
 mod memory;
 mod mutant;
 mod operator;

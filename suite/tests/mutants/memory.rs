@@ -97,6 +97,16 @@ impl Memory {
         Some(previous)
     }
 
+    /// The last state of the object of the same path that was deleted before this one was created.
+    pub(crate) fn former(&self, object: &Value) -> Option<Value> {
+        let uid = object.pointer("/metadata/uid")?.as_str()?;
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = &objects.get(uid)?.path;
+        let mut others = objects.iter().filter(|(other, _)| *other != uid);
+        let (_, known) = others.find(|(_, known)| known.deleted && known.path == *path)?;
+        known.states.last().cloned()
+    }
+
     /// Path of the object of the same kind and name in another namespace, or of its subresource.
     pub(crate) fn elsewhere(&self, path: &str) -> Option<String> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,6 +11,7 @@ use stuntdouble_suite::catalog::Profile;
 
 use crate::{
     alter::Leaf,
+    effects::Beside,
     socket::Messages,
     when::{When, has},
 };
@@ -109,6 +110,8 @@ pub(crate) struct Ask {
     pub(crate) deletes_all: bool,
     /// Texts that are replaced in the path.
     pub(crate) path_replace: BTreeMap<String, String>,
+    /// What the proxy asks for by itself.
+    pub(crate) besides: Vec<Beside>,
     /// Of a collection only the first object is deleted.
     pub(crate) deletes_one: bool,
 }
@@ -158,6 +161,8 @@ pub(crate) struct Answer {
     pub(crate) lag: bool,
     /// Deleted objects are still listed.
     pub(crate) undead: bool,
+    /// Values are those of the object of that name which was deleted, by pointer.
+    pub(crate) former: Vec<String>,
     pub(crate) one_line: bool,
     pub(crate) indent: bool,
     /// The answer to the previous equal request instead.
@@ -237,6 +242,7 @@ impl Answer {
             || self.of_one_namespace
             || self.lag
             || self.undead
+            || !self.former.is_empty()
     }
 }
 

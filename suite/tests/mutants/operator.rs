@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use stuntdouble_suite::{
-    catalog::{Catalog, Profile},
+    catalog::{After, Catalog, Profile},
     trial::{Partition, Selection, Trial},
 };
 
@@ -130,8 +130,37 @@ pub(crate) fn of_file(trials: &[Trial]) -> Result<Vec<Bent>, Box<dyn std::error:
         .collect())
 }
 
-/// A mutant with the trials of the operations that it alters, then those of their kinds and of what a cluster does by
-/// itself, which ask for objects of many kinds; with all, if it alters none.
+/// Requests of a trial, by method and pattern: its own, those of its set-up, and those that look at what came of it.
+fn requests(trial: &Trial) -> Vec<(String, String)> {
+    let (data, operation) = (&trial.case.data, &trial.case.operation);
+    let own = data.method.as_deref().unwrap_or(operation.method.as_str());
+    let steps = data.setup.iter().filter_map(|step| step.request.split_once(' '));
+    let read = data.after.iter().flat_map(|after| match after {
+        After::Contains(state) => [state.at.as_deref(), state.each.as_deref()].map(|path| Some(("GET", path?))),
+        After::Refused(one) => [Some((one.refused.as_str(), one.at.as_str())), None],
+        After::State(_) => [None, None],
+    });
+    let read = read.flatten();
+    let created = trial.case.kind.path.iter().map(|path| ("POST", path.as_str()));
+    let all = std::iter::once((own, operation.path.as_str()))
+        .chain(steps)
+        .chain(read)
+        .chain(created);
+    let collection = trial.case.kind.path.as_deref().unwrap_or_default();
+    let watch = collection.replacen("/namespaces", "/watch/namespaces", 1);
+    let object = format!("{collection}/{{name}}");
+    all.map(|(method, path)| {
+        let path = path.split_once('?').map_or(path, |(path, _)| path);
+        let path = path.replace("${collection}", collection).replace("${watch}", &watch);
+        let own = |path: String, letter: &String| path.replace(&format!("${{{letter}.path}}"), &object);
+        let path = data.given.keys().fold(path, own);
+        (method.to_owned(), pattern(&path.replace("${", "{")))
+    })
+    .collect()
+}
+
+/// A mutant with the trials of the operations that it alters, then those of their kinds, then those of what a cluster
+/// does by itself that make a request which it alters.
 pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> Bent {
     let some = || {
         trials.iter().filter(|trial| {
@@ -146,11 +175,21 @@ pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> Bent {
         mutant.when.touches(method, &pattern(&operation.path))
     };
     let plurals: BTreeSet<_> = some().filter(own).map(|trial| kind(trial).1).collect();
-    let of_kind =
-        |trial: &&Trial| plurals.is_empty() || plurals.contains(kind(trial).1) || kind(trial).0 == "behaviour";
+    let of_behaviour = |trial: &Trial| kind(trial).0 == "behaviour";
+    let asks = |trial: &Trial| {
+        requests(trial)
+            .iter()
+            .any(|(method, path)| mutant.when.touches(method, path))
+    };
     let likeliest = some().filter(own);
-    let others = some().filter(|trial| !own(trial) && of_kind(trial));
-    let trials = likeliest.chain(others).cloned().collect();
+    let of_kind =
+        |trial: &&Trial| !own(trial) && !of_behaviour(trial) && (plurals.contains(kind(trial).1) || asks(trial));
+    let behaviours = some().filter(|trial| !own(trial) && of_behaviour(trial) && asks(trial));
+    let trials = likeliest
+        .chain(some().filter(of_kind))
+        .chain(behaviours)
+        .cloned()
+        .collect();
     Bent { mutant, trials }
 }
 

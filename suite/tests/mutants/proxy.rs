@@ -18,7 +18,7 @@ use http::{
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{
     net::TcpListener,
     task::{JoinHandle, JoinSet},
@@ -59,13 +59,13 @@ impl Drop for Proxy {
     }
 }
 
-struct Mutator {
-    upstream: String,
+pub(crate) struct Mutator {
+    pub(crate) upstream: String,
     mutant: Option<Mutant>,
-    client: reqwest::Client,
+    pub(crate) client: reqwest::Client,
     /// The last answer to each request.
     earlier: Mutex<HashMap<String, Bytes>>,
-    memory: Memory,
+    pub(crate) memory: Memory,
     /// How many requests could be altered.
     matched: AtomicUsize,
     /// How many requests of a method and path are being answered.
@@ -194,6 +194,14 @@ impl Mutator {
         }
         altered(&mut asked, &mutant.ask, stars.unwrap_or_default())?;
         let answer = self.asked(&asked, &mutant.ask).await?;
+        for beside in mutant
+            .ask
+            .besides
+            .iter()
+            .filter(|_| mutant.when.answers(answer.status()))
+        {
+            self.beside(&asked, beside).await?;
+        }
         if let Some(before) = before.filter(|_| answer.status().is_success() && mutant.when.answers(answer.status())) {
             return self.undone(&asked, &before, answer).await;
         }
@@ -236,7 +244,7 @@ impl Mutator {
         Ok(response.body(whole(Bytes::new()))?)
     }
 
-    fn request(&self, asked: &Asked) -> Result<reqwest::RequestBuilder, Trouble> {
+    pub(crate) fn request(&self, asked: &Asked) -> Result<reqwest::RequestBuilder, Trouble> {
         let request = self.client.request(asked.method.clone(), asked.url(&self.upstream)?);
         Ok(request.headers(asked.headers.clone()).body(asked.body.clone()))
     }
@@ -276,36 +284,6 @@ impl Mutator {
         Ok(answer)
     }
 
-    /// Does what a write is not to do.
-    async fn spread(&self, asked: &Asked, ask: &Ask) -> Result<(), Trouble> {
-        if let Some(patch) = &ask.neighbours {
-            let of = match asked.method {
-                Method::POST => format!("{}/", asked.path),
-                _ => asked
-                    .path
-                    .trim_end_matches("/scale")
-                    .trim_end_matches("/status")
-                    .to_owned(),
-            };
-            for path in self.memory.neighbours(&of) {
-                self.patch(&path, patch).await?;
-            }
-        }
-        if let Some(patch) = &ask.then {
-            self.patch(asked.path.trim_end_matches("/scale"), patch).await?;
-        }
-        if !ask.again_with.is_empty() {
-            let body = replaced(&asked.body, &ask.again_with);
-            self.request(asked)?.body(body).send().await?;
-        }
-        if ask.deletes_all {
-            for path in self.memory.paths() {
-                self.client.delete(format!("{}{path}", self.upstream)).send().await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Asks for the first object of a collection instead.
     async fn first_of(&self, asked: &mut Asked) -> Result<(), Trouble> {
         let list = self
@@ -334,13 +312,6 @@ impl Mutator {
             }
             _ => asked.body.clone(),
         };
-        Ok(())
-    }
-
-    async fn patch(&self, path: &str, patch: &Value) -> Result<(), Trouble> {
-        let request = self.client.patch(format!("{}{path}", self.upstream));
-        let request = request.header("content-type", "application/merge-patch+json");
-        request.body(patch.to_string()).send().await?;
         Ok(())
     }
 
@@ -374,17 +345,6 @@ impl Mutator {
             response = response.header("content-type", content_type);
         }
         Ok(response.body(whole(body))?)
-    }
-
-    /// Deletes what a creation has created.
-    async fn lose(&self, asked: &Asked, body: &[u8]) -> Result<(), Trouble> {
-        let object: Value = serde_json::from_slice(body).unwrap_or_default();
-        if let Some(name) = object.pointer("/metadata/name").and_then(Value::as_str) {
-            let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
-            let request = self.client.delete(format!("{}{}/{name}", self.upstream, asked.path));
-            request.body(options.to_string()).send().await?;
-        }
-        Ok(())
     }
 
     async fn answered(

@@ -24,6 +24,8 @@ pub(super) struct Seen<'a> {
     pub(super) answered: Moment,
     /// It is not from a cache.
     pub(super) fresh: bool,
+    /// The request made this version: a write that changes nothing makes none.
+    pub(super) made: bool,
 }
 
 /// One version of an object.
@@ -52,6 +54,8 @@ struct Known {
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     objects: BTreeMap<Key, Known>,
+    /// Versions of lists, with the time of their answer, by plural name.
+    lists: BTreeMap<String, Vec<(Moment, u64)>>,
 }
 
 /// Whether a deletion at a path deletes an object.
@@ -85,6 +89,28 @@ impl Facts {
     pub(super) fn has(&self, resource: &Resource, namespace: &str, name: &str) -> bool {
         let key = (resource.plural.clone(), namespace.to_owned(), name.to_owned());
         self.objects.contains_key(&key)
+    }
+
+    /// Takes in the version of a list.
+    pub(super) fn listed(&mut self, list: &Resource, version: &str, answered: Moment) {
+        let versions = self.lists.entry(list.plural.clone()).or_default();
+        versions.extend(number(version).map(|version| (answered, version)));
+    }
+
+    /// A write whose version is not later than that of a list which was answered before: a watch from the list would not
+    /// show it.
+    fn overtaken(&self, resource: &Resource, object: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
+        let version = number(&text_of(object, "/metadata/resourceVersion"))?;
+        let name = text_of(object, "/metadata/name");
+        let lists = self.lists.get(&resource.plural)?.iter();
+        let last = lists
+            .filter(|(answered, _)| *answered <= seen.sent)
+            .map(|(_, version)| *version)
+            .max()?;
+        (seen.made && version <= last).then(|| {
+            let expected = format!("a version later than {last}, that of a list before the write");
+            Mismatch::new(format!("version of {name}"), expected, version.to_string())
+        })
     }
 
     /// Objects that are there and that a whole list lacks.
@@ -153,6 +179,7 @@ impl Facts {
         let key = (resource.plural.clone(), namespace.to_owned(), name.clone());
         let leaves = object.pointer("/metadata/deletionTimestamp").is_some();
         let mut found = Vec::from_iter(self.twin(&key, object));
+        found.extend(self.overtaken(resource, object, seen));
         let Some(known) = self.objects.get_mut(&key).filter(|known| known.may_be(&uid, seen)) else {
             let mut known = Known {
                 uid,

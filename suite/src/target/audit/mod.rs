@@ -5,8 +5,8 @@
 //!
 //! The rules: a Status of failure is whole; the media type and the layout are those that were asked for; an object has
 //! its system fields, and keeps uid and creation time; one version has one content, in every answer; versions do not go
-//! back; a new spec has a new generation, and a new status has none; what is deleted is gone, and what is not
-//! deleted is listed.
+//! back, and a write comes after every list that was answered before it; a new spec has a new generation, and a new
+//! status has none; what is deleted is gone, and what is not deleted is listed.
 //!
 //! Limits: answers of up to [`BODY`] bytes, the last [`VERSIONS`] versions of an object; watches have checks of their own.
 //!
@@ -148,6 +148,7 @@ impl Audit {
             sent,
             answered: Moment(self.answers),
             fresh: true,
+            made: method == Method::POST || is_replaced(request, body),
         };
         let mut found = times(body);
         found.extend(of_path(resource, body));
@@ -171,6 +172,7 @@ impl Audit {
             sent,
             answered: Moment(self.answers),
             fresh,
+            made: false,
         };
         let version = text_of(list, "/metadata/resourceVersion");
         let mut found = Vec::new();
@@ -207,6 +209,7 @@ impl Audit {
             found.extend(times(item));
             found.extend(self.facts.object(resource, &namespace, item, &seen));
         }
+        self.facts.listed(resource, &version, seen.answered);
         if whole {
             found.extend(self.facts.missing(resource, sent, &listed));
         }
@@ -248,6 +251,14 @@ fn labels(request: &Request, object: &Value) -> Option<Mismatch> {
     check::equal("/metadata/labels", sent, &labels).filter(|_| whole && sent.is_object())
 }
 
+/// Whether a replacement of a version that it names answers with another.
+fn is_replaced(request: &Request, object: &Value) -> bool {
+    let version = |object: &Value| number(&text_of(object, "/metadata/resourceVersion")).filter(|version| *version > 0);
+    let sent = request.body.as_ref().and_then(|body| serde_json::from_slice(body).ok());
+    let sent = sent.and_then(|sent| version(&sent));
+    request.method == Method::PUT && sent.is_some() && sent != version(object)
+}
+
 /// The body of an answer with its media type; none if it is no object of the API.
 fn read(text: &str) -> Option<(Media, Value)> {
     let read = |media| decode(text, media).ok().filter(|value| value.get("kind").is_some());
@@ -281,6 +292,9 @@ fn outside(query: &Query, answer: &Answer, text: &str, media: Media) -> Vec<Mism
             format!("that of {media:?}"),
             content_type,
         ));
+    }
+    if answer.may_be_kept() {
+        found.push(Mismatch::new("cache-control", "none", "a time to keep it"));
     }
     match query.get("pretty").map(String::as_str) {
         Some("true") if media == Media::Json && !is_pretty(text) => {
@@ -444,6 +458,17 @@ mod tests {
         let of_status = with(pod(4), "/metadata/selfLink", status.as_str().into());
         assert_eq!(put(&status, of_status.clone()), Vec::<String>::new());
         assert_eq!(put(&status, with(of_status, "/metadata/generation", 2.into())).len(), 1);
+    }
+
+    #[rstest]
+    #[case::creation(Request::new(Method::POST, COLLECTION), 1)]
+    #[case::replacement(Request::new(Method::PUT, OBJECT).with_body("json", pod(5).to_string()), 1)]
+    #[case::replacement_that_changes_nothing(Request::new(Method::PUT, OBJECT).with_body("json", pod(8).to_string()), 0)]
+    fn a_write_comes_after_the_lists_before(#[case] write: Request, #[case] wrong: usize) {
+        let mut audit = Audit::new("t-");
+        audit.answered(&Request::get(COLLECTION), &answer(200, &list(9, &[])), Moment(0));
+        audit.answered(&write, &answer(200, &pod(8)), Moment(1));
+        assert_eq!(audit.mismatches().len(), wrong);
     }
 
     #[test]
