@@ -376,6 +376,22 @@ async function cluster(page) {
     const ages = await page.locator("tbody time").evaluateAll((times) => times.map((time) => time.dateTime));
     assert.deepEqual(ages, [...ages].sort());
   });
+  await step("pods of one age stay in the order of their names", async () => {
+    // Every look at the clock is a millisecond later than the one before.
+    await page.evaluate(() => {
+      globalThis.clock = Date.now;
+      let late = 0;
+      Date.now = () => globalThis.clock() + (late += 1);
+    });
+    await page.getByRole("button", { name: "Name", exact: true }).click();
+    await page.getByRole("button", { name: "Age" }).click();
+    await page.getByRole("button", { name: "Age" }).click();
+    await page.locator('th[aria-sort="descending"]', { hasText: "Age" }).waitFor();
+    const rows = await page.locator("tbody tr").evaluateAll((found) => found.map((row) => [row.querySelector("time").dateTime, row.querySelector("a").hash.replace("/pods/", "/")]));
+    assert.ok(rows.some(([age], place) => age === rows[place + 1]?.[0]), "no two pods are of one age");
+    assert.deepEqual(rows, [...rows].sort(([age, name], [other, otherName]) => age.localeCompare(other) || name.localeCompare(otherName)));
+    await page.evaluate(() => { Date.now = globalThis.clock; });
+  });
   await step("what changes is shown at once", async () => {
     await page.getByRole("link", { name: /^Pods/ }).click();
     await page.getByRole("link", { name: "ticker", exact: true }).waitFor();
@@ -391,6 +407,7 @@ async function cluster(page) {
     const link = page.getByRole("link", { name: "ticker", exact: true });
     await link.hover();
     await page.mouse.down();
+    assert.ok(await link.evaluate((pressed) => pressed.matches(":active")), "the press is on another element");
     await send("POST", `${server}/api/v1/namespaces/default/pods`, { metadata: { name: "zebra" }, spec: { containers: [{ name: "main", image: "nginx" }] } });
     await page.getByRole("link", { name: "zebra", exact: true }).waitFor();
     await page.mouse.up();

@@ -49,10 +49,10 @@ export const onSort = (listener) => {
   sorted = listener;
 };
 
-/** What a cell is sorted by. */
-function valueOf(content, object) {
+/** What a cell is sorted by. The ages of one table are those of one moment, so that equal ones stay in the order of their names. */
+function valueOf(content, object, now) {
   const made = content(object);
-  if (content === created) return String(Date.now() - new Date(made.dateTime));
+  if (content === created) return String(now - new Date(made.dateTime));
   return made instanceof Node ? made.textContent : String(made ?? "");
 }
 
@@ -72,7 +72,8 @@ function inOrder(resource, columns, objects) {
   const [current, isDown] = orders.get(resource) ?? [];
   const content = columns.find(([title]) => title === current)?.[1];
   if (!content) return objects;
-  const keyed = objects.map((object) => [valueOf(content, object), object]);
+  const now = Date.now();
+  const keyed = objects.map((object) => [valueOf(content, object, now), object]);
   keyed.sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }) * (isDown ? -1 : 1));
   return keyed.map(([, object]) => object);
 }
