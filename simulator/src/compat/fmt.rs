@@ -1,4 +1,4 @@
-//! Go's `fmt` on values that were decoded from JSON: numbers are floats, maps are printed with sorted names.
+//! Go's `fmt` for values decoded from JSON: numbers are floats, maps are printed with sorted names.
 
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ pub(crate) fn go_map(map: &Map<String, Value>) -> String {
     format!("map[{}]", entries.join(" "))
 }
 
-/// Text as errors of package `time` quote it: bytes that are not plain ASCII are escaped one by one.
+/// Quotes a text as errors of the package `time` do: bytes other than printable ASCII are escaped.
 pub(crate) fn go_time_quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

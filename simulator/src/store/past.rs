@@ -1,36 +1,37 @@
-//! What a store remembers of the time before it was opened.
+//! State that a store restores when it is opened.
 
 use std::sync::Arc;
 
 use super::{Change, Record};
 use crate::api::GroupResource;
 
-/// The state that a store was opened with.
+/// State that a store was opened with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Past {
-    /// The store's revision.
+    /// Revision of the store.
     pub(crate) revision: u64,
-    /// Watches from a revision below this one cannot be resumed, whatever history is kept: changes after it may be lost. Usually 0.
+    /// Watches cannot be resumed from a revision below this one, whatever history is kept: changes after it may be
+    /// lost. Usually 0.
     pub(crate) floor: u64,
-    /// Every kind that has objects or history.
+    /// Every kind with objects or history.
     pub(crate) resources: Vec<ResourcePast>,
 }
 
-/// The history of one kind. `base` and then `changes` add up to its present objects.
+/// History of one kind. Applying `changes` to `base` results in its current objects.
 #[derive(Clone, Debug)]
 pub(crate) struct ResourcePast {
-    /// The kind.
+    /// Kind of the objects.
     pub(crate) resource: GroupResource,
-    /// The revision of the last change that is no longer kept; 0 if all are.
+    /// Revision of the last change that is no longer kept. 0 if all are.
     pub(crate) trimmed: u64,
-    /// The objects as they were before the first change that is kept.
+    /// Objects before the first kept change.
     pub(crate) base: Vec<Arc<Record>>,
-    /// The changes that are kept, oldest first.
+    /// Kept changes, oldest first.
     pub(crate) changes: Vec<Change>,
 }
 
 impl ResourcePast {
-    /// A kind without objects or history.
+    /// Returns the history of a kind without objects or changes.
     pub(crate) fn new(resource: GroupResource) -> Self {
         Self {
             resource,

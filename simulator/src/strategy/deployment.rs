@@ -33,7 +33,7 @@ impl Strategy for DeploymentStrategy {
         spec(&deployment.at("spec"), errors);
     }
 
-    /// A change of the annotations counts, too, if only from none to an empty map.
+    /// A change of the annotations counts too, even from none to an empty map.
     fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
         let is_annotated = metadata_of(new).get("annotations") != metadata_of(old).get("annotations");
@@ -115,7 +115,7 @@ fn rolling_update(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// The number in a number, a percentage, or the digits of a string; 0 where there is none.
+/// Value of a number, a percentage, or the digits of a string. Default: 0.
 fn amount(share: &Cursor) -> i64 {
     match share.value() {
         Value::String(text) => name::percent(text).unwrap_or_else(|| text.parse().unwrap_or_default()),
@@ -130,7 +130,7 @@ fn shown(share: &Cursor) -> Value {
     }
 }
 
-/// Rolls a deployment back: writes the target into its specification, for the deployment controller.
+/// Action that rolls a deployment back: sets `spec.rollbackTo` for the deployment controller.
 struct Rollback;
 
 impl Action for Rollback {
@@ -165,7 +165,7 @@ impl Action for Rollback {
     }
 }
 
-/// Errors of a request to roll back.
+/// Validates a rollback request.
 pub(super) fn rollback_errors(rollback: &Object) -> Vec<FieldError> {
     let request = Cursor::root(rollback);
     Errors::of(|errors| {

@@ -73,7 +73,7 @@ fn port_name(at: &Cursor, required: bool, errors: &mut Errors) {
     }
 }
 
-/// Validates the names of the hosts behind the addresses, which are JSON in an annotation.
+/// Validates the host names of the addresses, which are JSON in an annotation.
 fn host_names(endpoints: &Cursor, errors: &mut Errors) {
     let Some(text) = endpoints
         .at("metadata")
@@ -89,7 +89,7 @@ fn host_names(endpoints: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Whether `records` maps addresses to names of hosts.
+/// Whether `records` maps addresses to host names.
 fn are_host_names(records: &Value) -> bool {
     let mut entries = records.as_object().into_iter().flatten();
     entries.all(|(address, record)| {

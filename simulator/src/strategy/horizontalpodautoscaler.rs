@@ -37,7 +37,7 @@ impl Strategy for HorizontalPodAutoscalerStrategy {
         spec(new, group, errors);
     }
 
-    /// (One field name is misspelt in v1.2.)
+    /// One of the field names is misspelt, as in v1.2.
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         let status = new.at("status");
@@ -73,7 +73,7 @@ fn positive(at: &Cursor, number: Option<i64>, errors: &mut Errors) {
     }
 }
 
-/// Whether the object has the face of `autoscaling/v1`, as its version says, or its fields, or else `group`.
+/// Whether the object is of `autoscaling/v1`, according to its version, its fields or `group`.
 fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
     let (version, spec) = (autoscaler.at("apiVersion"), autoscaler.at("spec"));
     match version.text() {
@@ -82,7 +82,7 @@ fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
     }
 }
 
-/// Validates what is scaled. The newer version has no field for the subresource; it always means `scale`.
+/// Validates the scaled object. The newer version has no field for the subresource: it is always `scale`.
 fn target(spec: &Cursor, is_newer: bool, errors: &mut Errors) {
     let reference = if is_newer {
         spec.at("scaleTargetRef").shown_as(spec.path(), "scaleRef")
@@ -111,7 +111,7 @@ fn segment(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the targets for custom metrics, which are JSON in one of the annotations at `at`.
+/// Validates the targets of custom metrics, which are JSON in one of the annotations at `at`.
 fn custom_metrics(at: &Cursor, errors: &mut Errors) {
     let Some(text) = at.member(TARGETS).and_then(Value::as_str) else {
         return;

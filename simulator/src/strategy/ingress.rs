@@ -47,7 +47,7 @@ fn spec(at: &Cursor, errors: &mut Errors) {
     } else if rules.is_empty() {
         errors.push(at.invalid(rules.value().clone(), "either `backend` or `rules` must be specified"));
     }
-    // What is below a rule is reported as if it were below the first one.
+    // As in v1.2, errors below any rule are reported below the first one.
     let first = rules.path().index(0);
     for rule in rules.items() {
         host(&rule.at("host"), errors);
@@ -73,7 +73,7 @@ fn host(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Every backend is reported directly below `http`, whatever its path.
+/// As in v1.2, errors of every backend are reported directly below `http`, whatever its path.
 fn paths(http: &Cursor, errors: &mut Errors) {
     let paths = http.at("paths");
     if paths.is_empty() {

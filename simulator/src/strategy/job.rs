@@ -44,7 +44,7 @@ impl Strategy for JobStrategy {
         keep(new, old, "status");
     }
 
-    /// v1.2 takes the old metadata for the new in its second look at it.
+    /// In its second check of the metadata, v1.2 exchanges old and new.
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
         self.validate(new, group, errors);
         metadata::update(&old.at("metadata"), &new.at("metadata"), errors);
@@ -73,7 +73,7 @@ impl Strategy for JobStrategy {
         );
     }
 
-    /// v1.2 takes the old metadata for the new here.
+    /// v1.2 exchanges old and new metadata here.
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&old.at("metadata"), &new.at("metadata"), errors);
         for name in ["active", "succeeded", "failed"] {
@@ -82,14 +82,20 @@ impl Strategy for JobStrategy {
     }
 }
 
-fn immutable(new: &Cursor, old: &Cursor, shape: &internal::Shape, convert: fn(&Value) -> Value, errors: &mut Errors) {
+fn immutable(
+    new: &Cursor,
+    old: &Cursor,
+    internal_type: &internal::InternalType,
+    convert: fn(&Value) -> Value,
+    errors: &mut Errors,
+) {
     let [now, before] = [new.value(), old.value()].map(convert);
-    if !internal::same(shape, &now, &before) {
-        errors.push(new.invalid(internal::show(shape, &now), IMMUTABLE));
+    if !internal::same(internal_type, &now, &before) {
+        errors.push(new.invalid(internal::show(internal_type, &now), IMMUTABLE));
     }
 }
 
-/// Whether the user answers for the selector: `manualSelector` in batch, no `autoSelector` in extensions.
+/// Whether the user sets the selector: `manualSelector` in batch, no `autoSelector` in extensions.
 fn is_manual(job: &Cursor, group: &str) -> bool {
     let spec = job.at("spec");
     let version = job.at("apiVersion");
@@ -101,7 +107,7 @@ fn is_manual(job: &Cursor, group: &str) -> bool {
     }
 }
 
-/// Requires a selector that is not the user's to be the one that is generated from uid and name.
+/// Requires the selector to be the one generated from UID and name, unless it is set by the user.
 fn generated_selector(job: &Cursor, group: &str, errors: &mut Errors) {
     let wanted = job.at("spec").at("selector");
     if is_manual(job, group) || !wanted.is_set() {

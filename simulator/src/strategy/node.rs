@@ -14,7 +14,7 @@ use super::validate::{forms, internal, metadata};
 use crate::api::{FieldError, Object, Path, Reason, Status};
 use crate::rng::Rng;
 
-/// The resource of nodes, which pods refer to.
+/// Resource of nodes.
 pub(crate) const NODES: ResourceName = ResourceName::core("nodes");
 
 /// Strategy of nodes.
@@ -35,7 +35,7 @@ impl Strategy for NodeStrategy {
         self.validate_status_update(new, old, errors);
     }
 
-    /// Identity and address range stay; no address is a duplicate.
+    /// Identity and pod address range are immutable. Addresses must be unique.
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         let mut seen = BTreeSet::new();
@@ -76,7 +76,7 @@ impl Strategy for NodeStrategy {
     }
 }
 
-/// The internal address of a node, by default at its agent's port, which is reached over TLS.
+/// Location of a node: its internal address, by default with its kubelet's port, which uses TLS.
 async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, Status> {
     let parts = object.parts("node")?;
     let node = object.find(objects, NODES, parts.name).await?;

@@ -48,7 +48,7 @@ impl Strategy for ReplicaSetStrategy {
     }
 }
 
-/// Validates replicas, selector and template at `spec`. (The wording about deployments is used for replica sets too.)
+/// Validates replicas, selector and template at `spec`. As in v1.2, the texts of replica sets mention deployments.
 pub(super) fn replicated(spec: &Cursor, errors: &mut Errors) {
     let (wanted, template, replicas) = (spec.at("selector"), spec.at("template"), spec.at("replicas"));
     replicas.require_nonnegative(errors);
@@ -66,7 +66,7 @@ pub(super) fn replicated(spec: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// That the label selector at `at` is invalid.
+/// Error of an invalid label selector at `at`.
 pub(super) fn shown(at: &Cursor, detail: &str) -> crate::api::FieldError {
     at.invalid(internal::show(&forms::LABEL_SELECTOR, at.value()), detail)
 }

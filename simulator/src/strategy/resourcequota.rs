@@ -11,12 +11,12 @@ use super::validate::{forms, internal, metadata, resources};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 
-/// The resource of resource quotas.
+/// Resource of resource quotas.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("resourcequotas");
 
 const SCOPES: [&str; 4] = ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort"];
-/// As many scopes as are judged one by one: every fault shows all of them.
-const MOST_JUDGED: usize = 20;
+/// Maximum number of scopes that are validated one by one: each error shows all of them.
+const MAX_SCOPES: usize = 20;
 const CONFLICTING: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
 
 /// Strategy of resource quotas.
@@ -39,7 +39,7 @@ impl Strategy for ResourceQuotaStrategy {
         keep(new, old, "status");
     }
 
-    /// The scopes stay.
+    /// Scopes are immutable.
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
         self.validate(new, group, errors);
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
@@ -82,7 +82,7 @@ fn shown(scopes: &Cursor, detail: &str) -> FieldError {
 
 fn scopes(spec: &Cursor, errors: &mut Errors) {
     let (scopes, hard) = (spec.at("scopes"), spec.at("hard"));
-    if scopes.len() > MOST_JUDGED {
+    if scopes.len() > MAX_SCOPES {
         errors.push(shown(&scopes, "unsupported scope"));
         return;
     }

@@ -1,4 +1,4 @@
-//! Rules for node affinity, which pods carry as JSON in an annotation.
+//! Rules for node affinity, which is JSON in an annotation of pods.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ const AFFINITY: Type = Type::Struct(
     )],
 );
 
-/// Validates the affinity among the annotations at `at`; its fields are reported as if they were fields of the annotations.
+/// Validates the affinity in the annotations at `at`. Its fields are reported as fields of the annotations.
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     let text = at.member(KEY).and_then(Value::as_str).unwrap_or_default();
     if text.is_empty() {
@@ -80,5 +80,5 @@ fn term(at: &Cursor, errors: &mut Errors) {
     }
     requirements
         .items()
-        .for_each(|at| selector::requirement_is_sound(&at, &["Gt", "Lt"], errors));
+        .for_each(|at| selector::requirement(&at, &["Gt", "Lt"], errors));
 }
