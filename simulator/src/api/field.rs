@@ -78,7 +78,7 @@ impl FieldErrorKind {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
             Self::NotFound => "Not found",
             Self::Required => "Required value",
@@ -183,13 +183,13 @@ impl FieldError {
 
     /// Text without the field, as in the message of a cause of a `Status`.
     pub fn body(&self) -> String {
-        let mut text = self.kind.words().to_owned();
+        let mut text = self.kind.text().to_owned();
         if !matches!(
             self.kind,
             FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong | FieldErrorKind::Internal
         ) {
             text.push_str(": ");
-            text.push_str(&shown(&self.value));
+            text.push_str(&format_value(&self.value));
         }
         if !self.detail.is_empty() {
             text.push_str(": ");
@@ -200,7 +200,7 @@ impl FieldError {
 }
 
 /// Text of a value in errors: JSON, with the characters escaped that Go escapes for HTML.
-fn shown(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     let mut text = value.to_string();
     for (letter, escaped) in [
         ('<', "\\u003c"),

@@ -20,8 +20,8 @@ use serde_json::Value;
 use super::Object;
 
 /// v1.2's description of a label key.
-pub(crate) const QUALIFIED_NAME: &str =
-    "must be a qualified name (at most 63 characters, matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), \
+pub(crate) const QUALIFIED_NAME: &str = "must be a qualified name (at most 63 characters, \
+    matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), \
     with an optional DNS subdomain prefix (at most 253 characters, \
     matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) \
     and slash (/): e.g. \"MyName\" or \"example.com/MyName\"";

@@ -65,7 +65,7 @@ impl Reason {
     }
 
     /// Reason on the wire. Empty for [`Reason::Unknown`].
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "",
             Self::Unauthorized => "Unauthorized",
@@ -330,8 +330,8 @@ impl Status {
         if !self.message.is_empty() {
             out.insert("message".into(), self.message.clone().into());
         }
-        if !self.reason.word().is_empty() {
-            out.insert("reason".into(), self.reason.word().into());
+        if !self.reason.as_str().is_empty() {
+            out.insert("reason".into(), self.reason.as_str().into());
         }
         if let Some(details) = &self.details {
             out.insert("details".into(), details.to_value());

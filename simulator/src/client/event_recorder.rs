@@ -38,7 +38,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "Normal",
             Self::Warning => "Warning",
@@ -186,7 +186,7 @@ impl EventRecorder {
     pub async fn record(&self, involved: &Value, kind: EventType, reason: &str, message: &str) -> Result<(), Status> {
         let now = self.clock.now();
         let identity = ["kind", "namespace", "name", "uid", "apiVersion"].map(|field| &involved[field]);
-        let subject = format!("{}{identity:?}{}{reason}", self.source, kind.word());
+        let subject = format!("{}{identity:?}{}{reason}", self.source, kind.as_str());
         let (message, key, observed, name) = {
             let mut memory = self.memory.lock();
             let message = memory.combine(&subject, message, now);
@@ -228,7 +228,7 @@ impl EventRecorder {
             "firstTimestamp": stamp(next.first),
             "lastTimestamp": stamp(now),
             "count": next.count,
-            "type": kind.word(),
+            "type": kind.as_str(),
         });
         // Recorders share the clock: another component may have used the same name.
         for attempt in 1..=MAX_NAME_ATTEMPTS {

@@ -295,7 +295,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{client::rig, watch::LAG};
+    use crate::{client::rig, watch::MAX_BACKLOG_GROWTH};
 
     #[tokio::test]
     async fn each_change_is_handled_once_and_cached() {
@@ -354,12 +354,12 @@ mod tests {
         let count = deleted.clone();
         informer.on_change(move |change| *count.lock() += i32::from(change.new.is_none()));
         api.delete("gone", None).await.unwrap();
-        for number in 0..=LAG {
+        for number in 0..=MAX_BACKLOG_GROWTH {
             api.create(json!({"metadata": {"name": format!("n{number}")}}))
                 .await
                 .unwrap();
         }
         informer.catch_up().await;
-        assert_eq!((informer.list().len(), *deleted.lock()), (LAG + 1, 1));
+        assert_eq!((informer.list().len(), *deleted.lock()), (MAX_BACKLOG_GROWTH + 1, 1));
     }
 }

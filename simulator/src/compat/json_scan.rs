@@ -20,7 +20,7 @@ enum Expect {
 }
 
 /// Text of a byte in errors.
-fn shown(c: u8) -> String {
+fn format_byte(c: u8) -> String {
     match c {
         b'\'' => r"'\''".to_owned(),
         b'"' => "'\"'".to_owned(),
@@ -39,7 +39,7 @@ fn shown(c: u8) -> String {
 }
 
 fn invalid(c: u8, context: &str) -> String {
-    format!("invalid character {} {context}", shown(c))
+    format!("invalid character {} {context}", format_byte(c))
 }
 
 fn end() -> String {
@@ -143,7 +143,7 @@ impl Scanner<'_> {
             if c != expected {
                 return Err(invalid(
                     c,
-                    &format!("in literal {word} (expecting {})", shown(expected)),
+                    &format!("in literal {word} (expecting {})", format_byte(expected)),
                 ));
             }
         }

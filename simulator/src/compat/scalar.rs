@@ -34,7 +34,7 @@ pub(crate) fn base64(text: &str) -> Result<String, String> {
     let bad = |at: usize| format!("illegal base64 data at input byte {at}");
     match find_fault(&packed) {
         None => {}
-        Some(Fault::Cut(over)) => return Err(bad(text.len() - over)),
+        Some(Fault::Truncated(over)) => return Err(bad(text.len() - over)),
         Some(Fault::At(at)) => {
             let mut digits = text.bytes().enumerate().filter(|(_, c)| !is_break(*c));
             return Err(bad(digits.nth(at).map_or(text.len(), |(at, _)| at)));
@@ -54,7 +54,7 @@ pub(crate) fn base64(text: &str) -> Result<String, String> {
 /// Fault in base64.
 enum Fault {
     /// The text ends within a group of four digits, after this many of them.
-    Cut(usize),
+    Truncated(usize),
     /// The byte at this index is invalid. An index after the last byte means missing padding.
     At(usize),
 }
@@ -66,7 +66,7 @@ fn find_fault(bytes: &[u8]) -> Option<Fault> {
     let digits = bytes.iter().take_while(|c| is_digit(**c)).count();
     match (digits % 4, bytes.get(digits)) {
         (0, None) => None,
-        (over, None) => Some(Fault::Cut(over)),
+        (over, None) => Some(Fault::Truncated(over)),
         (2, Some(b'=')) => match bytes.get(digits + 1) {
             None => Some(Fault::At(bytes.len())),
             Some(b'=') if bytes.len() == digits + 2 => None,

@@ -14,7 +14,7 @@ fn a_client_error_is_4xx_as_documented_and_500_as_recorded(
 ) {
     let documented = error.status(Profile::Documented);
     assert_eq!(
-        (documented.code, documented.reason.word(), documented.message.as_str()),
+        (documented.code, documented.reason.as_str(), documented.message.as_str()),
         (code, reason, "x")
     );
     let recorded = error.status(Profile::Kubernetes12).to_value();

@@ -23,7 +23,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
 /// Parses a stored object as v1.2 stores it: with the selfLink that its writer sent instead of its own.
 pub(super) fn stored_tree(record: &Record) -> Result<Object, Status> {
     let mut object = parse(record.bytes())?;
-    meta::set(&mut object, "selfLink", record.given_link());
+    meta::set(&mut object, "selfLink", record.sent_self_link());
     Ok(object)
 }
 
@@ -79,7 +79,7 @@ pub(super) fn draft(
         meta::set(&mut object, "deletionTimestamp", &stamp(end));
     }
     meta::set(&mut object, "resourceVersion", "0");
-    let given_link = meta::text(&object, "metadata.selfLink").into();
+    let sent_self_link = meta::text(&object, "metadata.selfLink").into();
     stored.set_self_link(&mut object);
     let object = stored.canonical(object);
     let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
@@ -93,7 +93,7 @@ pub(super) fn draft(
         .iter()
         .map(|(label, path)| (label.as_str(), selectable(stored, &object, path)))
         .collect();
-    Draft::new(stored.encode(&object), given_link, labels, fields)
+    Draft::new(stored.encode(&object), sent_self_link, labels, fields)
         .map(|draft| draft.with_hidden(&hidden))
         .ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
 }

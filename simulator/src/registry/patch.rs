@@ -41,7 +41,7 @@ impl Registry {
         for _ in 0..MAX_ATTEMPTS {
             let old = self.record(request)?;
             let mut current = parse(old.bytes_in(resource))?;
-            meta::set(&mut current, "selfLink", old.given_link());
+            meta::set(&mut current, "selfLink", old.sent_self_link());
             let (patched, is_internal) = match &first {
                 None => self.apply_patch(resource, language, &current, body)?,
                 Some(first) => {

@@ -111,7 +111,7 @@ impl Registry {
                 }
                 let draft = draft(resource, new, false, expiry)?;
                 if self.profile.has_event_watch_bug() {
-                    draft.present_as_modified()
+                    draft.with_modified_initial_event()
                 } else {
                     draft
                 }

@@ -139,7 +139,11 @@ mod tests {
         "spec.manualSelector",
         Value::Null
     )]
-    #[case("HorizontalPodAutoscaler", "extensions/v1beta1", r#"{"spec": {"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"}, "cpuUtilization": {"targetPercentage": 7}}}"#, "autoscaling/v1", "spec", json!({"scaleTargetRef": {"kind": "K", "name": "n"}, "maxReplicas": 0, "targetCPUUtilizationPercentage": 7}))]
+    #[case("HorizontalPodAutoscaler", "extensions/v1beta1",
+        r#"{"spec": {"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"},
+            "cpuUtilization": {"targetPercentage": 7}}}"#,
+        "autoscaling/v1", "spec",
+        json!({"scaleTargetRef": {"kind": "K", "name": "n"}, "maxReplicas": 0, "targetCPUUtilizationPercentage": 7}))]
     #[case("HorizontalPodAutoscaler", "autoscaling/v1",
         r#"{"spec": {"scaleTargetRef": {"kind": "K", "name": "n"}, "targetCPUUtilizationPercentage": 7}}"#,
         "extensions/v1beta1", "spec", json!({"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"},

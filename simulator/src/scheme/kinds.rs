@@ -314,8 +314,10 @@ mod tests {
     #[test]
     fn a_type_may_contain_itself() {
         let scheme = with(
-            r#"{"kind": "Tree", "group": "x.org", "version": "v1", "plural": "trees", "fields": {"metadata": "ObjectMeta?", "root": "Node?"},
-                "types": {"Node": {"name": "string = leaf", "left": "*Node?", "more": "[]Node? by name", "named": "map[string]Node?"}}}"#,
+            r#"{"kind": "Tree", "group": "x.org", "version": "v1", "plural": "trees",
+                "fields": {"metadata": "ObjectMeta?", "root": "Node?"},
+                "types": {"Node": {"name": "string = leaf", "left": "*Node?", "more": "[]Node? by name",
+                    "named": "map[string]Node?"}}}"#,
         )
         .unwrap();
         let trees = scheme.resource("x.org", "v1", "trees").unwrap();

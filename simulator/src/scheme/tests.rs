@@ -183,7 +183,8 @@ fn in_order(fields: &str) -> String {
     "{}",
     r#"{"kind":"Endpoints","apiVersion":"v1","metadata":{"creationTimestamp":null},"subsets":null}"#
 )]
-#[case("v1/services", r#"{"spec": {"ports": [null, {"port": 80}]}}"#, r#"{"kind":"Service","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":{"ports":[{"port":0,"targetPort":0},{"port":80,"targetPort":0}]},"status":{"loadBalancer":{}}}"#)]
+#[case("v1/services", r#"{"spec": {"ports": [null, {"port": 80}]}}"#,
+    r#"{"kind":"Service","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":{"ports":[{"port":0,"targetPort":0},{"port":80,"targetPort":0}]},"status":{"loadBalancer":{}}}"#)]
 #[case(
     "v1/resourcequotas",
     r#"{"spec": {"hard": {"pods": 10, "memory": "1024Mi", "cpu": null}}}"#,

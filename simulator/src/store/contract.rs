@@ -16,8 +16,8 @@ use crate::clock::Activity;
 struct RecordingSink(Mutex<Vec<Change>>);
 
 impl Sink for RecordingSink {
-    fn restored(&self, past: Past) {
-        assert_eq!((past.revision, past.resources.len()), (0, 0));
+    fn restored(&self, restored: RestoredState) {
+        assert_eq!((restored.revision, restored.resources.len()), (0, 0));
     }
 
     fn committed(&self, change: Change) {
@@ -327,8 +327,8 @@ async fn a_lookup_finds_objects_by_their_current_name_or_field(#[values(memory, 
 struct HistorySink(Mutex<Vec<Change>>);
 
 impl Sink for HistorySink {
-    fn restored(&self, past: Past) {
-        let mut changes: Vec<Change> = past.resources.into_iter().flat_map(|kind| kind.changes).collect();
+    fn restored(&self, restored: RestoredState) {
+        let mut changes: Vec<Change> = restored.resources.into_iter().flat_map(|kind| kind.changes).collect();
         changes.sort_by_key(|change| change.revision);
         self.0.lock().extend(changes);
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::api::GroupResource;
 
 /// Default limit of the changes kept per kind, in bytes.
-const KIND_BYTES: usize = 64 << 20;
+const DEFAULT_KIND_BYTES: usize = 64 << 20;
 
 /// Limits of the changes kept per kind.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl HistoryLimits {
     pub(crate) fn new(default: usize) -> Self {
         Self {
             default,
-            bytes: KIND_BYTES,
+            bytes: DEFAULT_KIND_BYTES,
             by_resource: HashMap::new(),
         }
     }

@@ -14,8 +14,8 @@ mod durable;
 mod etcd;
 mod limits;
 mod memory;
-mod past;
 mod record;
+mod restored;
 mod tables;
 
 #[cfg(test)]
@@ -34,8 +34,8 @@ pub(crate) use etcd::{Election, EtcdStore, Term};
 pub use etcd::{Etcd, EtcdError};
 pub(crate) use limits::HistoryLimits;
 pub(crate) use memory::Memory;
-pub(crate) use past::{Past, ResourcePast};
 pub(crate) use record::{Draft, Record};
+pub(crate) use restored::{RestoredResource, RestoredState};
 pub(crate) use tables::Tables;
 
 /// Key of a stored object.
@@ -150,7 +150,7 @@ pub(crate) enum StoreError {
 pub(crate) trait Sink: Send + Sync {
     /// The store was opened with this state. Called before any change, and again if changes after the last one were
     /// lost.
-    fn restored(&self, past: Past);
+    fn restored(&self, restored: RestoredState);
 
     /// The change was committed.
     fn committed(&self, change: Change);

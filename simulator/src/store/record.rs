@@ -23,9 +23,9 @@ const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 pub(crate) struct Draft {
     head: Bytes,
     tail: Bytes,
-    given_link: Box<str>,
+    sent_self_link: Box<str>,
     hidden: Box<str>,
-    present_as_modified: bool,
+    initial_event_is_modified: bool,
     labels: Pairs,
     fields: Pairs,
 }
@@ -33,18 +33,23 @@ pub(crate) struct Draft {
 impl Draft {
     /// Returns a draft of `encoded`, an object with `"resourceVersion":"0"` in its metadata; `None` without it.
     ///
-    /// `given_link` is the selfLink in the request. v1.2 stores it but shows the correct one; a write with another
+    /// `sent_self_link` is the selfLink in the request. v1.2 stores it but shows the correct one; a write with another
     /// selfLink is a change. The first match is the field: a JSON string cannot contain unescaped quotation marks,
     /// and metadata come first.
-    pub(crate) fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
+    pub(crate) fn new(
+        encoded: impl Into<Bytes>,
+        sent_self_link: Box<str>,
+        labels: Pairs,
+        fields: Pairs,
+    ) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = memmem::find(&encoded, UNVERSIONED)? + UNVERSIONED.len() - 2;
         Some(Self {
             head: encoded.slice(..at),
             tail: encoded.slice(at + 1..),
-            given_link,
+            sent_self_link,
             hidden: Box::default(),
-            present_as_modified: false,
+            initial_event_is_modified: false,
             labels,
             fields,
         })
@@ -59,9 +64,9 @@ impl Draft {
     }
 
     /// Makes a watch that starts with the existing objects show this one as MODIFIED instead of ADDED.
-    pub(crate) fn present_as_modified(self) -> Self {
+    pub(crate) fn with_modified_initial_event(self) -> Self {
         Self {
-            present_as_modified: true,
+            initial_event_is_modified: true,
             ..self
         }
     }
@@ -79,9 +84,9 @@ impl Draft {
             revision,
             bytes: bytes.freeze(),
             version,
-            given_link: self.given_link,
+            sent_self_link: self.sent_self_link,
             hidden: self.hidden,
-            present_as_modified: self.present_as_modified,
+            initial_event_is_modified: self.initial_event_is_modified,
             labels: self.labels,
             fields: self.fields,
             converted: ByVersion::default(),
@@ -97,9 +102,9 @@ pub(crate) struct Record {
     pub(super) revision: u64,
     pub(super) bytes: Bytes,
     pub(super) version: Range<usize>,
-    pub(super) given_link: Box<str>,
+    pub(super) sent_self_link: Box<str>,
     pub(super) hidden: Box<str>,
-    pub(super) present_as_modified: bool,
+    pub(super) initial_event_is_modified: bool,
     pub(super) labels: Pairs,
     pub(super) fields: Pairs,
     pub(super) converted: ByVersion<Bytes>,
@@ -134,13 +139,13 @@ impl Record {
     }
 
     /// SelfLink in the request of the write. Empty if it had none.
-    pub(crate) fn given_link(&self) -> &str {
-        &self.given_link
+    pub(crate) fn sent_self_link(&self) -> &str {
+        &self.sent_self_link
     }
 
     /// Whether a watch that starts with the existing objects shows this one as MODIFIED.
-    pub(crate) fn is_present_as_modified(&self) -> bool {
-        self.present_as_modified
+    pub(crate) fn initial_event_is_modified(&self) -> bool {
+        self.initial_event_is_modified
     }
 
     /// Labels of the object.
@@ -164,7 +169,7 @@ impl Record {
 
     /// Whether `draft` is the same object.
     pub(crate) fn is_same_as(&self, draft: &Draft) -> bool {
-        self.given_link == draft.given_link
+        self.sent_self_link == draft.sent_self_link
             && self.hidden == draft.hidden
             && self.bytes[..self.version.start] == draft.head
             && self.bytes[self.version.end..] == draft.tail
@@ -175,9 +180,9 @@ impl Record {
         let draft = Draft {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),
-            given_link: self.given_link.clone(),
+            sent_self_link: self.sent_self_link.clone(),
             hidden: self.hidden.clone(),
-            present_as_modified: self.present_as_modified,
+            initial_event_is_modified: self.initial_event_is_modified,
             labels: self.labels.clone(),
             fields: self.fields.clone(),
         };

@@ -80,7 +80,7 @@ fn spec(at: &Cursor, errors: &mut Errors) {
     at.at("minReadySeconds").require_nonnegative(errors);
     at.at("revisionHistoryLimit").require_nonnegative(errors);
     at.at("rollbackTo.revision")
-        .shown_as(at.path(), "rollback.version")
+        .reported_at(at.path(), "rollback.version")
         .require_nonnegative(errors);
 }
 
@@ -108,7 +108,7 @@ fn rolling_update(at: &Cursor, errors: &mut Errors) {
         }
     }
     if [&unavailable, &surge].iter().all(|share| amount(share) == 0) {
-        errors.push(unavailable.invalid(shown(&unavailable), "may not be 0 when `maxSurge` is 0"));
+        errors.push(unavailable.invalid(share_value(&unavailable), "may not be 0 when `maxSurge` is 0"));
     }
     if name::percent(unavailable.text()).is_some_and(|percent| percent > 100) {
         errors.push(unavailable.invalid(unavailable.text(), "must not be greater than 100%"));
@@ -123,7 +123,7 @@ fn amount(share: &Cursor) -> i64 {
     }
 }
 
-fn shown(share: &Cursor) -> Value {
+fn share_value(share: &Cursor) -> Value {
     match share.value() {
         Value::Null => 0.into(),
         value => value.clone(),
@@ -176,7 +176,7 @@ pub(super) fn rollback_errors(rollback: &Object) -> Vec<FieldError> {
         }
         request
             .at("rollbackTo.revision")
-            .shown_as(request.path(), "rollback.version")
+            .reported_at(request.path(), "rollback.version")
             .require_nonnegative(errors);
     })
 }

@@ -44,7 +44,7 @@ impl Strategy for HorizontalPodAutoscalerStrategy {
         status.at("currentReplicas").require_nonnegative(errors);
         status
             .at("desiredReplicas")
-            .shown_as(status.path(), "desiredReplicasa")
+            .reported_at(status.path(), "desiredReplicasa")
             .require_nonnegative(errors);
     }
 }
@@ -56,7 +56,7 @@ fn spec(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
         older if older.is_set() => older.at("targetPercentage"),
         _ => at
             .at("targetCPUUtilizationPercentage")
-            .shown_as(at.path(), "cpuUtilization.targetPercentage"),
+            .reported_at(at.path(), "cpuUtilization.targetPercentage"),
     };
     positive(&least, least.optional_int(), errors);
     positive(&most, Some(most.int()), errors);
@@ -85,7 +85,7 @@ fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
 /// Validates the scaled object. The newer version has no field for the subresource: it is always `scale`.
 fn target(spec: &Cursor, is_newer: bool, errors: &mut Errors) {
     let reference = if is_newer {
-        spec.at("scaleTargetRef").shown_as(spec.path(), "scaleRef")
+        spec.at("scaleTargetRef").reported_at(spec.path(), "scaleRef")
     } else {
         spec.at("scaleRef")
     };

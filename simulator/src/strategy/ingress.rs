@@ -51,7 +51,7 @@ fn spec(at: &Cursor, errors: &mut Errors) {
     let first = rules.path().index(0);
     for rule in rules.items() {
         host(&rule.at("host"), errors);
-        let http = rule.at("http").shown_as(&first, "http");
+        let http = rule.at("http").reported_at(&first, "http");
         if http.is_set() {
             paths(&http, errors);
         }
@@ -89,7 +89,7 @@ fn paths(http: &Cursor, errors: &mut Errors) {
                 errors.push(path.invalid(path.text(), "must be a valid regex"));
             }
         }
-        backend(&rule.at("backend").shown_as(http.path(), "backend"), errors);
+        backend(&rule.at("backend").reported_at(http.path(), "backend"), errors);
     }
 }
 

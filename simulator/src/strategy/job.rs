@@ -136,7 +136,7 @@ fn generated_selector(job: &Cursor, group: &str, errors: &mut Errors) {
         .map(|(k, v)| ((*k).to_owned(), Value::from(*v)))
         .collect();
     if selector::matches(&wanted, &Cursor::root(&expected)) == Some(false) {
-        errors.push(replicaset::shown(&wanted, "`selector` not auto-generated"));
+        errors.push(replicaset::selector_error(&wanted, "`selector` not auto-generated"));
     }
 }
 

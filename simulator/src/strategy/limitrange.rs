@@ -147,8 +147,8 @@ fn bounds(limit: &Cursor, resource: &str, is_pod: bool, errors: &mut Errors) {
 
 /// Returns `ratio` and `max / min`: in thousandths if they are small enough, else in units.
 fn ratios(ratio: Quantity, min: Quantity, max: Quantity) -> (f64, f64) {
-    const LARGEST_MILLI: i64 = i64::MAX / 1000;
-    if [ratio, min, max].iter().all(|q| q.value() < LARGEST_MILLI) {
+    const MAX_MILLI: i64 = i64::MAX / 1000;
+    if [ratio, min, max].iter().all(|q| q.value() < MAX_MILLI) {
         (
             ratio.milli_value() as f64 / 1000.0,
             max.milli_value() as f64 / min.milli_value() as f64,

@@ -64,7 +64,7 @@ impl Strategy for NamespaceStrategy {
         let deleted = old.at("metadata.deletionTimestamp").is_set() || new.at("metadata.deletionTimestamp").is_set();
         let phase = new
             .at("status.phase")
-            .shown_as(&new.at("status").path().clone(), "Phase");
+            .reported_at(&new.at("status").path().clone(), "Phase");
         match phase.text() {
             "Active" if !deleted => {}
             "Terminating" if deleted => {}

@@ -55,18 +55,18 @@ pub(super) fn replicated(spec: &Cursor, errors: &mut Errors) {
     if wanted.is_set() {
         selector::validate(&wanted, errors);
         if selector::is_blank(&wanted) {
-            errors.push(shown(&wanted, "empty selector is not valid for deployment."));
+            errors.push(selector_error(&wanted, "empty selector is not valid for deployment."));
         }
     } else {
         errors.push(wanted.required(""));
     }
     match selector::matches(&wanted, &template.at("metadata.labels")) {
         Some(matched) => pod_spec::replicated_template(&template, matched, replicas.int(), errors),
-        None => errors.push(shown(&wanted, "invalid label selector.")),
+        None => errors.push(selector_error(&wanted, "invalid label selector.")),
     }
 }
 
 /// Error of an invalid label selector at `at`.
-pub(super) fn shown(at: &Cursor, detail: &str) -> crate::api::FieldError {
+pub(super) fn selector_error(at: &Cursor, detail: &str) -> crate::api::FieldError {
     at.invalid(internal::show(&forms::LABEL_SELECTOR, at.value()), detail)
 }

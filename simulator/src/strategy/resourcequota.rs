@@ -46,7 +46,7 @@ impl Strategy for ResourceQuotaStrategy {
         amounts(&new.at("spec.hard"), errors);
         let (now, before) = (new.at("spec.scopes"), old.at("spec.scopes"));
         if now.texts().collect::<BTreeSet<_>>() != before.texts().collect() {
-            errors.push(shown(&now, IMMUTABLE));
+            errors.push(scopes_error(&now, IMMUTABLE));
         }
         scopes(&new.at("spec"), errors);
     }
@@ -76,29 +76,29 @@ fn amounts(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-fn shown(scopes: &Cursor, detail: &str) -> FieldError {
+fn scopes_error(scopes: &Cursor, detail: &str) -> FieldError {
     scopes.invalid(internal::show(&forms::STRINGS, scopes.value()), detail)
 }
 
 fn scopes(spec: &Cursor, errors: &mut Errors) {
     let (scopes, hard) = (spec.at("scopes"), spec.at("hard"));
     if scopes.len() > MAX_SCOPES {
-        errors.push(shown(&scopes, "unsupported scope"));
+        errors.push(scopes_error(&scopes, "unsupported scope"));
         return;
     }
     for scope in scopes.texts() {
         if !SCOPES.contains(&scope) {
-            errors.push(shown(&scopes, "unsupported scope"));
+            errors.push(scopes_error(&scopes, "unsupported scope"));
         }
         for (resource, _) in hard.entries() {
             if resources::is_quota(resource) && !fits(scope, resource) {
-                errors.push(shown(&scopes, "unsupported scope applied to resource"));
+                errors.push(scopes_error(&scopes, "unsupported scope applied to resource"));
             }
         }
     }
     for pair in CONFLICTING {
         if pair.iter().all(|scope| scopes.texts().any(|s| s == *scope)) {
-            errors.push(shown(&scopes, "conflicting scopes"));
+            errors.push(scopes_error(&scopes, "conflicting scopes"));
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) const RESOURCE: ResourceName = ResourceName::core("secrets");
 pub(crate) const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// Maximum size of all values of an object together, in bytes.
-const DATA_LIMIT: usize = 1 << 20;
+const MAX_DATA_BYTES: usize = 1 << 20;
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 /// Strategy of secrets.
@@ -119,7 +119,7 @@ pub(super) fn data_entries(at: &Cursor, size: fn(&Value) -> usize, errors: &mut 
         }
         total += size(entry.value());
     }
-    if total > DATA_LIMIT {
-        errors.push(FieldError::too_long(at.path(), "", DATA_LIMIT));
+    if total > MAX_DATA_BYTES {
+        errors.push(FieldError::too_long(at.path(), "", MAX_DATA_BYTES));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum EventType {
 
 impl EventType {
     /// Type as sent to clients.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
             Self::Modified => "MODIFIED",
@@ -135,7 +135,7 @@ impl Event {
 pub(crate) fn frame(kind: EventType, object: &Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(object.len() + 40);
     line.put_slice(b"{\"type\":\"");
-    line.put_slice(kind.word().as_bytes());
+    line.put_slice(kind.as_str().as_bytes());
     line.put_slice(b"\",\"object\":");
     line.put_slice(object);
     line.put_slice(b"}\n");

@@ -209,13 +209,13 @@ mod tests {
 
     use super::*;
     use crate::api::{GroupResource, Pairs};
-    use crate::store::{Change, Draft, Expected, Memory, Past, Sink, Store, Write};
+    use crate::store::{Change, Draft, Expected, Memory, RestoredState, Sink, Store, Write};
 
     #[derive(Default)]
     struct RecordingSink(Mutex<Vec<Change>>);
 
     impl Sink for RecordingSink {
-        fn restored(&self, _past: Past) {}
+        fn restored(&self, _past: RestoredState) {}
 
         fn committed(&self, change: Change) {
             self.0.lock().push(change);

@@ -15,7 +15,7 @@ use tokio::{sync::Notify, task::yield_now};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Event, LAG, TooOld, WatchFilter, Watcher,
+    Event, MAX_BACKLOG_GROWTH, TooOld, WatchFilter, Watcher,
     history::History,
     lag::{self, Lag},
     watcher::backlog_limit,
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     api::GroupResource,
     clock::Activity,
-    store::{Change, HistoryLimits, Listing, Past, Record, ResourcePast, Sink},
+    store::{Change, HistoryLimits, Listing, Record, RestoredResource, RestoredState, Sink},
 };
 
 /// Start of a watch.
@@ -86,10 +86,10 @@ impl Channel {
         let (seen, all) = *woken;
         let history = self.history.read();
         let end = history.end();
-        let events: Option<Vec<_>> = history.read(seen, LAG).map(Iterator::collect);
+        let events: Option<Vec<_>> = history.read(seen, MAX_BACKLOG_GROWTH).map(Iterator::collect);
         drop(history);
         let groups = match events {
-            Some(events) if end < all + (LAG / 4) as u64 => {
+            Some(events) if end < all + (MAX_BACKLOG_GROWTH / 4) as u64 => {
                 *woken = (end, all);
                 self.index.woken_by(&events)
             }
@@ -305,7 +305,7 @@ impl Hub {
     fn new_channel(&self, resource: &GroupResource, since: u64) -> Channel {
         let (depth, budget) = (self.limits.of(resource), self.limits.bytes());
         Channel {
-            history: RwLock::new(Arc::new(History::new(since, depth, LAG, budget))),
+            history: RwLock::new(Arc::new(History::new(since, depth, MAX_BACKLOG_GROWTH, budget))),
             index: WatcherIndex::default(),
             woken: Mutex::default(),
             changed: AtomicBool::new(false),
@@ -315,14 +315,14 @@ impl Hub {
     }
 
     /// Returns the channel of a kind that the store was opened with.
-    fn restored_channel(&self, past: ResourcePast, floor: u64) -> Channel {
-        let mut channel = self.new_channel(&past.resource, floor);
+    fn restored_channel(&self, restored: RestoredResource, floor: u64) -> Channel {
+        let mut channel = self.new_channel(&restored.resource, floor);
         let history = Arc::make_mut(channel.history.get_mut());
-        history.set_base(past.base);
-        for event in past.changes.into_iter().filter_map(Event::new) {
+        history.set_base(restored.base);
+        for event in restored.changes.into_iter().filter_map(Event::new) {
             history.push(Arc::new(event));
         }
-        *channel.latest.get_mut() = history.latest().max(past.trimmed);
+        *channel.latest.get_mut() = history.latest().max(restored.trimmed);
         channel
     }
 
@@ -339,17 +339,17 @@ impl Hub {
 }
 
 impl Sink for Hub {
-    fn restored(&self, past: Past) {
-        self.floor.store(past.floor, Ordering::Release);
-        self.latest.store(past.revision, Ordering::Release);
+    fn restored(&self, restored: RestoredState) {
+        self.floor.store(restored.floor, Ordering::Release);
+        self.latest.store(restored.revision, Ordering::Release);
         if let Some(lag) = &self.lag {
-            lag.set_reached(past.revision);
+            lag.set_reached(restored.revision);
         }
         let mut channels = self.channels.write();
         let lost: Vec<_> = channels.drain().map(|(_, channel)| channel).collect();
-        for resource in past.resources {
+        for resource in restored.resources {
             let name = resource.resource.clone();
-            let mut channel = self.restored_channel(resource, past.floor);
+            let mut channel = self.restored_channel(resource, restored.floor);
             self.bytes
                 .fetch_add(channel.history.get_mut().bytes(), Ordering::AcqRel);
             channels.insert(name, Arc::new(channel));

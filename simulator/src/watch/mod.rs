@@ -3,8 +3,8 @@
 //! Guarantees:
 //! - A watcher never slows a writer: a commit appends to a shared history, which watchers read at their own pace.
 //! - A frame is encoded once for all watchers, unless its object is large.
-//! - A watcher whose backlog grows by [`LAG`] changes is ended, and its connection is closed if it does not read. If
-//!   the history is longer than that, the client can resume where the watcher ended.
+//! - A watcher whose backlog grows by [`MAX_BACKLOG_GROWTH`] changes is ended, and its connection is closed if it does
+//!   not read. If the history is longer than that, the client can resume where the watcher ended.
 //!
 //! Limits: history is bounded. An older start fails with [`TooOld`].
 //!
@@ -24,7 +24,7 @@ pub(crate) use watcher::{WatchEnded, WatchFilter, Watcher};
 pub(crate) use watcher_index::WatchIndexKey;
 
 /// Maximum growth of a watcher's backlog, in changes, from the smallest backlog that it has had.
-pub(crate) const LAG: usize = 4_096;
+pub(crate) const MAX_BACKLOG_GROWTH: usize = 4_096;
 
 /// Error of a watch that starts before the kept history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

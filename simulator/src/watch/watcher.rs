@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::{
-    Event, EventType, LAG, WatchIndexKey,
+    Event, EventType, MAX_BACKLOG_GROWTH, WatchIndexKey,
     event::frame,
     hub::{Channel, WatcherLimit},
 };
@@ -183,7 +183,7 @@ impl Watcher {
 
 /// Event type of an object that existed when the watch started.
 fn present_type(record: &Record) -> EventType {
-    if record.is_present_as_modified() {
+    if record.initial_event_is_modified() {
         EventType::Modified
     } else {
         EventType::Added
@@ -205,5 +205,7 @@ pub(crate) struct WatchEnded;
 
 /// Maximum end position of the history for a watcher at `position` whose smallest backlog was `min_backlog` changes.
 pub(super) fn backlog_limit(position: u64, min_backlog: u64) -> u64 {
-    position.saturating_add(min_backlog).saturating_add(LAG as u64)
+    position
+        .saturating_add(min_backlog)
+        .saturating_add(MAX_BACKLOG_GROWTH as u64)
 }

@@ -49,7 +49,7 @@ impl Store for Interleaved {
                 object["metadata"]["resourceVersion"] = "0".into();
                 let draft = Draft::new(
                     object.to_string(),
-                    old.given_link().into(),
+                    old.sent_self_link().into(),
                     old.labels().clone(),
                     old.fields().clone(),
                 );

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     api::GroupResource,
-    store::{Change, Past, ResourcePast, codec::StoredChange, tables::Tables},
+    store::{Change, RestoredResource, RestoredState, codec::StoredChange, tables::Tables},
 };
 
 /// File format that this program reads and writes.
@@ -33,7 +33,7 @@ pub struct DataDirectory {
     path: PathBuf,
     database: Database,
     tables: Tables,
-    past: Past,
+    restored: RestoredState,
     starts: u64,
 }
 
@@ -71,8 +71,13 @@ impl DataDirectory {
         let opened = Self::read(directory)?;
         Ok(DataDirectorySummary {
             objects: opened.tables.len(),
-            changes: opened.past.resources.iter().map(|past| past.changes.len()).sum(),
-            revision: opened.past.revision,
+            changes: opened
+                .restored
+                .resources
+                .iter()
+                .map(|resource| resource.changes.len())
+                .sum(),
+            revision: opened.restored.revision,
         })
     }
 
@@ -83,17 +88,19 @@ impl DataDirectory {
 
     /// Revisions of the kept changes of each kind.
     pub(super) fn kept(&self) -> HashMap<GroupResource, VecDeque<u64>> {
-        let revisions = |past: &ResourcePast| past.changes.iter().map(|change| change.revision).collect();
-        let resources = self.past.resources.iter();
-        resources.map(|past| (past.resource.clone(), revisions(past))).collect()
+        let revisions = |resource: &RestoredResource| resource.changes.iter().map(|change| change.revision).collect();
+        let resources = self.restored.resources.iter();
+        resources
+            .map(|resource| (resource.resource.clone(), revisions(resource)))
+            .collect()
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn into_parts(self) -> (Database, Tables, Past) {
-        (self.database, self.tables, self.past)
+    pub(super) fn into_parts(self) -> (Database, Tables, RestoredState) {
+        (self.database, self.tables, self.restored)
     }
 
     fn read(directory: &Path) -> Result<Self, DataDirectoryError> {
@@ -120,12 +127,12 @@ impl DataDirectory {
             None => return Err(damage(directory, "it has no format")),
         }
         let starts = number(&database, STARTS).map_err(|error| damage(directory, error))?;
-        let (tables, past) = load(&database).map_err(|error| damage(directory, error))?;
+        let (tables, restored) = load(&database).map_err(|error| damage(directory, error))?;
         Ok(Self {
             path: directory.to_owned(),
             database,
             tables,
-            past,
+            restored,
             starts: starts.unwrap_or(0),
         })
     }
@@ -138,11 +145,11 @@ impl DataDirectory {
             numbers.insert(STARTS, self.starts + 1)?;
             let reserved = numbers.remove(RESERVED)?.map(|n| n.value());
             if let Some(reserved) = reserved {
-                self.past.revision = self.past.revision.max(reserved);
-                self.past.floor = self.past.revision;
-                self.tables.revision = self.past.revision;
-                numbers.insert(REVISION, self.past.revision)?;
-                numbers.insert(FLOOR, self.past.floor)?;
+                self.restored.revision = self.restored.revision.max(reserved);
+                self.restored.floor = self.restored.revision;
+                self.tables.revision = self.restored.revision;
+                numbers.insert(REVISION, self.restored.revision)?;
+                numbers.insert(FLOOR, self.restored.floor)?;
             }
         }
         transaction.commit()?;
@@ -231,20 +238,22 @@ fn inconsistent(why: &str, revision: u64) -> redb::Error {
 }
 
 /// Loads the objects and the history.
-fn load(database: &Database) -> Result<(Tables, Past), redb::Error> {
+fn load(database: &Database) -> Result<(Tables, RestoredState), redb::Error> {
     let transaction = database.begin_read()?;
     let mut tables = Tables::default();
-    let mut pasts: HashMap<GroupResource, ResourcePast> = HashMap::new();
+    let mut resources: HashMap<GroupResource, RestoredResource> = HashMap::new();
     for entry in transaction.open_table(TRIMMED)?.iter()? {
         let (name, revision) = entry?;
         let resource = GroupResource::named(name.value());
-        past(&mut pasts, &resource).trimmed = revision.value();
+        resource_entry(&mut resources, &resource).trimmed = revision.value();
     }
     for entry in transaction.open_table(BASE)?.iter()? {
         let (place, stored) = entry?;
         let record = log::decode_base(place.value(), stored.value())?;
         let record = Arc::new(record);
-        past(&mut pasts, &record.key().resource).base.push(record.clone());
+        resource_entry(&mut resources, &record.key().resource)
+            .base
+            .push(record.clone());
         tables.put(record);
     }
     let numbers = transaction.open_table(NUMBERS)?;
@@ -260,26 +269,29 @@ fn load(database: &Database) -> Result<(Tables, Past), redb::Error> {
         let Some(record) = change.after.as_ref().or(change.before.as_ref()) else {
             continue;
         };
-        let past = past(&mut pasts, &record.key().resource);
-        if change.revision <= past.trimmed {
+        let restored = resource_entry(&mut resources, &record.key().resource);
+        if change.revision <= restored.trimmed {
             return Err(inconsistent("is older than the trimmed changes", change.revision));
         }
         tables.apply(&change);
-        past.changes.push(change);
+        restored.changes.push(change);
     }
     tables.revision = revision;
-    let past = Past {
+    let restored = RestoredState {
         revision,
         floor,
-        resources: pasts.into_values().collect(),
+        resources: resources.into_values().collect(),
     };
-    Ok((tables, past))
+    Ok((tables, restored))
 }
 
-fn past<'a>(pasts: &'a mut HashMap<GroupResource, ResourcePast>, resource: &GroupResource) -> &'a mut ResourcePast {
-    pasts
+fn resource_entry<'a>(
+    resources: &'a mut HashMap<GroupResource, RestoredResource>,
+    resource: &GroupResource,
+) -> &'a mut RestoredResource {
+    resources
         .entry(resource.clone())
-        .or_insert_with(|| ResourcePast::new(resource.clone()))
+        .or_insert_with(|| RestoredResource::new(resource.clone()))
 }
 
 /// Returns a kept change with the object before it.

@@ -95,8 +95,8 @@ impl Durable {
     ) -> Result<Self, DataDirectoryError> {
         let kept = directory.kept();
         let path = directory.path().to_owned();
-        let (database, tables, past) = directory.into_parts();
-        sink.restored(past);
+        let (database, tables, restored) = directory.into_parts();
+        sink.restored(restored);
         let tables = Arc::new(RwLock::new(tables));
         let writer = Writer::new(Log::new(database, limits, kept), tables.clone(), sink, durability);
         let (requests, received) = channel();

@@ -10,7 +10,7 @@ use super::*;
 use crate::api::{GroupResource, Pairs};
 use crate::{
     rng::Rng,
-    store::{Draft, Past},
+    store::{Draft, RestoredState},
 };
 
 /// History limit of the tests.
@@ -19,13 +19,13 @@ const LIMIT: usize = 100;
 /// Sink that records its calls.
 #[derive(Default)]
 struct RecordingSink {
-    past: Mutex<Past>,
+    restored: Mutex<RestoredState>,
     changes: Mutex<Vec<Change>>,
 }
 
 impl Sink for RecordingSink {
-    fn restored(&self, past: Past) {
-        *self.past.lock() = past;
+    fn restored(&self, restored: RestoredState) {
+        *self.restored.lock() = restored;
     }
 
     fn committed(&self, change: Change) {
@@ -112,27 +112,27 @@ async fn a_restart_has_the_same_objects_revision_and_history(
     let (store, after) = open(directory.path(), durability);
     assert_eq!(objects(&store).await, present);
     let changes = before.changes.lock().clone();
-    let past = after.past.lock().clone();
-    assert_eq!((past.revision, past.floor), (revision, 0));
-    for past in past.resources {
+    let restored = after.restored.lock().clone();
+    assert_eq!((restored.revision, restored.floor), (revision, 0));
+    for resource in restored.resources {
         let of_kind = |c: &&Change| {
             [&c.before, &c.after]
                 .into_iter()
                 .flatten()
-                .any(|r| r.key().resource == past.resource)
+                .any(|r| r.key().resource == resource.resource)
         };
         let all: Vec<_> = changes.iter().filter(of_kind).collect();
-        assert!(past.changes.len() > LIMIT, "{}", past.changes.len());
-        let (trimmed, kept) = all.split_at(all.len() - past.changes.len());
+        assert!(resource.changes.len() > LIMIT, "{}", resource.changes.len());
+        let (trimmed, kept) = all.split_at(all.len() - resource.changes.len());
         assert_eq!(
-            format!("{:?}", past.changes.iter().collect::<Vec<_>>()),
+            format!("{:?}", resource.changes.iter().collect::<Vec<_>>()),
             format!("{kept:?}")
         );
-        assert_eq!(past.trimmed, trimmed.last().unwrap().revision);
+        assert_eq!(resource.trimmed, trimmed.last().unwrap().revision);
         let mut base = Tables::default();
         trimmed.iter().for_each(|change| base.apply(change));
-        let base = base.list(&past.resource, None).records;
-        assert_eq!(format!("{:?}", past.base), format!("{base:?}"));
+        let base = base.list(&resource.resource, None).records;
+        assert_eq!(format!("{:?}", resource.base), format!("{base:?}"));
     }
     assert_eq!(put(&store, &key("pods", "new"), "x").await, revision + 1);
 }
@@ -164,7 +164,7 @@ async fn with_sync_a_crash_loses_nothing() {
     let copy = crashed(directory.path());
     let (recovered, recorded) = open(copy.path(), Durability::Sync);
     assert_eq!(objects(&recovered).await, objects(&store).await);
-    assert_eq!(recorded.past.lock().floor, 0);
+    assert_eq!(recorded.restored.lock().floor, 0);
 }
 
 #[tokio::test]
@@ -180,8 +180,8 @@ async fn with_interval_a_crash_reuses_no_revision_and_resumes_no_watch() {
     let last = put(&store, &key("pods", "lost"), "x").await;
     let (recovered, recorded) = open(copy.path(), Durability::Sync);
     assert_eq!(objects(&recovered).await, present);
-    assert!(recorded.past.lock().floor > last);
-    assert!(put(&recovered, &key("pods", "new"), "x").await > recorded.past.lock().floor);
+    assert!(recorded.restored.lock().floor > last);
+    assert!(put(&recovered, &key("pods", "new"), "x").await > recorded.restored.lock().floor);
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use crate::store::{
 /// Time between two writes to the disk with [`Durability::Interval`].
 const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of writes in one transaction.
-const MAX_BATCH: usize = 1024;
+const MAX_BATCH_WRITES: usize = 1024;
 /// Number of revisions reserved at a time with [`Durability::Interval`].
 const RESERVED_REVISIONS: u64 = 100_000;
 
@@ -108,7 +108,7 @@ impl Writer {
             }
         };
         let mut batch = vec![first];
-        while batch.len() < MAX_BATCH {
+        while batch.len() < MAX_BATCH_WRITES {
             match requests.try_recv() {
                 Ok(next) => batch.push(next),
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,

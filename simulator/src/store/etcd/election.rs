@@ -46,9 +46,9 @@ impl Election {
     }
 
     /// Waits until this process is elected. `address` is where other processes reach it.
-    pub(crate) async fn win(&self, address: &str) -> Term {
+    pub(crate) async fn campaign(&self, address: &str) -> Term {
         loop {
-            if let Ok(Some(term)) = self.attempt(address).await {
+            if let Ok(Some(term)) = self.try_campaign(address).await {
                 return term;
             }
             sleep(INTERVAL).await;
@@ -66,7 +66,7 @@ impl Election {
     }
 
     /// Tries once to be elected. `None` if another process is the leader.
-    pub(crate) async fn attempt(&self, address: &str) -> Result<Option<Term>, StoreError> {
+    pub(crate) async fn try_campaign(&self, address: &str) -> Result<Option<Term>, StoreError> {
         let (client, leader) = (&self.mirror.client, self.mirror.keys.named("leader"));
         let found = client.range(keys::get(leader.clone())).await.map_err(unavailable)?;
         if !found.kvs.is_empty() {

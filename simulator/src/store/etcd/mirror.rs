@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     api::GroupResource,
-    store::{Change, Key, Past, Record, ResourcePast, Sink, StoreError, codec::Malformed, tables::Tables},
+    store::{Change, Key, Record, RestoredResource, RestoredState, Sink, StoreError, codec::Malformed, tables::Tables},
 };
 
 /// Time without progress after which the watch is restarted.
@@ -60,7 +60,7 @@ pub(super) struct Mirror {
 struct LoadedState {
     tables: Tables,
     claims: HashSet<String>,
-    past: Past,
+    restored: RestoredState,
     applied: u64,
 }
 
@@ -178,13 +178,13 @@ impl Mirror {
             };
             first = [&last.key[..], &[0]].concat().into();
         }
-        copy.past.revision = copy.tables.revision;
-        copy.past.floor = copy.tables.revision;
-        copy.past.resources = base
+        copy.restored.revision = copy.tables.revision;
+        copy.restored.floor = copy.tables.revision;
+        copy.restored.resources = base
             .into_iter()
-            .map(|(resource, base)| ResourcePast {
+            .map(|(resource, base)| RestoredResource {
                 base,
-                ..ResourcePast::new(resource)
+                ..RestoredResource::new(resource)
             })
             .collect();
         Ok(Some(copy))
@@ -196,7 +196,7 @@ impl Mirror {
         self.writes.lock().clear();
         *tables = copy.tables;
         *self.claims.write() = copy.claims;
-        self.sink.restored(copy.past);
+        self.sink.restored(copy.restored);
         self.applied.send_replace(copy.applied);
     }
 

@@ -47,7 +47,9 @@ fn service(change: Value) -> Value {
 #[case(json!({"type": "LoadBalancer", "ports": [{"name": "a", "port": 10250, "targetPort": 1, "protocol": "TCP"},
     {"name": "b", "port": 2, "targetPort": "b", "protocol": "UDP"}]}), &[
     "spec.ports[0]: Invalid value: 10250: may not expose port 10250 externally since it is used by kubelet",
-    "spec.ports: Invalid value: [{\"name\":\"a\",\"protocol\":\"TCP\",\"port\":10250,\"targetPort\":1,\"nodePort\":0},{\"name\":\"b\",\"protocol\":\"UDP\",\"port\":2,\"targetPort\":\"b\",\"nodePort\":0}]: cannot create an external load balancer with mix protocols",
+    "spec.ports: Invalid value: [{\"name\":\"a\",\"protocol\":\"TCP\",\"port\":10250,\"targetPort\":1,\"nodePort\":0},\
+        {\"name\":\"b\",\"protocol\":\"UDP\",\"port\":2,\"targetPort\":\"b\",\"nodePort\":0}]: \
+        cannot create an external load balancer with mix protocols",
 ])]
 #[case(json!({"type": "LoadBalancer", "ports": [{"port": 1, "targetPort": 1, "protocol": "ICMP"}]}), &[
     "spec.ports[0].protocol: Unsupported value: \"ICMP\": supported values: TCP, UDP",

@@ -206,16 +206,24 @@ fn resources_of_a_container(#[case] resources: Value, #[case] want: &[&str]) {
     "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must \
         have at least one node selector term",
 ])]
-#[case(r#"{"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, {"matchExpressions": [
-        {"key": "a", "operator": "Gt", "values": ["1", "2"]}, {"key": "b", "operator": "Exists", "values": ["x"]}, {"key": "c d", "operator": "Near"}]}]}}}"#, &[
+#[case(r#"{"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+    "nodeSelectorTerms": [{}, {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1", "2"]},
+        {"key": "b", "operator": "Exists", "values": ["x"]}, {"key": "c d", "operator": "Near"}]}]}}}"#, &[
     "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions: \
         Required value: must have at least one node selector requirement",
-    "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].matchExpressions[0].values: Required value: must be specified single value when `operator` is 'Lt' or 'Gt'",
-    "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].matchExpressions[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-    "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].matchExpressions[2].operator: Invalid value: \"Near\": not a valid selector operator",
-    "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].matchExpressions[2].key: Invalid value: \"c d\": must be a qualified name (at most 63 characters, matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), with an optional DNS subdomain prefix (at most 253 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) and slash (/): e.g. \"MyName\" or \"example.com/MyName\"",
+    "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].\
+        matchExpressions[0].values: Required value: must be specified single value when `operator` is 'Lt' or 'Gt'",
+    "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].\
+        matchExpressions[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+    "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].\
+        matchExpressions[2].operator: Invalid value: \"Near\": not a valid selector operator",
+    "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].\
+        matchExpressions[2].key: Invalid value: \"c d\": must be a qualified name (at most 63 characters, \
+        matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), with an optional DNS subdomain prefix (at most 253 \
+        characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) and slash (/): e.g. \"MyName\" or \"example.com/MyName\"",
 ])]
-#[case(r#"{"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 101, "preference": {"matchExpressions": [{"key": "a", "operator": "In"}]}}]}}"#, &[
+#[case(r#"{"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+    {"weight": 101, "preference": {"matchExpressions": [{"key": "a", "operator": "In"}]}}]}}"#, &[
     "metadata.annotations.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 101: must be in \
         the range 1-100",
     "metadata.annotations.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].values: \

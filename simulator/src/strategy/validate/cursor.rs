@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns this value with the path of the field `name` below `parent`.
-    pub(crate) fn shown_as(&self, parent: &Path, name: &str) -> Self {
+    pub(crate) fn reported_at(&self, parent: &Path, name: &str) -> Self {
         Self {
             path: parent.child(name),
             ..self.clone()

@@ -5,7 +5,7 @@ use super::name::{self, NameRule};
 use crate::api::FieldError;
 
 /// Maximum size of keys and values of all annotations of an object, in bytes.
-const ANNOTATIONS_LIMIT: usize = 256 << 10;
+const MAX_ANNOTATIONS_BYTES: usize = 256 << 10;
 
 /// Validates the metadata at `meta` of a new object.
 pub(crate) fn create(meta: &Cursor, namespaced: bool, rule: NameRule, errors: &mut Errors) {
@@ -99,7 +99,7 @@ pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
         }
         size += key.len() + value.text().len();
     }
-    if size > ANNOTATIONS_LIMIT {
-        errors.push(FieldError::too_long(at.path(), "", ANNOTATIONS_LIMIT));
+    if size > MAX_ANNOTATIONS_BYTES {
+        errors.push(FieldError::too_long(at.path(), "", MAX_ANNOTATIONS_BYTES));
     }
 }

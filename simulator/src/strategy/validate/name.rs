@@ -25,7 +25,7 @@ const DATA_KEY: &str = "must have at most 253 characters and match regex \
 const HTTP_HEADER_NAME: &str = "name must match [-A-Za-z0-9]+";
 const PORT: &str = "must be between 1 and 65535, inclusive";
 
-fn verdict(holds: bool, otherwise: &'static str) -> RuleResult {
+fn check(holds: bool, otherwise: &'static str) -> RuleResult {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
@@ -50,17 +50,17 @@ fn subdomain_shaped(text: &str) -> bool {
 
 /// A DNS label (RFC 1123).
 pub(crate) fn dns_label(text: &str) -> RuleResult {
-    verdict(text.len() <= 63 && label_shaped(text), DNS_LABEL)
+    check(text.len() <= 63 && label_shaped(text), DNS_LABEL)
 }
 
 /// A DNS subdomain (RFC 1123): labels separated by dots.
 pub(crate) fn dns_subdomain(text: &str) -> RuleResult {
-    verdict(labels::is_dns_subdomain(text), DNS_SUBDOMAIN)
+    check(labels::is_dns_subdomain(text), DNS_SUBDOMAIN)
 }
 
 /// A DNS label of RFC 952: at most 24 characters, starting with a letter.
 pub(crate) fn dns_952_label(text: &str) -> RuleResult {
-    verdict(
+    check(
         text.len() <= 24 && label_shaped(text) && text.starts_with(|c: char| c.is_ascii_lowercase()),
         DNS_952_LABEL,
     )
@@ -68,18 +68,18 @@ pub(crate) fn dns_952_label(text: &str) -> RuleResult {
 
 /// A qualified name, with an optional DNS subdomain and slash: a label key, a resource name or a finalizer.
 pub(crate) fn qualified_name(text: &str) -> RuleResult {
-    verdict(labels::is_qualified_name(text), labels::QUALIFIED_NAME)
+    check(labels::is_qualified_name(text), labels::QUALIFIED_NAME)
 }
 
 /// A label value, which may be empty.
 pub(crate) fn label_value(text: &str) -> RuleResult {
-    verdict(labels::is_label_value(text), labels::LABEL_VALUE)
+    check(labels::is_label_value(text), labels::LABEL_VALUE)
 }
 
 /// The name of a port.
 pub(crate) fn port_name(text: &str) -> RuleResult {
     let has_letter = text.bytes().any(|b| b.is_ascii_lowercase());
-    verdict(
+    check(
         text.len() <= 15 && label_shaped(text) && has_letter && !text.contains("--"),
         PORT_NAME,
     )
@@ -88,7 +88,7 @@ pub(crate) fn port_name(text: &str) -> RuleResult {
 /// The name of an environment variable.
 pub(crate) fn c_identifier(text: &str) -> RuleResult {
     let begins = text.bytes().next().is_some_and(|b| !b.is_ascii_digit());
-    verdict(
+    check(
         begins && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'),
         C_IDENTIFIER,
     )
@@ -96,7 +96,7 @@ pub(crate) fn c_identifier(text: &str) -> RuleResult {
 
 /// A key in the data of a secret or config map: a DNS subdomain, optionally with a leading dot.
 pub(crate) fn data_key(text: &str) -> RuleResult {
-    verdict(
+    check(
         text.len() <= 253 && subdomain_shaped(text.strip_prefix('.').unwrap_or(text)),
         DATA_KEY,
     )
@@ -104,7 +104,7 @@ pub(crate) fn data_key(text: &str) -> RuleResult {
 
 /// The name of an HTTP header.
 pub(crate) fn http_header_name(text: &str) -> RuleResult {
-    verdict(
+    check(
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'),
         HTTP_HEADER_NAME,
     )
@@ -112,12 +112,12 @@ pub(crate) fn http_header_name(text: &str) -> RuleResult {
 
 /// A port number.
 pub(crate) fn port(number: i64) -> RuleResult {
-    verdict((1..=65535).contains(&number), PORT)
+    check((1..=65535).contains(&number), PORT)
 }
 
 /// A user or group ID.
 pub(crate) fn user_or_group(number: i64) -> RuleResult {
-    verdict(
+    check(
         (0..=i64::from(i32::MAX)).contains(&number),
         "must be between 0 and 2147483647, inclusive",
     )
@@ -171,7 +171,7 @@ pub(crate) fn path_segment_prefix(text: &str) -> RuleResult {
     if text.contains('/') {
         return Err("name may not contain \"/\"");
     }
-    verdict(!text.contains('%'), "name may not contain \"%\"")
+    check(!text.contains('%'), "name may not contain \"%\"")
 }
 
 /// Rule for the names of a kind's objects.

@@ -14,7 +14,7 @@ pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     security(at, errors);
     let mut account = at.at("serviceAccountName");
     if account.text().is_empty() {
-        account = at.at("serviceAccount").shown_as(at.path(), "serviceAccountName");
+        account = at.at("serviceAccount").reported_at(at.path(), "serviceAccountName");
     }
     for own in [account, at.at("nodeName")] {
         if let Some(Err(want)) = (!own.text().is_empty()).then(|| name::dns_subdomain(own.text())) {
@@ -63,8 +63,8 @@ pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
 /// Validates the pod template at `at`. As in v1.2, labels and annotations are reported without `metadata` in their
 /// path.
 pub(crate) fn template(at: &Cursor, errors: &mut Errors) {
-    metadata::labels(&at.at("metadata.labels").shown_as(at.path(), "labels"), errors);
-    let notes = at.at("metadata.annotations").shown_as(at.path(), "annotations");
+    metadata::labels(&at.at("metadata.labels").reported_at(at.path(), "labels"), errors);
+    let notes = at.at("metadata.annotations").reported_at(at.path(), "annotations");
     metadata::annotations(&notes, errors);
     annotations(&notes, errors);
     validate(&at.at("spec"), errors);

@@ -53,7 +53,7 @@ pub(crate) fn resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
 
 /// Validates the resource name of a container. As in v1.2, names with a prefix are not checked.
 pub(crate) fn container_resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
-    narrowed_name(
+    restricted_resource_name(
         at,
         resource,
         COMPUTE.contains(&resource),
@@ -64,7 +64,7 @@ pub(crate) fn container_resource_name(at: &Cursor, resource: &str, errors: &mut 
 
 /// Validates the resource name of a quota. As in v1.2, names with a prefix are not checked.
 pub(crate) fn quota_resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
-    narrowed_name(
+    restricted_resource_name(
         at,
         resource,
         is_quota(resource),
@@ -73,7 +73,7 @@ pub(crate) fn quota_resource_name(at: &Cursor, resource: &str, errors: &mut Erro
     );
 }
 
-fn narrowed_name(at: &Cursor, resource: &str, fits: bool, want: &str, errors: &mut Errors) {
+fn restricted_resource_name(at: &Cursor, resource: &str, fits: bool, want: &str, errors: &mut Errors) {
     if !resource.contains('/') && !fits {
         resource_name(at, resource, errors);
         errors.push(at.invalid(resource, want));

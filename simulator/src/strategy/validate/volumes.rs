@@ -137,7 +137,7 @@ fn one_source(at: &Cursor, sources: &[Source], errors: &mut Errors) {
             Some((field, wording)) if count > 0 => errors.push(at.at(field).forbidden(wording)),
             _ => {
                 count += 1;
-                (source.check)(&found.shown_as(at.path(), source.reported_as), errors);
+                (source.check)(&found.reported_at(at.path(), source.reported_as), errors);
             }
         }
     }
@@ -225,11 +225,11 @@ fn cinder(at: &Cursor, errors: &mut Errors) {
 /// As in v1.2, errors of any item are reported at the volume, without the item's index.
 fn downward_api(at: &Cursor, errors: &mut Errors) {
     for item in at.at("items").items() {
-        let path = item.at("path").shown_as(at.path(), "path");
+        let path = item.at("path").reported_at(at.path(), "path");
         path.require_text(errors);
         path_inside(&path, path.text(), errors);
         pod_field::reference(
-            &item.at("fieldRef").shown_as(at.path(), "fieldRef"),
+            &item.at("fieldRef").reported_at(at.path(), "fieldRef"),
             pod_field::OF_VOLUMES,
             errors,
         );

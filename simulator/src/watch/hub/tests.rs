@@ -133,7 +133,7 @@ async fn a_change_wakes_matching_watchers_and_eventually_all() {
     rig.put("a", "x").await;
     first.await;
     assert!(second.as_mut().now_or_never().is_none());
-    for _ in 0..LAG / 4 {
+    for _ in 0..MAX_BACKLOG_GROWTH / 4 {
         rig.put("a", "x").await;
     }
     second.await;
@@ -215,7 +215,7 @@ async fn a_watcher_that_does_not_read_is_closed_and_does_not_block_writers() {
         index_key: WatchIndexKey::All,
     };
     let mut asleep = rig.hub.watch(&pods(), Start::Beginning, filter, close.clone()).unwrap();
-    for _ in 0..=LAG {
+    for _ in 0..=MAX_BACKLOG_GROWTH {
         rig.put("a", "x").await;
     }
     close.cancelled().await;
@@ -227,7 +227,7 @@ async fn a_store_that_lost_changes_ends_its_watches_and_rejects_older_starts() {
     let rig = Rig::new();
     let first = rig.put("a", "x").await;
     let mut watcher = rig.watch(Start::After(first), None).unwrap();
-    rig.hub.restored(Past {
+    rig.hub.restored(RestoredState {
         revision: 9,
         floor: 9,
         resources: Vec::new(),
