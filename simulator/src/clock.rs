@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frozen_clock_stands_until_it_is_stepped() {
+    fn a_frozen_clock_changes_only_when_stepped() {
         let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse().unwrap();
         assert_eq!(clock.stamp(), "2015-06-26T12:00:00Z");
         clock.step(Duration::from_secs(90));

@@ -63,7 +63,7 @@ mod tests {
     #[case(json!(9_223_372_036_854_775_807i64), "9.223372036854776e+18")]
     #[case(json!(999_999), "999999")]
     #[case(json!(true), "true")]
-    fn values_are_printed_as_go_prints_what_it_decoded(#[case] value: Value, #[case] text: &str) {
+    fn decoded_values_are_printed_as_by_go(#[case] value: Value, #[case] text: &str) {
         assert_eq!(go_value(&value), text);
     }
 }

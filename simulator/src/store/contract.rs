@@ -94,7 +94,7 @@ fn key(namespace: &str, name: &str) -> Key {
 
 #[rstest]
 #[tokio::test]
-async fn every_change_has_a_greater_revision_and_goes_to_the_sink(
+async fn every_change_has_a_greater_revision_and_is_passed_to_the_sink(
     #[values(memory, durable, interval, etcd)] open: Open,
 ) {
     let recorded = Arc::new(RecordingSink::default());
@@ -225,7 +225,7 @@ async fn of_concurrent_writers_one_wins(#[values(memory, durable, interval, etcd
 
 #[rstest]
 #[tokio::test]
-async fn a_change_goes_to_the_sink_before_it_is_acknowledged_and_is_visible_then(
+async fn a_change_is_passed_to_the_sink_and_visible_before_it_is_acknowledged(
     #[values(memory, durable, interval, etcd)] open: Open,
 ) {
     let recorded = Arc::new(RecordingSink::default());

@@ -5,18 +5,21 @@ use serde_json::Value;
 use super::generic::Strategy;
 use super::object::drop_status;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::json::{self, Type};
+use super::validate::go_json::{self, GoType};
 use super::validate::name::{self, NameRule};
-use super::validate::{forms, internal, metadata};
+use super::validate::{internal_form, internal_types, metadata};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 
 const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
-const TARGET: Type = Type::Struct(
+const TARGET: GoType = GoType::Struct(
     "extensions.CustomMetricTarget",
-    &[("name", &Type::Text("string")), ("value", &Type::Quantity)],
+    &[("name", &GoType::Text("string")), ("value", &GoType::Quantity)],
 );
-const TARGET_LIST: Type = Type::Struct("extensions.CustomMetricTargetList", &[("items", &Type::List(&TARGET))]);
+const TARGET_LIST: GoType = GoType::Struct(
+    "extensions.CustomMetricTargetList",
+    &[("items", &GoType::List(&TARGET))],
+);
 
 /// Strategy of horizontal pod autoscalers.
 pub(super) struct HorizontalPodAutoscalerStrategy;
@@ -116,9 +119,9 @@ fn custom_metrics(at: &Cursor, errors: &mut Errors) {
     let Some(text) = at.member(TARGETS).and_then(Value::as_str) else {
         return;
     };
-    let Ok(targets) = json::decode(&TARGET_LIST, text.as_bytes()) else {
+    let Ok(targets) = go_json::decode(&TARGET_LIST, text.as_bytes()) else {
         errors.push(at.invalid(
-            internal::show(&forms::LABELS, at.value()),
+            internal_form::show(&internal_types::LABELS, at.value()),
             "failed to parse custom metrics target annotation",
         ));
         return;
@@ -134,7 +137,7 @@ fn custom_metrics(at: &Cursor, errors: &mut Errors) {
                 "missing custom metric target name",
             ));
         }
-        let value = internal::amount(item.at("value").value());
+        let value = internal_form::amount(item.at("value").value());
         if value.milli_value() <= 0 {
             errors.push(FieldError::invalid(
                 &items.path().child("value"),

@@ -7,7 +7,7 @@ use super::object::{drop_status, keep};
 use super::replicaset;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, pod_spec, selector};
+use super::validate::{internal_form, internal_types, metadata, pod_spec, selector};
 use crate::api::{Object, meta};
 use crate::rng::Rng;
 
@@ -53,22 +53,22 @@ impl Strategy for JobStrategy {
         immutable(
             &now.at("completions"),
             &before.at("completions"),
-            &forms::OPTIONAL_INT,
+            &internal_types::OPTIONAL_INT,
             Value::clone,
             errors,
         );
         immutable(
             &now.at("selector"),
             &before.at("selector"),
-            &forms::LABEL_SELECTOR,
+            &internal_types::LABEL_SELECTOR,
             Value::clone,
             errors,
         );
         immutable(
             &now.at("template"),
             &before.at("template"),
-            &forms::POD_TEMPLATE,
-            forms::with_internal_spec,
+            &internal_types::POD_TEMPLATE,
+            internal_types::with_internal_spec,
             errors,
         );
     }
@@ -85,13 +85,13 @@ impl Strategy for JobStrategy {
 fn immutable(
     new: &Cursor,
     old: &Cursor,
-    internal_type: &internal::InternalType,
+    internal_type: &internal_form::InternalType,
     convert: fn(&Value) -> Value,
     errors: &mut Errors,
 ) {
     let [now, before] = [new.value(), old.value()].map(convert);
-    if !internal::same(internal_type, &now, &before) {
-        errors.push(new.invalid(internal::show(internal_type, &now), IMMUTABLE));
+    if !internal_form::same(internal_type, &now, &before) {
+        errors.push(new.invalid(internal_form::show(internal_type, &now), IMMUTABLE));
     }
 }
 
@@ -124,7 +124,7 @@ fn generated_selector(job: &Cursor, group: &str, errors: &mut Errors) {
             None => errors.push(labels.required(&format!("{key}={value}"))),
             Some(found) if found.as_str() != Some(value) => {
                 errors.push(labels.invalid(
-                    internal::show(&forms::LABELS, labels.value()),
+                    internal_form::show(&internal_types::LABELS, labels.value()),
                     format!("expected {key}={value}"),
                 ));
             }

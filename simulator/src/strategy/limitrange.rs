@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::generic::Strategy;
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::internal::amount;
+use super::validate::internal_form::amount;
 use super::validate::name::{self, NameRule};
 use super::validate::{metadata, resources};
 use crate::api::quantity::{Format, Quantity};

@@ -10,7 +10,7 @@ use super::object::{drop_status, keep};
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata};
+use super::validate::{internal_form, internal_types, metadata};
 use crate::api::{FieldError, Object, Path, Reason, Status};
 use crate::rng::Rng;
 
@@ -43,7 +43,7 @@ impl Strategy for NodeStrategy {
             if !seen.insert((address.at("type").text(), address.at("address").text())) {
                 errors.push(FieldError::duplicate(
                     address.path(),
-                    internal::show(&forms::NODE_ADDRESS, address.value()),
+                    internal_form::show(&internal_types::NODE_ADDRESS, address.value()),
                 ));
             }
         }
@@ -52,7 +52,13 @@ impl Strategy for NodeStrategy {
         if range_changed {
             errors.push(range.forbidden("node updates may not change podCIDR except from \"\" to valid"));
         }
-        if range_changed || !internal::same(&forms::NODE_IDENTITY, new.at("spec").value(), old.at("spec").value()) {
+        if range_changed
+            || !internal_form::same(
+                &internal_types::NODE_IDENTITY,
+                new.at("spec").value(),
+                old.at("spec").value(),
+            )
+        {
             errors.push(FieldError::forbidden(
                 &Path::new("[]"),
                 "node updates may only change labels or capacity",

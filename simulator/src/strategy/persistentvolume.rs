@@ -6,7 +6,7 @@ use super::generic::Strategy;
 use super::object::{drop_status, keep, set_status};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, resources, volumes};
+use super::validate::{internal_form, internal_types, metadata, resources, volumes};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 
@@ -32,7 +32,7 @@ impl Strategy for PersistentVolumeStrategy {
         if capacity.member("storage").is_none() || capacity.len() > 1 {
             errors.push(FieldError::not_supported(
                 capacity.path(),
-                internal::show(&forms::RESOURCE_LIST, capacity.value()),
+                internal_form::show(&internal_types::RESOURCE_LIST, capacity.value()),
                 &["storage"],
             ));
         }

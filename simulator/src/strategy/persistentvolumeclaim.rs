@@ -7,7 +7,7 @@ use super::object::{drop_status, keep, set_status};
 use super::persistentvolume::access_modes;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, resources};
+use super::validate::{internal_form, internal_types, metadata, resources};
 use crate::api::{FieldError, Object, meta};
 use crate::rng::Rng;
 
@@ -44,7 +44,7 @@ impl Strategy for PersistentVolumeClaimStrategy {
         self.validate(new, group, errors);
         let (now, before) = (new.at("spec"), old.at("spec"));
         if !before.at("volumeName").text().is_empty()
-            && !internal::same(&forms::CLAIM_SPEC, now.value(), before.value())
+            && !internal_form::same(&internal_types::CLAIM_SPEC, now.value(), before.value())
         {
             errors.push(now.forbidden("spec is immutable once a claim has been bound to a volume"));
         }

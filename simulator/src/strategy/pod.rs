@@ -14,7 +14,7 @@ use super::resource_name::ResourceName;
 use super::usage::Usage;
 use super::validate::cursor::{Cursor, Errors, NEGATIVE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, pod_spec};
+use super::validate::{internal_form, internal_types, metadata, pod_spec};
 use super::{limits, pod_usage, token_mount};
 use crate::api::{Object, Status, meta};
 use crate::rng::Rng;
@@ -59,7 +59,7 @@ impl Strategy for PodStrategy {
             &new.at("spec").at("activeDeadlineSeconds"),
             &old.at("spec").at("activeDeadlineSeconds"),
             errors,
-        ) && !same_but_for_what_may_change(new.at("spec").value(), old.at("spec").value())
+        ) && !differs_only_in_mutable_fields(new.at("spec").value(), old.at("spec").value())
         {
             errors.push(new.at("spec").forbidden(
                 "pod updates may not change fields other than `containers[*].image` or `spec.activeDeadlineSeconds`",
@@ -178,8 +178,8 @@ fn deadline_only_shrinks(new: &Cursor, old: &Cursor, errors: &mut Errors) -> boo
 }
 
 /// Whether two specifications with the same number of containers differ only in images and deadline.
-fn same_but_for_what_may_change(new: &Value, old: &Value) -> bool {
-    let [mut new, old] = [new, old].map(forms::internal_spec);
+fn differs_only_in_mutable_fields(new: &Value, old: &Value) -> bool {
+    let [mut new, old] = [new, old].map(internal_types::internal_spec);
     let taken = |from: &Value, key: &str| from.get(key).cloned().unwrap_or_default();
     let deadline = taken(&old, "activeDeadlineSeconds");
     let images: Vec<Value> = old["containers"]
@@ -201,7 +201,7 @@ fn same_but_for_what_may_change(new: &Value, old: &Value) -> bool {
             }
         }
     }
-    internal::same(&forms::POD_SPEC, &new, &old)
+    internal_form::same(&internal_types::POD_SPEC, &new, &old)
 }
 
 /// Whether every container has ended for good.

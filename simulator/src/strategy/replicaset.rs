@@ -6,7 +6,7 @@ use super::replicationcontroller::ReplicationControllerStrategy;
 use super::scale::{Scale, SelectorForm};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, pod_spec, selector};
+use super::validate::{internal_form, internal_types, metadata, pod_spec, selector};
 use crate::api::Object;
 use crate::rng::Rng;
 
@@ -68,5 +68,5 @@ pub(super) fn replicated(spec: &Cursor, errors: &mut Errors) {
 
 /// Error of an invalid label selector at `at`.
 pub(super) fn selector_error(at: &Cursor, detail: &str) -> crate::api::FieldError {
-    at.invalid(internal::show(&forms::LABEL_SELECTOR, at.value()), detail)
+    at.invalid(internal_form::show(&internal_types::LABEL_SELECTOR, at.value()), detail)
 }

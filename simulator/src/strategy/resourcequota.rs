@@ -7,7 +7,7 @@ use super::object::{drop_status, keep};
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, resources};
+use super::validate::{internal_form, internal_types, metadata, resources};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 
@@ -77,7 +77,7 @@ fn amounts(at: &Cursor, errors: &mut Errors) {
 }
 
 fn scopes_error(scopes: &Cursor, detail: &str) -> FieldError {
-    scopes.invalid(internal::show(&forms::STRINGS, scopes.value()), detail)
+    scopes.invalid(internal_form::show(&internal_types::STRINGS, scopes.value()), detail)
 }
 
 fn scopes(spec: &Cursor, errors: &mut Errors) {

@@ -8,7 +8,7 @@ use super::generic::Strategy;
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::{self, NameRule};
-use super::validate::{json, metadata};
+use super::validate::{go_json, metadata};
 use crate::api::{FieldError, Object, Path, Status, meta};
 use crate::rng::Rng;
 
@@ -103,7 +103,7 @@ fn json_under(data: &Cursor, key: &str, errors: &mut Errors) {
     match data.member(key) {
         None => errors.push(FieldError::required(&path, "")),
         Some(value) => {
-            if let Err(why) = json::decode(&json::OBJECT, &bytes(value)) {
+            if let Err(why) = go_json::decode(&go_json::OBJECT, &bytes(value)) {
                 errors.push(FieldError::invalid(&path, "<secret contents redacted>", why));
             }
         }

@@ -14,7 +14,7 @@ use super::object::{drop_status, keep};
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::{self, NameRule};
-use super::validate::{container, forms, internal, metadata};
+use super::validate::{container, internal_form, internal_types, metadata};
 use crate::api::{FieldError, Object, Reason, Status, meta};
 use crate::rng::Rng;
 
@@ -250,7 +250,7 @@ fn balanced_protocols(ports: &Cursor, errors: &mut Errors) {
     }
     if found.len() > 1 {
         errors.push(ports.invalid(
-            internal::show(&forms::SERVICE_PORTS, ports.value()),
+            internal_form::show(&internal_types::SERVICE_PORTS, ports.value()),
             "cannot create an external load balancer with mix protocols",
         ));
     }

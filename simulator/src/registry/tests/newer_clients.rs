@@ -32,7 +32,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_list_is_read_page_by_page_at_the_version_of_the_first() {
+async fn pages_of_a_list_have_the_version_of_the_first_page() {
     let rig = rig().await;
     let page = |continue_token: &Value| ListOptions {
         limit: 2,

@@ -48,7 +48,7 @@ async fn delete_options_may_be_of_the_groups_own_version_in_the_documented_profi
 }
 
 #[tokio::test]
-async fn a_list_is_of_a_version_that_is() {
+async fn lists_check_the_resource_version() {
     let rig = Rig::new().await;
     let (code, text) = list(&rig, "ns/configmaps", &versioned("x")).await;
     assert_eq!(
@@ -74,7 +74,7 @@ async fn a_list_is_of_a_version_that_is() {
 }
 
 #[tokio::test]
-async fn an_object_of_no_namespace_needs_its_name() {
+async fn a_cluster_scoped_object_requires_its_name() {
     let rig = Rig::new().await;
     let refused = rig
         .expect_error("PUT", "namespaces/ns", json!({"metadata": null}))
@@ -112,7 +112,7 @@ async fn charging_a_quota_loses_its_labels_as_recorded(#[case] profile: Profile,
 }
 
 #[tokio::test]
-async fn the_status_of_a_claim_comes_with_its_access_modes() {
+async fn a_claim_status_update_requires_access_modes() {
     let rig = Rig::new().await;
     let spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
     rig.expect_ok(
@@ -155,7 +155,7 @@ async fn the_first_write_that_changes_nothing(#[case] path: &str, #[case] made: 
 #[case(json!({"metadata": {"resourceVersion": "http"}}), 409,
     "deployments/scale.extensions \"d\" cannot be updated: strconv.ParseUint: parsing \"http\": invalid syntax")]
 #[tokio::test]
-async fn a_scale_is_read_whole(#[case] patch: Value, #[case] code: u16, #[case] text: &str) {
+async fn every_field_of_a_scale_is_decoded(#[case] patch: Value, #[case] code: u16, #[case] text: &str) {
     let rig = Rig::new().await;
     let spec = json!({"template": {"metadata": {"labels": {"a": "b"}},
         "spec": {"containers": [{"name": "c", "image": "i"}]}}});
@@ -181,14 +181,14 @@ async fn a_scale_is_read_whole(#[case] patch: Value, #[case] code: u16, #[case] 
 #[case(Profile::Kubernetes12, 500)]
 #[case(Profile::Documented, 422)]
 #[tokio::test]
-async fn a_prefix_of_a_dash_alone_is_refused(#[case] profile: Profile, #[case] code: u16) {
+async fn a_generate_name_of_a_single_dash_is_rejected(#[case] profile: Profile, #[case] code: u16) {
     let rig = Rig::of(profile).await;
     let made = json!({"metadata": {"generateName": "-", "name": "a"}});
     assert_eq!(rig.expect_error("POST", "ns/configmaps", made).await.0, code);
 }
 
 #[tokio::test]
-async fn a_selector_with_what_is_no_label_counts_as_empty() {
+async fn a_selector_with_an_invalid_label_counts_as_empty() {
     let rig = Rig::new().await;
     let template =
         json!({"metadata": {"labels": {"a": "b", "t": "-a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});

@@ -92,7 +92,10 @@ async fn a_service_is_validated_before_its_version_is_compared() {
 #[tokio::test]
 async fn a_scale_is_validated_before_its_object_is_looked_up() {
     let rig = Rig::new().await;
-    let scale = |replicas: i32, namespace: &str| json!({"metadata": {"name": "a", "namespace": namespace}, "spec": {"replicas": replicas}});
+    let scale = |replicas: i32, namespace: &str| {
+        let metadata = json!({"name": "a", "namespace": namespace});
+        json!({"metadata": metadata, "spec": {"replicas": replicas}})
+    };
     let path = "ns/replicationcontrollers/a/scale";
     assert_eq!(rig.send("PUT", path, scale(-1, "ns")).await.0, 422);
     assert_eq!(rig.send("PUT", path, scale(1, "ns")).await.0, 404);

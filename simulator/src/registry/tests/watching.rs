@@ -41,7 +41,7 @@ async fn a_watch_from_a_version_starts_with_its_change_or_after_it(
 }
 
 #[tokio::test]
-async fn a_watch_of_one_object_takes_no_field_selector() {
+async fn a_watch_of_one_object_rejects_a_field_selector() {
     let rig = Rig::new().await;
     let options = ListOptions {
         field_selector: "metadata.name=a".to_owned(),

@@ -220,7 +220,8 @@ fn resources_of_a_container(#[case] resources: Value, #[case] want: &[&str]) {
     "metadata.annotations.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].\
         matchExpressions[2].key: Invalid value: \"c d\": must be a qualified name (at most 63 characters, \
         matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), with an optional DNS subdomain prefix (at most 253 \
-        characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) and slash (/): e.g. \"MyName\" or \"example.com/MyName\"",
+        characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) \
+        and slash (/): e.g. \"MyName\" or \"example.com/MyName\"",
 ])]
 #[case(r#"{"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
     {"weight": 101, "preference": {"matchExpressions": [{"key": "a", "operator": "In"}]}}]}}"#, &[

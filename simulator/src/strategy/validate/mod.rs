@@ -9,9 +9,9 @@
 pub(crate) mod affinity;
 pub(crate) mod container;
 pub(crate) mod cursor;
-pub(crate) mod forms;
-pub(crate) mod internal;
-pub(crate) mod json;
+pub(crate) mod go_json;
+pub(crate) mod internal_form;
+pub(crate) mod internal_types;
 pub(crate) mod metadata;
 pub(crate) mod name;
 pub(crate) mod pod_field;

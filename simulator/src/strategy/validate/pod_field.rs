@@ -35,7 +35,7 @@ pub(crate) fn reference(at: &Cursor, supported: &[&str], errors: &mut Errors) {
     } else if field.text().is_empty() {
         errors.push(field.required(""));
     } else {
-        match internal(version.text(), field.text()) {
+        match internal_name(version.text(), field.text()) {
             Err(why) => errors.push(field.invalid(field.text(), format!("error converting fieldPath: {why}"))),
             Ok(name) if !supported.contains(&name) => {
                 errors.push(FieldError::not_supported(field.path(), name, supported))
@@ -46,7 +46,7 @@ pub(crate) fn reference(at: &Cursor, supported: &[&str], errors: &mut Errors) {
 }
 
 /// Internal name of the field that `version` calls `field`.
-fn internal<'a>(version: &str, field: &'a str) -> Result<&'a str, String> {
+fn internal_name<'a>(version: &str, field: &'a str) -> Result<&'a str, String> {
     match version {
         "v1" if field == "spec.host" => Ok("spec.nodeName"),
         "v1" if OF_V1.contains(&field) => Ok(field),

@@ -87,7 +87,7 @@ pub(crate) fn replicated_template(at: &Cursor, matched: bool, replicas: i64, err
 pub(crate) fn mismatch(at: &Cursor) -> crate::api::FieldError {
     let labels = at.at("metadata.labels");
     labels.invalid(
-        super::internal::show(&super::forms::LABELS, labels.value()),
+        super::internal_form::show(&super::internal_types::LABELS, labels.value()),
         "`selector` does not match template `labels`",
     )
 }

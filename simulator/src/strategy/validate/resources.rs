@@ -1,7 +1,7 @@
 //! Rules for resource names and quantities.
 
 use super::cursor::{Cursor, Errors, NEGATIVE};
-use super::internal::amount;
+use super::internal_form::amount;
 use super::name;
 use crate::api::quantity::Quantity;
 

@@ -9,13 +9,13 @@ use crate::api::labels::Selector;
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     metadata::labels(&at.at("matchLabels"), errors);
     for requirement in at.at("matchExpressions").items() {
-        requirement(&requirement, &[], errors);
+        validate_requirement(&requirement, &[], errors);
     }
 }
 
 /// Validates one requirement: operator and number of values, then the key. `ordering` contains the operators that
 /// take one number.
-pub(crate) fn requirement(at: &Cursor, ordering: &[&str], errors: &mut Errors) {
+pub(crate) fn validate_requirement(at: &Cursor, ordering: &[&str], errors: &mut Errors) {
     let (operator, values) = (at.at("operator"), at.at("values"));
     match operator.text() {
         "In" | "NotIn" => {

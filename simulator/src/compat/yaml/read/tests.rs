@@ -69,7 +69,7 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn the_memory_of_small_words_and_of_nested_anchors_is_counted() {
+fn the_memory_of_scalars_and_nested_anchors_is_counted() {
     let words = format!("a: &a [{}]\nb: [{}]\n", "0,".repeat(50_000), "*a,".repeat(60));
     let nested = format!("{}[{}]{}", "[&a ".repeat(60), "0,".repeat(50_000), "]".repeat(60));
     for text in [words, nested] {

@@ -1,7 +1,7 @@
 //! Internal form of values, as errors show them, and equality of two such values.
 //!
 //! - An error shows a value as v1.2 holds it, not as it was sent: fields in internal order, including those that only
-//!   the v1 form omits, Go's names for fields without a JSON name, quantities in canonical notation. `forms.rs`
+//!   the v1 form omits, Go's names for fields without a JSON name, quantities in canonical notation. `internal_types.rs`
 //!   describes the internal types as data.
 //! - Guarantee: [`show`] and [`same`] use the same description, so that the values shown are the ones compared.
 
@@ -134,7 +134,7 @@ mod tests {
     use rstest::rstest;
     use serde_json::json;
 
-    use super::super::forms;
+    use super::super::internal_types;
     use super::*;
 
     #[test]
@@ -150,7 +150,11 @@ mod tests {
             r#""serviceAccountName":"","securityContext":{"hostNetwork":true},"imagePullSecrets":[{"Name":"s"}]}}"#
         );
         assert_eq!(
-            show(&forms::POD_TEMPLATE, &forms::with_internal_spec(&sent)).to_string(),
+            show(
+                &internal_types::POD_TEMPLATE,
+                &internal_types::with_internal_spec(&sent)
+            )
+            .to_string(),
             want
         );
     }
@@ -168,7 +172,7 @@ mod tests {
     #[case(json!({"containers": [{"livenessProbe": {"tcpSocket": {"port": 1}}}]}),
         json!({"containers": [{"livenessProbe": {"tcpSocket": {"port": "1"}}}]}), false)]
     fn equality_ignores_notation(#[case] one: Value, #[case] other: Value, #[case] want: bool) {
-        assert_eq!(same(&forms::POD_SPEC, &one, &other), want);
-        assert_eq!(same(&forms::POD_SPEC, &other, &one), want);
+        assert_eq!(same(&internal_types::POD_SPEC, &one, &other), want);
+        assert_eq!(same(&internal_types::POD_SPEC, &other, &one), want);
     }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::internal::{InternalType, Member};
+use super::internal_form::{InternalType, Member};
 use InternalType::{Bool, Int, IntOrText, List, Map, Optional, Quantity, Struct, Text, Time};
 
 /// Field that is shown even if it is zero.

@@ -9,7 +9,7 @@ use crate::api::quantity::Quantity;
 use crate::compat::json_scan;
 
 /// Go type to decode into.
-pub(crate) enum Type {
+pub(crate) enum GoType {
     /// String, with the name of its Go type.
     Text(&'static str),
     /// Integer.
@@ -17,26 +17,26 @@ pub(crate) enum Type {
     /// Quantity.
     Quantity,
     /// List.
-    List(&'static Type),
+    List(&'static GoType),
     /// Map with string keys.
-    Map(&'static Type),
+    Map(&'static GoType),
     /// Struct: the name of its Go type and its fields.
-    Struct(&'static str, &'static [(&'static str, &'static Type)]),
+    Struct(&'static str, &'static [(&'static str, &'static GoType)]),
     /// Any value.
     Any,
 }
 
 /// Map from strings to any values.
-pub(crate) const OBJECT: Type = Type::Map(&Type::Any);
+pub(crate) const OBJECT: GoType = GoType::Map(&GoType::Any);
 
 /// Decodes `text` as a value of type `of`. The error has Go's text.
-pub(crate) fn decode(of: &Type, text: &[u8]) -> Result<Value, String> {
+pub(crate) fn decode(of: &GoType, text: &[u8]) -> Result<Value, String> {
     json_scan::check(text)?;
     let value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     of.fit(value)
 }
 
-impl Type {
+impl GoType {
     fn name(&self) -> String {
         match self {
             Self::Text(name) | Self::Struct(name, _) => (*name).to_owned(),
@@ -101,12 +101,12 @@ mod tests {
 
     use super::*;
 
-    const POINT: Type = Type::Struct(
+    const POINT: GoType = GoType::Struct(
         "api.Point",
         &[
-            ("x", &Type::Int),
-            ("names", &Type::List(&Type::Text("string"))),
-            ("size", &Type::Quantity),
+            ("x", &GoType::Int),
+            ("names", &GoType::List(&GoType::Text("string"))),
+            ("size", &GoType::Quantity),
         ],
     );
 
