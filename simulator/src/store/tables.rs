@@ -18,7 +18,7 @@ use super::{Change, Expected, INDEXED_FIELDS, Key, Listing, Lookup, Record, Stor
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     pub(super) revision: u64,
-    /// By kind. The keys come from the scheme, so the hash need not withstand chosen ones.
+    /// Tables by kind. The keys come from the scheme, so the hash need not resist chosen collisions.
     records: HashMap<GroupResource, Arc<Table>, FixedState>,
 }
 

@@ -41,15 +41,15 @@ pub(crate) trait Strategy: Send + Sync {
     /// Sets the initial status of a valid new object.
     fn set_initial_status(&self, _object: &mut Object) {}
 
-    /// Copies the fields that an update cannot change from `old`.
+    /// Copies from `old` the fields that an update cannot change.
     fn prepare_for_update(&self, _new: &mut Object, _old: &Object) {}
 
-    /// Copies the fields that a status update cannot change from `old`.
+    /// Copies from `old` the fields that a status update cannot change.
     fn prepare_for_status_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "spec");
     }
 
-    /// Copies the fields that an update of the finalizers cannot change from `old`.
+    /// Copies from `old` the fields that an update of the finalizers cannot change.
     fn prepare_for_finalizers_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
