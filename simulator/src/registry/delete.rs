@@ -125,7 +125,7 @@ impl Registry {
             let claims = Claims {
                 taken: Vec::new(),
                 freed: if strategy.allocates() {
-                    strategy.held(&parse(last.bytes())?)
+                    strategy.claim_names(&parse(last.bytes())?)
                 } else {
                     Vec::new()
                 },

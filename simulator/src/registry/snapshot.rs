@@ -219,7 +219,7 @@ impl Registry {
         strategy.canonicalize(&mut object);
         strategy.restore(&self.context, &object);
         let claims = Claims {
-            taken: strategy.held(&object),
+            taken: strategy.claim_names(&object),
             freed: Vec::new(),
         };
         if self.insert(&request, object.clone(), &claims).await?.is_none() {

@@ -182,7 +182,7 @@ impl Allocator {
             taken.addresses.extend(allocation.address);
         }
         let exposed = matches!(meta::text(service, "spec.type"), "NodePort" | "LoadBalancer");
-        let held = old.map(node_ports).unwrap_or_default();
+        let old_ports = old.map(node_ports).unwrap_or_default();
         let ports = meta::child(service, "spec")
             .get_mut("ports")
             .and_then(Value::as_array_mut);
@@ -203,7 +203,7 @@ impl Allocator {
                         .ok()
                         .filter(|p| NODE_PORTS.contains(p))
                         .ok_or_else(|| refused("provided port is not in the valid range"))?;
-                    if !held.contains(&requested) {
+                    if !old_ports.contains(&requested) {
                         if !taken.ports.insert(requested) {
                             return Err(refused("provided port is already allocated"));
                         }
@@ -213,7 +213,7 @@ impl Allocator {
             }
         }
         let kept = node_ports(service);
-        allocation.freed = held
+        allocation.freed = old_ports
             .into_iter()
             .filter(|p| kept.contains(p) == self.profile.has_node_port_bug())
             .collect();
@@ -276,13 +276,13 @@ impl Allocator {
         if let Ok(address) = meta::text(service, "spec.clusterIP").parse() {
             taken.addresses.remove(&address);
         }
-        let held = node_ports(service);
-        taken.ports.retain(|p| !held.contains(p));
+        let ports = node_ports(service);
+        taken.ports.retain(|p| !ports.contains(p));
     }
 }
 
 /// Claim names of a service's address and ports.
-pub(crate) fn held(service: &Object) -> Vec<String> {
+pub(crate) fn claim_names(service: &Object) -> Vec<String> {
     named(meta::text(service, "spec.clusterIP").parse().ok(), &node_ports(service))
 }
 
@@ -398,7 +398,7 @@ mod tests {
         let services = rig();
         let spec = json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]});
         let claims = services.allocate(&mut service(spec.clone()), None).unwrap().claims();
-        assert_eq!(claims.taken, held(&service(spec.clone())));
+        assert_eq!(claims.taken, claim_names(&service(spec.clone())));
         services.replace(&HashSet::new());
         let mut again = service(spec.clone());
         services.allocate(&mut again, None).unwrap();

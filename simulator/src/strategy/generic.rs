@@ -77,7 +77,7 @@ pub(crate) trait Strategy: Send + Sync {
     fn free(&self, _context: &Context, _object: &Object) {}
 
     /// Claim names of an object's allocations.
-    fn held(&self, _object: &Object) -> Vec<String> {
+    fn claim_names(&self, _object: &Object) -> Vec<String> {
         Vec::new()
     }
 

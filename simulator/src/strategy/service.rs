@@ -87,8 +87,8 @@ impl Strategy for ServiceStrategy {
         context.allocator.free(service);
     }
 
-    fn held(&self, service: &Object) -> Vec<String> {
-        allocation::held(service)
+    fn claim_names(&self, service: &Object) -> Vec<String> {
+        allocation::claim_names(service)
     }
 
     fn allocates(&self) -> bool {
