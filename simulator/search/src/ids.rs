@@ -1,10 +1,10 @@
-//! Ids that the server gives.
+//! Generated ids.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// A number as 22 letters.
+/// Encodes a number as 22 characters.
 pub(crate) fn text_id(number: u128) -> String {
     (0..22)
         .rev()
@@ -16,14 +16,14 @@ pub(crate) fn text_id(number: u128) -> String {
         .collect()
 }
 
-/// Gives documents their ids: 20 letters, one after the other, behind the time at which the server started.
+/// Generates document ids of 20 characters: the time at which the server started, then a counter.
 pub(crate) struct IdSource {
     started: u128,
     next: AtomicU64,
 }
 
 impl IdSource {
-    /// A source for a server that was started `starts` times before, maybe at the same time.
+    /// Creates a source for a server that was started `starts` times before, maybe at the same time.
     pub(crate) fn new(started: i64, starts: u64) -> IdSource {
         IdSource {
             started: u128::from(started.unsigned_abs()) << 76 | u128::from(starts & 0xFFFF) << 60,

@@ -151,7 +151,7 @@ async fn the_hits_of_open_scrolls_have_a_limit_together() {
     refused(
         &backend.get("/a/_search?scroll=1m&size=1").await,
         429,
-        "the open scrolls would keep more than 5 hits",
+        "the open scrolls would buffer more than 5 hits",
     );
     let id = first.body["_scroll_id"].as_str().unwrap();
     assert_eq!(backend.send("DELETE", "/_search/scroll", id).await.status, 200);

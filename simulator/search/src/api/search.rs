@@ -152,7 +152,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let room = match (scan, at_once) {
         (true, _) => 0,
         (false, true) => limits.window,
-        (false, false) => Scroll::room(size, limits.window),
+        (false, false) => Scroll::capacity(size, limits.window),
     };
     let first = SearchRequest {
         from: 0,

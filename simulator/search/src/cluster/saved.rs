@@ -96,7 +96,7 @@ impl Index {
     /// Repeats an operation of a translog.
     fn repeat(&self, shard: &Shard, operation: Operation<'_>, now: Duration) -> Result<()> {
         let (version, stored) = match operation {
-            Operation::Delete { version, key } => return shard.delete_again(key, version, now),
+            Operation::Delete { version, key } => return shard.replay_delete(key, version, now),
             Operation::Index { version, stored } => (version, Stored::decode(stored.to_vec())),
         };
         let stored = stored.ok_or_else(|| SearchError::engine("a document that cannot be read"))?;

@@ -1,8 +1,11 @@
-//! Searching: a request over the shards of several indices, their hits in one order.
+//! Search: execution of a request over the shards of several indices, with one merged list of hits.
 //!
-//! Guarantees: statistics and errors are those of each shard, unless the search type says otherwise; hits of equal rank are in the order of their
-//! shards and of their arrival.
+//! Guarantees:
+//! - Statistics and errors are per shard, unless the search type is a `dfs` one.
+//! - Hits of equal rank are in the order of their shards, then of indexing.
+//!
 //! Limits: a bounded number of hits and buckets.
+//!
 //! Source: Elasticsearch 1.5's query-then-fetch.
 
 mod best;

@@ -179,7 +179,7 @@ impl Weigher<'_> {
                     .iter()
                     .map(|view| {
                         let script = script.of(&view.segment)?;
-                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        let mut docs = Bits::with_capacity(view.segment.max_doc());
                         for doc in 0..view.segment.max_doc() {
                             self.budget.check()?;
                             if script.value(doc, 0.0) != 0.0 {
@@ -196,7 +196,7 @@ impl Weigher<'_> {
                     .segments
                     .iter()
                     .map(|view| {
-                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        let mut docs = Bits::with_capacity(view.segment.max_doc());
                         (0..view.segment.max_doc().min(*limit)).for_each(|doc| docs.insert(doc));
                         docs
                     })
@@ -208,7 +208,7 @@ impl Weigher<'_> {
                     .segments
                     .iter()
                     .map(|view| {
-                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        let mut docs = Bits::with_capacity(view.segment.max_doc());
                         if let Some(ordinal) = field.ordinal {
                             let values = view.segment.values(ordinal)?;
                             (0..view.segment.max_doc())
@@ -469,7 +469,7 @@ fn docs_at(view: &View, places: impl IntoIterator<Item = (u32, u32)>, label: Str
     let mut docs: Vec<Bits> = view
         .segments
         .iter()
-        .map(|view| Bits::with_room(view.segment.max_doc()))
+        .map(|view| Bits::with_capacity(view.segment.max_doc()))
         .collect();
     for place in places {
         if let Some((at, doc)) = view.place(place)

@@ -433,7 +433,7 @@ pub(super) fn segment_functions(
 }
 
 fn union(segment: &Segment, infos: &[TermInfo], budget: &Budget) -> Result<Bits> {
-    let mut bits = Bits::with_room(segment.max_doc());
+    let mut bits = Bits::with_capacity(segment.max_doc());
     for info in infos {
         budget.check()?;
         let mut postings = segment.postings(info, IndexRecordOption::Basic)?;

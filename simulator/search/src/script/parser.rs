@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Node, Operation, refused};
+use super::{Node, Operation, invalid};
 use crate::error::{Result, SearchError};
 
 /// How deep parts nest.
@@ -121,7 +121,7 @@ impl Parser<'_> {
     }
 
     fn unexpected(&self) -> SearchError {
-        refused(self.text, &format!("unexpected input at {}", self.at))
+        invalid(self.text, &format!("unexpected input at {}", self.at))
     }
 
     /// Goes behind a sign, if it comes next.
@@ -144,7 +144,7 @@ impl Parser<'_> {
 
     fn choice(&mut self, depth: usize) -> Result<Node> {
         let Some(below) = depth.checked_sub(1) else {
-            return Err(refused(self.text, "the script is nested too deeply"));
+            return Err(invalid(self.text, "the script is nested too deeply"));
         };
         let condition = self.binary(0, below)?;
         if !self.take("?") {
@@ -152,7 +152,7 @@ impl Parser<'_> {
         }
         let yes = self.choice(below)?;
         self.expect(":")?;
-        Ok(Node::Choice(Box::new([condition, yes, self.choice(below)?])))
+        Ok(Node::Conditional(Box::new([condition, yes, self.choice(below)?])))
     }
 
     fn binary(&mut self, level: usize, depth: usize) -> Result<Node> {
@@ -181,7 +181,7 @@ impl Parser<'_> {
 
     fn unary(&mut self, depth: usize) -> Result<Node> {
         let Some(below) = depth.checked_sub(1) else {
-            return Err(refused(self.text, "the script is nested too deeply"));
+            return Err(invalid(self.text, "the script is nested too deeply"));
         };
         let signs: [(&str, Operation); 4] = [
             ("-", |n| -at(n, 0)),
@@ -223,7 +223,7 @@ impl Parser<'_> {
                 let value = self.params.and_then(|params| params.get(&name)).and_then(Value::as_f64);
                 value
                     .map(Node::Number)
-                    .ok_or_else(|| refused(self.text, &format!("Unknown variable [{name}] in expression")))
+                    .ok_or_else(|| invalid(self.text, &format!("Unknown variable [{name}] in expression")))
             }
         }
     }
@@ -274,7 +274,7 @@ impl Parser<'_> {
     fn call(&mut self, name: &str, depth: usize) -> Result<Node> {
         let function = FUNCTIONS.iter().find(|(known, ..)| *known == name);
         let Some((_, least, most, operation)) = function else {
-            return Err(refused(self.text, &format!("Unrecognized function call ({name})")));
+            return Err(invalid(self.text, &format!("Unrecognized function call ({name})")));
         };
         let mut parts = Vec::new();
         while !self.take(")") {
@@ -288,7 +288,7 @@ impl Parser<'_> {
         }
         if !(*least..=*most).contains(&parts.len()) {
             let reason = format!("Function ({name}) expects {least} arguments but got {}", parts.len());
-            return Err(refused(self.text, &reason));
+            return Err(invalid(self.text, &reason));
         }
         Ok(Node::Operation(*operation, parts))
     }
