@@ -19,7 +19,7 @@ pub fn check_query(text: &str) -> Result<String> {
         index: "check",
         mapping: &mapping,
         now: 0,
-        most_clauses: limits.clauses,
+        max_clauses: limits.clauses,
         depth: limits.depth,
         documents: None,
         names: None,

@@ -314,7 +314,7 @@ impl Index {
             index: &self.name,
             mapping,
             now: cluster.now(),
-            most_clauses: limits.clauses,
+            max_clauses: limits.clauses,
             depth: limits.depth,
             documents: Some(cluster),
             names: None,

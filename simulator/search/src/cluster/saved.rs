@@ -17,7 +17,7 @@ use super::kept::{Kept, Thresholds};
 use super::settings::Settings;
 use crate::durable::{DataDirectoryError, IndexFolder, Operation};
 use crate::error::{Result, SearchError};
-use crate::index::{Outcome, Shard, Stored, parse, read};
+use crate::index::{ParsedDocument, Shard, Stored, parse, read};
 use crate::mapping::Mapping;
 use crate::options::Options;
 use crate::routing::Placement;
@@ -117,10 +117,10 @@ impl Index {
                 stored.source(),
                 &document,
             )? {
-                Outcome::Unmapped(found) => {
+                ParsedDocument::Unmapped(found) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(stored.type_name(), found))?;
                 }
-                Outcome::Ready(encoded) => {
+                ParsedDocument::Ready(encoded) => {
                     let condition = Shard::replayed(version);
                     return shard
                         .write(stored.type_name(), stored.id(), *encoded, condition, now)

@@ -12,7 +12,7 @@ use crate::highlight::{Highlighting, highlight};
 use crate::json::java_text;
 use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TTL};
 use crate::query::label;
-use crate::score::{explain, shown as shown_score};
+use crate::score::{explain, score_json};
 
 /// Renders one hit of a search. `node` is the node of its shard, shown if scores are explained.
 pub(crate) fn render(
@@ -35,7 +35,7 @@ pub(crate) fn render(
     }
     if by_field {
         let values: Vec<Value> = if hit.sort.is_empty() {
-            vec![shown_score(hit.score)]
+            vec![score_json(hit.score)]
         } else {
             hit.sort.iter().map(crate::find::sort::SortValue::json).collect()
         };
@@ -78,7 +78,7 @@ fn hit_json(
     }
     shown.insert(
         "_score".to_owned(),
-        if scored { shown_score(hit.score) } else { Value::Null },
+        if scored { score_json(hit.score) } else { Value::Null },
     );
     let mapping = &searched.mapping;
     let whole_source: Value = crate::json::value(stored.source())?;

@@ -20,7 +20,7 @@ use crate::find::sort::check_sort;
 use crate::index::{Bits, Stored, View, nested_docs, outer_docs, term_key};
 use crate::mapping::PARENT;
 use crate::query::{InnerHits, InnerRelation, Query};
-use crate::score::{END, Weight, shown};
+use crate::score::{END, Weight, score_json};
 
 /// Default number of inner hits of a hit.
 const DEFAULT_SIZE: usize = 3;
@@ -105,7 +105,7 @@ impl InnerSearch for Prepared {
         let by_score = self.request.sort.is_empty() || self.request.track_scores;
         let max_score = match best {
             _ if self.request.page() == 0 => json!(0.0),
-            Some(best) if by_score => shown(best),
+            Some(best) if by_score => score_json(best),
             _ => Value::Null,
         };
         let node = cluster.node_of(&self.searched.index.name, self.searched.number);

@@ -61,13 +61,13 @@ fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Va
         restrictions.push(match named.len() {
             1 if context.mapping.has_nested() => {
                 let of_type = of_types.with_caching(Caching::Uncached);
-                let both = Query::every(vec![of_type, context.whole_documents()]);
+                let both = Query::every(vec![of_type, context.root_documents()]);
                 both.filter(FilterClass::And, Caching::Cached)
             }
             _ => of_types,
         });
     } else if context.mapping.has_nested() {
-        restrictions.push(context.whole_documents().with_caching(Caching::Cached));
+        restrictions.push(context.root_documents().with_caching(Caching::Cached));
     }
     if !filters.is_empty() {
         let parsed = filters.iter().map(|filter| parse_filter(context, filter));

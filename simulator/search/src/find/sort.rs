@@ -188,7 +188,7 @@ impl SortValue {
     /// Renders the value for a hit.
     pub(crate) fn json(&self) -> Value {
         match self {
-            SortValue::Score(score) => crate::score::shown(*score),
+            SortValue::Score(score) => crate::score::score_json(*score),
             SortValue::Whole(number) => json!(number),
             SortValue::Floating(number) if number.is_finite() => json!(number),
             SortValue::Floating(number) => json!(if *number > 0.0 { "Infinity" } else { "-Infinity" }),

@@ -383,7 +383,7 @@ impl<'a> DocumentParser<'a> {
             .map_err(|error| SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error))?;
         self.doc.names.insert(field.name.clone());
         for term in terms {
-            if term.len() <= LONGEST_TERM {
+            if term.len() <= MAX_TERM_BYTES {
                 self.doc.encoded.push_term(field.ordinal, &term, 0);
             }
         }

@@ -68,7 +68,7 @@ impl DocumentParser<'_> {
                     )));
                 }
                 if shared {
-                    self.analyze_twice(field, text)
+                    self.analyze_with_all(field, text)
                 } else {
                     self.analyze(
                         (field.ordinal, kind.has_frequencies()),

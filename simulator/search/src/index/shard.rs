@@ -20,7 +20,7 @@ use crate::error::{Result, SearchError};
 use crate::index::counters::Counters;
 use crate::index::encoded::{Encoded, Stored};
 use crate::index::segment::SegmentWriter;
-use crate::index::versions::{Condition, VersionMap, Written, id_key};
+use crate::index::version_map::{Condition, VersionMap, Written, id_key};
 use crate::index::view::{SegmentView, View};
 
 use commit::Recovery;

@@ -1,14 +1,14 @@
-//! Hits inside of hits: which nested objects, children or parents of a hit matched.
+//! `inner_hits` of the DSL: the matching nested objects, children or parents of a hit.
 //!
-//! Source: `inner_hits` of Elasticsearch 1.5, beside a query of relatives and as an element of a search.
+//! Source: `inner_hits` of Elasticsearch 1.5, within a nested, parent or child query and as an element of a search.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::query::dsl_parts::{refuse, text_of};
+use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::{Context, InnerHits, InnerRelation, Query, QueryKind};
 
-/// The settings of inner hits that are those of a search.
+/// Settings of inner hits that are also settings of a search.
 const SETTINGS: [&str; 10] = [
     "from",
     "size",
@@ -43,7 +43,7 @@ fn settings_of(object: &Map<String, Value>, skipped: &[&str]) -> Result<Map<Stri
     .collect()
 }
 
-/// Records the inner hits that a query of relatives wants.
+/// Records the inner hits of a nested, parent or child query.
 pub(super) fn record(
     context: &Context<'_>,
     object: &Map<String, Value>,
@@ -54,7 +54,7 @@ pub(super) fn record(
     let (Some(wanted), Some(recorded)) = (object.get("inner_hits"), context.inner_hits) else {
         return Ok(());
     };
-    let failed = || refuse(context, "Failed to parse [_inner_hits]");
+    let failed = || parsing_error(context, "Failed to parse [_inner_hits]");
     let wanted = wanted.as_object().ok_or_else(failed)?;
     let settings = settings_of(wanted, &["name"]).map_err(|error| failed().caused_by(error))?;
     recorded.borrow_mut().push(InnerHits {
@@ -70,7 +70,7 @@ pub(super) fn record(
 /// Parses the element `inner_hits` of a search.
 ///
 /// # Errors
-/// A definition that is not understood, or that names an unknown path or type.
+/// An invalid definition, or an unknown path or type.
 pub(crate) fn parse_inner_hits(context: &Context<'_>, body: &Value) -> Result<Vec<InnerHits>> {
     let context = &context.nested()?;
     let empty = Map::new();
@@ -81,7 +81,7 @@ pub(crate) fn parse_inner_hits(context: &Context<'_>, body: &Value) -> Result<Ve
             let (key, places) = definition
                 .as_object()
                 .and_then(|definition| definition.iter().next())
-                .ok_or_else(|| SearchError::illegal(format!("Inner hit definition for [{name}] is no object")))?;
+                .ok_or_else(|| SearchError::illegal(format!("Inner hit definition for [{name}] is not an object")))?;
             let place = places.as_object().and_then(|places| places.iter().next());
             let (place, settings) = place
                 .and_then(|(place, settings)| Some((place, settings.as_object()?)))

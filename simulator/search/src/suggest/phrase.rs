@@ -17,7 +17,7 @@ use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::query::QueryField;
-use crate::score::shown;
+use crate::score::score_json;
 
 /// Settings of a phrase suggester.
 struct Phrase {
@@ -310,7 +310,7 @@ pub(super) fn phrases(
             if let Some(tags) = &phrase.tags {
                 option["highlighted"] = json!(correction.text(&phrase.model.separator, Some(tags)));
             }
-            option["score"] = shown(correction.score as f32);
+            option["score"] = score_json(correction.score as f32);
             if phrase.collate.as_ref().is_some_and(|own| own.prune) {
                 option["collate_match"] = json!(matches);
             }

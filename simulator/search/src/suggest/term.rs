@@ -15,7 +15,7 @@ use crate::error::{Result, SearchError};
 use crate::index::View;
 use crate::mapping::truth;
 use crate::query::{QueryField, similar_terms};
-use crate::score::shown;
+use crate::score::score_json;
 
 /// Which words get suggestions, and which terms are suggested.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -325,7 +325,7 @@ pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, budget: &Budget
         options.truncate(settings.size);
         let options: Vec<Value> = options
             .iter()
-            .map(|option| json!({"text": option.text, "score": shown(option.score), "freq": option.freq}))
+            .map(|option| json!({"text": option.text, "score": score_json(option.score), "freq": option.freq}))
             .collect();
         json!({"text": word, "offset": start, "length": end - start, "options": options})
     });

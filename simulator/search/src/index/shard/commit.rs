@@ -12,7 +12,7 @@ use super::{IndexBuffer, Shard};
 use crate::durable::{Commit, DataDirectoryError, IndexFolder, Operation};
 use crate::error::Result;
 use crate::index::segment::Segment;
-use crate::index::versions::{Condition, FreshSegment, VersionMap, VersionType};
+use crate::index::version_map::{Condition, FreshSegment, VersionMap, VersionType};
 
 /// Statistics of the recovery of a shard.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,7 +12,7 @@ use crate::durable::SegmentFiles;
 use crate::error::Result;
 use crate::index::bits::Bits;
 use crate::index::segment::Segment;
-use crate::index::versions::LiveDocs;
+use crate::index::version_map::LiveDocs;
 
 /// Number of segments of similar size that are merged into one.
 pub(super) const MERGE_FACTOR: usize = 10;
