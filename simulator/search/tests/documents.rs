@@ -183,7 +183,7 @@ async fn a_document_is_not_percolated() {
     let backend = Backend::new();
     for uri in ["/i/t/_percolate", "/i/t/1/_percolate", "/i/t/_percolate/count"] {
         let answer = backend.post(uri, "{}").await;
-        let error = "ElasticsearchIllegalArgumentException[the percolator is not part of this backend]";
+        let error = "ElasticsearchIllegalArgumentException[the percolator is not supported]";
         assert_eq!((answer.status, &answer.body["error"]), (400, &json!(error)), "{uri}");
     }
 }
