@@ -361,7 +361,8 @@ impl<'a> DocumentParser<'a> {
                     400,
                     "JsonParseException",
                     format!(
-                        "Numeric value ({literal}) out of range of long ({} - {})\n at [Source: [B@1; line: 1, column: 1]",
+                        "Numeric value ({literal}) out of range of long ({} - {})\n \
+                         at [Source: [B@1; line: 1, column: 1]",
                         i64::MIN,
                         i64::MAX
                     ),

@@ -274,7 +274,8 @@ impl VersionMap {
         deleted.collect()
     }
 
-    /// Moves the documents of merged segments to the target segment; returns the documents of the target that are deleted.
+    /// Moves the documents of merged segments to the target segment. Returns the documents of the target that are
+    /// deleted.
     pub(super) fn relocate(&mut self, merged: &HashMap<u32, Vec<u32>>, target: u32, max_doc: u32) -> Bits {
         let mut deleted = Bits::full(max_doc);
         for slot in self.slots.values_mut() {

@@ -16,7 +16,7 @@ use crate::index::{Segment, View, field_prefix};
 /// Postings of terms, by segment.
 pub(crate) type Postings = Vec<Vec<TermInfo>>;
 
-/// A term with the boost that its similarity gives it.
+/// A term with a boost from its similarity.
 pub(crate) struct ScoredTerm {
     pub(crate) text: String,
     pub(crate) boost: f32,

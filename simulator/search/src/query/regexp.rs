@@ -34,7 +34,8 @@ impl Regexp {
     fn new(engine: Engine, start: Id) -> Result<Regexp> {
         if engine.overflowed {
             return Err(SearchError::query(format!(
-                "TooComplexToDeterminizeException[Determinizing automaton would result in more than {MAX_EXPRESSIONS} states.]"
+                "TooComplexToDeterminizeException[Determinizing automaton would result in more than \
+                 {MAX_EXPRESSIONS} states.]"
             )));
         }
         let literal = literal_prefix(&engine, start);

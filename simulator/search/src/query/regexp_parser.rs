@@ -212,8 +212,8 @@ impl Parser<'_> {
         if !negated {
             return Ok(class);
         }
-        let (any, other) = (self.engine.any_char(), self.engine.not(class));
-        Ok(self.engine.both(any, other))
+        let (any, other) = (self.engine.any_char(), self.engine.complement(class));
+        Ok(self.engine.intersection(any, other))
     }
 
     /// Parses `<7-42>`: matches the numbers of the interval. If both bounds have the same length, numbers are

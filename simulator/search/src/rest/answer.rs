@@ -290,7 +290,8 @@ mod tests {
     #[test]
     fn pretty_json_has_inline_arrays() {
         let value = json!({"took": 5, "hits": {"hits": [{"_id": "1"}, {}], "max": null}, "none": []});
-        let expected = "{\n  \"took\" : 5,\n  \"hits\" : {\n    \"hits\" : [ {\n      \"_id\" : \"1\"\n    }, { } ],\n    \
+        let expected = "{\n  \"took\" : 5,\n  \"hits\" : {\n    \
+                        \"hits\" : [ {\n      \"_id\" : \"1\"\n    }, { } ],\n    \
                         \"max\" : null\n  },\n  \"none\" : [ ]\n}\n";
         assert_eq!(pretty_of(&value), expected);
     }

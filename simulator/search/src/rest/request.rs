@@ -66,7 +66,7 @@ fn parameters(query: &str) -> BTreeMap<String, String> {
 }
 
 impl RestRequest {
-    /// Reads the head of a request. A method that Elasticsearch does not know counts as GET.
+    /// Creates a request from its parts. Methods that Elasticsearch does not support count as GET.
     ///
     /// # Errors
     /// A path with a malformed escape.
