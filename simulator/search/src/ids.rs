@@ -6,7 +6,12 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 /// Encodes a number as 22 characters.
 pub(crate) fn text_id(number: u128) -> String {
-    (0..22)
+    encode(number, 22)
+}
+
+/// Encodes the lowest bits of a number as `length` characters of six bits each, the highest first.
+fn encode(number: u128, length: u32) -> String {
+    (0..length)
         .rev()
         .map(|place| {
             LETTERS
@@ -33,13 +38,6 @@ impl IdSource {
 
     pub(crate) fn next(&self) -> String {
         let number = self.started | u128::from(self.next.fetch_add(1, Ordering::Relaxed));
-        (0..20)
-            .rev()
-            .map(|place| {
-                LETTERS
-                    .get((number >> (place * 6) & 63) as usize)
-                    .map_or('A', |letter| char::from(*letter))
-            })
-            .collect()
+        encode(number, 20)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Scroll {
 }
 
 impl Scroll {
-    /// Returns the number of hits that a scroll with pages of size `page` buffers, at max_scrolls `limit`.
+    /// Returns the number of hits that a scroll with pages of size `page` buffers, at most `limit`.
     pub(crate) fn capacity(page: usize, limit: usize) -> usize {
         page.max(MAX_BUFFERED_HITS).min(limit)
     }

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json::token_of;
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::{Context, InnerHits, InnerRelation, Query, QueryKind};
 
@@ -28,14 +29,7 @@ fn settings_of(object: &Map<String, Value>, skipped: &[&str]) -> Result<Map<Stri
         if SETTINGS.contains(&key.as_str()) {
             return Ok((key.clone(), value.clone()));
         }
-        let token = match value {
-            Value::Object(_) => "START_OBJECT",
-            Value::Array(_) => "START_ARRAY",
-            Value::String(_) => "VALUE_STRING",
-            Value::Number(_) => "VALUE_NUMBER",
-            Value::Bool(_) => "VALUE_BOOLEAN",
-            Value::Null => "VALUE_NULL",
-        };
+        let token = token_of(value);
         Err(SearchError::illegal(format!(
             "Unknown key for a {token} for nested query: [{key}]."
         )))

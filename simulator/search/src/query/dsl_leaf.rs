@@ -8,7 +8,7 @@ use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
     auto_edits, boost_of, check_fuzziness, check_keys, minimum, number, parsing_error, rewrite_of, text_for, text_of,
-    unsupported, with_flags,
+    unsupported, with_boost, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{fuzzy_number, range};
@@ -90,7 +90,7 @@ pub(super) fn ids_of(context: &Context<'_>, object: &Map<String, Value>) -> Resu
         &["type", "types", "values", "ids", "boost", "_name"],
     )?;
     let ids = list(["values", "ids"]).ok_or_else(|| parsing_error(context, "[ids] query, no ids values provided"))?;
-    Ok(boosted(
+    Ok(with_boost(
         ids_of_type(context, &list(["type", "types"]).unwrap_or_default(), &ids),
         boost_of(object),
     ))
@@ -160,16 +160,12 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
             if value.is_null() {
                 return Err(parsing_error(context, "No value specified for term query"));
             }
-            Ok(context.of_named_type(field, boosted(term(context, field, &value)?, boost)))
+            Ok(context.of_named_type(field, with_boost(term(context, field, &value)?, boost)))
         }
         "terms" | "in" => terms(context, name, inner, object),
         "ids" => ids_of(context, object),
         other => Err(parsing_error(context, &format!("No query registered for [{other}]"))),
     }
-}
-
-fn boosted(query: Query, boost: f32) -> Query {
-    if boost == 1.0 { query } else { query.boosted(boost) }
 }
 
 fn multi(context: &Context<'_>, field: &str, matcher: Matcher) -> Query {
@@ -223,7 +219,7 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
         minimum_should_match,
         coord,
     };
-    Ok(context.of_named_type(field, boosted(query.into(), boost)))
+    Ok(context.of_named_type(field, with_boost(query.into(), boost)))
 }
 
 /// Parses `range`, as a query or as a filter. `kind` is its name in errors.
@@ -263,11 +259,11 @@ pub(super) fn range_query(context: &Context<'_>, kind: &str, field: &str, settin
         })?;
         let field = QueryField::of(mapped);
         let query = QueryKind::Range { field, range };
-        return Ok(boosted(query.into(), boost));
+        return Ok(with_boost(query.into(), boost));
     }
     let text = |bound: Option<(&Value, bool)>| bound.map(|(value, included)| (text_for(mapped, value), included));
     let (lower, upper) = (text(lower), text(upper));
-    Ok(boosted(range(context, field, lower, upper, offset)?, boost))
+    Ok(with_boost(range(context, field, lower, upper, offset)?, boost))
 }
 
 fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boost: f32) -> Result<Query> {
@@ -276,7 +272,7 @@ fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boo
     let fuzziness = get(["fuzziness", "min_similarity"]).map_or_else(|| "AUTO".to_owned(), text_of);
     rewrite_of(settings)?;
     if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
-        return Ok(boosted(fuzzy_number(context, field, &text, &fuzziness)?, boost));
+        return Ok(with_boost(fuzzy_number(context, field, &text, &fuzziness)?, boost));
     }
     check_fuzziness(&fuzziness)?;
     let number = |key: &str, default: usize| {

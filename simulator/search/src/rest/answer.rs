@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::RestRequest;
 use crate::error::SearchError;
+use crate::json::java_number;
 
 /// Content of a response.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,17 +204,8 @@ fn write_yaml_below(value: &Value, level: usize, text: &mut String) {
 
 /// Prints a scalar in YAML. Floating-point numbers are formatted as in Java.
 fn scalar(value: &Value) -> String {
-    let Some(number) = value.as_f64().filter(|_| value.is_f64()) else {
-        return value.to_string();
-    };
-    if number == 0.0 || (1e-3..1e7).contains(&number.abs()) {
-        return format!("{number:?}");
-    }
-    let text = format!("{number:E}");
-    match text.split_once('E') {
-        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0E{exponent}"),
-        _ => text,
-    }
+    let float = value.as_f64().filter(|_| value.is_f64());
+    float.map_or_else(|| value.to_string(), java_number)
 }
 
 /// Format of a response.
