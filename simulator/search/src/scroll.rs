@@ -183,7 +183,7 @@ impl Scrolls {
     }
 
     /// Handles the deletion or closing of an index: ends the scrolls that have no other index left.
-    pub(crate) fn lose(&self, index: &str) {
+    pub(crate) fn remove_index(&self, index: &str) {
         self.open.lock().1.retain(|_, open| {
             let mut searched = open.scroll.outcome.searched.iter().map(|searched| &searched.index.name);
             if !searched.clone().any(|name| name == index) {

@@ -64,7 +64,7 @@ impl TopDocs {
 
     /// Returns whether a candidate with this score can be among the best. Valid only if hits are sorted by score only.
     #[inline]
-    pub(crate) fn wants(&self, score: f32) -> bool {
+    pub(crate) fn is_competitive(&self, score: f32) -> bool {
         score > self.threshold
     }
 

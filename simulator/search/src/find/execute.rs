@@ -409,7 +409,12 @@ impl Collection<'_> {
             }
             // If all matches have the same score and enough are collected, the others are only counted.
             let is_complete = |top: &TopDocs| {
-                self.by_score && plain && searched.weight.constant().is_some_and(|score| !top.wants(score))
+                self.by_score
+                    && plain
+                    && searched
+                        .weight
+                        .constant()
+                        .is_some_and(|score| !top.is_competitive(score))
             };
             if plain
                 && (self.limit == 0 || is_complete(top))
@@ -455,7 +460,7 @@ impl Collection<'_> {
                     } else {
                         0.0
                     };
-                    if request.min_score.is_none_or(|least| score >= least) {
+                    if request.min_score.is_none_or(|min_score| score >= min_score) {
                         if self.records_matches {
                             docs.push(doc);
                             if self.records_scores {
@@ -466,13 +471,13 @@ impl Collection<'_> {
                             outcome.total += 1;
                             collected += 1;
                             self.best = self.best.max(score);
-                            if !self.by_score || top.wants(score) {
+                            if !self.by_score || top.is_competitive(score) {
                                 top.push(Candidate {
                                     sort: reader.read(doc, score),
                                     ..Candidate::new(number, at, doc, score)
                                 });
                             }
-                            if request.terminate_after.is_some_and(|most| collected >= most) {
+                            if request.terminate_after.is_some_and(|limit| collected >= limit) {
                                 outcome.terminated_early = true;
                                 break;
                             }
@@ -491,7 +496,7 @@ impl Collection<'_> {
             if self.records_matches && !docs.is_empty() {
                 self.matches.push(number, at, docs, scores);
             }
-            if request.terminate_after.is_some_and(|most| collected >= most) {
+            if request.terminate_after.is_some_and(|limit| collected >= limit) {
                 break;
             }
         }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::operator;
-use crate::find::request::{Element, QuerySource, SearchRequest, SearchType, Source, flag, positive};
+use crate::find::request::{Element, QuerySource, SearchRequest, SearchType, Source, flag, hit_count};
 use crate::find::sort::parse_sort_text;
 use crate::find::source::{SourceFilter, names};
 use crate::options::Limits;
@@ -64,7 +64,7 @@ impl SearchRequest {
                 continue;
             };
             shown.insert(name.to_owned(), json!(number));
-            elements.push(match (positive(name, number), first) {
+            elements.push(match (hit_count(name, number), first) {
                 (Ok(count), true) => {
                     self.from = count;
                     Element::From(number)

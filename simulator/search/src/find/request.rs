@@ -164,7 +164,7 @@ fn check_rescorer(settings: &Value) -> Result<()> {
 }
 
 /// Converts `from` or `size`.
-pub(super) fn positive(name: &str, number: i64) -> Result<usize> {
+pub(super) fn hit_count(name: &str, number: i64) -> Result<usize> {
     usize::try_from(number).map_err(|_| {
         let reason = format!("{name} is set to [{number}] and is expected to be higher or equal to 0");
         SearchError::search(reason)
@@ -361,12 +361,12 @@ impl SearchRequest {
             }
             "from" => {
                 let number = number()?;
-                self.from = positive(key, number)?;
+                self.from = hit_count(key, number)?;
                 return Ok(Some(Element::From(number)));
             }
             "size" => {
                 let number = number()?;
-                self.size = Some(positive(key, number)?);
+                self.size = Some(hit_count(key, number)?);
                 return Ok(Some(Element::Size(number)));
             }
             "sort" => {

@@ -37,7 +37,7 @@ impl Bits {
     }
 
     /// Returns the number of members above `doc`.
-    pub(crate) fn above(&self, doc: u32) -> u32 {
+    pub(crate) fn count_above(&self, doc: u32) -> u32 {
         let (at, bit) = ((doc / 64) as usize, doc % 64);
         let first = self
             .words
@@ -121,7 +121,12 @@ mod tests {
         set.remove(65);
         assert_eq!((set.iter().collect::<Vec<_>>(), set.len()), (vec![3, 200], 2));
         assert_eq!(
-            (set.above(0), set.above(3), set.above(200), set.above(900)),
+            (
+                set.count_above(0),
+                set.count_above(3),
+                set.count_above(200),
+                set.count_above(900)
+            ),
             (2, 1, 0, 0)
         );
         assert_eq!(

@@ -201,7 +201,9 @@ impl Builder<'_> {
                     matcher: matcher.clone(),
                 })
             };
-            Ok(Some(super::value::of_ids(name, &matcher).unwrap_or_else(multi_term)))
+            Ok(Some(
+                super::value::id_pattern_query(name, &matcher).unwrap_or_else(multi_term),
+            ))
         };
         match (term.kind, &term.fuzzy) {
             (TermKind::Wildcard, _) if term.text == "*" => {

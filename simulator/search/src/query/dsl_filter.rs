@@ -9,11 +9,11 @@ use crate::find::extract;
 use crate::mapping::{Kind, truth};
 use crate::query::dsl::{boolean, indices, unwrap};
 use crate::query::dsl_geo::{geo, geohash_cell};
-use crate::query::dsl_leaf::{ids_of, one_field, range_query};
+use crate::query::dsl_leaf::{ids_query, one_field, range_query};
 use crate::query::dsl_parts::{parse_clauses, parsing_error, text_of, with_flags};
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
-use crate::query::value::{of_ids, term};
+use crate::query::value::{id_pattern_query, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 use crate::script::Script;
 
@@ -107,7 +107,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             } else {
                 (FilterClass::Regexp, Matcher::Regexp(with_flags(&text, settings)?))
             };
-            let query = of_ids(field, &matcher).unwrap_or_else(|| {
+            let query = id_pattern_query(field, &matcher).unwrap_or_else(|| {
                 let field = context.field(field);
                 QueryKind::MultiTerm { field, matcher }.into()
             });
@@ -203,7 +203,7 @@ fn ids(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let values = values.ok_or_else(|| parsing_error(context, "[ids] filter requires providing a values element"))?;
     Ok(match values.len() {
         0 => QueryKind::Nothing.into(),
-        _ => ids_of(context, object)?.filter(FilterClass::Plain, Caching::Uncached),
+        _ => ids_query(context, object)?.filter(FilterClass::Plain, Caching::Uncached),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::query::dsl_parts::{
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{date_range, ids_of_type, of_ids, term};
+use crate::query::value::{date_range, id_pattern_query, ids_of_types, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
 /// Returns the field of a query object and its settings. Skips settings of the query beside the field.
@@ -76,7 +76,7 @@ pub(super) fn value_and_boost(
 }
 
 /// Parses `ids`.
-pub(super) fn ids_of(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+pub(super) fn ids_query(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let list = |keys: [&str; 2]| {
         keys.iter().find_map(|key| object.get(*key)).map(|value| match value {
             Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>(),
@@ -91,7 +91,7 @@ pub(super) fn ids_of(context: &Context<'_>, object: &Map<String, Value>) -> Resu
     )?;
     let ids = list(["values", "ids"]).ok_or_else(|| parsing_error(context, "[ids] query, no ids values provided"))?;
     Ok(with_boost(
-        ids_of_type(context, &list(["type", "types"]).unwrap_or_default(), &ids),
+        ids_of_types(context, &list(["type", "types"]).unwrap_or_default(), &ids),
         boost_of(object),
     ))
 }
@@ -120,7 +120,7 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
         _ => Matcher::Regexp(with_flags(&text, settings)?),
     };
     let rewrite = rewrite_of(settings)?;
-    if let Some(query) = of_ids(field, &matcher) {
+    if let Some(query) = id_pattern_query(field, &matcher) {
         return Ok(Some(query.boosted(boost)));
     }
     let query = match rewrite {
@@ -163,7 +163,7 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
             Ok(context.of_named_type(field, with_boost(term(context, field, &value)?, boost)))
         }
         "terms" | "in" => terms(context, name, inner, object),
-        "ids" => ids_of(context, object),
+        "ids" => ids_query(context, object),
         other => Err(parsing_error(context, &format!("No query registered for [{other}]"))),
     }
 }

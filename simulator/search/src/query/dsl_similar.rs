@@ -14,7 +14,7 @@ use crate::query::dsl_leaf::one_field;
 use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of, unsupported};
 use crate::query::frequency::FrequencyQuery;
 use crate::query::text::too_many_clauses;
-use crate::query::value::ids_of_type;
+use crate::query::value::ids_of_types;
 use crate::query::{Context, Occur, Query, QueryField, QueryKind};
 
 /// Parses one of these queries. Returns `None` if `name` is not one.
@@ -256,7 +256,7 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
     }
     let liked = documents.iter().map(|(_, type_name, id)| {
         let types = type_name.iter().cloned().collect::<Vec<_>>();
-        (Occur::MustNot, ids_of_type(context, &types, std::slice::from_ref(id)))
+        (Occur::MustNot, ids_of_types(context, &types, std::slice::from_ref(id)))
     });
     Ok(Query::bool(
         std::iter::once((Occur::Should, similar)).chain(liked).collect(),

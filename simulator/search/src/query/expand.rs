@@ -188,7 +188,7 @@ where
     let start = [prefix, literal.as_bytes()].concat();
     let prefixed = Prefixed {
         prefix,
-        inner: Counted { automaton, budget },
+        inner: BudgetedAutomaton { automaton, budget },
     };
     let mut search = segment.terms().terms().search(prefixed).ge(&start);
     if let Some(end) = successor(&start) {
@@ -207,12 +207,12 @@ where
 }
 
 /// An automaton whose steps count as visited terms. It matches nothing once the budget is exhausted.
-struct Counted<'a, A> {
+struct BudgetedAutomaton<'a, A> {
     automaton: &'a A,
     budget: &'a Budget,
 }
 
-impl<A: Automaton> Automaton for Counted<'_, A> {
+impl<A: Automaton> Automaton for BudgetedAutomaton<'_, A> {
     type State = A::State;
     fn start(&self) -> A::State {
         self.automaton.start()

@@ -131,7 +131,7 @@ impl<'a> Context<'a> {
         if names.is_empty() {
             return QueryKind::Nothing.into();
         }
-        let named = names.into_iter().map(|name| self.meta("_field_names", name));
+        let named = names.into_iter().map(|name| self.metadata_term("_field_names", name));
         let named: Vec<Query> = named.collect();
         let count = named.len();
         Query::any(named).filter(FilterClass::Boolean(count), Caching::Cached)
@@ -158,7 +158,7 @@ impl<'a> Context<'a> {
     /// Builds the filter for the children of a parent: `type#id`, or an id in any parent type.
     pub(crate) fn of_parent(&self, parent: &str) -> Query {
         if parent.contains('#') {
-            let term = self.meta("_parent", parent.to_owned());
+            let term = self.metadata_term("_parent", parent.to_owned());
             return term.filter(FilterClass::Plain, Caching::Uncached);
         }
         let types = self
@@ -168,7 +168,7 @@ impl<'a> Context<'a> {
         let types: std::collections::BTreeSet<&str> = types.collect();
         let terms = types
             .into_iter()
-            .map(|parent_type| self.meta("_parent", format!("{parent_type}#{parent}")));
+            .map(|parent_type| self.metadata_term("_parent", format!("{parent_type}#{parent}")));
         Query::any(terms.collect()).filter(FilterClass::Terms, Caching::Uncached)
     }
 
@@ -197,7 +197,9 @@ impl<'a> Context<'a> {
 
     /// Builds the filter for documents of several types.
     pub(crate) fn of_types<'b>(&self, type_names: impl Iterator<Item = &'b str>) -> Query {
-        let mut terms: Vec<Query> = type_names.map(|name| self.meta("_type", name.to_owned())).collect();
+        let mut terms: Vec<Query> = type_names
+            .map(|name| self.metadata_term("_type", name.to_owned()))
+            .collect();
         match (terms.len(), terms.pop()) {
             (1, Some(only)) => only.filter(FilterClass::Plain, Caching::Cached),
             (_, last) => {
@@ -207,7 +209,7 @@ impl<'a> Context<'a> {
     }
 
     /// Builds a term query for a metadata field.
-    fn meta(&self, field: &str, text: String) -> Query {
+    fn metadata_term(&self, field: &str, text: String) -> Query {
         let field = self.field(field);
         QueryKind::Term { field, text }.into()
     }

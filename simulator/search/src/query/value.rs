@@ -19,7 +19,7 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
         "_parent" => return Ok(context.of_parent(&text).constant()),
         "_id" | "_uid" => {
             let id = text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned();
-            return Ok(ids_of_type(context, &[], &[id]));
+            return Ok(ids_of_types(context, &[], &[id]));
         }
         "_index" => {
             let is_match = crate::pattern::matches(&text, context.index);
@@ -69,7 +69,7 @@ pub(super) fn date_range(
 }
 
 /// Builds the query for documents with these ids. Default of `types`: all.
-pub(super) fn ids_of_type(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
+pub(super) fn ids_of_types(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
     let types = if types.is_empty() {
         context.mapping.type_names().map(str::to_owned).collect()
     } else {
@@ -83,7 +83,7 @@ pub(super) fn ids_of_type(context: &Context<'_>, types: &[String], ids: &[String
 }
 
 /// Builds the query for ids that match. Returns `None` for other fields and for matchers that ids do not support.
-pub(super) fn of_ids(name: &str, matcher: &Matcher) -> Option<Query> {
+pub(super) fn id_pattern_query(name: &str, matcher: &Matcher) -> Option<Query> {
     let searched = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp(_));
     searched.then(|| Query::from(QueryKind::IdPattern(matcher.clone())).constant())
 }

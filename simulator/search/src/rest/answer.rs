@@ -57,7 +57,7 @@ impl Answer {
         Answer::ok(json!({"acknowledged": true}))
     }
 
-    pub(crate) fn refusal(error: &SearchError) -> Answer {
+    pub(crate) fn error(error: &SearchError) -> Answer {
         Answer::json(
             error.status,
             json!({"error": error.to_string(), "status": error.status}),

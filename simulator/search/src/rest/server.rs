@@ -120,19 +120,19 @@ impl SearchServer {
     {
         let (head, body) = request.into_parts();
         let is_head = head.method == Method::HEAD;
-        let refusal = |error: &SearchError| Answer::refusal(error).into_http(Format::default(), is_head);
+        let error_response = |error: &SearchError| Answer::error(error).into_http(Format::default(), is_head);
         let limits = self.shared.cluster.options.limits;
         let (body, _upload) = match tokio::time::timeout(limits.body_time, self.read(body)).await {
             Ok(Ok(read)) => read,
-            Ok(Err(error)) => return refusal(&error),
+            Ok(Err(error)) => return error_response(&error),
             Err(_) => {
                 let reason = format!("the body did not arrive in {} ms", limits.body_time.as_millis());
-                return refusal(&SearchError::new(408, "ReadTimeoutException", reason));
+                return error_response(&SearchError::new(408, "ReadTimeoutException", reason));
             }
         };
         let request = match RestRequest::new(head.method, &head.uri, &head.headers, body) {
             Ok(request) => request,
-            Err(error) => return refusal(&error),
+            Err(error) => return error_response(&error),
         };
         if let Some(callback) = request.param("callback") {
             return jsonp_disabled(callback);
@@ -147,7 +147,7 @@ impl SearchServer {
             .await
             .unwrap_or_else(|_| Err(SearchError::engine("internal error: the request handler panicked")));
         answered
-            .unwrap_or_else(|error| Answer::refusal(&error))
+            .unwrap_or_else(|error| Answer::error(&error))
             .into_http(format, is_head)
     }
 
@@ -217,7 +217,7 @@ impl SearchServer {
                         if request.headers().contains_key(header::CONTENT_ENCODING) && !request.body().is_end_stream() {
                             return Err(io::Error::other("a compressed body"));
                         }
-                        Ok(server.checked(request, local).await)
+                        Ok(server.handle_checked(request, local).await)
                     }
                 })
             },
@@ -227,7 +227,7 @@ impl SearchServer {
     }
 
     /// Handles a request from a socket, if its host and origin are allowed.
-    async fn checked(&self, request: Request<Incoming>, local: SocketAddr) -> Response<Full<Bytes>> {
+    async fn handle_checked(&self, request: Request<Incoming>, local: SocketAddr) -> Response<Full<Bytes>> {
         match self.shared.cluster.options.origins.check(&request, local) {
             Ok(accepted) => {
                 let mut response = self.handle(request).await;

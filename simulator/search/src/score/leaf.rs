@@ -121,7 +121,7 @@ impl Scorer for BitsScorer {
     }
 
     fn remaining(&self) -> Option<u64> {
-        Some(u64::from(self.bits.above(self.doc)))
+        Some(u64::from(self.bits.count_above(self.doc)))
     }
 }
 

@@ -17,13 +17,13 @@ mod positions;
 mod relatives;
 mod sloppy;
 mod span;
-mod weigh;
 mod weight;
+mod weight_builder;
 
 pub(crate) use explain::explain;
 pub(crate) use span::{Span, ordered, unordered};
-pub(crate) use weigh::Statistics;
 pub(crate) use weight::Weight;
+pub(crate) use weight_builder::Statistics;
 
 /// Document number after the last document.
 pub(crate) const END: u32 = tantivy::TERMINATED;

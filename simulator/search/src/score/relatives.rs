@@ -13,10 +13,10 @@ use crate::mapping::PARENT;
 use crate::query::{JoinMode, NestedQuery, RelatedQuery, Relation};
 use crate::score::END;
 use crate::score::join::{JoinedScore, RelatedWeight};
-use crate::score::weigh::Weigher;
 use crate::score::weight::{Weight, WeightKind};
+use crate::score::weight_builder::WeightBuilder;
 
-impl Weigher<'_> {
+impl WeightBuilder<'_> {
     /// Creates the weight of a nested query, with the nested objects and their containers by segment.
     pub(super) fn nested(&self, query: &NestedQuery) -> Result<WeightKind> {
         let segments = &self.view.segments;

@@ -14,7 +14,7 @@ use crate::score::join::{JoinScorer, RelatedWeight};
 use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
 use crate::score::phrase::{PhraseScorer, Slot};
 use crate::score::span::{SpanScorer, SpanWeight};
-use crate::score::weigh::{Statistics, Weigher};
+use crate::score::weight_builder::{Statistics, WeightBuilder};
 use crate::score::{END, Scorer, query_norm};
 
 /// Number of terms above which a query is costly.
@@ -117,13 +117,13 @@ impl Weight {
         statistics: Option<&Statistics<'_>>,
         budget: &Budget,
     ) -> Result<Weight> {
-        let weigher = Weigher {
+        let builder = WeightBuilder {
             view,
             shard,
             statistics,
             budget,
         };
-        let mut weight = weigher.build(query)?;
+        let mut weight = builder.build(query)?;
         let norm = query_norm(weight.sum_of_squares());
         weight.normalize(norm, 1.0);
         Ok(weight)

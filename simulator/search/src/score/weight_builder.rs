@@ -29,14 +29,14 @@ fn doc_freq(infos: &[Option<TermInfo>]) -> u32 {
 pub(crate) type Statistics<'a> = dyn Fn(&QueryField, &str) -> Result<(u32, u32)> + 'a;
 
 /// Builder of weights.
-pub(super) struct Weigher<'a> {
+pub(super) struct WeightBuilder<'a> {
     pub(super) view: &'a View,
     pub(super) shard: &'a Shard,
     pub(super) statistics: Option<&'a Statistics<'a>>,
     pub(super) budget: &'a Budget,
 }
 
-impl Weigher<'_> {
+impl WeightBuilder<'_> {
     fn frequency(&self, field: &QueryField, text: &str, infos: &[Option<TermInfo>]) -> Result<(u32, u32)> {
         match self.statistics {
             Some(statistics) => statistics(field, text),
