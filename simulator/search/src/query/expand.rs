@@ -71,11 +71,11 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget:
             let key = |text: &str| format!("{prefix}{text}").into_bytes();
             let from = match lower {
                 None => prefix.clone().into_bytes(),
-                Some((text, included)) => lower_bound(key(text), !included),
+                Some((text, included)) => bound_key(key(text), !included),
             };
             let to = match upper {
                 None => end.clone().into_bytes(),
-                Some((text, included)) => lower_bound(key(text), *included),
+                Some((text, included)) => bound_key(key(text), *included),
             };
             constant(view, |segment| {
                 if from < to {
@@ -113,9 +113,9 @@ fn constant(view: &View, find: impl Fn(&Segment) -> Result<Vec<TermInfo>>) -> Re
         .map(Expansion::Constant)
 }
 
-/// Returns `key` as a lower bound: the smallest greater key if `exclusive`, else `key` itself.
-fn lower_bound(mut key: Vec<u8>, exclusive: bool) -> Vec<u8> {
-    if exclusive {
+/// Returns the bound of a range of keys: `key` itself, or the smallest greater key if `after`.
+fn bound_key(mut key: Vec<u8>, after: bool) -> Vec<u8> {
+    if after {
         key.push(0);
     }
     key

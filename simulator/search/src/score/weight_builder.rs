@@ -254,7 +254,7 @@ impl WeightBuilder<'_> {
         })
     }
 
-    /// Builds a term query over several fields with blended document frequencies (Lucene's `BlendedTermQuery`): the
+    /// Builds a term query over several fields with blended document frequencies (Elasticsearch's `BlendedTermQuery`): the
     /// highest frequency, incremented for each lower one.
     fn blended(&self, fields: &[(QueryField, f32)], text: &str, tie: f32) -> Result<WeightKind> {
         let mut terms = Vec::new();
