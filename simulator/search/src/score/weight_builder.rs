@@ -254,8 +254,8 @@ impl WeightBuilder<'_> {
         })
     }
 
-    /// Builds a term query over several fields with blended document frequencies (Elasticsearch's `BlendedTermQuery`): the
-    /// highest frequency, incremented for each lower one.
+    /// Builds a term query over several fields with blended document frequencies: the highest frequency, incremented
+    /// for each lower one (Elasticsearch's `BlendedTermQuery`).
     fn blended(&self, fields: &[(QueryField, f32)], text: &str, tie: f32) -> Result<WeightKind> {
         let mut terms = Vec::new();
         for (field, boost) in fields {
