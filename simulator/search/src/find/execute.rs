@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::aggs::{self, Matches, facets};
 use crate::cluster::{Block, Cluster, Expand, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collect::{Candidate, TopDocs};
+use crate::find::failure::Failure;
 use crate::find::prepare::{Target, prepare};
 use crate::find::request::{SearchRequest, SearchType};
 use crate::find::rescore::rescore;
@@ -17,14 +18,6 @@ use crate::index::View;
 use crate::query::{QueryField, label};
 use crate::score::{END, Statistics};
 use crate::suggest::suggest;
-
-/// A shard that failed.
-#[derive(Clone, Debug)]
-pub(crate) struct Failure {
-    pub(crate) index: String,
-    pub(crate) shard: u32,
-    pub(crate) error: SearchError,
-}
 
 /// Result of a search.
 #[derive(Default)]
@@ -55,41 +48,6 @@ impl Outcome {
     fn is_failed(&self) -> bool {
         self.shards > 0 && self.searched.is_empty()
     }
-}
-
-/// Builds `_shards` of a response; `show` renders a failure.
-pub(crate) fn shards_json(total: u32, failures: &[Failure], show: impl Fn(&Failure) -> Value) -> Value {
-    let failed = u32::try_from(failures.len()).unwrap_or(u32::MAX);
-    let mut shown = json!({"total": total, "successful": total.saturating_sub(failed), "failed": failed});
-    if failed > 0 {
-        shown["failures"] = failures.iter().map(show).collect();
-    }
-    shown
-}
-
-/// Returns the error of a search if every shard failed.
-pub(crate) fn all_failed(
-    failures: &[Failure],
-    total: u32,
-    phase: &str,
-    node: impl Fn(&str, u32) -> String,
-) -> Option<SearchError> {
-    if failures.is_empty() || failures.len() < total as usize {
-        return None;
-    }
-    let status = failures.iter().map(|failure| failure.error.status).max().unwrap_or(503);
-    let reasons: String = failures
-        .iter()
-        .map(|failure| {
-            let Failure { index, shard, error } = failure;
-            format!("{{[{}][{index}][{shard}]: {error}}}", node(index, *shard))
-        })
-        .collect();
-    Some(SearchError::new(
-        status,
-        "SearchPhaseExecutionException",
-        format!("Failed to execute phase [{phase}], all shards failed; shardFailures {reasons}"),
-    ))
 }
 
 /// Returns a function for the document frequency of a term and the number of documents, over all shards of a search.
@@ -409,12 +367,8 @@ impl Collection<'_> {
             }
             // If all matches have the same score and enough are collected, the others are only counted.
             let is_complete = |top: &TopDocs| {
-                self.by_score
-                    && plain
-                    && searched
-                        .weight
-                        .constant()
-                        .is_some_and(|score| !top.is_competitive(score))
+                let constant = searched.weight.constant().filter(|_| self.by_score && plain);
+                constant.is_some_and(|score| !top.is_competitive(score))
             };
             if plain
                 && (self.limit == 0 || is_complete(top))

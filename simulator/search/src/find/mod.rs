@@ -11,6 +11,7 @@
 mod best;
 mod collect;
 mod execute;
+mod failure;
 mod geo_sort;
 mod hits;
 mod inner_hits;
@@ -27,7 +28,8 @@ mod values;
 
 pub(crate) use best::best_of;
 pub(crate) use collect::Candidate;
-pub(crate) use execute::{Failure, Outcome, all_failed, search, shards_json};
+pub(crate) use execute::{Outcome, search};
+pub(crate) use failure::{Failure, all_failed, shards_json};
 pub(crate) use hits::render;
 pub(crate) use pages::{Lost, Scan, hits_after};
 pub(crate) use prepare::prepare_query;
