@@ -1,7 +1,7 @@
-//! Injected time.
+//! The clock of a cluster.
 //!
-//! - Nothing else in the crate asks for the time of day.
-//! - What waits for a time of the cluster waits on this clock, so that stepping it drives everything that acts in the cluster.
+//! - No other code in the crate reads the time of day.
+//! - Everything that waits for a time of the cluster waits on this clock, so that stepping it drives all components.
 
 mod activity;
 mod stepped;
@@ -45,12 +45,12 @@ enum Source {
 }
 
 impl Clock {
-    /// The system's time.
+    /// Returns the system's time.
     pub fn real() -> Self {
         Self::default()
     }
 
-    /// A clock that starts at `start` and runs.
+    /// Returns a clock that starts at `start` and runs.
     pub fn at(start: Timestamp) -> Self {
         Self::from(Source::At {
             start,
@@ -58,12 +58,12 @@ impl Clock {
         })
     }
 
-    /// A clock that stays at `at` until it is stepped.
+    /// Returns a clock that stays at `at` until it is stepped.
     pub fn frozen(at: Timestamp) -> Self {
         Self::from(Source::Frozen(Arc::new(Stepped::new(at))))
     }
 
-    /// The time now.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         match &self.source {
             Source::Real => Timestamp::now(),
@@ -72,7 +72,7 @@ impl Clock {
         }
     }
 
-    /// Waits until `deadline`; a frozen clock has to be stepped there.
+    /// Waits until `deadline`. A frozen clock must be stepped to it.
     pub async fn sleep_until(&self, deadline: Timestamp) {
         match &self.source {
             Source::Frozen(clock) => clock.sleep_until(deadline).await,
@@ -88,15 +88,15 @@ impl Clock {
         self.sleep_until(later(self.now(), duration)).await;
     }
 
-    /// Moves a frozen clock on at once. Does nothing on the others, which run by themselves.
+    /// Steps a frozen clock at once. Does nothing on the others.
     pub fn step(&self, by: Duration) {
         if let Source::Frozen(clock) = &self.source {
             clock.move_to(later(clock.now(), by));
         }
     }
 
-    /// Moves a frozen clock on from one deadline to the next; at each it waits until nothing is left to do.
-    /// Does nothing on the others, which run by themselves.
+    /// Steps a frozen clock from one deadline to the next; at each it waits until the cluster is idle. Does nothing
+    /// on the others.
     pub async fn advance(&self, by: Duration) {
         let Source::Frozen(clock) = &self.source else { return };
         let end = later(clock.now(), by);
@@ -108,7 +108,7 @@ impl Clock {
         clock.move_to(end);
     }
 
-    /// A clock at the same time that is stepped by itself from now on.
+    /// Returns a clock at the same time that is stepped independently.
     pub(crate) fn fork(&self) -> Self {
         Self::from(match &self.source {
             Source::Frozen(clock) => Source::Frozen(Arc::new(Stepped::new(clock.now()))),
@@ -116,22 +116,22 @@ impl Clock {
         })
     }
 
-    /// Waits until nothing that acts in the cluster has anything left to do at this time.
+    /// Waits until the cluster is idle: nothing is left to do at the current time.
     pub async fn settle(&self) {
         self.activity.idle().await;
     }
 
-    /// Whether it moves only when it is stepped.
+    /// Whether the clock moves only when it is stepped.
     pub fn is_frozen(&self) -> bool {
         matches!(self.source, Source::Frozen(_))
     }
 
-    /// The work that [`Clock::settle`] waits for.
+    /// Activity that [`Clock::settle`] waits for.
     pub(crate) fn activity(&self) -> &Activity {
         &self.activity
     }
 
-    /// The time now as the API writes it: RFC 3339 in UTC, whole seconds.
+    /// Returns the current time in the API's format: RFC 3339 in UTC, whole seconds.
     pub fn stamp(&self) -> String {
         stamp(self.now())
     }
@@ -146,12 +146,12 @@ impl From<Source> for Clock {
     }
 }
 
-/// `from` and `by` after it; the last time that there is where that is past the end of time.
+/// Returns `from + by`, or the maximum time on overflow.
 fn later(from: Timestamp, by: impl Into<jiff::TimestampArithmetic>) -> Timestamp {
     from.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// A time as the API writes it: RFC 3339 in UTC, whole seconds.
+/// Formats a time as in the API: RFC 3339 in UTC, whole seconds.
 pub(crate) fn stamp(at: Timestamp) -> String {
     let whole = Timestamp::from_second(at.as_second()).unwrap_or(at);
     whole.round(Unit::Second).unwrap_or(whole).to_string()
@@ -160,17 +160,17 @@ pub(crate) fn stamp(at: Timestamp) -> String {
 impl FromStr for Clock {
     type Err = String;
 
-    /// `real`, `at:TIME` or `frozen:TIME`, with an RFC 3339 time.
+    /// Parses `real`, `at:TIME` or `frozen:TIME`, with an RFC 3339 time.
     fn from_str(text: &str) -> Result<Self, String> {
         let parse = |time: &str| {
             time.parse::<Timestamp>()
-                .map_err(|e| format!("{time:?} is no RFC 3339 time: {e}"))
+                .map_err(|e| format!("invalid RFC 3339 time {time:?}: {e}"))
         };
         match text.split_once(':') {
             None if text == "real" => Ok(Self::real()),
             Some(("at", time)) => Ok(Self::at(parse(time)?)),
             Some(("frozen", time)) => Ok(Self::frozen(parse(time)?)),
-            _ => Err(format!("{text:?} is no clock: real, at:TIME or frozen:TIME")),
+            _ => Err(format!("invalid clock {text:?}: use real, at:TIME or frozen:TIME")),
         }
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frozen_clock_stands_until_it_is_stepped() {
+    fn a_frozen_clock_does_not_move_until_it_is_stepped() {
         let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse().unwrap();
         assert_eq!(clock.stamp(), "2015-06-26T12:00:00Z");
         clock.step(Duration::from_secs(90));

@@ -1,9 +1,9 @@
-//! Kinds that are added and removed while the server runs, over HTTP.
+//! Kinds that are added and removed at run time, over HTTP.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 use client::client;
@@ -24,7 +24,7 @@ const VERBS: [&str; 8] = [
     "deletecollection",
 ];
 
-/// A client of a simulator, by path.
+/// A client of a simulator, which takes paths.
 struct Api {
     simulator: Simulator,
     client: Client,
@@ -49,7 +49,7 @@ impl Api {
         request.send().await.unwrap()
     }
 
-    /// The code and the body of a response.
+    /// Returns the code and body of a response.
     async fn ask(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
         let response = self.send(method, path, "application/json", &body).await;
         (response.status().as_u16(), response.json().await.unwrap())
@@ -91,7 +91,7 @@ impl Frames {
         }
     }
 
-    /// The next frame; `None` at the end.
+    /// Reads the next frame; `None` at the end.
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.rest.iter().position(|b| *b == b'\n') {
@@ -113,7 +113,8 @@ impl Frames {
     }
 }
 
-/// Widgets: `v1`, the storage version, has a size; `v2` has width and height, whose product is the size where they differ from what it says.
+/// Returns the kind Widget: `v1`, the storage version, has a size; `v2` has width and height. If their product
+/// differs from the stored size, it replaces it.
 fn widgets() -> Kinds {
     let kind = |version: &str, spec: Value, more: Value| {
         let mut file = json!({
@@ -349,7 +350,7 @@ async fn discovery_and_descriptions_have_an_added_kind_until_it_is_removed() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_added_again_has_its_own_lists() {
+async fn a_resource_that_is_added_again_starts_with_empty_lists() {
     let api = Api::start(Profile::Documented).await;
     for kind in ["Widget", "Gadget"] {
         let file = json!({"kind": kind, "group": "example.com", "version": "v1", "plural": "widgets", "namespaced": true, "verbs": VERBS, "fields": {"metadata": "ObjectMeta?"}});
@@ -379,7 +380,7 @@ async fn a_cluster_wide_kind_has_no_namespace() {
 }
 
 #[tokio::test]
-async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart() {
+async fn kinds_named_pods_and_services_in_another_group_are_independent() {
     let api = Api::start(Profile::Kubernetes12).await;
     let kind = |kind: &str, plural: &str| {
         json!({
@@ -419,7 +420,7 @@ async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart
         assert_eq!(
             made["metadata"]["annotations"],
             Value::Null,
-            "limit ranges are for the core group's pods"
+            "limit ranges apply to the core group's pods"
         );
         let made = api
             .post(
@@ -430,7 +431,7 @@ async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart
         assert_eq!(
             made["spec"],
             json!({"type": "NodePort"}),
-            "addresses are for the core group's services"
+            "addresses are allocated to the core group's services"
         );
     }
     let used = api.get(&core("resourcequotas/q")).await["status"]["used"].clone();
@@ -491,7 +492,7 @@ async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart
     watch_is_open(&api, &mut watch, &core("pods/a")).await;
 }
 
-/// Fails unless `watch` still gets changes.
+/// Checks that `watch` still receives changes.
 async fn watch_is_open(api: &Api, watch: &mut Frames, path: &str) {
     api.patch(path, "merge-patch", json!({"metadata": {"labels": {"l": "1"}}}))
         .await;

@@ -1,6 +1,6 @@
 //! Watches: a stream of JSON lines, or of WebSocket messages.
 //!
-//! A stream ends at its timeout, when its watcher is too slow, or at shutdown.
+//! A stream ends at its timeout, when its watcher is too slow, or when the server stops.
 
 use bytes::Bytes;
 use futures::{Stream, stream::unfold};
@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl Service {
-    /// Responds to a watch: chunks of JSON lines, or WebSocket messages.
+    /// Responds to a watch with chunks of JSON lines, or with WebSocket messages.
     pub(super) async fn watch(
         &self,
         request: &RequestInfo,
@@ -38,7 +38,7 @@ impl Service {
             options.timeout = None;
         }
         let frames = match self.registry.watch(request, &options, close.clone()).await {
-            // A client that asks for bookmarks lists again after an event of the error, and not after a response of 410.
+            // A client that requests bookmarks lists again after an ERROR event, but not after a response of 410.
             Err(status) if options.bookmarks && status.reason == Reason::Gone => return Ok(self.failed_watch(&status)),
             frames => frames?,
         };
@@ -55,7 +55,7 @@ impl Service {
         Ok(self.watch_response(Body::frames(frames)))
     }
 
-    /// A watch with nothing but an ERROR event.
+    /// Returns a watch with a single ERROR event.
     fn failed_watch(&self, status: &Status) -> Response<Body> {
         let event = json!({"type": "ERROR", "object": status.to_value()});
         self.watch_response(Body::whole(format!("{event}\n")))
@@ -72,7 +72,8 @@ impl Service {
     }
 }
 
-/// The frames until they end or the server closes. With `joined`, frames that are ready together are one chunk. `open` is dropped at the end.
+/// Streams the frames until they end or the server closes. With `joined`, frames that are ready together form one
+/// chunk. `open` is dropped at the end.
 fn stream(
     frames: WatchStream,
     joined: bool,

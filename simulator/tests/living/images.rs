@@ -76,7 +76,7 @@ async fn the_guestbook_keeps_its_entries_in_redis() {
 }
 
 #[tokio::test]
-async fn names_are_looked_up_as_dig_and_getent_do() {
+async fn dig_and_getent_look_up_names() {
     let cluster = Cluster::start().await;
     service(&cluster, "db", 80, true).await;
     service(&cluster, "web", 80, false).await;

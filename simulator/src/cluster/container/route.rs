@@ -1,4 +1,4 @@
-//! HTTP responses that are data.
+//! HTTP responses defined by data.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use super::{
 
 /// A server of a program.
 pub(super) struct RouteServer {
-    /// How the program was called.
+    /// The program's call.
     pub(super) call: Call,
     pub(super) routes: Arc<Vec<RouteData>>,
     pub(super) started: Timestamp,
     pub(super) port: u16,
-    /// Value of the variable that names the port.
+    /// Value of the environment variable that opens the port.
     pub(super) value: String,
     pub(super) access_log: bool,
 }
@@ -88,7 +88,7 @@ impl RouteServer {
         (route.status, route.content_type.clone(), text.into())
     }
 
-    /// A file below a directory; of a directory its `index.html`, or what is in it.
+    /// Returns a file below `root`; for a directory, its `index.html` or its listing.
     fn file(&self, root: &str, path: &str) -> (u16, String, Bytes) {
         let files = &self.call.machine.files;
         let mut place = stuntdouble_shell::absolute(root, path.trim_start_matches('/'));
@@ -151,7 +151,7 @@ impl RouteServer {
             request.uri(),
             agent.map_or("-".into(), |agent| String::from_utf8_lossy(agent.as_bytes())),
         );
-        // Nobody may be reading it.
+        // An error means that nobody reads the output.
         let _ = self.call.stdout.write(line).await;
     }
 }
@@ -161,7 +161,7 @@ fn parameters(request: &Request<Bytes>) -> impl Iterator<Item = (String, String)
     url::form_urlencoded::parse(query.as_bytes()).map(|(key, value)| (key.into_owned(), value.into_owned()))
 }
 
-/// The variables that a script of a route has.
+/// Returns the environment variables of a route's script.
 fn variables(request: &Request<Bytes>, path: &str) -> Vec<(String, String)> {
     let mut variables = vec![
         ("REQUEST_METHOD".to_owned(), request.method().to_string()),
@@ -194,8 +194,8 @@ fn media_type(path: &str) -> &'static str {
     }
 }
 
-/// A text with `{name}` replaced by what `value` says, `{hostname}`, `{env.NAME}` and `{argument.N}` by the program's;
-/// other braces stay.
+/// Replaces `{name}` by `value(name)`, and `{hostname}`, `{env.NAME}` and `{argument.N}` by the program's values.
+/// Other braces stay.
 pub(super) fn fill(text: &str, call: &Call, value: &dyn Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

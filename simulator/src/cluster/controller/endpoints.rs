@@ -1,6 +1,7 @@
-//! The endpoints of a service are the addresses of the pods that it selects.
+//! The endpoints controller: the endpoints of a service are the addresses of the pods that it selects.
 //!
-//! - A service is reconciled when it or its pods change, and every 30 seconds, so that endpoints that somebody has changed are restored.
+//! - A service is reconciled when it or its pods change, and every 30 seconds, so that endpoints changed by others
+//!   are restored.
 //!
 //! Source: `pkg/controller/endpoint` of Kubernetes v1.2.
 
@@ -16,7 +17,7 @@ use crate::{
     strategy::subsets::repack,
 };
 
-/// The annotation of endpoints that says which host names their addresses have.
+/// The annotation of endpoints with the host names of their addresses.
 const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
 
 /// Adds the controller to the runtime.
@@ -119,7 +120,7 @@ impl Reconcile for Endpoints {
     }
 }
 
-/// The host names of the pods that say that they are in the service's subdomain, by address; `None` if there are none.
+/// Returns the host names of the pods in the service's subdomain by address (JSON), or `None` if there are none.
 fn host_names(service: &str, pods: &[Arc<Object>]) -> Option<String> {
     let mut names = BTreeMap::new();
     for pod in pods.iter().filter(|pod| is_reachable(pod)) {
@@ -138,7 +139,7 @@ fn is_reachable(pod: &Object) -> bool {
     !meta::text(pod, "status.podIP").is_empty() && meta::text(pod, "metadata.deletionTimestamp").is_empty()
 }
 
-/// A subset for each port of each pod that has an address.
+/// Returns a subset for each port of each pod with an address.
 fn subsets(service: &Object, pods: &[Arc<Object>]) -> Vec<Value> {
     let ports = meta::lookup(service, "spec.ports").and_then(Value::as_array);
     let mut subsets = Vec::new();
@@ -173,7 +174,7 @@ fn subsets(service: &Object, pods: &[Arc<Object>]) -> Vec<Value> {
     subsets
 }
 
-/// The number that a pod has for a service's port.
+/// Returns the container port number of a service's port for a pod.
 fn target_port(pod: &Object, port: &Value) -> Option<u64> {
     let target = &port["targetPort"];
     let Some(name) = target.as_str() else {

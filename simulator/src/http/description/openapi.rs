@@ -1,6 +1,7 @@
-//! OpenAPI 2 in one document, and OpenAPI 3 in one for each group version.
+//! OpenAPI 2 in one document, and OpenAPI 3 in one document per group version.
 //!
-//! Source: OpenAPI 2.0 and 3.0, with the extensions that clients of Kubernetes read: which kind an operation is about, and how lists are merged.
+//! Source: OpenAPI 2.0 and 3.0, with the extensions of Kubernetes: the kind of an operation, and the merge strategy
+//! of lists.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ use crate::http::route::{GroupVersion, Table};
 const TITLE: &str = "Stuntdouble";
 const VERSION: &str = "v1.2.0";
 
-/// The documents, by path.
+/// Returns the documents by path.
 pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
     let mut paths = Map::new();
     let mut documents = Vec::new();
@@ -33,7 +34,7 @@ pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
     documents
 }
 
-/// OpenAPI 2.
+/// Returns OpenAPI 2.
 pub(super) fn second(table: &Table) -> Value {
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     for version in table.versions() {
@@ -59,7 +60,7 @@ pub(super) fn second(table: &Table) -> Value {
     json!({"swagger": "2.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "definitions": definitions})
 }
 
-/// OpenAPI 3 of a group version.
+/// Returns OpenAPI 3 of a group version.
 fn third(table: &Table, version: &GroupVersion) -> Value {
     let style = Style::OpenApi3;
     let at = style.prefix();
@@ -90,7 +91,7 @@ fn third(table: &Table, version: &GroupVersion) -> Value {
     json!({"openapi": "3.0.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "components": {"schemas": schemas}})
 }
 
-/// What both versions say of an operation.
+/// Returns the parts of an operation that are common to both versions.
 fn describe(version: &GroupVersion, operation: &Operation) -> Value {
     let title = |text: &str| -> String {
         let mut letters = text.chars();

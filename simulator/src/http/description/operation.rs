@@ -1,4 +1,4 @@
-//! The operations of a group version, for every form of description.
+//! The operations of a group version, for all description formats.
 
 use super::parameter::{
     ATTACH, COMMAND, LIST, LOG, NAME, NAMESPACE, PATH, PRETTY, PROXIED, Parameter, READ, VALIDATION,
@@ -21,20 +21,20 @@ pub(super) const PATCHES: &[&str] = &[
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) method: &'static str,
-    /// With `{namespace}`, `{name}` and `{path}`.
+    /// Path with `{namespace}`, `{name}` and `{path}`.
     pub(super) path: String,
-    /// First word of its name: `list`.
+    /// First part of its id: `list`.
     pub(super) verb: String,
-    /// Rest of its name, unique in the group version: `NamespacedPod`.
+    /// Rest of its id, unique in the group version: `NamespacedPod`.
     pub(super) of: String,
-    /// Name in v1.2, which is not unique.
+    /// Its nickname in v1.2, which is not unique.
     pub(super) nickname: String,
-    /// Kind of operation: `list`, `post`, `connect`, ….
+    /// Action: `list`, `post`, `connect`, and so on.
     pub(super) action: &'static str,
     pub(super) parameters: Vec<Parameter>,
-    /// The model of the body.
+    /// Model of the request body.
     pub(super) body: Option<String>,
-    /// The model of the result; `string` for none.
+    /// Model of the response; `string` for none.
     pub(super) result: String,
     pub(super) consumes: &'static [&'static str],
     pub(super) produces: &'static [&'static str],
@@ -42,13 +42,13 @@ pub(super) struct Operation {
     pub(super) kind: String,
 }
 
-/// Collects operations of one resource.
+/// Collects the operations of one resource.
 struct Writer<'a> {
     resource: &'a Resource,
     out: &'a mut Vec<Operation>,
 }
 
-/// Parameters, body and result of an operation.
+/// Parameters, body and response of an operation.
 struct Terms<'a> {
     parameters: &'a [Parameter],
     body: Option<String>,
@@ -185,7 +185,7 @@ impl Writer<'_> {
             );
         }
         if can_get {
-            // Only objects that can be created are exported.
+            // Only objects that can be created can be exported.
             let parameters = if can_create { &READ[..] } else { &[PRETTY] };
             self.put(
                 "GET",
@@ -295,7 +295,7 @@ impl Writer<'_> {
                 );
                 self.put("PATCH", &path, ("patch", of), "patch", patch);
             }
-            // v1.2 names the pod as the result, not the text.
+            // v1.2 declares the pod as the response, not the text.
             "log" => self.put(
                 "GET",
                 &path,
@@ -326,14 +326,14 @@ impl Writer<'_> {
             _ => {}
         }
         if matches!(part, "scale" | "binding" | "rollback") {
-            // v1.2 names these after the kind of the body.
+            // v1.2 uses the kind of the body in these names.
             for operation in self.out.iter_mut().skip(first) {
                 operation.nickname = format!("{}Namespaced{kind}{title}", operation.verb);
             }
         }
     }
 
-    /// Both forms of the proxy, with and without a path.
+    /// Adds both forms of the proxy, with and without a path.
     fn write_proxy(&mut self, object: &str) {
         let kind = self.resource.kind.clone();
         let base = "/api/v1";
@@ -360,7 +360,7 @@ impl Writer<'_> {
     }
 }
 
-/// The root path of a group version.
+/// Returns the root path of a group version.
 pub(super) fn base(version: &GroupVersion) -> String {
     if version.group.is_empty() {
         format!("/api/{}", version.version)
@@ -369,7 +369,7 @@ pub(super) fn base(version: &GroupVersion) -> String {
     }
 }
 
-/// The operations of a group version, in the order of its resources.
+/// Returns the operations of a group version, in the order of its resources.
 pub(super) fn operations(version: &GroupVersion) -> Vec<Operation> {
     let mut out = Vec::new();
     for resource in version.resources() {
@@ -395,7 +395,7 @@ mod tests {
     };
 
     #[test]
-    fn every_operation_is_served_and_has_a_name_of_its_own() {
+    fn every_operation_is_served_and_has_a_unique_id() {
         let table = Table::new(Scheme::builtin());
         let mut count = 0;
         for version in table.versions() {
