@@ -117,7 +117,7 @@ async fn objects_and_watches_survive_a_restart(
 
 #[rstest]
 #[tokio::test]
-async fn addresses_ports_and_uids_are_not_reused() {
+async fn addresses_ports_and_uids_are_not_reused(
     #[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile,
 ) {
     let directory = TempDir::new().unwrap();

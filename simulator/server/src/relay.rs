@@ -25,7 +25,7 @@ pub async fn relay(near: impl AsyncRead + AsyncWrite, far: impl AsyncRead + Asyn
 async fn relay_with(near: impl AsyncRead + AsyncWrite, far: impl AsyncRead + AsyncWrite, linger_timeout: Duration) {
     let ((near_from, near_to), (far_from, far_to)) = (split(near), split(far));
     let broken = Notify::new();
-    let both = async { tokio::join!(copy(near_from, far_to, &broken), copy(far_from, near_to, &broken)) };
+    let both = async { tokio::join!(forward(near_from, far_to, &broken), forward(far_from, near_to, &broken)) };
     let linger_timeout = async {
         broken.notified().await;
         sleep(linger_timeout).await;
@@ -43,7 +43,7 @@ pub async fn relay_upgraded(near: OnUpgrade, far: OnUpgrade) {
     }
 }
 
-async fn copy(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, broken: &Notify) {
+async fn forward(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, broken: &Notify) {
     let copied = copy(&mut from, &mut to).await;
     if copied.is_err() {
         broken.notify_one();
