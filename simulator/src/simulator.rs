@@ -307,7 +307,8 @@ impl Builder {
 
     /// etcd cluster that stores the objects. Default: none. It takes precedence over a data directory.
     ///
-    /// Simulators over the same etcd cluster and prefix are one cluster. One of them at a time runs the nodes, controllers and add-ons.
+    /// Simulators over the same etcd cluster and prefix are one cluster. One of them at a time runs the nodes,
+    /// controllers and add-ons.
     pub fn etcd(mut self, etcd: Etcd) -> Self {
         self.etcd = Some(etcd);
         self

@@ -38,11 +38,11 @@ const MAX_COPIED_BYTES: usize = 8 << 10;
 impl Body {
     /// Returns an empty body.
     pub(crate) fn empty() -> Self {
-        Self::whole(Bytes::new())
+        Self::full(Bytes::new())
     }
 
     /// Returns a body of these bytes.
-    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
         Self(Content::Full {
             bytes: bytes.into(),
             newline: false,
@@ -57,7 +57,7 @@ impl Body {
         let mut line = Vec::with_capacity(bytes.len() + NEWLINE.len());
         line.extend_from_slice(&bytes);
         line.extend_from_slice(&NEWLINE);
-        Self::whole(line)
+        Self::full(line)
     }
 
     /// Returns a body that sends each item as a chunk.

@@ -24,13 +24,14 @@ use crate::{api::Status, clock::Clock};
 pub(crate) struct Authenticator {
     /// The server's side of TLS.
     pub(crate) tls: Tls,
-    /// The credentials that are accepted.
+    /// Accepted credentials.
     pub(crate) credentials: Credentials,
-    /// The clock against which client certificates are verified.
+    /// Clock for the verification of client certificates.
     pub(crate) clock: Clock,
 }
 
-/// Serves the connections of a listener until the service's shutdown. With an authenticator, over TLS and with credentials only.
+/// Serves the connections of a listener until the service's shutdown. With an authenticator, it requires TLS and
+/// credentials.
 pub(crate) fn serve(
     listener: TcpListener,
     service: Arc<Service>,
@@ -60,12 +61,12 @@ pub(crate) fn serve(
     });
 }
 
-/// One connection, counted as open until it is dropped.
+/// A connection, counted as open until it is dropped.
 struct Connection {
     service: Arc<Service>,
     origins: ConnectionOrigins,
     authenticator: Option<Arc<Authenticator>>,
-    /// The user of the client certificate, where there is a valid one.
+    /// The user of the client certificate, if it is valid.
     certified: Option<User>,
     peer: Peer,
     _open: Open,
@@ -99,7 +100,7 @@ impl Connection {
                 accepted.share(&mut response);
                 response
             }
-            Err(response) => response.map(Body::whole),
+            Err(response) => response.map(Body::full),
         };
         log.end(&response);
         response
@@ -116,7 +117,7 @@ impl Connection {
         }
     }
 
-    /// The response of another cluster.
+    /// Returns the response of a named copy of the cluster.
     async fn in_cluster(
         &self,
         clusters: &Arc<dyn Clusters>,
@@ -142,12 +143,12 @@ impl Connection {
         }
     }
 
-    /// The refusal of a request without valid credentials, where they are required.
+    /// Returns the response to a request that lacks the required credentials, or `None` if it may proceed.
     fn unauthorized(&self, headers: &HeaderMap) -> Option<Response<Body>> {
         let credentials = &self.authenticator.as_ref()?.credentials;
         match credentials.user(headers, self.certified.as_ref()) {
             Some(_) => None,
-            None => Some(credentials.unauthorized().map(Body::whole)),
+            None => Some(credentials.unauthorized().map(Body::full)),
         }
     }
 }

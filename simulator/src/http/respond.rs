@@ -57,15 +57,15 @@ fn response(code: u16, media_type: &'static str, body: Body) -> Response<Body> {
 
 /// Returns a 200 with a media type other than JSON or YAML.
 pub(crate) fn of(media_type: &'static str, bytes: Bytes) -> Response<Body> {
-    response(200, media_type, Body::whole(bytes))
+    response(200, media_type, Body::full(bytes))
 }
 
 /// Returns an object, given as compact JSON, in `format`.
 pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
     let body = match format {
         Format::Compact => Body::line(json),
-        Format::Pretty => Body::whole(json_write::indented(&json)),
-        Format::Yaml => Body::whole(yaml::from_value(
+        Format::Pretty => Body::full(json_write::indented(&json)),
+        Format::Yaml => Body::full(yaml::from_value(
             &serde_json::from_slice::<Value>(&json).unwrap_or_default(),
         )),
     };
@@ -74,17 +74,17 @@ pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
 
 /// Returns JSON that is sent unchanged.
 pub(crate) fn json(code: u16, json: Bytes) -> Response<Body> {
-    response(code, JSON, Body::whole(json))
+    response(code, JSON, Body::full(json))
 }
 
 /// Returns plain text.
 pub(crate) fn text(code: u16, text: impl Into<Bytes>) -> Response<Body> {
-    response(code, TEXT, Body::whole(text))
+    response(code, TEXT, Body::full(text))
 }
 
 /// Returns an HTML page.
 pub(crate) fn html(code: u16, page: impl Into<Bytes>) -> Response<Body> {
-    response(code, HTML, Body::whole(page))
+    response(code, HTML, Body::full(page))
 }
 
 /// Returns a response without a body.

@@ -30,7 +30,7 @@ pub(crate) enum Strictness {
 
 impl Strictness {
     /// Parses the query parameter `fieldValidation`.
-    pub(crate) fn asked(query: Query<'_>) -> Result<Self, Status> {
+    pub(crate) fn from_query(query: Query<'_>) -> Result<Self, Status> {
         match query.get("fieldValidation").unwrap_or_default().as_ref() {
             "" | "Ignore" => Ok(Self::Ignore),
             "Warn" => Ok(Self::Warn),

@@ -58,7 +58,7 @@ impl Service {
     /// Returns a watch with a single ERROR event.
     fn failed_watch(&self, status: &Status) -> Response<Body> {
         let event = json!({"type": "ERROR", "object": status.to_value()});
-        self.watch_response(Body::whole(format!("{event}\n")))
+        self.watch_response(Body::full(format!("{event}\n")))
     }
 
     fn watch_response(&self, body: Body) -> Response<Body> {

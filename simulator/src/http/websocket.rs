@@ -5,7 +5,8 @@
 //! - Under `kubernetes-1.2` the `Origin` header is required, and there may be at most one subprotocol, which is
 //!   accepted as requested.
 //!
-//! Source: RFC 6455; Kubernetes v1.2 (`pkg/apiserver/watch.go`) over `golang.org/x/net/websocket`, as recorded (`websocket-watch.json`).
+//! Source: RFC 6455; Kubernetes v1.2 (`pkg/apiserver/watch.go`) over `golang.org/x/net/websocket`, as recorded
+//! (`websocket-watch.json`).
 
 use std::time::Duration;
 

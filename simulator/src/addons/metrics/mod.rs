@@ -5,7 +5,8 @@
 //! - Usage is sampled each minute of the cluster's clock. A pod without an annotation has no samples.
 //! - Limits: only CPU and memory of pods, and their sums by namespace, node and cluster.
 //!
-//! Source: Heapster v1.0 (model API) and InfluxDB 0.9 (`/query`), as the dashboards and the autoscaler of Kubernetes v1.2 use them.
+//! Source: Heapster v1.0 (model API) and InfluxDB 0.9 (`/query`), as the dashboards and the autoscaler of Kubernetes
+//! v1.2 use them.
 
 mod heapster;
 mod influx;

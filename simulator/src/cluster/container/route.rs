@@ -11,7 +11,7 @@ use stuntdouble_shell::{Call, Input};
 use super::{
     image::RouteData,
     network::Server,
-    program::{Collected, run_shell},
+    program::{CapturedOutput, run_shell},
 };
 
 /// A server of a program.
@@ -74,7 +74,7 @@ impl RouteServer {
             return self.file(root, path);
         }
         if let Some(script) = &route.script {
-            let collected = Collected::new();
+            let collected = CapturedOutput::new();
             let call = Call {
                 stdin: Input::bytes(request.body().clone()),
                 stdout: collected.output(),

@@ -18,7 +18,7 @@ use super::{
     image::Image,
     log_buffer::LogBuffer,
     process::{Attachment, Container, Exit, Line, Output, Process},
-    program::Collected,
+    program::CapturedOutput,
     terminal,
 };
 
@@ -273,7 +273,7 @@ impl RunningContainer {
     /// Runs a command to its end; returns its exit code and output.
     pub(crate) async fn run_command(&self, command: &[String]) -> Result<(i32, String), String> {
         self.find(command)?;
-        let collected = Collected::new();
+        let collected = CapturedOutput::new();
         let (_signals, received) = mpsc::channel(1);
         let process = ShellProcess {
             command: command.to_vec(),

@@ -1,6 +1,7 @@
 //! Environment variables of containers, and expansion of references to them.
 //!
-//! Source: `pkg/kubelet` (`makeEnvironmentVariables`), `pkg/kubelet/envvars` and `third_party/golang/expansion` of Kubernetes v1.2.
+//! Source: `pkg/kubelet` (`makeEnvironmentVariables`), `pkg/kubelet/envvars` and `third_party/golang/expansion` of
+//! Kubernetes v1.2.
 
 use std::collections::BTreeMap;
 

@@ -58,7 +58,7 @@ pub(super) fn status(
         if !ready {
             unready.push(container.name.as_str());
         }
-        let ends = container.running.as_ref().and_then(|run| run.noticed());
+        let ends = container.running.as_ref().and_then(|run| run.detected_at());
         next = ends.into_iter().chain(next).min();
         statuses.push(container_status(container, ready));
     }

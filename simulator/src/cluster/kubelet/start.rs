@@ -11,7 +11,7 @@ use super::{
     events::{container_id, short},
     hooks,
     host_name::HostName,
-    state::{ContainerState, PodState, Run, Waiting, noticed},
+    state::{ContainerState, PodState, Run, Waiting, detected_at},
 };
 use crate::{
     api::{Object, meta},
@@ -167,7 +167,7 @@ impl Kubelets {
             let seen = if stopping.load(Ordering::Acquire) {
                 ended.at
             } else {
-                noticed(started, ended.at)
+                detected_at(started, ended.at)
             };
             queue.add_after(key, seen.duration_since(ended.at).try_into().unwrap_or(RESYNC));
         };

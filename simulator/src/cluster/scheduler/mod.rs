@@ -38,7 +38,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let keys = queue.clone();
     pods.on_change(move |change| {
         if let Some(pod) = change.new.as_ref().filter(|pod| needs_binding(pod))
-            && change.old.as_ref().is_none_or(|old| !back_offs(old))
+            && change.old.as_ref().is_none_or(|old| !needs_binding(old))
         {
             keys.add(ObjectKey::of(pod));
         }

@@ -1,7 +1,7 @@
 //! Container logs.
 //!
-//! Source: Kubernetes v1.2 (`PodLogOptions` and its validation, `pkg/kubelet/dockertools`): `container`, `follow`, `previous`, `sinceSeconds`,
-//! `sinceTime`, `timestamps`, `tailLines`, `limitBytes`.
+//! Source: Kubernetes v1.2 (`PodLogOptions` and its validation, `pkg/kubelet/dockertools`): `container`, `follow`,
+//! `previous`, `sinceSeconds`, `sinceTime`, `timestamps`, `tailLines`, `limitBytes`.
 
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt, stream};

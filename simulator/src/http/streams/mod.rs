@@ -5,8 +5,8 @@
 //! - Limits: [`websocket::MAX_MESSAGE_BYTES`] bytes per message,
 //!   [`STREAM_CAPACITY`](crate::cluster::container::STREAM_CAPACITY) queued pieces.
 //!
-//! Source: Kubernetes v1.2 (`pkg/kubelet/server`, `pkg/util/wsstream`, `remotecommand`), and the newer versions of its protocols, which current
-//! clients use.
+//! Source: Kubernetes v1.2 (`pkg/kubelet/server`, `pkg/util/wsstream`, `remotecommand`), and the newer versions of its
+//! protocols, which current clients use.
 
 mod log;
 mod options;

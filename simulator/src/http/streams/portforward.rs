@@ -3,7 +3,8 @@
 //! - A client opens two streams per connection to a port: one for errors, one for data.
 //! - Limits: the number of streams of the session; [`PAIR_TIMEOUT`] between the two streams of a pair.
 //!
-//! Source: Kubernetes v1.2 (`pkg/kubelet/server/portforward`): headers `port`, `streamtype` (`error`, `data`) and `requestID`.
+//! Source: Kubernetes v1.2 (`pkg/kubelet/server/portforward`): headers `port`, `streamtype` (`error`, `data`) and
+//! `requestID`.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
