@@ -168,13 +168,16 @@ async fn containers_of_a_pod_share_volumes_and_read_mounted_objects() {
     let volumes = json!([
         {"name": "shared", "emptyDir": {"medium": "Memory"}},
         {"name": "settings", "configMap": {"name": "settings", "items": [{"key": "color", "path": "paint/color"}]}},
-        {"name": "labels", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        {"name": "labels", "downwardAPI": {"items": [{"path": "labels",
+            "fieldRef": {"fieldPath": "metadata.labels"}}]}},
     ]);
     let mounts = json!([
-        {"name": "shared", "mountPath": "/data"}, {"name": "settings", "mountPath": "/etc/settings"}, {"name": "labels", "mountPath": "/etc/pod"},
+        {"name": "shared", "mountPath": "/data"}, {"name": "settings", "mountPath": "/etc/settings"},
+            {"name": "labels", "mountPath": "/etc/pod"},
     ]);
     let writer = json!({"name": "writer", "image": "busybox:1", "volumeMounts": mounts,
-        "command": ["sh", "-c", "cat /etc/settings/paint/color /etc/pod/labels > /data/found; sleep 60; cat /etc/settings/paint/color"]});
+        "command": ["sh", "-c", "cat /etc/settings/paint/color /etc/pod/labels > /data/found; sleep 60; cat \
+            /etc/settings/paint/color"]});
     let reader = json!({"name": "reader", "image": "busybox:1", "volumeMounts": mounts,
         "command": ["sh", "-c", "sleep 5; cat /data/found; stat -f -c %T /data; stat -c %a /data"]});
     let spec = json!({"containers": [writer, reader], "volumes": volumes, "restartPolicy": "Never"});
@@ -202,7 +205,8 @@ async fn an_image_serves_the_proxy_and_other_containers() {
     cluster
         .run("web", json!({"image": "nginx:1.9", "ports": [{"containerPort": 80}]}))
         .await;
-    let service = json!({"metadata": {"name": "front"}, "spec": {"ports": [{"port": 8000, "targetPort": 80}], "selector": {"app": "web"}}});
+    let service = json!({"metadata": {"name": "front"}, "spec": {"ports": [{"port": 8000, "targetPort": 80}],
+        "selector": {"app": "web"}}});
     cluster.create("services", service).await;
     let proxied = "/api/v1/namespaces/default/services/front/proxy/";
     let (status, page) = cluster.read(proxied).await;
@@ -214,7 +218,13 @@ async fn an_image_serves_the_proxy_and_other_containers() {
     let (status, why) = cluster.read("/api/v1/namespaces/default/pods/web:81/proxy/").await;
     assert!(status == 503 && why.contains("connection refused"), "{why}");
     cluster
-        .run("client", sh("wget -q -O - http://front.default:8000/ | grep -c nginx; wget http://front:8000/x; nslookup front | tail -n 1; wget -O- http://absent/"))
+        .run(
+            "client",
+            sh(
+                "wget -q -O - http://front.default:8000/ | grep -c nginx; wget http://front:8000/x; \
+            nslookup front | tail -n 1; wget -O- http://absent/",
+            ),
+        )
         .await;
     let log = cluster.log("client", "").await;
     assert!(
@@ -229,7 +239,8 @@ async fn an_image_serves_the_proxy_and_other_containers() {
 async fn probes_check_the_behaviour_of_a_container() {
     let cluster = Cluster::start().await;
     let mut container = sh("echo ok > /tmp/health; sleep 10; rm /tmp/health; sleep 600");
-    container["livenessProbe"] = json!({"exec": {"command": ["cat", "/tmp/health"]}, "initialDelaySeconds": 5, "periodSeconds": 5, "failureThreshold": 1});
+    container["livenessProbe"] = json!({"exec": {"command": ["cat", "/tmp/health"]}, "initialDelaySeconds": 5,
+        "periodSeconds": 5, "failureThreshold": 1});
     container["readinessProbe"] = json!({"exec": {"command": ["test", "-f", "/tmp/health"]}, "initialDelaySeconds": 3});
     cluster
         .run_with("sick", container, json!({"restartPolicy": "Always"}))

@@ -118,10 +118,12 @@ impl Frames {
 fn widgets() -> Kinds {
     let kind = |version: &str, spec: Value, more: Value| {
         let mut file = json!({
-            "kind": "Widget", "group": "example.com", "version": version, "plural": "widgets", "namespaced": true, "verbs": VERBS,
+            "kind": "Widget", "group": "example.com", "version": version, "plural": "widgets", "namespaced": true,
+                "verbs": VERBS,
             "subresources": {"status": "Widget"},
             "fields": {"metadata": "ObjectMeta?", "spec": "WidgetSpec", "status": "WidgetStatus?"},
-            "types": {"WidgetSpec": spec, "WidgetStatus": {"ready": "bool?"}, "WidgetPart": {"name": "string", "parts": "[]WidgetPart? by name"}},
+            "types": {"WidgetSpec": spec, "WidgetStatus": {"ready": "bool?"},
+                "WidgetPart": {"name": "string", "parts": "[]WidgetPart? by name"}},
         });
         file.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         file.to_string()
@@ -193,7 +195,8 @@ async fn an_added_kind_has_every_verb_in_both_versions() {
             assert!(!watch.expect("ADDED", "a").await["spec"][side].is_null());
         }
 
-        let other = json!({"kind": "Widget", "apiVersion": "example.com/v2", "metadata": {"name": "b"}, "spec": {"width": 4, "height": 5}});
+        let other = json!({"kind": "Widget", "apiVersion": "example.com/v2", "metadata": {"name": "b"},
+            "spec": {"width": 4, "height": 5}});
         assert_eq!(
             api.post(V2, other).await["spec"],
             json!({"width": 4, "height": 5, "color": "red"})
@@ -353,7 +356,8 @@ async fn discovery_and_descriptions_have_an_added_kind_until_it_is_removed() {
 async fn a_resource_that_is_added_again_starts_with_empty_lists() {
     let api = Api::start(Profile::Documented).await;
     for kind in ["Widget", "Gadget"] {
-        let file = json!({"kind": kind, "group": "example.com", "version": "v1", "plural": "widgets", "namespaced": true, "verbs": VERBS, "fields": {"metadata": "ObjectMeta?"}});
+        let file = json!({"kind": kind, "group": "example.com", "version": "v1", "plural": "widgets",
+            "namespaced": true, "verbs": VERBS, "fields": {"metadata": "ObjectMeta?"}});
         api.simulator
             .add_kinds(&Kinds::default().file("widget.json", file.to_string()))
             .unwrap();
@@ -365,7 +369,8 @@ async fn a_resource_that_is_added_again_starts_with_empty_lists() {
 #[tokio::test]
 async fn a_cluster_wide_kind_has_no_namespace() {
     let api = Api::start(Profile::Documented).await;
-    let planet = json!({"kind": "Planet", "group": "example.com", "version": "v1", "plural": "planets", "verbs": VERBS, "fields": {"metadata": "ObjectMeta?", "rings": "bool?"}});
+    let planet = json!({"kind": "Planet", "group": "example.com", "version": "v1", "plural": "planets",
+        "verbs": VERBS, "fields": {"metadata": "ObjectMeta?", "rings": "bool?"}});
     api.simulator
         .add_kinds(&Kinds::default().file("planet.json", planet.to_string()))
         .unwrap();
@@ -385,7 +390,8 @@ async fn kinds_named_pods_and_services_in_another_group_are_independent() {
     let kind = |kind: &str, plural: &str| {
         json!({
             "kind": kind, "group": "example.com", "version": "v1", "plural": plural, "namespaced": true, "verbs": VERBS,
-            "fields": {"metadata": "ObjectMeta?", "spec": "Spec?"}, "types": {"Spec": {"clusterIP": "string?", "nodeName": "string?", "type": "string?"}},
+            "fields": {"metadata": "ObjectMeta?", "spec": "Spec?"},
+            "types": {"Spec": {"clusterIP": "string?", "nodeName": "string?", "type": "string?"}},
         })
         .to_string()
     };

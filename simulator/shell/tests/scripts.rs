@@ -326,7 +326,8 @@ async fn an_endless_loop_sleeps_between_bursts() {
 #[case("echo $(yes)", "No space left")]
 #[case("while :; do sleep 1000 & done", "can't fork")]
 #[case(
-    "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >> /tmp/f || exit 1; set -- $(seq 9999); echo $* >> /tmp/f || exit 1; done",
+    "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >> /tmp/f || exit 1; \
+     set -- $(seq 9999); echo $* >> /tmp/f || exit 1; done",
     "No space left"
 )]
 #[case("eval $(printf '(%.0s' $(seq 5000)) :", "syntax error")]

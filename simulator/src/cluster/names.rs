@@ -265,7 +265,8 @@ mod tests {
             json!({"metadata": {"name": "db"}, "spec": {"clusterIP": "None", "ports": [{"name": "sql", "port": 1}]}});
         create("services", db).await;
         let addresses = json!([{"ip": "10.244.1.3"}, {"ip": "10.244.2.4"}]);
-        let subset = json!({"addresses": addresses, "notReadyAddresses": [{"ip": "10.244.2.9"}], "ports": [{"name": "sql", "port": 5432}]});
+        let subset = json!({"addresses": addresses, "notReadyAddresses": [{"ip": "10.244.2.9"}],
+            "ports": [{"name": "sql", "port": 5432}]});
         let host_names = json!({"10.244.1.3": {"HostName": "first"}}).to_string();
         let endpoints =
             json!({"metadata": {"name": "db", "annotations": {HOST_NAMES: host_names}}, "subsets": [subset]});

@@ -134,8 +134,10 @@ mod tests {
         fs::write(&file, "old").unwrap();
         write(&file, &config("http://127.0.0.1:1", None, &Credentials::default())).unwrap();
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        let expected = "apiVersion: \"v1\"\nkind: \"Config\"\nclusters:\n- name: \"stuntdouble\"\n  cluster:\n    server: \"http://127.0.0.1:1\"\nusers:\n- name: \
-                        \"stuntdouble\"\n  user: {}\ncontexts:\n- name: \"stuntdouble\"\n  context:\n    cluster: \"stuntdouble\"\n    user: \
+        let expected = "apiVersion: \"v1\"\nkind: \"Config\"\nclusters:\n\
+                        - name: \"stuntdouble\"\n  cluster:\n    server: \"http://127.0.0.1:1\"\nusers:\n- name: \
+                        \"stuntdouble\"\n  user: {}\ncontexts:\n- name: \"stuntdouble\"\n  context:\n    cluster: \
+                        \"stuntdouble\"\n    user: \
                         \"stuntdouble\"\ncurrent-context: \"stuntdouble\"\npreferences: {}\n";
         assert_eq!(fs::read_to_string(&file).unwrap(), expected);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);

@@ -92,7 +92,8 @@ impl Metrics {
     /// Formats all metrics as text.
     pub(crate) fn text(&self) -> String {
         let mut out = String::from(
-            "# HELP apiserver_request_count Requests by method and status code.\n# TYPE apiserver_request_count counter\n",
+            "# HELP apiserver_request_count Requests by method and status code.\n# TYPE apiserver_request_count \
+                counter\n",
         );
         for (row, codes) in self.requests.iter().enumerate() {
             let verb = METHODS.get(row).map_or("other", |(name, _)| name);

@@ -107,7 +107,8 @@ pub(crate) fn error(error: ErrorResponse, headers: &HeaderMap, query: Query<'_>)
 }
 
 fn not_acceptable(error: &NotAcceptable) -> Response<Body> {
-    let body = json!({"metadata": {}, "status": "Failure", "message": error.message(), "reason": "NotAcceptable", "code": 406});
+    let body = json!({"metadata": {}, "status": "Failure", "message": error.message(), "reason": "NotAcceptable",
+        "code": 406});
     json(406, Bytes::from(format!("{body:#}")))
 }
 

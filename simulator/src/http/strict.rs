@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn unknown_fields_are_reported_with_their_paths() {
-        let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "labels": {"any": "key"}, "nmae": 1},
+        let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "labels": {"any": "key"},
+            "nmae": 1},
                          "spec": {"containers": [{"name": "x"}, {"name": "y", "imgae": "z"}], "$patch": "replace"}});
         let pod = registry::RequestBody {
             bytes: pod.to_string().into(),
@@ -149,7 +150,8 @@ mod tests {
             (status.code, status.message.as_str()),
             (
                 400,
-                "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"metadata.nmae\", unknown field \
+                "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \
+                    \"metadata.nmae\", unknown field \
                  \"spec.containers[1].imgae\""
             )
         );

@@ -115,7 +115,8 @@ mod tests {
 
     #[rstest]
     #[case(r#"{"errors":false,"items":[]}"#, Outcome::Accepted { rejected: 0 })]
-    #[case(r#"{"errors":true,"items":[{"index":{"status":201}},{"index":{"status":400}}]}"#, Outcome::Accepted { rejected: 1 })]
+    #[case(r#"{"errors":true,"items":[{"index":{"status":201}},{"index":{"status":400}}]}"#,
+        Outcome::Accepted { rejected: 1 })]
     #[case(
         r#"{"errors":true,"items":[{"index":{"status":400}},{"index":{"status":503}}]}"#,
         Outcome::Failed

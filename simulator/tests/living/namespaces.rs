@@ -143,7 +143,8 @@ async fn a_container_reads_the_token_of_its_account() {
         (why.code, why.message.as_str()),
         (
             403,
-            "pods \"refused\" is forbidden: error looking up service account default/nobody: serviceaccounts \"nobody\" not found"
+            "pods \"refused\" is forbidden: error looking up service account default/nobody: serviceaccounts \
+                \"nobody\" not found"
         )
     );
 }

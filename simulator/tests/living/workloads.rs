@@ -33,7 +33,8 @@ async fn a_job_runs_pods_until_enough_have_succeeded() {
     let mut spec = pod_spec("busybox", Some("sleep 2"));
     spec["restartPolicy"] = "Never".into();
     let job = json!({"metadata": {"name": "pi"}, "spec": {
-        "completions": 3, "parallelism": 2, "autoSelector": true, "template": {"metadata": {"name": "pi"}, "spec": spec},
+        "completions": 3, "parallelism": 2, "autoSelector": true, "template": {"metadata": {"name": "pi"},
+            "spec": spec},
     }});
     cluster.create("jobs", job).await;
     assert_eq!(cluster.get("jobs", "pi").await["status"]["active"], 2);

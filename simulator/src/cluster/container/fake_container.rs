@@ -350,7 +350,8 @@ mod tests {
     #[test]
     fn it_runs_only_in_bound_and_running_pods() {
         let pod = |phase: &str, node: &str| {
-            let pod = json!({"metadata": {"uid": "u", "creationTimestamp": START}, "spec": {"nodeName": node}, "status": {"phase": phase}});
+            let pod = json!({"metadata": {"uid": "u", "creationTimestamp": START}, "spec": {"nodeName": node},
+                "status": {"phase": phase}});
             pod.as_object().unwrap().clone()
         };
         let containers = FakeContainers::new(Clock::real());

@@ -101,7 +101,8 @@ impl RouteServer {
         match files.read(&place) {
             Ok(content) => (200, media_type(&place).to_owned(), content),
             Err(_) => {
-                let page = "<html>\r\n<head><title>404 Not Found</title></head>\r\n<body>\r\n<center><h1>404 Not Found</h1></center>\r\n</body>\r\n</html>\r\n";
+                let page = "<html>\r\n<head><title>404 Not Found</title></head>\r\n<body>\r\n<center><h1>404 Not \
+                    Found</h1></center>\r\n</body>\r\n</html>\r\n";
                 (404, "text/html".to_owned(), page.into())
             }
         }

@@ -79,7 +79,8 @@ impl NodePods {
             if !left.is_positive() {
                 let name = meta::text(pod, "metadata.name");
                 let message = format!(
-                    "Node {node} event: Pod {name} has exceeded the grace period for deletion after being evicted from Node {node:?} and is being force killed"
+                    "Node {node} event: Pod {name} has exceeded the grace period for deletion after being evicted \
+                        from Node {node:?} and is being force killed"
                 );
                 self.record(&about(node), "TerminatingEvictedPod", &message).await;
                 self.remove(pod, Some(0)).await?;

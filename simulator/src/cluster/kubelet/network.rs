@@ -79,7 +79,8 @@ mod tests {
     fn a_port_of_a_service_resolves_to_that_of_its_pods() {
         let object = |value: Value| value.as_object().cloned().unwrap();
         let service = object(json!({"spec": {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 81}]}}));
-        let subset = json!({"addresses": [{"ip": "10.244.1.3"}], "ports": [{"name": "b", "port": 8081}, {"name": "a", "port": 8080}]});
+        let ports = json!([{"name": "b", "port": 8081}, {"name": "a", "port": 8080}]);
+        let subset = json!({"addresses": [{"ip": "10.244.1.3"}], "ports": ports});
         let endpoints = object(json!({"subsets": [subset]}));
         let found = target(&service, &endpoints, 81).unwrap();
         assert_eq!(found, ("10.244.1.3".parse().unwrap(), 8081));

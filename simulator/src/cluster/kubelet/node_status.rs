@@ -33,7 +33,8 @@ pub(super) fn registered(node: &Node, clock: &Clock) -> Value {
             "capacity": amount,
             "allocatable": amount,
             "conditions": [
-                condition("OutOfDisk", "False", "KubeletHasSufficientDisk", "kubelet has sufficient disk space available"),
+                condition("OutOfDisk", "False", "KubeletHasSufficientDisk",
+                    "kubelet has sufficient disk space available"),
                 condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
             ],
             "addresses": [
@@ -43,7 +44,8 @@ pub(super) fn registered(node: &Node, clock: &Clock) -> Value {
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {
                 "machineID": "", "systemUUID": "", "bootID": "", "kernelVersion": "", "osImage": "",
-                "containerRuntimeVersion": "docker://1.9.1", "kubeletVersion": KUBELET_VERSION, "kubeProxyVersion": KUBELET_VERSION,
+                "containerRuntimeVersion": "docker://1.9.1",
+                "kubeletVersion": KUBELET_VERSION, "kubeProxyVersion": KUBELET_VERSION,
             },
         },
     })

@@ -241,7 +241,8 @@ impl Kubelets {
         let mut files = vec![(
             "/etc/resolv.conf".to_owned(),
             format!(
-                "search {namespace}.svc.cluster.local svc.cluster.local cluster.local\nnameserver {NAME_SERVER}\noptions ndots:5\n"
+                "search {namespace}.svc.cluster.local svc.cluster.local cluster.local\n\
+                 nameserver {NAME_SERVER}\noptions ndots:5\n"
             ),
         )];
         let hosts_mounted = mounts.iter().any(|(path, _, _)| path == "/etc/hosts");
@@ -287,7 +288,8 @@ fn not_found(image: &str) -> String {
     match parts.as_slice() {
         [name] => format!("Error: image library/{name}:{tag} not found"),
         [_registry, rest @ ..] if rest.len() > 1 => format!(
-            "image pull failed for {image}, this may be because there are no credentials on this request.  details: (Error: image {}:{tag} not found)",
+            "image pull failed for {image}, this may be because there are no credentials on this request.  details: \
+                (Error: image {}:{tag} not found)",
             rest.join("/")
         ),
         _ => format!("Error: image {repository}:{tag} not found"),

@@ -61,7 +61,10 @@ fn resource_of(version: &GroupVersion, resource: &Resource) -> Value {
     let parts: Vec<Value> = resource
         .subresources
         .iter()
-        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": subresource_methods(part).verbs()}))
+        .map(|(part, of)| {
+            json!({"subresource": part, "responseKind": kind(of),
+            "verbs": subresource_methods(part).verbs()})
+        })
         .collect();
     if !parts.is_empty() {
         out["subresources"] = parts.into();

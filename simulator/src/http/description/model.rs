@@ -161,7 +161,8 @@ impl<'s> Models<'s> {
             ),
             (
                 "unversioned.StatusDetails",
-                json!({"name": text(), "group": text(), "kind": text(), "causes": causes, "retryAfterSeconds": int32()}),
+                json!({"name": text(), "group": text(), "kind": text(), "causes": causes,
+                    "retryAfterSeconds": int32()}),
             ),
             (
                 "unversioned.Status",

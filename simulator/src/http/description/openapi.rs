@@ -46,7 +46,8 @@ pub(super) fn second(table: &Table) -> Value {
                 .map(|p| parameter(p.name, p.location, p.description, json!({"type": p.kind}), true))
                 .collect();
             if let Some(body) = &operation.body {
-                parameters.push(json!({"name": "body", "in": "body", "required": true, "schema": {"$ref": format!("#/definitions/{body}")}}));
+                parameters.push(json!({"name": "body", "in": "body", "required": true,
+                    "schema": {"$ref": format!("#/definitions/{body}")}}));
             }
             described["consumes"] = json!(operation.consumes);
             described["produces"] = json!(operation.produces);
@@ -81,14 +82,16 @@ fn third(table: &Table, version: &GroupVersion) -> Value {
             .collect();
         described["parameters"] = parameters.into();
         if let Some(body) = &operation.body {
-            described["requestBody"] = json!({"required": true, "content": content(operation.consumes, json!({"$ref": format!("{at}{body}")}))});
+            let schema = json!({"$ref": format!("{at}{body}")});
+            described["requestBody"] = json!({"required": true, "content": content(operation.consumes, schema)});
         }
         described["responses"] =
             json!({"200": {"description": "OK", "content": content(operation.produces, result(&operation, at))}});
         put(&mut paths, &operation, described);
     }
     let schemas = Models::of(table.scheme(), version, style).found;
-    json!({"openapi": "3.0.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "components": {"schemas": schemas}})
+    json!({"openapi": "3.0.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths,
+        "components": {"schemas": schemas}})
 }
 
 /// Returns the parts of an operation that are common to both versions.

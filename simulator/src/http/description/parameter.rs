@@ -68,12 +68,14 @@ pub(super) const LIST: [Parameter; 11] = [
     query(
         "watch",
         "boolean",
-        "Watch for changes to the described resources and return them as a stream of add, update, and remove notifications.",
+        "Watch for changes to the described resources and return them as a stream of add, update, and remove \
+            notifications.",
     ),
     query(
         "resourceVersion",
         "string",
-        "With watch, shows changes that occur after that version of a resource. Defaults to changes from the beginning of history.",
+        "With watch, shows changes that occur after that version of a resource. Defaults to changes from the \
+            beginning of history.",
     ),
     query(
         "timeoutSeconds",

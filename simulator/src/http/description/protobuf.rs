@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_document_is_written_field_by_field() {
-        let document = json!({"swagger": "2.0", "info": {"title": "T", "version": "V"}, "definitions": {"A": {"type": "object", "required": ["b"]}}});
+        let document = json!({"swagger": "2.0", "info": {"title": "T", "version": "V"},
+            "definitions": {"A": {"type": "object", "required": ["b"]}}});
         let expected = [
             &b"\x0a\x032.0"[..],
             b"\x12\x06\x0a\x01T\x12\x01V",

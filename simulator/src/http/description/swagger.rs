@@ -115,7 +115,8 @@ fn describe(operation: &Operation) -> Value {
         })
         .partition(|(in_path, _)| *in_path);
     let body = operation.body.as_ref().map(|body| {
-        json!({"type": body, "paramType": "body", "name": "body", "description": "", "required": true, "allowMultiple": false})
+        json!({"type": body, "paramType": "body", "name": "body", "description": "", "required": true,
+            "allowMultiple": false})
     });
     let described = |all: Vec<(bool, Value)>| all.into_iter().map(|(_, parameter)| parameter);
     let parameters: Vec<Value> = described(query).chain(body).chain(described(path)).collect();

@@ -153,7 +153,8 @@ impl Connector {
         };
         if is_local(parsed.ip()) && !self.allow_local {
             return Err(DialError(format!(
-                "dial tcp {address}: the address is of this machine or its link: --dial or --allow-local-backends allows it"
+                "dial tcp {address}: the address is of this machine or its link: \
+                 use --dial or --allow-local-backends to allow it"
             )));
         }
         Ok(())

@@ -281,7 +281,11 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_frame_or_an_error(kind in 0u16..12, flags: u8, payload in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_are_a_frame_or_an_error(
+            kind in 0u16..12,
+            flags: u8,
+            payload in proptest::collection::vec(any::<u8>(), 0..64)
+        ) {
             let _ = Control::parse(kind, flags, payload.into());
         }
     }

@@ -12,18 +12,23 @@ pub(super) const MAX_BLOCK_BYTES: usize = 1 << 16;
 pub(crate) type Headers = Vec<(String, String)>;
 
 /// The words of the dictionary that are prefixed with their length.
-const WORDS: &str = "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization \
-                     cache-control connection content-base content-encoding content-language content-length content-location content-md5 content-range \
-                     content-type date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified \
-                     location max-forwards pragma proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding \
-                     upgrade user-agent vary via warning www-authenticate method get status 200_OK version HTTP/1.1 url public set-cookie keep-alive origin";
+const WORDS: &str = "\
+    options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age \
+    allow authorization cache-control connection content-base content-encoding content-language content-length \
+    content-location content-md5 content-range content-type date etag expect expires from host if-match \
+    if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma \
+    proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade \
+    user-agent vary via warning www-authenticate method get status 200_OK version HTTP/1.1 url public set-cookie \
+    keep-alive origin";
 
 /// The end of the dictionary, which is a single text.
-const TEXT: &str = "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 Non-Authoritative Information204 No \
-                    Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not Found500 Internal Server Error501 Not \
-                    Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, Tue, Wed, Thu, Fri, Sat, Sun, \
-                    GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,application/xhtml+xml,text/plain,text/javascript,\
-                    publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.";
+const TEXT: &str = "\
+    100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 \
+    Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 \
+    Forbidden404 Not Found500 Internal Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May \
+    Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, Tue, Wed, Thu, Fri, Sat, Sun, GMTchunked,text/html,image/png,\
+    image/jpg,image/gif,application/xml,application/xhtml+xml,text/plain,text/javascript,\
+    publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.";
 
 /// Returns the dictionary of version 3 of the protocol.
 fn dictionary() -> Vec<u8> {
@@ -147,7 +152,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_is_unpacked(blocks in proptest::collection::vec(proptest::collection::vec(("[a-z-]{0,20}", ".{0,300}"), 0..8), 1..5)) {
+        fn a_compressed_header_block_decompresses_to_itself(
+            blocks in proptest::collection::vec(proptest::collection::vec(("[a-z-]{0,20}", ".{0,300}"), 0..8), 1..5)
+        ) {
             let (mut compressor, mut decompressor) = (Compressor::new().unwrap(), Decompressor::new());
             for block in blocks {
                 let compressed = compressor.compress(&block).unwrap();
@@ -156,9 +163,13 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_headers_or_an_error(block in proptest::collection::vec(any::<u8>(), 0..300), cut in 0usize..60) {
+        fn any_bytes_are_headers_or_an_error(
+            block in proptest::collection::vec(any::<u8>(), 0..300),
+            cut in 0usize..60
+        ) {
             let _ = Decompressor::new().decompress(&block);
-            let compressed = Compressor::new().unwrap().compress(&[("streamtype".to_owned(), "stdin".to_owned())]).unwrap();
+            let headers = [("streamtype".to_owned(), "stdin".to_owned())];
+            let compressed = Compressor::new().unwrap().compress(&headers).unwrap();
             let _ = Decompressor::new().decompress(&compressed[..cut.min(compressed.len())]);
             let _ = parse(block.into());
         }

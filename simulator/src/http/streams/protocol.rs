@@ -97,7 +97,8 @@ impl Upgrade {
             Status::new(
                 Reason::Forbidden,
                 format!(
-                    "unable to upgrade: unable to negotiate protocol: client supports [{client}], server accepts [{server}]"
+                    "unable to upgrade: unable to negotiate protocol: client supports [{client}], server accepts \
+                        [{server}]"
                 ),
             )
         };
@@ -181,14 +182,21 @@ mod tests {
     #[rstest]
     #[case(&[], false, Err((400, "Upgrade request required")))]
     #[case(&[("upgrade", "SPDY/3.1")], false, Ok(Upgrade::Spdy { version: "" }))]
-    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "v9, v3.channel.k8s.io,v4.channel.k8s.io")], false, Ok(Upgrade::Spdy { version: "v3.channel.k8s.io" }))]
-    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "portforward.k8s.io")], true, Ok(Upgrade::Spdy { version: "portforward.k8s.io" }))]
-    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "v9")], true, Err((403, "unable to upgrade: unable to negotiate protocol: client supports [v9], server accepts [portforward.k8s.io]")))]
-    #[case(&[("upgrade", "h2c")], false, Err((400, "unable to upgrade: missing upgrade headers in request: the protocols are SPDY/3.1 and websocket")))]
+    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "v9, v3.channel.k8s.io,v4.channel.k8s.io")],
+        false, Ok(Upgrade::Spdy { version: "v3.channel.k8s.io" }))]
+    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "portforward.k8s.io")], true,
+        Ok(Upgrade::Spdy { version: "portforward.k8s.io" }))]
+    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "v9")], true, Err((403,
+        "unable to upgrade: unable to negotiate protocol: client supports [v9], server accepts [portforward.k8s.io]")))]
+    #[case(&[("upgrade", "h2c")], false, Err((400, "unable to upgrade: missing upgrade headers in request: the \
+        protocols are SPDY/3.1 and websocket")))]
     #[case(&[("upgrade", "WebSocket")], false, Ok(Upgrade::WebSocket { protocol: "" }))]
-    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "x, base64.channel.k8s.io")], false, Ok(Upgrade::WebSocket { protocol: "base64.channel.k8s.io" }))]
-    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "v5.channel.k8s.io, v4.channel.k8s.io")], false, Ok(Upgrade::WebSocket { protocol: "v5.channel.k8s.io" }))]
-    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "SPDY/3.1+portforward.k8s.io")], true, Err((403, "requested protocol(s) are not supported: [SPDY/3.1+portforward.k8s.io]; supports []")))]
+    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "x, base64.channel.k8s.io")], false,
+        Ok(Upgrade::WebSocket { protocol: "base64.channel.k8s.io" }))]
+    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "v5.channel.k8s.io, v4.channel.k8s.io")], false,
+        Ok(Upgrade::WebSocket { protocol: "v5.channel.k8s.io" }))]
+    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "SPDY/3.1+portforward.k8s.io")], true, Err((403,
+        "requested protocol(s) are not supported: [SPDY/3.1+portforward.k8s.io]; supports []")))]
     fn the_first_supported_protocol_is_chosen(
         #[case] pairs: &[(&'static str, &str)],
         #[case] ports: bool,
