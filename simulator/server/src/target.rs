@@ -73,7 +73,7 @@ impl Default for Requests {
 
 impl Requests {
     /// Copies `bytes` to `out`, with encoded targets.
-    fn pass(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+    fn encode(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while let Some((&byte, rest)) = bytes.split_first() {
             let copied = match self.state {
                 State::Opaque => Some(bytes.len()),
@@ -182,18 +182,18 @@ impl Requests {
 }
 
 /// A connection whose request targets are percent-encoded.
-pub(crate) type Escaped<T> = Filtered<T, Escaping>;
+pub(crate) type Escaped<T> = Filtered<T, TargetEncoder>;
 
 /// A filter that percent-encodes the targets of requests.
 #[derive(Debug, Default)]
-pub(crate) struct Escaping {
+pub(crate) struct TargetEncoder {
     requests: Requests,
     /// Bytes that have been encoded but not yet returned to the reader.
     ready: Vec<u8>,
     at: usize,
 }
 
-impl Filter for Escaping {
+impl Filter for TargetEncoder {
     fn poll_read<T: AsyncRead + Unpin>(
         &mut self,
         io: &mut T,
@@ -206,7 +206,7 @@ impl Filter for Escaping {
             ready!(Pin::new(io).poll_read(context, &mut read))?;
             self.ready.clear();
             self.at = 0;
-            self.requests.pass(read.filled(), &mut self.ready);
+            self.requests.encode(read.filled(), &mut self.ready);
         }
         let rest = self.ready.get(self.at..).unwrap_or(&[]);
         let length = rest.len().min(buffer.remaining());
@@ -221,10 +221,10 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn passed(bytes: &[u8], size: usize) -> String {
+    fn encoded(bytes: &[u8], size: usize) -> String {
         let mut requests = Requests::default();
         let mut out = Vec::new();
-        bytes.chunks(size).for_each(|chunk| requests.pass(chunk, &mut out));
+        bytes.chunks(size).for_each(|chunk| requests.encode(chunk, &mut out));
         String::from_utf8(out).unwrap()
     }
 
@@ -248,6 +248,6 @@ mod tests {
         "GET / HTTP/1.1\r\nUpgrade: x\r\n\r\nGET /< HTTP/1.1\r\n\r\n"
     )]
     fn only_targets_are_encoded(#[case] sent: &str, #[case] expected: &str, #[values(1, 7, 4096)] size: usize) {
-        assert_eq!(passed(sent.as_bytes(), size), expected);
+        assert_eq!(encoded(sent.as_bytes(), size), expected);
     }
 }

@@ -320,7 +320,7 @@ impl Run {
                 }
                 number => return Err(format!("field {number} is too far")),
             },
-            _ => return Err("assignment to what is no variable".to_owned()),
+            _ => return Err("assignment to a value that is not a variable".to_owned()),
         }
         Ok(())
     }

@@ -135,9 +135,7 @@ impl Node {
             "http" => {}
             "https" if has_authority => {}
             "https" => {
-                return Err(wrong(
-                    "https needs the CA certificate of its certificate (--search-upstream-ca)",
-                ));
+                return Err(wrong("https requires a CA certificate (--search-upstream-ca)"));
             }
             _ => return Err(wrong("it is neither http nor https")),
         }

@@ -69,7 +69,10 @@ mod tests {
     fn everything_is_allowed() {
         let spec = json!({"resourceAttributes": {"verb": "delete", "resource": "pods"}});
         let allowed = review(
-            r#"{"kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {"verb": "delete", "resource": "pods"}}}"#,
+            r#"{
+                "kind": "SelfSubjectAccessReview",
+                "spec": {"resourceAttributes": {"verb": "delete", "resource": "pods"}}
+            }"#,
             Syntax::Json,
         )
         .unwrap();

@@ -31,7 +31,7 @@ pub(super) fn split(path: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the request with the path `inner`, which has no prefix.
-pub(super) fn inside<B>(mut request: Request<B>, inner: &str) -> Option<Request<B>> {
+pub(super) fn strip_prefix<B>(mut request: Request<B>, inner: &str) -> Option<Request<B>> {
     let root = if inner.is_empty() { "/" } else { "" };
     let query = request
         .uri()
@@ -46,7 +46,7 @@ pub(super) fn inside<B>(mut request: Request<B>, inner: &str) -> Option<Request<
 }
 
 /// Adds the prefix to the redirect of a response, if it redirects to a path.
-pub(super) fn outside(mut response: Response<Body>, name: &str) -> Response<Body> {
+pub(super) fn add_prefix(mut response: Response<Body>, name: &str) -> Response<Body> {
     let location = response
         .headers()
         .get(LOCATION)
@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn the_prefix_is_removed_from_requests_and_added_to_redirects() {
         let request = Request::get("/clusters/a?x=1").body(()).unwrap();
-        assert_eq!(inside(request, "").unwrap().uri(), "/?x=1");
+        assert_eq!(strip_prefix(request, "").unwrap().uri(), "/?x=1");
         let request = Request::get("http://host/clusters/a/api%2F?watch=true")
             .body(())
             .unwrap();
         assert_eq!(
-            inside(request, "/api%2F").unwrap().uri(),
+            strip_prefix(request, "/api%2F").unwrap().uri(),
             "http://host/api%2F?watch=true"
         );
         for (to, shown) in [
@@ -93,7 +93,7 @@ mod tests {
             ("http://host/a", "http://host/a"),
         ] {
             let response = Response::builder().header(LOCATION, to).body(Body::empty()).unwrap();
-            assert_eq!(outside(response, "c").headers()[LOCATION], shown);
+            assert_eq!(add_prefix(response, "c").headers()[LOCATION], shown);
         }
     }
 }

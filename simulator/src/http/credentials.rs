@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn unauthorized_responses_have_no_challenge_details() {
+    fn a_basic_challenge_is_sent_only_if_there_are_passwords() {
         let answer = credentials().unauthorized();
         assert_eq!(
             (answer.status().as_u16(), answer.body().as_ref()),

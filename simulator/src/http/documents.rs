@@ -85,7 +85,7 @@ impl Service {
         } else {
             None
         };
-        document.map(|document| respond::of(AGGREGATED, document))
+        document.map(|document| respond::with_media_type(AGGREGATED, document))
     }
 
     /// Responds with the API description at a path.
@@ -103,7 +103,10 @@ impl Service {
                 .any(|media_type| negotiation::names(&parts.headers, media_type))
         };
         if path == "/openapi/v2" && in_protobuf() {
-            return Ok(respond::of(PROTOBUF, api.descriptions.protobuf(&api.table)));
+            return Ok(respond::with_media_type(
+                PROTOBUF,
+                api.descriptions.protobuf(&api.table),
+            ));
         }
         check_accept(&parts.headers, &[JSON])?;
         Ok(respond::json(200, document))

@@ -15,21 +15,21 @@ use super::{body::Body, proxy::BodyError};
 use crate::api::{Reason, Status};
 
 /// Header of a forwarded request.
-const PASSED_ON: HeaderName = HeaderName::from_static("x-stuntdouble-passed-on");
+const FORWARDED: HeaderName = HeaderName::from_static("x-stuntdouble-passed-on");
 
 /// The process that runs the pods.
 pub(crate) trait Elected: Send + Sync {
     /// Returns its address, `HOST:PORT`, or `None` if it is this process or there is none.
-    fn elsewhere(&self) -> BoxFuture<'_, Option<String>>;
+    fn other_leader(&self) -> BoxFuture<'_, Option<String>>;
 }
 
 /// Whether a request was forwarded by another process.
-pub(super) fn is_passed_on(parts: &Parts) -> bool {
-    parts.headers.contains_key(PASSED_ON)
+pub(super) fn is_forwarded(parts: &Parts) -> bool {
+    parts.headers.contains_key(FORWARDED)
 }
 
 /// Forwards a request to the process at `address`.
-pub(super) async fn pass_on(address: &str, parts: &Parts, body: Incoming) -> Result<Response<Body>, Status> {
+pub(super) async fn forward(address: &str, parts: &Parts, body: Incoming) -> Result<Response<Body>, Status> {
     let failed = |why: &dyn std::fmt::Display| {
         let text = format!("{address}, which runs the pods of this cluster, does not respond: {why}");
         Status::new(Reason::ServiceUnavailable, text)
@@ -45,7 +45,7 @@ pub(super) async fn pass_on(address: &str, parts: &Parts, body: Incoming) -> Res
         parts.headers.insert(header::ORIGIN, origin);
     }
     parts.headers.insert(header::HOST, host);
-    parts.headers.insert(PASSED_ON, HeaderValue::from_static("true"));
+    parts.headers.insert(FORWARDED, HeaderValue::from_static("true"));
     let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
     let connected = http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = connected.map_err(|error| failed(&error))?;

@@ -12,7 +12,7 @@ use super::{
     body::Body,
     clusters::{self, Clusters},
     credentials::{Credentials, User},
-    metrics::Open,
+    metrics::OpenGauge,
     query::Query,
     respond,
     service::Service,
@@ -69,7 +69,7 @@ struct Connection {
     /// The user of the client certificate, if it is valid.
     certified: Option<User>,
     peer: Peer,
-    _open: Open,
+    _open: OpenGauge,
 }
 
 impl Connection {
@@ -137,8 +137,8 @@ impl Connection {
             Ok(service) => service,
             Err(status) => return answer(status),
         };
-        match clusters::inside(request, inner) {
-            Some(request) => clusters::outside(service.answer(request, &self.peer).await, name),
+        match clusters::strip_prefix(request, inner) {
+            Some(request) => clusters::add_prefix(service.answer(request, &self.peer).await, name),
             None => answer(Status::no_such_path()),
         }
     }

@@ -36,17 +36,17 @@ pub(crate) struct Metrics {
 }
 
 /// Increments a gauge until it is dropped.
-pub(crate) struct Open(Arc<AtomicU64>);
+pub(crate) struct OpenGauge(Arc<AtomicU64>);
 
-impl Drop for Open {
+impl Drop for OpenGauge {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-fn open(gauge: &Arc<AtomicU64>) -> Open {
+fn open(gauge: &Arc<AtomicU64>) -> OpenGauge {
     gauge.fetch_add(1, Ordering::Relaxed);
-    Open(gauge.clone())
+    OpenGauge(gauge.clone())
 }
 
 impl Metrics {
@@ -72,12 +72,12 @@ impl Metrics {
     }
 
     /// Counts a connection until the returned value is dropped.
-    pub(crate) fn connection(&self) -> Open {
+    pub(crate) fn connection(&self) -> OpenGauge {
         open(&self.connections)
     }
 
     /// Counts a watch until the returned value is dropped.
-    pub(crate) fn watch(&self) -> Open {
+    pub(crate) fn watch(&self) -> OpenGauge {
         open(&self.watches)
     }
 

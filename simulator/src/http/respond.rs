@@ -56,7 +56,7 @@ fn response(code: u16, media_type: &'static str, body: Body) -> Response<Body> {
 }
 
 /// Returns a 200 with a media type other than JSON or YAML.
-pub(crate) fn of(media_type: &'static str, bytes: Bytes) -> Response<Body> {
+pub(crate) fn with_media_type(media_type: &'static str, bytes: Bytes) -> Response<Body> {
     response(200, media_type, Body::full(bytes))
 }
 

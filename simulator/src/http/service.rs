@@ -203,11 +203,11 @@ impl Service {
         }
         self.registry.sync().await?;
         if matches!(endpoint, Endpoint::Connect(_) | Endpoint::Proxy(_))
-            && !elected::is_passed_on(parts)
+            && !elected::is_forwarded(parts)
             && let Some(elected) = &self.elected
-            && let Some(address) = elected.elsewhere().await
+            && let Some(address) = elected.other_leader().await
         {
-            return Ok(Box::pin(elected::pass_on(&address, parts, body)).await?);
+            return Ok(Box::pin(elected::forward(&address, parts, body)).await?);
         }
         match endpoint {
             Endpoint::AccessReview(version) => Box::pin(self.access_review(&version, parts, body)).await,

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     body::Body,
-    metrics::Open,
+    metrics::OpenGauge,
     negotiation::{Format, STREAMS},
     query::Query,
     respond::ErrorResponse,
@@ -33,7 +33,7 @@ impl Service {
         let query = Query::of(parts);
         query.flag("watch", self.profile)?;
         let mut options = self.options(query)?;
-        let websocket = websocket::is_asked_for(&parts.headers);
+        let websocket = websocket::is_websocket_request(&parts.headers);
         if websocket && !self.profile.websocket_is_lenient() {
             options.timeout = None;
         }
@@ -78,7 +78,7 @@ fn stream(
     frames: WatchStream,
     joined: bool,
     closing: CancellationToken,
-    open: Open,
+    open: OpenGauge,
 ) -> impl Stream<Item = Bytes> + Send + 'static {
     unfold((frames, closing, open), move |(mut frames, closing, open)| async move {
         let next = async {

@@ -45,7 +45,7 @@ pub(crate) fn upgrades(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the client requests an upgrade to WebSocket.
-pub(crate) fn is_asked_for(headers: &HeaderMap) -> bool {
+pub(crate) fn is_websocket_request(headers: &HeaderMap) -> bool {
     headers.contains_key(header::UPGRADE)
         && upgrades(headers)
         && negotiation::header(headers, header::UPGRADE)

@@ -81,7 +81,7 @@ impl Leadership {
 }
 
 impl Elected for Leadership {
-    fn elsewhere(&self) -> BoxFuture<'_, Option<String>> {
+    fn other_leader(&self) -> BoxFuture<'_, Option<String>> {
         Box::pin(async {
             if self.is_elected.load(Ordering::Acquire) {
                 return None;

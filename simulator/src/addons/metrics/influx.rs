@@ -33,7 +33,11 @@ const TAGS: [&str; 3] = ["namespace_name", "nodename", "pod_name"];
 #[expect(clippy::expect_used, reason = "the expression is valid, as a test verifies")]
 static SELECT: LazyLock<Regex> = LazyLock::new(|| {
     let function = r#"(?:(?<function>\w+)\(\s*"?value"?\s*\)|"?value"?)"#;
-    let parts = r"(?:\s+WHERE\s+(?<conditions>.+?))?(?:\s+GROUP BY\s+(?<groups>.+?))?(?:\s+FILL\(\w+\))?(?:\s+ORDER BY time\s*(?<order>ASC|DESC)?)?(?:\s+LIMIT\s+(?<limit>\d+))?\s*;?\s*$";
+    let parts = concat!(
+        r"(?:\s+WHERE\s+(?<conditions>.+?))?",
+        r"(?:\s+GROUP BY\s+(?<groups>.+?))?(?:\s+FILL\(\w+\))?",
+        r"(?:\s+ORDER BY time\s*(?<order>ASC|DESC)?)?(?:\s+LIMIT\s+(?<limit>\d+))?\s*;?\s*$",
+    );
     Regex::new(&format!(
         r#"(?is)^\s*SELECT\s+{function}\s+FROM\s+"?(?<measurement>[^"\s]+)"?{parts}"#
     ))

@@ -68,7 +68,7 @@ impl Descriptions {
     /// Returns OpenAPI 2 as protobuf.
     pub(crate) fn protobuf(&self, table: &Table) -> Bytes {
         self.protobuf
-            .get_or_init(|| protobuf::encode(&openapi::second(table)))
+            .get_or_init(|| protobuf::encode(&openapi::openapi2(table)))
             .clone()
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
     let mut paths = Map::new();
     let mut documents = Vec::new();
     for version in table.versions() {
-        let (name, document) = (base(version), third(table, version));
+        let (name, document) = (base(version), openapi3(table, version));
         paths.insert(
             name.trim_start_matches('/').to_owned(),
             json!({"serverRelativeURL": format!("/openapi/v3{name}")}),
@@ -28,14 +28,14 @@ pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
         documents.push((format!("/openapi/v3{name}"), document));
     }
     documents.push(("/openapi/v3".to_owned(), json!({"paths": paths})));
-    let second = second(table);
+    let second = openapi2(table);
     documents.push(("/swagger.json".to_owned(), second.clone()));
     documents.push(("/openapi/v2".to_owned(), second));
     documents
 }
 
 /// Returns OpenAPI 2.
-pub(super) fn second(table: &Table) -> Value {
+pub(super) fn openapi2(table: &Table) -> Value {
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     for version in table.versions() {
         for operation in operations(version) {
@@ -62,7 +62,7 @@ pub(super) fn second(table: &Table) -> Value {
 }
 
 /// Returns OpenAPI 3 of a group version.
-fn third(table: &Table, version: &GroupVersion) -> Value {
+fn openapi3(table: &Table, version: &GroupVersion) -> Value {
     let style = Style::OpenApi3;
     let at = style.prefix();
     let mut paths = Map::new();

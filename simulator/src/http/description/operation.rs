@@ -49,7 +49,7 @@ struct Writer<'a> {
 }
 
 /// Parameters, body and response of an operation.
-struct Terms<'a> {
+struct Signature<'a> {
     parameters: &'a [Parameter],
     body: Option<String>,
     result: String,
@@ -57,7 +57,7 @@ struct Terms<'a> {
     produces: &'static [&'static str],
 }
 
-impl<'a> Terms<'a> {
+impl<'a> Signature<'a> {
     fn objects(parameters: &'a [Parameter], body: Option<String>, result: impl Into<String>) -> Self {
         Self {
             parameters,
@@ -92,10 +92,10 @@ impl Writer<'_> {
         path: &str,
         (verb, of): (&str, String),
         action: &'static str,
-        terms: Terms<'_>,
+        signature: Signature<'_>,
     ) {
         let segments = [("{namespace}", NAMESPACE), ("{name}", NAME), ("{path}", PATH)];
-        let mut parameters = terms.parameters.to_vec();
+        let mut parameters = signature.parameters.to_vec();
         parameters.extend(
             segments
                 .into_iter()
@@ -110,10 +110,10 @@ impl Writer<'_> {
             of,
             action,
             parameters,
-            body: terms.body,
-            result: terms.result,
-            consumes: terms.consumes,
-            produces: terms.produces,
+            body: signature.body,
+            result: signature.result,
+            consumes: signature.consumes,
+            produces: signature.produces,
             kind: self.resource.kind.clone(),
         });
     }
@@ -136,17 +136,17 @@ impl Writer<'_> {
             format!("{base}{within}/{plural}"),
             format!("{base}{within}/{plural}/{{name}}"),
         );
-        let patch = || Terms {
+        let patch = || Signature {
             consumes: PATCHES,
-            ..Terms::objects(
+            ..Signature::objects(
                 &[PRETTY, VALIDATION],
                 Some("unversioned.Patch".to_owned()),
                 model.clone(),
             )
         };
-        let stream = || Terms {
+        let stream = || Signature {
             produces: STREAM,
-            ..Terms::objects(&LIST, None, "json.WatchEvent")
+            ..Signature::objects(&LIST, None, "json.WatchEvent")
         };
         if *namespaced && can_list {
             self.put(
@@ -154,7 +154,7 @@ impl Writer<'_> {
                 &format!("{base}/{plural}"),
                 ("list", kind.clone()),
                 "list",
-                Terms::objects(&LIST, None, list.clone()),
+                Signature::objects(&LIST, None, list.clone()),
             );
         }
         if can_list {
@@ -163,7 +163,7 @@ impl Writer<'_> {
                 &collection,
                 ("list", of.clone()),
                 "list",
-                Terms::objects(&LIST, None, list),
+                Signature::objects(&LIST, None, list),
             );
         }
         if can_create {
@@ -172,7 +172,7 @@ impl Writer<'_> {
                 &collection,
                 ("create", of.clone()),
                 "post",
-                Terms::objects(&[PRETTY, VALIDATION], Some(model.clone()), model.clone()),
+                Signature::objects(&[PRETTY, VALIDATION], Some(model.clone()), model.clone()),
             );
         }
         if can_clear {
@@ -181,7 +181,7 @@ impl Writer<'_> {
                 &collection,
                 ("deletecollection", of.clone()),
                 "deletecollection",
-                Terms::objects(&LIST, None, STATUS),
+                Signature::objects(&LIST, None, STATUS),
             );
         }
         if can_get {
@@ -192,7 +192,7 @@ impl Writer<'_> {
                 &object,
                 ("read", of.clone()),
                 "get",
-                Terms::objects(parameters, None, model.clone()),
+                Signature::objects(parameters, None, model.clone()),
             );
         }
         if can_update {
@@ -201,7 +201,7 @@ impl Writer<'_> {
                 &object,
                 ("replace", of.clone()),
                 "put",
-                Terms::objects(&[PRETTY, VALIDATION], Some(model.clone()), model.clone()),
+                Signature::objects(&[PRETTY, VALIDATION], Some(model.clone()), model.clone()),
             );
         }
         if can_delete {
@@ -211,7 +211,7 @@ impl Writer<'_> {
                 &object,
                 ("delete", of.clone()),
                 "delete",
-                Terms::objects(&[PRETTY], options, STATUS),
+                Signature::objects(&[PRETTY], options, STATUS),
             );
         }
         if can_patch {
@@ -265,33 +265,33 @@ impl Writer<'_> {
                 &path,
                 ("replace", of),
                 "put",
-                Terms::objects(&[PRETTY], Some(model.clone()), model),
+                Signature::objects(&[PRETTY], Some(model.clone()), model),
             ),
             "binding" | "rollback" => self.put(
                 "POST",
                 &path,
                 ("create", of),
                 "post",
-                Terms::objects(&[PRETTY], Some(model.clone()), model),
+                Signature::objects(&[PRETTY], Some(model.clone()), model),
             ),
             "scale" => {
-                let patch = Terms {
+                let patch = Signature {
                     consumes: PATCHES,
-                    ..Terms::objects(&[PRETTY], Some("unversioned.Patch".to_owned()), model.clone())
+                    ..Signature::objects(&[PRETTY], Some("unversioned.Patch".to_owned()), model.clone())
                 };
                 self.put(
                     "GET",
                     &path,
                     ("read", of.clone()),
                     "get",
-                    Terms::objects(&[PRETTY], None, model.clone()),
+                    Signature::objects(&[PRETTY], None, model.clone()),
                 );
                 self.put(
                     "PUT",
                     &path,
                     ("replace", of.clone()),
                     "put",
-                    Terms::objects(&[PRETTY], Some(model.clone()), model),
+                    Signature::objects(&[PRETTY], Some(model.clone()), model),
                 );
                 self.put("PATCH", &path, ("patch", of), "patch", patch);
             }
@@ -301,7 +301,7 @@ impl Writer<'_> {
                 &path,
                 ("read", of),
                 "get",
-                Terms::objects(&LOG, None, self.model(&pod)),
+                Signature::objects(&LOG, None, self.model(&pod)),
             ),
             "attach" | "exec" | "portforward" => {
                 let mut parameters = if part == "portforward" {
@@ -318,7 +318,7 @@ impl Writer<'_> {
                         &path,
                         ("connect", format!("{word}Namespaced{pod}{title}")),
                         "connect",
-                        Terms::connection(&parameters),
+                        Signature::connection(&parameters),
                     );
                 }
             }
@@ -346,14 +346,14 @@ impl Writer<'_> {
                     &format!("{object}/proxy{path}"),
                     ("connect", of),
                     "connect",
-                    Terms::connection(&[PROXIED]),
+                    Signature::connection(&[PROXIED]),
                 );
                 self.put(
                     method,
                     &format!("{old}{path}"),
                     ("proxy", format!("{method}Namespaced{kind}{end}")),
                     "proxy",
-                    Terms::connection(&[]),
+                    Signature::connection(&[]),
                 );
             }
         }

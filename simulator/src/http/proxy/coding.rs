@@ -123,14 +123,14 @@ impl Encoder {
 }
 
 /// A transformation of a body: decode, rewrite links, encode again.
-pub(crate) struct Change {
+pub(crate) struct Transform {
     coding: Coding,
     decoder: Decoder,
     page: Option<Page>,
     encoder: Option<Encoder>,
 }
 
-impl Change {
+impl Transform {
     /// Rewrites the links of a page and keeps its `coding`.
     pub(crate) fn links(coding: Coding, page: Page) -> Self {
         Self {
@@ -200,15 +200,15 @@ impl Change {
 }
 
 /// A body that is transformed while it streams.
-pub(crate) struct Changed {
+pub(crate) struct TransformedBody {
     inner: Body,
     input: Bytes,
-    change: Option<Change>,
+    change: Option<Transform>,
 }
 
-impl Changed {
+impl TransformedBody {
     /// Applies `change` to `inner`.
-    pub(crate) fn new(inner: Body, change: Change) -> Self {
+    pub(crate) fn new(inner: Body, change: Transform) -> Self {
         Self {
             inner,
             input: Bytes::new(),
@@ -217,7 +217,7 @@ impl Changed {
     }
 }
 
-impl hyper::body::Body for Changed {
+impl hyper::body::Body for TransformedBody {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -267,13 +267,13 @@ mod tests {
         out
     }
 
-    async fn through(encoded: &[u8], change: Change) -> Result<Vec<u8>, BodyError> {
+    async fn through(encoded: &[u8], change: Transform) -> Result<Vec<u8>, BodyError> {
         let pieces: Vec<_> = encoded
             .chunks(7)
             .map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece))))
             .collect();
         let body = StreamBody::new(futures::stream::iter(pieces)).boxed_unsync();
-        Ok(Changed::new(body, change).collect().await?.to_bytes().to_vec())
+        Ok(TransformedBody::new(body, change).collect().await?.to_bytes().to_vec())
     }
 
     fn page() -> Page {
@@ -295,8 +295,8 @@ mod tests {
     #[tokio::test]
     async fn a_page_is_rewritten_in_its_coding(#[case] coding: Coding, #[case] encoder: Encoder) {
         let encoded = encode(encoder);
-        let rewritten = through(&encoded, Change::links(coding, page())).await.unwrap();
-        let plain = through(&rewritten, Change::plain(coding, None)).await.unwrap();
+        let rewritten = through(&encoded, Transform::links(coding, page())).await.unwrap();
+        let plain = through(&rewritten, Transform::plain(coding, None)).await.unwrap();
         assert_eq!(String::from_utf8(plain).unwrap(), "<p>text</p><a href=\"/p/x\">x</a>");
     }
 
@@ -304,12 +304,12 @@ mod tests {
     async fn a_truncated_body_is_an_error() {
         let encoded = encode(Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::default())));
         assert!(
-            through(&encoded[..encoded.len() - 6], Change::plain(Coding::Gzip, None))
+            through(&encoded[..encoded.len() - 6], Transform::plain(Coding::Gzip, None))
                 .await
                 .is_err()
         );
         assert!(
-            through(b"no gzip at all", Change::plain(Coding::Gzip, None))
+            through(b"no gzip at all", Transform::plain(Coding::Gzip, None))
                 .await
                 .is_err()
         );

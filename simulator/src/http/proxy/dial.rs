@@ -63,9 +63,9 @@ impl FromStr for DialOverride {
     fn from_str(text: &str) -> Result<Self, String> {
         let address = |address: &str| match address.rsplit_once(':') {
             Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(address.to_owned()),
-            _ => Err(format!("{address:?} is no HOST:PORT")),
+            _ => Err(format!("{address:?} is not HOST:PORT")),
         };
-        let (from, to) = text.split_once('=').ok_or_else(|| format!("{text:?} is no FROM=TO"))?;
+        let (from, to) = text.split_once('=').ok_or_else(|| format!("{text:?} is not FROM=TO"))?;
         Ok(Self {
             from: address(from)?,
             to: address(to)?,

@@ -19,7 +19,7 @@ use stuntdouble_server::relay_upgraded;
 use super::{
     super::{route::ProxyRequest, streams::Duplex, websocket},
     Body, BodyError, backend, call,
-    coding::{Change, Changed, Coding},
+    coding::{Coding, Transform, TransformedBody},
     dial::{Connector, Dial, DialError, TIMEOUT},
     headers,
     html::Page,
@@ -214,15 +214,15 @@ impl Proxy {
         let change = match (coding, page) {
             (Some(Coding::Gzip), page) if unpack && !empty => {
                 parts.headers.remove(header::CONTENT_ENCODING);
-                Some(Change::plain(Coding::Gzip, page))
+                Some(Transform::plain(Coding::Gzip, page))
             }
-            (Some(coding), Some(page)) => Some(Change::links(coding, page)),
+            (Some(coding), Some(page)) => Some(Transform::links(coding, page)),
             _ => None,
         };
         match change {
             Some(change) => {
                 parts.headers.remove(header::CONTENT_LENGTH);
-                Response::from_parts(parts, Changed::new(body, change).boxed_unsync())
+                Response::from_parts(parts, TransformedBody::new(body, change).boxed_unsync())
             }
             None => Response::from_parts(parts, body),
         }
@@ -270,10 +270,7 @@ impl Proxy {
             Located::Elsewhere => {}
         }
         if target.server.host.starts_with(':') {
-            return Err(format!(
-                "dial tcp {}: connect: connection connection_refused",
-                target.server.host
-            ));
+            return Err(format!("dial tcp {}: connect: connection refused", target.server.host));
         }
         *request.uri_mut() = Uri::try_from(target.url()).map_err(|error| error.to_string())?;
         let response = self.client.request(request).await.map_err(|error| reason(&error))?;
@@ -283,7 +280,7 @@ impl Proxy {
 
 /// Returns the text of a connection to a closed port.
 fn connection_refused(address: &str) -> String {
-    format!("dial tcp {address}: connect: connection connection_refused")
+    format!("dial tcp {address}: connect: connection refused")
 }
 
 /// The target of a request.

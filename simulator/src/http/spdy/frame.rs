@@ -55,14 +55,14 @@ pub(super) enum FrameError {
 
 /// The header of a frame.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum FrameHeader {
     /// Header of a control frame.
     Control { kind: u16, flags: u8, length: usize },
     /// Header of a data frame.
     Data { stream: u32, flags: u8, length: usize },
 }
 
-impl Head {
+impl FrameHeader {
     /// Parses the header of a frame.
     pub(super) fn parse(bytes: [u8; HEADER_BYTES]) -> Result<Self, FrameError> {
         let mut bytes = &bytes[..];
@@ -229,7 +229,7 @@ impl Control {
 }
 
 /// Returns the header of a data frame with `length` bytes.
-pub(super) fn data_head(stream: u32, flags: u8, length: u32) -> [u8; HEADER_BYTES] {
+pub(super) fn data_header(stream: u32, flags: u8, length: u32) -> [u8; HEADER_BYTES] {
     let mut head = [0; HEADER_BYTES];
     let mut out = &mut head[..];
     out.put_u32(stream & ID);
@@ -274,8 +274,8 @@ mod tests {
         #[test]
         fn an_encoded_frame_parses_to_itself(frame in control()) {
             let bytes = frame.encode();
-            let head = Head::parse(bytes[..HEADER_BYTES].try_into().unwrap()).unwrap();
-            let Head::Control { kind, flags, length } = head else { panic!("no control frame") };
+            let head = FrameHeader::parse(bytes[..HEADER_BYTES].try_into().unwrap()).unwrap();
+            let FrameHeader::Control { kind, flags, length } = head else { panic!("no control frame") };
             prop_assert_eq!(length, bytes.len() - HEADER_BYTES);
             prop_assert_eq!(Control::parse(kind, flags, bytes.slice(HEADER_BYTES..)), Ok(frame));
         }
@@ -293,14 +293,20 @@ mod tests {
     #[test]
     fn frame_headers_are_parsed() {
         assert_eq!(
-            Head::parse(data_head(5, FIN, 70_000)),
-            Ok(Head::Data {
+            FrameHeader::parse(data_header(5, FIN, 70_000)),
+            Ok(FrameHeader::Data {
                 stream: 5,
                 flags: FIN,
                 length: 70_000
             })
         );
-        assert_eq!(Head::parse([0x80, 2, 0, 1, 0, 0, 0, 0]), Err(FrameError::Version(2)));
-        assert_eq!(Head::parse([0x80, 3, 0, 1, 0, 1, 0, 1]), Err(FrameError::Long(65_537)));
+        assert_eq!(
+            FrameHeader::parse([0x80, 2, 0, 1, 0, 0, 0, 0]),
+            Err(FrameError::Version(2))
+        );
+        assert_eq!(
+            FrameHeader::parse([0x80, 3, 0, 1, 0, 1, 0, 1]),
+            Err(FrameError::Long(65_537))
+        );
     }
 }

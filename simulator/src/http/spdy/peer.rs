@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use super::{
-    frame::{self, Control, Head},
+    frame::{self, Control, FrameHeader},
     headers::{Compressor, Decompressor},
     session::Session,
 };
@@ -67,7 +67,7 @@ impl Peer {
 
     pub(crate) async fn data(&mut self, stream: u32, fin: bool, bytes: &[u8]) {
         self.io
-            .write_all(&frame::data_head(stream, u8::from(fin), bytes.len() as u32))
+            .write_all(&frame::data_header(stream, u8::from(fin), bytes.len() as u32))
             .await
             .unwrap();
         self.io.write_all(bytes).await.unwrap();
@@ -79,8 +79,8 @@ impl Peer {
             .await
             .unwrap()
             .unwrap();
-        match Head::parse(head).unwrap() {
-            Head::Data { stream, flags, length } => {
+        match FrameHeader::parse(head).unwrap() {
+            FrameHeader::Data { stream, flags, length } => {
                 let mut bytes = vec![0; length];
                 self.io.read_exact(&mut bytes).await.unwrap();
                 Received::Data {
@@ -89,7 +89,7 @@ impl Peer {
                     bytes,
                 }
             }
-            Head::Control { kind, flags, length } => {
+            FrameHeader::Control { kind, flags, length } => {
                 let mut payload = vec![0; length];
                 self.io.read_exact(&mut payload).await.unwrap();
                 let control = Control::parse(kind, flags, payload.into()).unwrap();

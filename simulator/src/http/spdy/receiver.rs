@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{
-    frame::{self, Control, FrameError, Head, Reset},
+    frame::{self, Control, FrameError, FrameHeader, Reset},
     headers::Decompressor,
     state::{Command, Entry, MAX_PIECE_BYTES, MAX_STREAMS, QUEUE_CAPACITY, Shared},
     stream::{Reader, Stream, Writer},
@@ -45,13 +45,13 @@ impl Receiver {
         loop {
             let mut head = [0; frame::HEADER_BYTES];
             io.read_exact(&mut head).await?;
-            match Head::parse(head)? {
-                Head::Control { kind, flags, length } => {
+            match FrameHeader::parse(head)? {
+                FrameHeader::Control { kind, flags, length } => {
                     let mut payload = vec![0; length];
                     io.read_exact(&mut payload).await?;
                     self.control(Control::parse(kind, flags, payload.into())?).await?;
                 }
-                Head::Data { stream, flags, length } => self.data(io, stream, flags, length).await?,
+                FrameHeader::Data { stream, flags, length } => self.data(io, stream, flags, length).await?,
             }
         }
     }

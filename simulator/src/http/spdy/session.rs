@@ -113,7 +113,7 @@ async fn send(mut queue: mpsc::Receiver<Command>, mut io: impl AsyncWrite + Unpi
                 }
                 Command::Data { stream, fin, bytes } => {
                     let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-                    io.write_all(&frame::data_head(stream, if fin { frame::FIN } else { 0 }, length))
+                    io.write_all(&frame::data_header(stream, if fin { frame::FIN } else { 0 }, length))
                         .await?;
                     io.write_all(&bytes).await?;
                 }

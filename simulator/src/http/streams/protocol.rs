@@ -55,7 +55,7 @@ impl Upgrade {
         if !websocket::upgrades(headers) {
             return Err(Status::bad_request("Upgrade request required"));
         }
-        if websocket::is_asked_for(headers) {
+        if websocket::is_websocket_request(headers) {
             let requested = listed(headers, &header::SEC_WEBSOCKET_PROTOCOL);
             // Newer clients forward ports over WebSocket with SPDY inside, and fall back to SPDY if that is rejected.
             let known: &[&str] = if ports { &[] } else { &WEBSOCKET_PROTOCOLS };
