@@ -21,7 +21,7 @@ const NAME: &[u8] = b"content-length:";
 /// Largest length that the parser accepts.
 const MAX_LENGTH: u64 = u64::MAX - 2;
 
-/// Number of digits of the larger numbers.
+/// Minimum number of digits of a larger number.
 const MIN_DIGITS: usize = 20;
 
 /// Number of bytes kept to find a field that arrives in pieces: name, spaces and digits.

@@ -189,7 +189,7 @@ pub(crate) fn compile(pattern: &str, ignore_case: bool) -> Option<Regex> {
         .ok()
 }
 
-/// `grep [-EFcilnoqvwx] [-e] MAX_REGEX_BYTES [FILE...]`.
+/// `grep [-EFcilnoqvwx] [-e] PATTERN [FILE...]`.
 pub(crate) async fn grep(shell: &Shell, program: &str, arguments: &[String]) -> i32 {
     let (mut flags, mut pattern, mut operands) = (BTreeSet::new(), None, Vec::new());
     let mut rest = arguments.iter();

@@ -24,7 +24,7 @@ pub(crate) const NAME_SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 10);
 /// The domain of the cluster, as labels.
 const DOMAIN: [&str; 2] = ["cluster", "local"];
 /// The annotation of endpoints with the host names of their addresses.
-const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
+pub(super) const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
 
 /// A named port: its number, and the name and address of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,10 +196,14 @@ fn members(endpoints: &Object, chosen: impl Fn(&Value) -> bool) -> Vec<Member> {
 
 /// Returns the label of an address without a host name: its FNV-1a hash.
 fn label_of(address: &str) -> String {
-    let hash = address.bytes().fold(0x811c_9dc5, |hash: u32, byte| {
+    format!("{:x}", fnv1a(address))
+}
+
+/// Returns the FNV-1a hash of a text.
+pub(super) fn fnv1a(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    format!("{hash:x}")
+    })
 }
 
 fn is_port(candidate: &Value, name: &str, protocol: &str) -> bool {

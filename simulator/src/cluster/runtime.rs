@@ -51,6 +51,14 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
     fn reconcile(&self, key: &ObjectKey) -> impl Future<Output = Result<(), Status>> + Send;
 }
 
+/// Treats 404 as success: the object is already gone.
+pub(crate) fn ignore_not_found<T>(result: Result<T, Status>) -> Result<(), Status> {
+    match result {
+        Err(status) if status.code == 404 => Ok(()),
+        other => other.map(drop),
+    }
+}
+
 impl Runtime {
     /// Creates a runtime without components.
     pub(crate) fn new(client: Client) -> Arc<Self> {

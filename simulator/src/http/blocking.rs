@@ -5,7 +5,7 @@ use tokio::{
     task::block_in_place,
 };
 
-/// Minimum size in bytes of a body that is parsed with `block_in_place`.
+/// Size in bytes above which a body is parsed with `block_in_place`.
 const LARGE_BODY_BYTES: usize = 64 << 10;
 
 /// Parses a body of `size` bytes. While a large body is parsed, the thread's other tasks move to another thread of

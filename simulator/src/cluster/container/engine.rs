@@ -45,7 +45,7 @@ pub(crate) struct ContainerSpec {
     pub(crate) directory: String,
     /// Host name.
     pub(crate) hostname: String,
-    /// IP address of the pod.
+    /// IP address that its servers listen on.
     pub(crate) host: Ipv4Addr,
     /// Mounted volumes: mount path, files, and whether the mount is read-only.
     pub(crate) mounts: Vec<(String, Arc<Files>, bool)>,

@@ -92,7 +92,7 @@ impl RunningContainer {
         !matches!(self.main, Main::Unknown)
     }
 
-    /// IP address of the pod.
+    /// IP address that its servers listen on.
     pub(crate) fn host(&self) -> Ipv4Addr {
         self.host
     }

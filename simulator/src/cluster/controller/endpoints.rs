@@ -13,12 +13,12 @@ use super::pods::{self, RESYNC};
 use crate::{
     api::{Object, Status, labels::Selector, meta},
     client::{Api, Informer, ObjectKey},
-    cluster::runtime::{Queue, Reconcile, Runtime},
+    cluster::{
+        names::HOST_NAMES,
+        runtime::{Queue, Reconcile, Runtime, ignore_not_found},
+    },
     strategy::subsets::repack,
 };
-
-/// The annotation of endpoints with the host names of their addresses.
-const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -66,10 +66,7 @@ impl Reconcile for Endpoints {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
         let api = self.api.in_namespace(&key.namespace);
         let Some(service) = self.services.get(key) else {
-            return match api.delete(&key.name, None).await {
-                Err(gone) if gone.code == 404 => Ok(()),
-                other => other,
-            };
+            return ignore_not_found(api.delete(&key.name, None).await);
         };
         let Some(selector) = selector(&service) else {
             return Ok(());

@@ -13,7 +13,7 @@ use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
     cluster::{
-        runtime::{Queue, Reconcile, Runtime},
+        runtime::{Queue, Reconcile, Runtime, ignore_not_found},
         scheduler::demand::has_ended,
     },
     registry::ListOptions,
@@ -88,7 +88,7 @@ impl Reconcile for Namespaces {
         };
         let kept = finalizers(&namespace);
         if kept.is_empty() {
-            return gone(self.api.delete(&key.name, None).await);
+            return ignore_not_found(self.api.delete(&key.name, None).await);
         }
         if !kept.contains(&FINALIZER.into()) {
             return Ok(());
@@ -112,7 +112,7 @@ impl Reconcile for Namespaces {
         meta::child(&mut finalized, "spec").insert("finalizers".to_owned(), json!(kept));
         self.api.update_subresource(finalized, "finalize").await?;
         if last {
-            return gone(self.api.delete(&key.name, None).await);
+            return ignore_not_found(self.api.delete(&key.name, None).await);
         }
         Ok(())
     }
@@ -135,16 +135,11 @@ impl Namespaces {
             let options = ListOptions::default();
             for object in api.list(&options).await?.items {
                 if meta::text(&object, "metadata.deletionTimestamp").is_empty() || api.kind() == "Event" {
-                    gone(api.delete(meta::text(&object, "metadata.name"), None).await)?;
+                    ignore_not_found(api.delete(meta::text(&object, "metadata.name"), None).await)?;
                 }
             }
             left += api.list(&options).await?.items.len();
         }
         Ok(left == 0)
     }
-}
-
-/// Treats 404 as success.
-fn gone(deleted: Result<(), Status>) -> Result<(), Status> {
-    deleted.or_else(|why| if why.code == 404 { Ok(()) } else { Err(why) })
 }

@@ -9,6 +9,7 @@ use super::pods;
 use crate::{
     api::{Object, Status, meta},
     client::{Api, EventRecorder, EventType, Informer, reference},
+    cluster::runtime::ignore_not_found,
 };
 
 /// Maximum grace period of a pod of a lost node.
@@ -137,10 +138,7 @@ impl NodePods {
 
     async fn remove(&self, pod: &Object, grace: Option<i64>) -> Result<(), Status> {
         let api = self.api.in_namespace(meta::text(pod, "metadata.namespace"));
-        match api.delete(meta::text(pod, "metadata.name"), grace).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other,
-        }
+        ignore_not_found(api.delete(meta::text(pod, "metadata.name"), grace).await)
     }
 }
 

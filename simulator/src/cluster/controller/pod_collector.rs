@@ -7,7 +7,10 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer},
-    cluster::{runtime::Runtime, scheduler::demand::has_ended},
+    cluster::{
+        runtime::{Runtime, ignore_not_found},
+        scheduler::demand::has_ended,
+    },
 };
 
 /// Number of terminated pods that are kept.
@@ -39,10 +42,7 @@ async fn collect(api: &Api, pods: &Informer, kept: usize) -> Result<(), Status> 
     ended.sort_by_cached_key(|pod| (text(pod, "metadata.creationTimestamp"), text(pod, "metadata.name")));
     for pod in ended.iter().take(surplus) {
         let api = api.in_namespace(meta::text(pod, "metadata.namespace"));
-        match api.delete(meta::text(pod, "metadata.name"), Some(0)).await {
-            Err(gone) if gone.code == 404 => {}
-            other => other?,
-        }
+        ignore_not_found(api.delete(meta::text(pod, "metadata.name"), Some(0)).await)?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
     clock::Clock,
-    cluster::runtime::{Queue, Reconcile, Runtime},
+    cluster::runtime::{Queue, Reconcile, Runtime, ignore_not_found},
 };
 
 /// Maximum number of pods created or deleted at once.
@@ -182,9 +182,6 @@ impl Replication {
         }
         let mut changed = owner.clone();
         changed.insert("status".into(), Value::Object(status));
-        match self.api.in_namespace(&key.namespace).update_status(changed).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other.map(drop),
-        }
+        ignore_not_found(self.api.in_namespace(&key.namespace).update_status(changed).await)
     }
 }

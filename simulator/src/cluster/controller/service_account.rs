@@ -26,7 +26,7 @@ use super::pods;
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Client, Informer, ObjectKey},
-    cluster::runtime::{Reconcile, Runtime},
+    cluster::runtime::{Reconcile, Runtime, ignore_not_found},
 };
 
 /// An unused CA certificate, for a cluster without a TLS listener.
@@ -144,10 +144,7 @@ impl Reconcile for Tokens {
                 self.fill(key, account, &secret).await?;
                 tokens.insert(name.to_owned());
             } else {
-                match self.secret_api.in_namespace(&key.namespace).delete(name, None).await {
-                    Err(gone) if gone.code == 404 => {}
-                    other => other?,
-                }
+                ignore_not_found(self.secret_api.in_namespace(&key.namespace).delete(name, None).await)?;
             }
         }
         let deleted = self.deleted.lock().remove(key).unwrap_or_default();

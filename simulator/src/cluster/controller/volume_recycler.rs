@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
+    cluster::runtime::ignore_not_found,
 };
 
 /// Name prefix of recycler pods.
@@ -61,7 +62,7 @@ impl Recycler {
                 "Deletion error: host_path deleter only supports /tmp/.+ but received provided {path}"
             )));
         }
-        gone(self.volume_api.delete(meta::text(volume, "metadata.name"), None).await)?;
+        ignore_not_found(self.volume_api.delete(meta::text(volume, "metadata.name"), None).await)?;
         Ok(Reclaimed::Kept)
     }
 
@@ -87,7 +88,7 @@ impl Recycler {
             }),
             _ => return Ok(Reclaimed::Kept),
         };
-        gone(self.pod_api.delete(&name, Some(0)).await)?;
+        ignore_not_found(self.pod_api.delete(&name, Some(0)).await)?;
         Ok(outcome)
     }
 }
@@ -108,9 +109,4 @@ fn recycler_pod(name: &str, volume: Value) -> Value {
         "volumes": [volume],
     });
     json!({"metadata": {"name": name, "namespace": "default"}, "spec": spec})
-}
-
-/// Treats 404 as success.
-fn gone(deleted: Result<(), Status>) -> Result<(), Status> {
-    deleted.or_else(|why| if why.code == 404 { Ok(()) } else { Err(why) })
 }

@@ -36,7 +36,7 @@ use serde_json::{Value, json};
 use super::{
     Node,
     container::Engine,
-    runtime::{Queue, Reconcile, Runtime},
+    runtime::{Queue, Reconcile, Runtime, ignore_not_found},
 };
 use crate::{
     api::{Object, Status, meta},
@@ -262,10 +262,7 @@ impl Kubelets {
         }
         let mut changed = pod.clone();
         changed.insert("status".into(), status);
-        match self.api.in_namespace(&key.namespace).update_status(changed).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other.map(drop),
-        }
+        ignore_not_found(self.api.in_namespace(&key.namespace).update_status(changed).await)
     }
 
     /// Removes the state of a pod, and kills its remaining containers.

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     api::{Object, Status, meta},
     client::ObjectKey,
+    cluster::runtime::ignore_not_found,
 };
 
 /// The reason for killing the containers of a deleted pod.
@@ -38,10 +39,7 @@ impl Kubelets {
         }
         self.states.lock().entry(key.clone()).or_insert(state);
         self.forget(key);
-        match self.api.in_namespace(&key.namespace).delete(&key.name, Some(0)).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other,
-        }
+        ignore_not_found(self.api.in_namespace(&key.namespace).delete(&key.name, Some(0)).await)
     }
 
     /// Kills the containers of a pod that was removed before they ended, and removes its state.

@@ -13,7 +13,10 @@ use super::{
     replica_sets::{TEMPLATE_HASH_LABEL, hash, without_hash},
     replicas,
 };
-use crate::api::{Object, Status, meta};
+use crate::{
+    api::{Object, Status, meta},
+    cluster::runtime::ignore_not_found,
+};
 
 impl Deployments {
     /// Takes the next step for each replica set to adopt. Returns true if there was none to take.
@@ -46,10 +49,7 @@ impl Deployments {
         for pod in pods::selected(&self.pods, namespace, &selector) {
             if label(&pod, "metadata.labels") != Some(&hash) {
                 let patch = json!({"metadata": {"labels": {TEMPLATE_HASH_LABEL: hash}}});
-                match api.patch(meta::text(&pod, "metadata.name"), &patch).await {
-                    Err(gone) if gone.code == 404 => {}
-                    other => drop(other?),
-                }
+                ignore_not_found(api.patch(meta::text(&pod, "metadata.name"), &patch).await)?;
             }
         }
         if pods::number(set, "status.fullyLabeledReplicas") != replicas(set) {

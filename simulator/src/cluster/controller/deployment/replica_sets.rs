@@ -8,6 +8,7 @@ use super::{Deployments, REVISION_ANNOTATION, pods, replicas, revision, rollout}
 use crate::{
     api::{Object, Status, meta},
     client::EventType,
+    cluster::{names::fnv1a, runtime::ignore_not_found},
 };
 
 /// The label with the hash of a pod's template.
@@ -52,10 +53,7 @@ pub(super) fn without_hash(set: &Object) -> Value {
 
 /// Returns the FNV-1a hash of a template's JSON text.
 pub(super) fn hash(template: &Value) -> String {
-    let hash = template.to_string().bytes().fold(0x811c_9dc5, |hash: u32, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    hash.to_string()
+    fnv1a(&template.to_string()).to_string()
 }
 
 impl Deployments {
@@ -169,10 +167,7 @@ impl Deployments {
             let number = |path: &str| pods::number(set, path);
             let observed = number("metadata.generation") <= number("status.observedGeneration");
             if number("status.replicas") == 0 && replicas(set) == 0 && observed {
-                match api.delete(meta::text(set, "metadata.name"), None).await {
-                    Err(gone) if gone.code == 404 => {}
-                    other => other?,
-                }
+                ignore_not_found(api.delete(meta::text(set, "metadata.name"), None).await)?;
             }
         }
         Ok(())
