@@ -16,7 +16,9 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::{LengthCheck, Limits, Linger, Shutdown, head_timer::HeadTimer, socket::Socket, target::Escaped};
+use crate::{
+    LengthCheck, Limits, Linger, Shutdown, cancelled::Cancelled, head_timer::HeadTimer, socket::Socket, target::Escaped,
+};
 
 /// Size in bytes of a connection's send buffer in the kernel. Without it, the kernel may queue megabytes for a slow
 /// reader. With half of it, sending a list of one megabyte takes 10 % longer.
@@ -177,7 +179,7 @@ where
     {
         let close = peer.close.clone();
         // A separate token, because it is polled often and connections should not share its lock.
-        let closing = self.shutdown.closing.child_token();
+        let closing = Cancelled::new(self.shutdown.closing.child_token());
         let connection = http1::Builder::new()
             .timer(HeadTimer::default())
             .header_read_timeout(self.limits.head_timeout)
@@ -192,7 +194,7 @@ where
         tokio::select! {
             biased;
             _ = connection.as_mut() => return,
-            () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+            () = closing => connection.as_mut().graceful_shutdown(),
         }
         tokio::select! {
             _ = connection => {}
