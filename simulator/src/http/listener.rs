@@ -90,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Responds to a request. Its parts stay in this future: those that it awaits borrow them instead of moving them.
+    /// Responds to a request. This future owns the request's parts; the futures that it awaits borrow them.
     async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
         let log = RequestLog::begin(&request, self.peer.address);
         let response = match self.origins.check(&request) {
@@ -114,7 +114,7 @@ impl Connection {
         Ok(response)
     }
 
-    /// The name of the cluster that a URI names, and the path in it.
+    /// Returns the copy of the cluster named by a URI, and the path inside it.
     fn named_cluster(&self, uri: &Uri) -> Option<(&Arc<dyn Clusters>, String, String)> {
         let clusters = self.service.clusters.get()?;
         let (name, inner) = clusters::split(uri.path())?;
