@@ -148,8 +148,7 @@ impl Builder {
         self
     }
 
-    /// Loopback address of the listener without credentials. Default: 127.0.0.1:0, where port 0 means that the system
-    /// chooses it.
+    /// Loopback address of the listener without credentials. For port 0 the system chooses one. Default: 127.0.0.1:0.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = address;
         self
@@ -263,15 +262,13 @@ impl Builder {
         self
     }
 
-    /// Maximum size in bytes of the changes of one kind kept for watches; four times as much for all kinds together.
-    /// Default: 64 MiB.
+    /// Maximum size in bytes of the kept changes of a kind; four times as much for all kinds. Default: 64 MiB.
     pub fn history_bytes(mut self, bytes: usize) -> Self {
         self.history_bytes = Some(bytes);
         self
     }
 
-    /// Directory of the objects, their history and the log search indices. It is created if it does not exist.
-    /// Default: none, everything is in memory.
+    /// Directory of objects, history and log search indices, created if missing. Default: none, all in memory.
     ///
     /// A simulator started with the directory of an earlier one continues from its state, and watches resume.
     /// Containers start from scratch.
@@ -282,9 +279,8 @@ impl Builder {
 
     /// Delay of the watch cache after writes. Default: none.
     ///
-    /// During the delay, a list with a version may be older than the last write. As in v1.2, under
-    /// [`Profile::Kubernetes12`] a watch from a version also returns earlier changes that the cache has not yet
-    /// received.
+    /// During the delay, a list with a version may be older than the last write. Under [`Profile::Kubernetes12`], as in
+    /// v1.2, a watch from a version also returns earlier changes that the cache has not yet received.
     pub fn watch_lag(mut self, lag: Duration) -> Self {
         self.watch_lag = lag;
         self
@@ -307,8 +303,7 @@ impl Builder {
 
     /// etcd cluster that stores the objects. Default: none. It takes precedence over a data directory.
     ///
-    /// Simulators over the same etcd cluster and prefix are one cluster. One of them at a time runs the nodes,
-    /// controllers and add-ons.
+    /// Simulators with the same etcd and prefix are one cluster; one at a time runs nodes, controllers and add-ons.
     pub fn etcd(mut self, etcd: Etcd) -> Self {
         self.etcd = Some(etcd);
         self
