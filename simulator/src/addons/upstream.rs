@@ -329,7 +329,7 @@ mod tests {
     #[case("ftp://logs.test", Err("neither http nor https"))]
     #[case("http://me:secret@logs.test", Err("--search-upstream-user"))]
     #[case("http://logs.test?q=1", Err("a query"))]
-    #[case("http://", Err("no URL"))]
+    #[case("http://", Err("invalid URL"))]
     fn a_node_is_an_http_url(#[case] text: &str, #[case] expected: Result<&str, &str>) {
         match (Node::parse(text, true), expected) {
             (Ok(node), Ok(base)) => assert_eq!(node.base, base),
