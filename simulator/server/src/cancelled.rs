@@ -1,7 +1,8 @@
-//! The cancellation of a token, for futures that are polled often and cancelled once.
+//! Cancellation of a token, for futures that are polled often and cancelled once.
 //!
-//! [`CancellationToken::cancelled`] takes a lock at every poll, to register the waker. A connection polls its tokens at every turn, nearly
-//! always with the same waker: [`Cancelled`] registers each waker once, and otherwise only reads the token.
+//! [`CancellationToken::cancelled`] takes a lock at every poll to register the waker. A connection polls its tokens
+//! often, almost always with the same waker: [`Cancelled`] registers each waker once, and otherwise only reads the
+//! token.
 
 use std::{
     future::Future,
@@ -11,16 +12,16 @@ use std::{
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Is ready when its token is cancelled.
+/// A future that completes when its token is cancelled.
 pub(crate) struct Cancelled {
     token: CancellationToken,
     registration: Pin<Box<WaitForCancellationFutureOwned>>,
-    /// The waker that is registered.
+    /// The registered waker.
     waker: Option<Waker>,
 }
 
 impl Cancelled {
-    /// Waits for the cancellation of `token`.
+    /// Creates a future that waits for the cancellation of `token`.
     pub(crate) fn new(token: CancellationToken) -> Self {
         Self {
             registration: Box::pin(token.clone().cancelled_owned()),
@@ -46,7 +47,7 @@ impl Future for Cancelled {
             return Poll::Pending;
         }
         self.waker = Some(waker.clone());
-        // Ready if the token was cancelled meanwhile.
+        // Ready if the token has been cancelled in the meantime.
         self.registration.as_mut().poll(context)
     }
 }
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_that_is_cancelled_already_is_ready() {
+    async fn a_token_that_is_already_cancelled_is_ready() {
         let token = CancellationToken::new();
         token.cancel();
         Cancelled::new(token).await;

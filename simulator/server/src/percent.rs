@@ -49,7 +49,7 @@ mod tests {
     #[case("%ff", false, Some("\u{fffd}"))]
     #[case("%f", false, None)]
     #[case("%+1", false, None)]
-    fn escapes_are_decoded_and_malformed_ones_refused(
+    fn escapes_are_decoded_and_malformed_ones_rejected(
         #[case] text: &str,
         #[case] plus: bool,
         #[case] decoded: Option<&str>,

@@ -13,7 +13,7 @@ use super::{
     body::Body,
     clusters::{self, Clusters},
     credentials::{Credentials, User},
-    metrics::Open,
+    metrics::OpenGauge,
     query::Query,
     respond,
     service::Service,
@@ -25,13 +25,14 @@ use crate::{api::Status, clock::Clock};
 pub(crate) struct Authenticator {
     /// The server's side of TLS.
     pub(crate) tls: Tls,
-    /// The credentials that are accepted.
+    /// Accepted credentials.
     pub(crate) credentials: Credentials,
-    /// The clock against which client certificates are verified.
+    /// Clock for the verification of client certificates.
     pub(crate) clock: Clock,
 }
 
-/// Serves the connections of a listener until the service's shutdown. With an authenticator, over TLS and with credentials only.
+/// Serves the connections of a listener until the service's shutdown. With an authenticator, it requires TLS and
+/// credentials.
 pub(crate) fn serve(
     listener: TcpListener,
     service: Arc<Service>,
@@ -58,15 +59,15 @@ pub(crate) fn serve(
     });
 }
 
-/// One connection, counted as open until it is dropped.
+/// A connection, counted as open until it is dropped.
 struct Connection {
     service: Arc<Service>,
     origins: ConnectionOrigins,
     authenticator: Option<Arc<Authenticator>>,
-    /// The user of the client certificate, where there is a valid one.
+    /// The user of the client certificate, if it is valid.
     certified: Option<User>,
     peer: Peer,
-    _open: Open,
+    _open: OpenGauge,
 }
 
 impl Connection {
@@ -89,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Responds to a request. Its parts stay in this future: those that it awaits borrow them instead of moving them.
+    /// Responds to a request. This future owns the request's parts; the futures that it awaits borrow them.
     async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
         let log = RequestLog::begin(&request, self.peer.address);
         let response = match self.origins.check(&request) {
@@ -107,20 +108,20 @@ impl Connection {
                 accepted.share(&mut response);
                 response
             }
-            Err(response) => response.map(Body::whole),
+            Err(response) => response.map(Body::full),
         };
         log.end(&response);
         Ok(response)
     }
 
-    /// The name of the cluster that a URI names, and the path in it.
+    /// Returns the copy of the cluster named by a URI, and the path inside it.
     fn named_cluster(&self, uri: &Uri) -> Option<(&Arc<dyn Clusters>, String, String)> {
         let clusters = self.service.clusters.get()?;
         let (name, inner) = clusters::split(uri.path())?;
         Some((clusters, name.to_owned(), inner.to_owned()))
     }
 
-    /// The response of another cluster.
+    /// Returns the response of a named copy of the cluster.
     async fn in_cluster(
         &self,
         clusters: &Arc<dyn Clusters>,
@@ -141,21 +142,21 @@ impl Connection {
             Ok(service) => service,
             Err(status) => return answer(status),
         };
-        match clusters::inside(&parts.uri, inner) {
+        match clusters::strip_prefix(&parts.uri, inner) {
             Some(uri) => {
                 parts.uri = uri;
-                clusters::outside(service.answer(&mut parts, body, &self.peer).await, name)
+                clusters::add_prefix(service.answer(&mut parts, body, &self.peer).await, name)
             }
             None => answer(Status::no_such_path()),
         }
     }
 
-    /// The refusal of a request without valid credentials, where they are required.
+    /// Returns the response to a request that lacks the required credentials, or `None` if it may proceed.
     fn unauthorized(&self, headers: &HeaderMap) -> Option<Response<Body>> {
         let credentials = &self.authenticator.as_ref()?.credentials;
         match credentials.user(headers, self.certified.as_ref()) {
             Some(_) => None,
-            None => Some(credentials.unauthorized().map(Body::whole)),
+            None => Some(credentials.unauthorized().map(Body::full)),
         }
     }
 }

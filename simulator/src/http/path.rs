@@ -7,14 +7,14 @@ use std::borrow::Cow;
 
 use stuntdouble_server::percent_decode;
 
-/// The outcome of normalizing a path.
+/// The result of normalizing a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NormalizedPath<'a> {
     /// A normal path, decoded.
     Clean(Cow<'a, str>),
     /// The normal form of another path, encoded.
     Moved(String),
-    /// Not an absolute path, or one with malformed escapes.
+    /// Not an absolute path, or a path with malformed escapes.
     Malformed,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn normalize(raw: &str) -> NormalizedPath<'_> {
 }
 
 fn is_clean(path: &str) -> bool {
-    // Every path that is not normal has a slash before another slash or before a dot. Only then look at segments.
+    // Every path that is not normal has a slash before another slash or before a dot. Check segments only then.
     let has_candidate = path
         .as_bytes()
         .windows(2)
@@ -46,7 +46,7 @@ fn is_clean(path: &str) -> bool {
     }
 }
 
-/// The path without empty, `.` and `..` segments. A slash at its end is kept.
+/// Removes empty, `.` and `..` segments. A trailing slash is kept.
 fn cleaned(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for segment in path.split('/') {
@@ -123,7 +123,7 @@ mod tests {
     #[case("/%")]
     #[case("*")]
     #[case("")]
-    fn a_text_that_is_no_path_is_malformed(#[case] path: &str) {
+    fn an_invalid_path_is_malformed(#[case] path: &str) {
         assert_eq!(normalize(path), NormalizedPath::Malformed);
     }
 }
