@@ -4,13 +4,13 @@
 //! Limits: a bounded number of buckets and levels; scripts are expressions.
 //! Source: Elasticsearch 1.5's aggregations.
 
-mod allowed;
 mod buckets;
 pub(crate) mod facets;
 mod geo;
 mod geo_facet;
 mod heuristic;
 mod histogram;
+mod include_exclude;
 mod join;
 mod metrics;
 mod number_format;

@@ -1,6 +1,4 @@
-//! Facets: the forerunners of aggregations, which older viewers use.
-//!
-//! Source: Elasticsearch 1.5's facets.
+//! Facets, the predecessors of aggregations in Elasticsearch 1.5.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +17,7 @@ use crate::find::{Searched, names};
 use crate::mapping::truth;
 use crate::query::Context;
 
-/// Numbers about values.
+/// Statistics of numeric values.
 #[derive(Clone, Copy)]
 pub(super) struct Stats {
     pub(super) count: u64,
@@ -74,7 +72,7 @@ impl Stats {
     }
 }
 
-/// A range of a facet, without the number at its end.
+/// One range of a `range` or `geo_distance` facet: `from` is inclusive, `to` is exclusive.
 pub(super) struct Range {
     from: Option<f64>,
     to: Option<f64>,
@@ -96,7 +94,7 @@ impl Range {
         is_inside(number, self.from, self.to)
     }
 
-    /// Its bounds, and how many documents it has.
+    /// Returns the bounds and the document count as JSON.
     pub(super) fn show(&self, count: u64) -> Map<String, Value> {
         let mut shown = Map::new();
         for (name, bound) in [("from", self.from), ("to", self.to)] {
@@ -107,7 +105,7 @@ impl Range {
     }
 }
 
-/// One facet: its kind, its settings.
+/// One facet of a request: name, type and settings.
 pub(super) struct Facet<'a> {
     name: &'a str,
     kind: &'a str,
@@ -161,7 +159,7 @@ impl Facet<'_> {
         self.text(&["key_field", "keyField", "field"])
     }
 
-    /// The field of a histogram, which has to have one.
+    /// Returns the key field of a histogram facet, which is required.
     fn histogram_field(&self) -> Result<&str> {
         let missing = "key field is required to be set for histogram facet, either using [field] or using [key_field]";
         self.key_field().ok_or_else(|| self.refuse(missing))
@@ -171,14 +169,17 @@ impl Facet<'_> {
         self.text(&["value_field", "valueField"])
     }
 
-    /// The error of settings that it cannot have.
+    /// Returns the error for invalid settings.
     pub(super) fn refuse(&self, reason: &str) -> SearchError {
         let reason = format!("Facet [{}]: {reason}", self.name);
         SearchError::new(400, "FacetPhaseExecutionException", reason)
     }
 }
 
-/// Fails for facets that cannot be parsed, or whose fields an index does not have.
+/// Validates facets before the search.
+///
+/// # Errors
+/// A facet that cannot be parsed, or a field that is not mapped or not numeric.
 pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()> {
     for (name, definition) in wanted.and_then(Value::as_object).into_iter().flatten() {
         let facet = parse(name, definition)?;
@@ -216,7 +217,7 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
     Ok(())
 }
 
-/// The facets of the documents that a search matched.
+/// Computes the facets of the matching documents.
 ///
 /// # Errors
 /// A facet that cannot be parsed.
@@ -243,14 +244,14 @@ pub(crate) fn facets(
             narrowed = filtered(&scope, filter, own, true)?;
             own = &narrowed;
         }
-        let mut answer = one(&scope, &facet, own)?;
+        let mut answer = compute(&scope, &facet, own)?;
         answer.shift_insert(0, "_type".to_owned(), json!(facet.kind));
         shown.insert(name.clone(), answer.into());
     }
     Ok(shown.into())
 }
 
-fn one(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches) -> Result<Map<String, Value>> {
+fn compute(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches) -> Result<Map<String, Value>> {
     let mut shown = Map::new();
     match facet.kind {
         "query" | "filter" => {
@@ -267,7 +268,7 @@ fn one(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches) -> Result<Map<St
     Ok(shown)
 }
 
-/// The values of a document as texts.
+/// Returns the values of a document as JSON strings or numbers.
 fn texts(source: &Source, doc: u32) -> Vec<Value> {
     match source {
         Source::Terms(terms) => terms
@@ -294,7 +295,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// Orders terms by their counts; terms with the same count come in descending order.
+/// Compares terms by the `order` of a facet; the default order breaks ties by descending term.
 fn by_count(order: &str) -> impl Fn(&(String, u64), &(String, u64)) -> std::cmp::Ordering + '_ {
     move |a, b| match order {
         "term" => a.0.cmp(&b.0),
@@ -422,7 +423,7 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut M
     let settings = facet.settings;
     let (field, ranges) = match settings.get("ranges").and_then(Value::as_array) {
         Some(ranges) => (facet.key_field().unwrap_or("").to_owned(), ranges.clone()),
-        // The short form: a field with its ranges.
+        // The short form names the field as the key of its ranges.
         None => settings
             .as_object()
             .into_iter()

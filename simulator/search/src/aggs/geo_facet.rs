@@ -1,6 +1,4 @@
-//! The facet of documents by their distance to a point.
-//!
-//! Source: Elasticsearch 1.5's `geo_distance` facet.
+//! The `geo_distance` facet of Elasticsearch 1.5: documents by their distance to a point.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +8,7 @@ use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
 use crate::query::{Context, GeoPoint, metres};
 
-/// Settings beside the field and its point.
+/// Setting names that are not the name of the field.
 const SETTINGS: [&str; 9] = [
     "ranges",
     "entries",
@@ -23,8 +21,8 @@ const SETTINGS: [&str; 9] = [
     "lang",
 ];
 
-/// The field, and what says where the point is.
-fn place<'a>(facet: &Facet<'a>) -> Option<(&'a str, &'a Value)> {
+/// Returns the name of the field and the JSON of the origin.
+fn field_and_origin<'a>(facet: &Facet<'a>) -> Option<(&'a str, &'a Value)> {
     let mut settings = facet.settings.as_object()?.iter();
     let (field, point) = settings.find(|(key, _)| !SETTINGS.contains(&key.as_str()))?;
     Some((field, point))
@@ -35,12 +33,12 @@ fn ranges<'a>(facet: &Facet<'a>) -> Option<&'a Vec<Value>> {
     settings.get("ranges").or_else(|| settings.get("entries"))?.as_array()
 }
 
-/// Fails for settings that are not enough. Returns the fields of numbers.
+/// Validates the settings and returns the numeric fields that they use.
 pub(super) fn check<'a>(facet: &'a Facet<'_>, context: &Context<'_>) -> Result<Vec<&'a str>> {
     if ranges(facet).is_none_or(Vec::is_empty) {
         return Err(facet.refuse("no ranges defined for geo_distance facet"));
     }
-    let (field, point) = place(facet).ok_or_else(|| facet.refuse("failed to find mapping for [null]"))?;
+    let (field, point) = field_and_origin(facet).ok_or_else(|| facet.refuse("failed to find mapping for [null]"))?;
     if context.mapped(field).is_none() {
         return Err(facet.refuse(&format!("failed to find mapping for [{field}]")));
     }
@@ -48,14 +46,14 @@ pub(super) fn check<'a>(facet: &'a Facet<'_>, context: &Context<'_>) -> Result<V
     Ok(facet.value_field().into_iter().collect())
 }
 
-/// Counts the documents of each range, with their distances or their values.
+/// Computes the ranges: document counts, with statistics of the distances or of the value field.
 pub(super) fn distances(
     scope: &Scope<'_>,
     facet: &Facet<'_>,
     matches: &Matches,
     shown: &mut Map<String, Value>,
 ) -> Result<()> {
-    let (Some((field, point)), Some(ranges)) = (place(facet), ranges(facet)) else {
+    let (Some((field, point)), Some(ranges)) = (field_and_origin(facet), ranges(facet)) else {
         return Ok(());
     };
     let origin = GeoPoint::parse(point).ok_or_else(|| SearchError::parse("geo_point expected"))?;
@@ -72,8 +70,8 @@ pub(super) fn distances(
             let mut distances = values
                 .of(doc)
                 .iter()
-                .map(|place| GeoPoint::decode(*place).distance(origin) / unit);
-            let Some(distance) = distances.find(|far| range.has(*far)) else {
+                .map(|encoded| GeoPoint::decode(*encoded).distance(origin) / unit);
+            let Some(distance) = distances.find(|distance| range.has(*distance)) else {
                 return Ok(());
             };
             count += 1;

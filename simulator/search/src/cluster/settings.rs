@@ -163,9 +163,9 @@ impl Settings {
                 return Err(SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(text)));
             }
         }
-        check_analysis(self.analysis()).map_err(|unmade| {
-            let cause = SearchError::illegal(unmade.reason);
-            failed(match unmade.unknown {
+        check_analysis(self.analysis()).map_err(|error| {
+            let cause = SearchError::illegal(error.reason);
+            failed(match error.unknown {
                 None => cause,
                 Some((kind, class)) => {
                     let reason = format!("Failed to load class setting [type] with value [{kind}]");
