@@ -5,6 +5,7 @@
 //! Source: Elasticsearch 1.5's aggregations.
 
 mod buckets;
+mod facet_stats;
 pub(crate) mod facets;
 mod geo;
 mod geo_facet;

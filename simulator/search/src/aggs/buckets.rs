@@ -12,10 +12,10 @@ use crate::score::{END, Weight};
 /// `filter`, `filters`, `missing`, `global`.
 pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let single = |inside: &Matches| -> Result<Value> {
-        let mut shown = Map::new();
-        shown.insert("doc_count".to_owned(), json!(inside.count()));
-        shown.extend(all(scope, &aggregation.sub_aggregations, inside)?);
-        Ok(Value::Object(shown))
+        let mut result = Map::new();
+        result.insert("doc_count".to_owned(), json!(inside.count()));
+        result.extend(all(scope, &aggregation.sub_aggregations, inside)?);
+        Ok(Value::Object(result))
     };
     scope.spend(1)?;
     match aggregation.kind.as_str() {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::buckets::{everything, filtered};
+use crate::aggs::facet_stats::{Range, Stats};
 use crate::aggs::histogram::Rounding;
-use crate::aggs::ranges::is_inside;
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{DocSet, Matches, Scope, geo_facet};
 use crate::budget::Budget;
@@ -16,94 +16,6 @@ use crate::error::{Result, SearchError};
 use crate::find::{Searched, names};
 use crate::mapping::truth;
 use crate::query::Context;
-
-/// Statistics of numeric values.
-#[derive(Clone, Copy)]
-pub(super) struct Stats {
-    pub(super) count: u64,
-    min: f64,
-    max: f64,
-    total: f64,
-    squares: f64,
-}
-
-impl Default for Stats {
-    fn default() -> Stats {
-        Stats {
-            count: 0,
-            min: f64::INFINITY,
-            max: f64::NEG_INFINITY,
-            total: 0.0,
-            squares: 0.0,
-        }
-    }
-}
-
-impl Stats {
-    pub(super) fn add(&mut self, value: f64) {
-        self.count += 1;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-        self.total += value;
-        self.squares += value * value;
-    }
-
-    fn mean(&self) -> f64 {
-        if self.count == 0 {
-            0.0
-        } else {
-            self.total / self.count as f64
-        }
-    }
-
-    pub(super) fn show(&self, shown: &mut Map<String, Value>) {
-        let number = |value: f64| {
-            if value.is_finite() {
-                json!(value)
-            } else {
-                json!(if value > 0.0 { "Infinity" } else { "-Infinity" })
-            }
-        };
-        shown.insert("min".to_owned(), number(self.min));
-        shown.insert("max".to_owned(), number(self.max));
-        shown.insert("total".to_owned(), json!(self.total));
-        shown.insert("total_count".to_owned(), json!(self.count));
-        shown.insert("mean".to_owned(), json!(self.mean()));
-    }
-}
-
-/// One range of a `range` or `geo_distance` facet: `from` is inclusive, `to` is exclusive.
-pub(super) struct Range {
-    from: Option<f64>,
-    to: Option<f64>,
-}
-
-impl Range {
-    pub(super) fn parse(definition: &Value) -> Range {
-        let bound = |key: &str| {
-            let value = definition.get(key)?;
-            value.as_f64().or_else(|| value.as_str()?.parse().ok())
-        };
-        Range {
-            from: bound("from"),
-            to: bound("to"),
-        }
-    }
-
-    pub(super) fn has(&self, number: f64) -> bool {
-        is_inside(number, self.from, self.to)
-    }
-
-    /// Returns the bounds and the document count as JSON.
-    pub(super) fn show(&self, count: u64) -> Map<String, Value> {
-        let mut shown = Map::new();
-        for (name, bound) in [("from", self.from), ("to", self.to)] {
-            shown.extend(bound.map(|bound| (name.to_owned(), json!(bound))));
-        }
-        shown.insert("count".to_owned(), json!(count));
-        shown
-    }
-}
 
 /// One facet of a request: name, type and settings.
 pub(super) struct Facet<'a> {
@@ -229,7 +141,7 @@ pub(crate) fn facets(
     budget: &Budget,
 ) -> Result<Value> {
     let scope = Scope::new(cluster, searched, budget);
-    let mut shown = Map::new();
+    let mut result = Map::new();
     for (name, definition) in wanted.as_object().into_iter().flatten() {
         let facet = parse(name, definition)?;
         let all;
@@ -246,26 +158,26 @@ pub(crate) fn facets(
         }
         let mut answer = compute(&scope, &facet, own)?;
         answer.shift_insert(0, "_type".to_owned(), json!(facet.kind));
-        shown.insert(name.clone(), answer.into());
+        result.insert(name.clone(), answer.into());
     }
-    Ok(shown.into())
+    Ok(result.into())
 }
 
 fn compute(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches) -> Result<Map<String, Value>> {
-    let mut shown = Map::new();
+    let mut result = Map::new();
     match facet.kind {
         "query" | "filter" => {
             let count = filtered(scope, facet.settings, matches, facet.kind == "filter")?.count();
-            shown.insert("count".to_owned(), json!(count));
+            result.insert("count".to_owned(), json!(count));
         }
-        "terms" => terms(scope, facet, matches, &mut shown)?,
-        "terms_stats" => terms_stats(scope, facet, matches, &mut shown)?,
-        "statistical" => statistical(scope, facet, matches, &mut shown)?,
-        "range" => ranges(scope, facet, matches, &mut shown)?,
-        "geo_distance" => geo_facet::distances(scope, facet, matches, &mut shown)?,
-        _ => histogram(scope, facet, matches, &mut shown)?,
+        "terms" => terms(scope, facet, matches, &mut result)?,
+        "terms_stats" => terms_stats(scope, facet, matches, &mut result)?,
+        "statistical" => statistical(scope, facet, matches, &mut result)?,
+        "range" => ranges(scope, facet, matches, &mut result)?,
+        "geo_distance" => geo_facet::distances(scope, facet, matches, &mut result)?,
+        _ => histogram(scope, facet, matches, &mut result)?,
     }
-    Ok(shown)
+    Ok(result)
 }
 
 /// Returns the values of a document as JSON strings or numbers.
@@ -314,7 +226,7 @@ fn size(facet: &Facet<'_>) -> usize {
         .map_or(10, |size| if size == 0 { usize::MAX } else { size })
 }
 
-fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let fields = match facet.settings.get("fields") {
         Some(fields) => names(fields),
         None => facet.key_field().map(str::to_owned).into_iter().collect(),
@@ -349,14 +261,14 @@ fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Ma
         .iter()
         .filter_map(|(text, count)| Some(json!({"term": counts.get(text)?.0, "count": count})))
         .collect();
-    shown.insert("missing".to_owned(), json!(missing));
-    shown.insert("total".to_owned(), json!(total));
-    shown.insert("other".to_owned(), json!(total - kept));
-    shown.insert("terms".to_owned(), list.into());
+    result.insert("missing".to_owned(), json!(missing));
+    result.insert("total".to_owned(), json!(total));
+    result.insert("other".to_owned(), json!(total - kept));
+    result.insert("terms".to_owned(), list.into());
     Ok(())
 }
 
-fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let (Some(key), Some(value)) = (facet.key_field(), facet.value_field()) else {
         return Err(SearchError::search(format!(
             "[key_field] and [value_field] are required for facet [{}]",
@@ -384,15 +296,23 @@ fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &
         .iter()
         .filter_map(|(text, _)| counts.get(text))
         .map(|(term, count, stats)| {
-            json!({"term": term, "count": count, "total_count": stats.count, "min": stats.min, "max": stats.max, "total": stats.total, "mean": stats.mean()})
+            json!({
+                "term": term,
+                "count": count,
+                "total_count": stats.count,
+                "min": stats.min,
+                "max": stats.max,
+                "total": stats.total,
+                "mean": stats.mean(),
+            })
         })
         .collect();
-    shown.insert("missing".to_owned(), json!(0));
-    shown.insert("terms".to_owned(), list.into());
+    result.insert("missing".to_owned(), json!(0));
+    result.insert("terms".to_owned(), list.into());
     Ok(())
 }
 
-fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let fields = match facet.settings.get("fields") {
         Some(fields) => names(fields),
         None => facet.key_field().map(str::to_owned).into_iter().collect(),
@@ -408,18 +328,18 @@ fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &
     let variance = if stats.count == 0 {
         0.0
     } else {
-        stats.squares / stats.count as f64 - mean * mean
+        stats.sum_of_squares / stats.count as f64 - mean * mean
     };
-    shown.insert("count".to_owned(), json!(stats.count));
-    stats.show(shown);
-    shown.shift_remove("total_count");
-    shown.insert("sum_of_squares".to_owned(), json!(stats.squares));
-    shown.insert("variance".to_owned(), json!(variance));
-    shown.insert("std_deviation".to_owned(), json!(variance.max(0.0).sqrt()));
+    result.insert("count".to_owned(), json!(stats.count));
+    stats.write_to(result);
+    result.shift_remove("total_count");
+    result.insert("sum_of_squares".to_owned(), json!(stats.sum_of_squares));
+    result.insert("variance".to_owned(), json!(variance));
+    result.insert("std_deviation".to_owned(), json!(variance.max(0.0).sqrt()));
     Ok(())
 }
 
-fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let settings = facet.settings;
     let (field, ranges) = match settings.get("ranges").and_then(Value::as_array) {
         Some(ranges) => (facet.key_field().unwrap_or("").to_owned(), ranges.clone()),
@@ -444,21 +364,21 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut M
             }
             Ok(())
         })?;
-        let mut one = range.show(count);
+        let mut entry = range.to_json(count);
         if stats.count == 0 {
-            one.insert("total_count".to_owned(), json!(0));
-            one.insert("total".to_owned(), json!(0.0));
-            one.insert("mean".to_owned(), json!(0.0));
+            entry.insert("total_count".to_owned(), json!(0));
+            entry.insert("total".to_owned(), json!(0.0));
+            entry.insert("mean".to_owned(), json!(0.0));
         } else {
-            stats.show(&mut one);
+            stats.write_to(&mut entry);
         }
-        list.push(Value::Object(one));
+        list.push(Value::Object(entry));
     }
-    shown.insert("ranges".to_owned(), list.into());
+    result.insert("ranges".to_owned(), list.into());
     Ok(())
 }
 
-fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let dates = facet.kind == "date_histogram";
     let interval = facet.text(&["time_interval", "timeInterval"]).map(time).transpose()?;
     let rounding = match interval.filter(|_| !dates) {
@@ -482,15 +402,15 @@ fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mu
     let list: Vec<Value> = entries
         .into_iter()
         .map(|(key, (count, stats))| {
-            let mut one = Map::new();
-            one.insert(if dates { "time" } else { "key" }.to_owned(), json!(key));
-            one.insert("count".to_owned(), json!(count));
+            let mut entry = Map::new();
+            entry.insert(if dates { "time" } else { "key" }.to_owned(), json!(key));
+            entry.insert("count".to_owned(), json!(count));
             if facet.value_field().is_some() {
-                stats.show(&mut one);
+                stats.write_to(&mut entry);
             }
-            Value::Object(one)
+            Value::Object(entry)
         })
         .collect();
-    shown.insert("entries".to_owned(), list.into());
+    result.insert("entries".to_owned(), list.into());
     Ok(())
 }

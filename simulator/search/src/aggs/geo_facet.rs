@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::facets::{Facet, Range, Stats, each};
+use crate::aggs::facet_stats::{Range, Stats};
+use crate::aggs::facets::{Facet, each};
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
@@ -51,7 +52,7 @@ pub(super) fn distances(
     scope: &Scope<'_>,
     facet: &Facet<'_>,
     matches: &Matches,
-    shown: &mut Map<String, Value>,
+    result: &mut Map<String, Value>,
 ) -> Result<()> {
     let (Some((field, point)), Some(ranges)) = (field_and_origin(facet), ranges(facet)) else {
         return Ok(());
@@ -84,10 +85,10 @@ pub(super) fn distances(
             }
             Ok(())
         })?;
-        let mut one = range.show(count);
-        stats.show(&mut one);
-        list.push(Value::Object(one));
+        let mut entry = range.to_json(count);
+        stats.write_to(&mut entry);
+        list.push(Value::Object(entry));
     }
-    shown.insert("ranges".to_owned(), list.into());
+    result.insert("ranges".to_owned(), list.into());
     Ok(())
 }

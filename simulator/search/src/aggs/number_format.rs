@@ -39,12 +39,12 @@ impl NumberFormat {
 
     /// Formats a number.
     pub(super) fn print(&self, number: f64) -> String {
-        let (fewest, most) = self.fraction;
+        let (min, max) = self.fraction;
         let number = if self.percent { number * 100.0 } else { number };
-        let text = format!("{:.most$}", number.abs());
+        let text = format!("{:.max$}", number.abs());
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
         let mut fraction = fraction.to_owned();
-        while fraction.len() > fewest && fraction.ends_with('0') {
+        while fraction.len() > min && fraction.ends_with('0') {
             fraction.pop();
         }
         let whole = whole.trim_start_matches('0');

@@ -129,8 +129,8 @@ impl Path {
         let path = self.text();
         let invalid = |why: &str| Err(failed(format!("Invalid terms aggregation order path [{path}]. {why}")));
         let built = "Terms buckets can only be sorted on a sub-aggregator path that is built out of zero or more \
-                     single-bucket aggregations within the path and a final single-bucket or a metrics aggregation at the \
-                     path end.";
+                     single-bucket aggregations within the path and a final single-bucket or a metrics aggregation at \
+                     the path end.";
         let (mut below, mut found) = (aggregations, None);
         for (at, name) in self.names.iter().enumerate() {
             let Some(own) = below.iter().find(|own| own.name == *name) else {

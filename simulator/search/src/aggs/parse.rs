@@ -140,7 +140,11 @@ fn parse_level(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec
     }
     all.iter()
         .map(|(name, definition)| {
-            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
+            if name.is_empty()
+                || !name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+            {
                 return Err(refuse(format!(
                     "Invalid aggregation name [{name}]. Aggregation names must be alpha-numeric and can only contain \
                      '_' and '-'"
@@ -185,8 +189,8 @@ fn parse_level(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec
             }
             if let (Some(parent), "global") = (parent, kind.as_str()) {
                 return Err(failed(format!(
-                    "Aggregation [{parent}] cannot have a global sub-aggregation [{name}]. Global aggregations can only \
-                     be defined as top level aggregations"
+                    "Aggregation [{parent}] cannot have a global sub-aggregation [{name}]. Global aggregations can \
+                     only be defined as top level aggregations"
                 )));
             }
             let script = settings.get("script").is_some_and(Value::is_string);

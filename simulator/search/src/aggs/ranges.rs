@@ -31,7 +31,7 @@ fn bound(scope: &Scope<'_>, formatter: &ValueFormatter, range: &Value, key: &str
         (Value::String(text), ValueFormatter::Raw | ValueFormatter::Number(_)) => {
             text.parse().map_err(|_| SearchError::number(text))?
         }
-        (other, _) => return Err(refuse(format!("[{other}] is no bound"))),
+        (other, _) => return Err(refuse(format!("[{other}] is not a number, a date or an address"))),
     }))
 }
 

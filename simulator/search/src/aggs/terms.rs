@@ -75,8 +75,8 @@ fn check_field(scope: &Scope<'_>, aggregation: &Aggregation, input: Input<'_>) -
     if by_pattern && has_numbers(scope, input) {
         return Err(crate::aggs::failed(format!(
             "Aggregation [{}] cannot support regular expression style include/exclude settings as they can only be \
-             applied to string fields. Use an array of numeric values for include/exclude clauses used to filter numeric \
-             fields",
+             applied to string fields. Use an array of numeric values for include/exclude clauses used to filter \
+             numeric fields",
             aggregation.name
         )));
     }

@@ -31,10 +31,10 @@ pub(super) fn best<T: Clone>(entries: impl Iterator<Item = (f64, T)>, size: usiz
         if heap.0.len() < size {
             heap.0.push(entry);
             heap.up_heap();
-        } else if let Some(least) = heap.0.first_mut()
-            && entry.0 >= least.0
+        } else if let Some(lowest) = heap.0.first_mut()
+            && entry.0 >= lowest.0
         {
-            *least = entry;
+            *lowest = entry;
             heap.down_heap();
         }
     }

@@ -55,7 +55,7 @@ fn field_of(aggregation: &Aggregation) -> Result<&str> {
         .settings
         .get("field")
         .and_then(Value::as_str)
-        .ok_or_else(|| refuse(format!("[{}] needs a field", aggregation.name)))
+        .ok_or_else(|| refuse(format!("aggregation [{}] must have a field", aggregation.name)))
 }
 
 impl Source {

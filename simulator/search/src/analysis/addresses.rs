@@ -18,8 +18,7 @@ fn compiled(cell: &'static OnceLock<Option<Regex>>, pattern: &str) -> Option<&'s
 }
 
 /// Calls `sink` with the byte offsets and the position of each token, with URLs and email addresses whole. Returns
-/// the
-/// position after the last token.
+/// the position after the last token.
 pub(super) fn each_url_email_token(text: &str, mut sink: impl FnMut(usize, usize, u32)) -> u32 {
     static ADDRESS: OnceLock<Option<Regex>> = OnceLock::new();
     let pattern = concat!(
@@ -107,7 +106,10 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case("mail bob@example.com or http://example.com/a?b=1.", &["mail", "bob@example.com", "or", "http://example.com/a?b=1"])]
+    #[case(
+        "mail bob@example.com or http://example.com/a?b=1.",
+        &["mail", "bob@example.com", "or", "http://example.com/a?b=1"]
+    )]
     #[case("no address", &["no", "address"])]
     fn urls_and_email_addresses_are_whole(#[case] text: &str, #[case] expected: &[&str]) {
         let mut found = Vec::new();
@@ -117,7 +119,10 @@ mod tests {
 
     #[rstest]
     #[case("U.S.A. O'Reilly AT&T", &["U.S.A.", "O'Reilly", "AT&T"])]
-    #[case("www.example.com bob@mail.example.com 10.0.0.1 a-b", &["www.example.com", "bob@mail.example.com", "10.0.0.1", "a", "b"])]
+    #[case(
+        "www.example.com bob@mail.example.com 10.0.0.1 a-b",
+        &["www.example.com", "bob@mail.example.com", "10.0.0.1", "a", "b"]
+    )]
     #[case("v1.2-rc3 wi-fi 4", &["v1.2-rc3", "wi", "fi", "4"])]
     fn classic_tokens_are_whole(#[case] text: &str, #[case] expected: &[&str]) {
         let mut found = Vec::new();

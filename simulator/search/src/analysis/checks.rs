@@ -136,15 +136,43 @@ mod tests {
     use serde_json::json;
 
     #[rstest]
-    #[case(json!({"filter": {"f": {"type": "my_own"}}}), "failed to find token filter type [my_own] for [f]", Some("myown.MyOwnTokenFilterFactory"))]
-    #[case(json!({"tokenizer": {"t": {"type": "nope"}}}), "failed to find tokenizer type [nope] for [t]", Some("nope.NopeTokenizerFactory"))]
-    #[case(json!({"char_filter": {"c": {"type": "nope"}}}), "failed to find char filter type [nope] for [c]", Some("nope.NopeCharFilterFactory"))]
-    #[case(json!({"analyzer": {"a": {"type": "nope"}}}), "failed to find analyzer type [nope] or tokenizer for [a]", Some("nope.NopeAnalyzerProvider"))]
+    #[case(
+        json!({"filter": {"f": {"type": "my_own"}}}),
+        "failed to find token filter type [my_own] for [f]",
+        Some("myown.MyOwnTokenFilterFactory")
+    )]
+    #[case(
+        json!({"tokenizer": {"t": {"type": "nope"}}}),
+        "failed to find tokenizer type [nope] for [t]",
+        Some("nope.NopeTokenizerFactory")
+    )]
+    #[case(
+        json!({"char_filter": {"c": {"type": "nope"}}}),
+        "failed to find char filter type [nope] for [c]",
+        Some("nope.NopeCharFilterFactory")
+    )]
+    #[case(
+        json!({"analyzer": {"a": {"type": "nope"}}}),
+        "failed to find analyzer type [nope] or tokenizer for [a]",
+        Some("nope.NopeAnalyzerProvider")
+    )]
     #[case(json!({"analyzer": {"a": {}}}), "failed to find analyzer type [null] or tokenizer for [a]", None)]
-    #[case(json!({"analyzer": {"a": {"type": "custom"}}}), "Custom Analyzer [a] must be configured with a tokenizer", None)]
+    #[case(
+        json!({"analyzer": {"a": {"type": "custom"}}}),
+        "Custom Analyzer [a] must be configured with a tokenizer",
+        None
+    )]
     #[case(json!({"filter": {"f": {}}}), "token filter [f] must have a type associated with it", None)]
-    #[case(json!({"filter": {"f": {"type": "synonym"}}}), "synonym requires either `synonyms` or `synonyms_path` to be configured", None)]
-    #[case(json!({"filter": {"f": {"type": "keep"}}}), "keep requires either `keep_words` or `keep_words_path` to be configured", None)]
+    #[case(
+        json!({"filter": {"f": {"type": "synonym"}}}),
+        "synonym requires either `synonyms` or `synonyms_path` to be configured",
+        None
+    )]
+    #[case(
+        json!({"filter": {"f": {"type": "keep"}}}),
+        "keep requires either `keep_words` or `keep_words_path` to be configured",
+        None
+    )]
     fn invalid_components_are_named(#[case] analysis: Value, #[case] reason: &str, #[case] class: Option<&str>) {
         let error = check(analysis.as_object()).unwrap_err();
         assert_eq!(error.reason, reason);

@@ -6,8 +6,15 @@ use super::lexeme::Lexeme;
 
 fn is_cjk(text: &str) -> bool {
     text.chars().next().is_some_and(|c| {
-        matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}'
-            | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2FA1F}')
+        matches!(
+            c,
+            '\u{3040}'..='\u{30FF}'
+                | '\u{3400}'..='\u{4DBF}'
+                | '\u{4E00}'..='\u{9FFF}'
+                | '\u{AC00}'..='\u{D7AF}'
+                | '\u{F900}'..='\u{FAFF}'
+                | '\u{20000}'..='\u{2FA1F}'
+        )
     })
 }
 

@@ -1,6 +1,7 @@
 //! Light and minimal stemmers, which remove inflectional endings (number, gender) and the most common suffixes.
 //!
-//! Source: J. Savoy's light stemmers for European languages and D. Harman's S-stemmer, with the lengths that Lucene 4.10 requires.
+//! Source: J. Savoy's light stemmers for European languages and D. Harman's S-stemmer, with the minimum word lengths of
+//! Lucene 4.10.
 
 use super::normalize::Normalization;
 

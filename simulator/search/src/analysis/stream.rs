@@ -321,8 +321,8 @@ impl Synonyms {
 
     /// Returns the longest rule that matches the tokens from `at`, and its number of tokens.
     fn find(&self, keys: &[String], at: usize) -> Option<(usize, &Rule)> {
-        let most = self.longest.min(keys.len().saturating_sub(at));
-        (1..=most)
+        let max = self.longest.min(keys.len().saturating_sub(at));
+        (1..=max)
             .rev()
             .find_map(|length| Some((length, self.rules.get(keys.get(at..at + length)?)?)))
     }

@@ -3,8 +3,7 @@
 //! Guarantees: every character has exactly one class; lookups are in constant time for ASCII and by binary search
 //! elsewhere.
 //! Limits: the tables are of the Unicode version of `regex-syntax`. For punctuation, Unicode 6.3, Lucene's version,
-//! has
-//! precedence: colons join letters, and the narrow no-break space joins nothing.
+//! has precedence: colons join letters, and the narrow no-break space joins nothing.
 //! Source: UAX #29 (word boundaries), UAX #14 (class SA), UAX #24 (scripts Han and Hiragana).
 
 use std::sync::OnceLock;

@@ -7,8 +7,7 @@
 //!
 //! Limits: a word has at most 255 UTF-16 units.
 //! Source: Lucene 4.10's StandardTokenizer (rules WB4 to WB13b; a Han or Hiragana character is a word; a Southeast
-//! Asian
-//! run is a word).
+//! Asian run is a word).
 
 use super::word_class::{WordClass, word_class};
 

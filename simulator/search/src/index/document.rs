@@ -336,8 +336,8 @@ impl<'a> Reader<'a> {
     /// Remembers a path that the mapping does not have.
     fn learn(&mut self, path: &[String], node: Node) -> Result<()> {
         if self.known.insert(path.to_vec()) {
-            if self.unmapped.len() >= self.mapping.room() {
-                return Err(self.mapping.full());
+            if self.unmapped.len() >= self.mapping.remaining_fields() {
+                return Err(self.mapping.too_many_fields());
             }
             self.unmapped.push((path.to_vec(), node));
         }
