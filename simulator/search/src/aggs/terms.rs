@@ -20,12 +20,6 @@ pub(super) enum Key {
     Text(Box<str>),
 }
 
-impl Key {
-    fn order(&self, other: &Key) -> Ordering {
-        self.cmp(other)
-    }
-}
-
 /// Validates the settings that are independent of the mapping.
 pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
     orders(name, settings)?;
@@ -99,7 +93,7 @@ fn compare(orders: &[Order], a: &Candidate, b: &Candidate) -> Ordering {
         let plain = |way: Ordering| if order.descending { way.reverse() } else { way };
         let way = match &order.by {
             By::Count => plain(a.count.cmp(&b.count)),
-            By::Term => plain(a.key.order(&b.key)),
+            By::Term => plain(a.key.cmp(&b.key)),
             By::SubAggregation(_) => {
                 let value = |candidate: &Candidate| candidate.values.get(at).copied().flatten().unwrap_or(f64::NAN);
                 compare_values(value(a), value(b), order.descending)
@@ -109,7 +103,7 @@ fn compare(orders: &[Order], a: &Candidate, b: &Candidate) -> Ordering {
             return way;
         }
     }
-    a.key.order(&b.key)
+    a.key.cmp(&b.key)
 }
 
 /// Returns the default `shard_size`.

@@ -40,7 +40,7 @@ pub(super) fn broadcast_failure(failure: &Failure) -> Value {
     json!({"index": index, "shard": shard, "reason": own.caused_by(error.clone()).to_string()})
 }
 
-/// `_count`.
+/// `GET|POST [/index[/type]]/_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let wanted = search_request(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
@@ -56,7 +56,7 @@ pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types
     Ok(Answer::json(status, response))
 }
 
-/// `_search/exists`.
+/// `GET|POST [/index[/type]]/_search/exists`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let wanted = search_request(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
@@ -88,7 +88,7 @@ fn invalid(index: &str, error: &SearchError) -> String {
     qualified(&SearchError::query(format!("[{index}] Failed to parse")).caused_by(error.clone()))
 }
 
-/// `_validate/query`.
+/// `GET|POST [/index[/type]]/_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let targets = shared.cluster.resolve(indices, request.expand())?;
     let wanted = search_request(shared, request, types).and_then(|wanted| {
@@ -123,7 +123,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
     Ok(Answer::ok(response))
 }
 
-/// `_search_shards`.
+/// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
     let routing = shared.cluster.search_routing(indices, request.param("routing"));
@@ -144,7 +144,7 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
     Ok(Answer::ok(json!({"nodes": nodes, "shards": shards})))
 }
 
-/// `/index/type/id/_explain`.
+/// `GET|POST /index/type/id/_explain`.
 pub(crate) fn explain(
     shared: &Shared,
     request: &RestRequest,
