@@ -205,7 +205,7 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
         .map(|hit| render(scope.cluster, &request, scope.searched, hit, None))
         .collect::<Result<Vec<_>>>()?;
     let max_score = if request.sort.is_empty() {
-        best.map_or(Value::Null, crate::score::shown)
+        best.map_or(Value::Null, crate::score::score_json)
     } else {
         Value::Null
     };

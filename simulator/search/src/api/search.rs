@@ -107,7 +107,7 @@ pub(crate) fn answer(
             "reason": failure.error.to_string(),
         })
     });
-    let max_score = outcome.max_score.map_or(Value::Null, crate::score::shown);
+    let max_score = outcome.max_score.map_or(Value::Null, crate::score::score_json);
     response["hits"] = json!({"total": outcome.total, "max_score": max_score, "hits": hits});
     if let Some(aggregations) = &outcome.aggregations {
         response["aggregations"] = aggregations.clone();
@@ -156,7 +156,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let first_size = match (scan, at_once) {
         (true, _) => 0,
         (false, true) => limits.window,
-        (false, false) => Scroll::room(size, limits.window),
+        (false, false) => Scroll::capacity(size, limits.window),
     };
     let first = SearchRequest {
         from: 0,
