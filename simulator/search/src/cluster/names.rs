@@ -74,7 +74,8 @@ impl Cluster {
             }
         };
         let mut without: Vec<&str> = Vec::new();
-        // An exclusion without a wildcard applies only as the first part, or after a wildcard, `+` or another exclusion.
+        // An exclusion without a wildcard applies only as the first part, or after a wildcard, `+` or another
+        // exclusion.
         let mut is_set = false;
         for (at, part) in parts.into_iter().enumerate() {
             let excluded = part
