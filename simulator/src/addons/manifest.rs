@@ -44,7 +44,7 @@ pub(super) fn objects(addons: &Addons, services: Cidr) -> Result<Vec<Object>, St
     let mut all = objects.iter_mut();
     let is_service = |object: &&mut Object| object.get("kind").is_some_and(|kind| kind == "Service");
     if let Some(dns) = all.find(|object| is_service(object) && meta::text(object, "metadata.name") == NAME_RESOLUTION)
-        && services.gives(NAME_SERVER)
+        && services.can_allocate(NAME_SERVER)
     {
         meta::child(dns, "spec").insert("clusterIP".to_owned(), NAME_SERVER.to_string().into());
     }

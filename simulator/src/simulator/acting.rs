@@ -127,7 +127,7 @@ impl Candidate {
     /// What acts does not start.
     pub(super) async fn start(self) -> Result<(), StartError> {
         let (sender, started) = oneshot::channel();
-        let first = self.election.attempt(&self.address).await.unwrap_or(None);
+        let first = self.election.try_campaign(&self.address).await.unwrap_or(None);
         let shutdown = self.shutdown.clone();
         let is_first = first.is_some();
         shutdown.tasks.spawn(self.run(first, sender));
@@ -149,7 +149,7 @@ impl Candidate {
                 Some(term) => term,
                 None => tokio::select! {
                     () = self.shutdown.closing.cancelled() => return,
-                    term = self.election.win(&self.address) => term,
+                    term = self.election.campaign(&self.address) => term,
                 },
             };
             let end = self.shutdown.closing.child_token();
