@@ -5,13 +5,14 @@
 //!
 //! Source: Elasticsearch 1.5's aggregations.
 
-mod allowed;
 mod buckets;
+mod facet_stats;
 pub(crate) mod facets;
 mod geo;
 mod geo_facet;
 mod heuristic;
 mod histogram;
+mod include_exclude;
 mod join;
 mod metrics;
 mod number_format;

@@ -23,6 +23,12 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     true
 }
 
+/// Returns whether `name` matches one of the comma-separated patterns of `list`, or the list contains `_all`.
+pub(crate) fn matches_any(list: &str, name: &str) -> bool {
+    list.split(',')
+        .any(|pattern| pattern == "_all" || matches(pattern, name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

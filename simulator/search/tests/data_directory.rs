@@ -423,13 +423,13 @@ async fn an_older_format_is_upgraded() {
 fn newer_formats_and_foreign_files_are_errors() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("letter"), "dear").unwrap();
-    assert!(error(directory.path()).contains("take an empty or a new directory"));
+    assert!(error(directory.path()).contains("use an empty or a new directory"));
     assert_eq!(fs::read_to_string(directory.path().join("letter")).unwrap(), "dear");
 
     let directory = TempDir::new().unwrap();
     drop(SearchServer::open(Default::default(), directory.path()).unwrap());
     write_cluster(directory.path(), &json!({"format": 3}));
-    assert!(error(directory.path()).contains("has format 3, and this program writes format 2 and reads no later one"));
+    assert!(error(directory.path()).contains("has format 3, and this version supports only formats up to 2"));
 }
 
 #[tokio::test]

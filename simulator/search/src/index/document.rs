@@ -341,8 +341,8 @@ impl<'a> DocumentParser<'a> {
     /// Records an unmapped path and its definition.
     fn add_unmapped(&mut self, path: &[String], node: Node) -> Result<()> {
         if self.unmapped_paths.insert(path.to_vec()) {
-            if self.unmapped.len() >= self.mapping.room() {
-                return Err(self.mapping.full());
+            if self.unmapped.len() >= self.mapping.remaining_fields() {
+                return Err(self.mapping.too_many_fields());
             }
             self.unmapped.push((path.to_vec(), node));
         }

@@ -75,7 +75,7 @@ impl SearchServer {
 
     /// Returns whether a directory has search indices, intact or damaged.
     pub fn has_files(directory: impl AsRef<Path>) -> bool {
-        DataDirectory::is_there(directory.as_ref())
+        DataDirectory::exists(directory.as_ref())
     }
 
     /// Checks a data directory that no process uses: all checksums, segments and operations. Blocks.

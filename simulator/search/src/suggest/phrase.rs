@@ -258,7 +258,10 @@ pub(super) fn phrases(
             continue;
         }
         budget.elements("words", words.len())?;
-        let gram_size = phrase.gram_size.or(field.index_analyzer.longest_shingle()).unwrap_or(1);
+        let gram_size = phrase
+            .gram_size
+            .or(field.index_analyzer.max_shingle_size())
+            .unwrap_or(1);
         for shard in &index.shards {
             let began = Instant::now();
             let view = shard.view();
