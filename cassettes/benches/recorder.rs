@@ -1,8 +1,9 @@
 //! The recorder beside a bare reverse proxy, in one run: latency, bytes per second, delay of a frame, memory.
 //!
-//! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|throughput|lists|frames|memory]`. The server, the bare
-//! proxy, the recorder and the client each have threads of their own, as programs have. Latency and bytes per second are
-//! also those of a recorder that has seen 20 secrets. Prints medians and ratios, and fails where a bar is missed.
+//! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|cost [TARGET]|throughput|lists|frames|memory]`. The server,
+//! the bare proxy, the recorders and the client each have threads of their own, as programs have. Latency and bytes per second
+//! are also those of a recorder that has seen 20 secrets. Prints medians and ratios, and fails where a bar is missed.
+//! `cost` prints processor time per request, which other work on the machine changes less than it changes rates.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot run fails by panicking")]
 
@@ -83,6 +84,48 @@ async fn get(client: &Client, target: &str) -> usize {
     count
 }
 
+/// Processor time of the threads of this name.
+fn processor_time(name: &str) -> Duration {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the threads of this process");
+    let of_task = |folder: PathBuf| {
+        let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap_or_default();
+        let is_named = read("comm").trim_end() == name;
+        let nanos = read("schedstat")
+            .split(' ')
+            .next()
+            .and_then(|nanos| nanos.parse::<u64>().ok());
+        is_named.then_some(nanos).flatten().unwrap_or_default()
+    };
+    Duration::from_nanos(tasks.flatten().map(|task| of_task(task.path())).sum())
+}
+
+/// Processor time of a request: of the proxy's threads, and of all recording threads. Other work on the machine changes it little.
+async fn cost(targets: &[(&str, &Client)], target: &str, rounds: usize, requests: usize) {
+    let names = |proxy| [proxy, "recorder", "origin", "client"];
+    let mut all = vec![vec![Vec::new(); 4]; targets.len()];
+    for _ in 0..rounds {
+        for ((proxy, client), times) in targets.iter().zip(&mut all) {
+            let before = names(*proxy).map(processor_time);
+            for _ in 0..requests {
+                get(client, target).await;
+            }
+            // What waits is recorded.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            for ((times, before), name) in times.iter_mut().zip(before).zip(names(*proxy)) {
+                times.push((processor_time(name) - before) / requests as u32);
+            }
+        }
+    }
+    for ((proxy, _), times) in targets.iter().zip(all) {
+        let shown: Vec<String> = times
+            .into_iter()
+            .zip(names("proxy"))
+            .map(|(times, name)| format!("{name} {:?}", median(times)))
+            .collect();
+        println!("{target} {proxy:<10} {}", shown.join(", "));
+    }
+}
+
 fn median(mut all: Vec<Duration>) -> Duration {
     all.sort();
     all.get(all.len() / 2).copied().unwrap_or_default()
@@ -157,9 +200,10 @@ fn memory() -> u64 {
 }
 
 /// Starts something on threads of its own, as a program of its own would.
-async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'static) -> T {
+async fn apart<T: Send + 'static>(name: &str, start: impl Future<Output = T> + Send + 'static) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .thread_name(name)
         .enable_all()
         .build()
         .expect("a runtime");
@@ -169,8 +213,8 @@ async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'stati
     started
 }
 
-async fn record(upstream: String, path: PathBuf) -> Recorder {
-    apart(async move {
+async fn record(name: &str, upstream: String, path: PathBuf) -> Recorder {
+    apart(name, async move {
         Recorder::start(RecorderOptions::new(upstream), &path)
             .await
             .expect("a recorder")
@@ -180,7 +224,7 @@ async fn record(upstream: String, path: PathBuf) -> Recorder {
 
 async fn bare(upstream: String) -> Server {
     let start = async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Bare(client(&upstream)))).await };
-    apart(start).await.expect("a proxy")
+    apart("bare", start).await.expect("a proxy")
 }
 
 /// Sends requests with a bearer token each, which the recorder looks for from then on.
@@ -198,8 +242,17 @@ fn bar(name: &str, value: String, met: bool, missed: &mut u32) {
     *missed += u32::from(!met);
 }
 
-#[tokio::main]
-async fn main() {
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_name("client")
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("a runtime");
+    // As a task, so that its thread has the name of the client's.
+    runtime.block_on(async { tokio::spawn(measure()).await.expect("no panic") });
+}
+
+async fn measure() {
     let part = std::env::args()
         .nth(1)
         .filter(|part| !part.starts_with('-'))
@@ -207,10 +260,10 @@ async fn main() {
     let wanted = |name: &str| part.is_empty() || part == name;
     let folder = tempfile::tempdir().expect("a folder");
     let mut missed = 0;
-    let origin = apart(Origin::start()).await;
+    let origin = apart("origin", Origin::start()).await;
     let proxy = bare(url(&origin)).await;
-    let recorder = record(url(&origin), folder.path().join("session.yaml")).await;
-    let knowing = record(url(&origin), folder.path().join("secrets.yaml")).await;
+    let recorder = record("plain", url(&origin), folder.path().join("session.yaml")).await;
+    let knowing = record("knowing", url(&origin), folder.path().join("secrets.yaml")).await;
     let (direct, through, recorded) = (client(&url(&origin)), client(&url(&proxy)), client(&recorder.url()));
     let known = client(&knowing.url());
     show_secrets(&known).await;
@@ -224,6 +277,15 @@ async fn main() {
             let ratio = time.as_secs_f64() / found[1].as_secs_f64();
             let shown = format!("{ratio:.3} (at most {LATENCY})");
             bar(&format!("latency{what}"), shown, ratio <= LATENCY, &mut missed);
+        }
+    }
+    if wanted("cost") {
+        let of_target = std::env::args().nth(2).filter(|target| target.starts_with('/'));
+        let targets = [("bare", &through), ("plain", &recorded), ("knowing", &known)];
+        for (target, rounds, requests) in [("/small", 9, 1000), ("/list?n=1000", 9, 100), ("/list?n=25000", 9, 8)] {
+            if of_target.as_deref().is_none_or(|only| only == target) {
+                cost(&targets, target, rounds, requests).await;
+            }
         }
     }
     for (what, target, rounds, requests) in [
@@ -247,11 +309,13 @@ async fn main() {
     }
     if wanted("frames") {
         let epoch = Instant::now();
-        let ticker = apart(async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await })
-            .await
-            .expect("a server");
+        let ticker = apart("ticker", async move {
+            Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await
+        })
+        .await
+        .expect("a server");
         let other = bare(url(&ticker)).await;
-        let ticking = record(url(&ticker), folder.path().join("frames.yaml")).await;
+        let ticking = record("ticking", url(&ticker), folder.path().join("frames.yaml")).await;
         let direct = delay(&client(&url(&ticker)), epoch).await;
         let through = delay(&client(&url(&other)), epoch).await;
         let recorded = delay(&client(&ticking.url()), epoch).await;

@@ -2,7 +2,7 @@
 
 use super::json::Layout;
 use super::node::Node;
-use super::yaml::{entry, is_plain_ascii, literal, pad, text_entry};
+use super::yaml::{entry, is_plain_ascii, is_plain_line, literal, literal_header, pad, text_entry};
 use super::{READ_BY, VERSION};
 use crate::interaction::{
     Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Response, Sender, to_millis,
@@ -147,6 +147,26 @@ pub(super) fn piece(out: &mut Vec<u8>, at: Duration, data: &[u8]) {
     });
     entry(&mut text, 4, "at_ms", &time(at));
     out.extend_from_slice(text.as_bytes());
+}
+
+/// A piece of which only the last byte may be a line break, as what comes before the second of its parts, what is taken of
+/// that, and what comes after it. Returns none for any other.
+pub(super) fn piece_around_line<'a>(
+    begin: &[u8],
+    rest: &'a [u8],
+    at: Duration,
+) -> Option<(Vec<u8>, &'a [u8], Vec<u8>)> {
+    let line = rest.strip_suffix(b"\n").unwrap_or(rest);
+    if line.is_empty() || !is_plain_line(begin) || !is_plain_line(line) {
+        return None;
+    }
+    let mut before = Vec::with_capacity(begin.len() + 32);
+    before.extend_from_slice(b"  - text: ");
+    let first = begin.first().or(line.first());
+    literal_header(&mut before, first.copied(), rest.ends_with(b"\n").then_some(line));
+    before.extend_from_slice(b"      ");
+    before.extend_from_slice(begin);
+    Some((before, line, format!("\n    at_ms: {}\n", to_millis(at)).into_bytes()))
 }
 
 pub(super) fn message(out: &mut String, message: &Message) {

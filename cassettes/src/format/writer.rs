@@ -4,7 +4,7 @@
 //! the streams of several interactions can be open at once; memory is bounded by [`BUFFER`] and what one call appends.
 
 use super::FormatError;
-use super::document::{came, frame, header, message, opening, piece, tail};
+use super::document::{came, frame, header, message, opening, piece, piece_around_line, tail};
 use crate::interaction::{Cassette, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Request};
 use jiff::Timestamp;
 use std::fs::File;
@@ -18,6 +18,9 @@ const ENDED: &str = "...\n";
 
 /// How much is kept before it is written to the file.
 const BUFFER: usize = 64 << 10;
+
+/// A line of at least this length is written without being copied to the buffer.
+pub(super) const MIN_DIRECT: usize = 32 << 10;
 
 /// A cassette that is being recorded.
 #[derive(Debug)]
@@ -111,13 +114,22 @@ impl CassetteWriter {
         self.write(&text, None, Some(id))
     }
 
-    /// Appends a piece to the body of an interaction.
+    /// Appends a piece, which is in two parts, to the body of an interaction.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn piece(&mut self, id: u64, at: Duration, data: &[u8]) -> Result<(), FormatError> {
+    pub(crate) fn piece(&mut self, id: u64, at: Duration, begin: &[u8], rest: &[u8]) -> Result<(), FormatError> {
         self.lead(Some((id, "pieces:\n")), Some(id))?;
-        piece(&mut self.buffer, at, data);
+        match piece_around_line(begin, rest, at).filter(|_| rest.len() >= MIN_DIRECT) {
+            Some((before, line, after)) => {
+                self.buffer.extend_from_slice(&before);
+                self.flush()?;
+                self.write_to_file(line)?;
+                self.buffer.extend_from_slice(&after);
+            }
+            None if begin.is_empty() => piece(&mut self.buffer, at, rest),
+            None => piece(&mut self.buffer, at, &[begin, rest].concat()),
+        }
         self.written()
     }
 
@@ -147,9 +159,15 @@ impl CassetteWriter {
     /// # Errors
     /// If the file cannot be written.
     pub(crate) fn flush(&mut self) -> Result<(), FormatError> {
-        let result = self.file.write_all(&self.buffer);
-        self.buffer.clear();
-        result.map_err(|source| {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let result = self.write_to_file(&buffer);
+        buffer.clear();
+        self.buffer = buffer;
+        result
+    }
+
+    fn write_to_file(&mut self, bytes: &[u8]) -> Result<(), FormatError> {
+        self.file.write_all(bytes).map_err(|source| {
             // What follows half a document would be read as part of it.
             self.stopped = true;
             FormatError::File {

@@ -135,19 +135,30 @@ pub(super) fn is_plain_ascii(bytes: &[u8]) -> bool {
     bytes.chunks(256).all(|bytes| bytes.iter().fold(true, fine))
 }
 
-/// Appends a literal block of what it can hold.
-pub(super) fn literal(out: &mut Vec<u8>, indent: usize, text: &[u8]) {
+/// Whether bytes are text of which a line of a literal block keeps every character, and ASCII.
+pub(super) fn is_plain_line(bytes: &[u8]) -> bool {
+    let fine = |fine, byte: &u8| fine & (((*byte >= b' ') & (*byte < 0x7f)) | (*byte == b'\t'));
+    bytes.chunks(256).all(|bytes| bytes.iter().fold(true, fine))
+}
+
+/// Appends the first line of a literal block. `body` is its text without the line break at the end, if there is one.
+pub(super) fn literal_header(out: &mut Vec<u8>, first: Option<u8>, body: Option<&[u8]>) {
     out.push(b'|');
-    if matches!(text.first(), Some(b' ' | b'\n' | b'\t')) {
+    if matches!(first, Some(b' ' | b'\n' | b'\t')) {
         out.push(b'2');
     }
-    let body = text.strip_suffix(b"\n");
     match body {
         None => out.push(b'-'),
         Some(body) if body.ends_with(b"\n") || body.is_empty() => out.push(b'+'),
         Some(_) => {}
     }
     out.push(b'\n');
+}
+
+/// Appends a literal block of what it can hold.
+pub(super) fn literal(out: &mut Vec<u8>, indent: usize, text: &[u8]) {
+    let body = text.strip_suffix(b"\n");
+    literal_header(out, text.first().copied(), body);
     let body = body.unwrap_or(text);
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', body).chain([body.len()]) {

@@ -1,5 +1,6 @@
 //! What happens in an interaction, as it is sent to the thread that records.
 
+use super::buffers::Buffer;
 use crate::interaction::{Failure, Headers, Message, Request as RecordedRequest, Response as RecordedResponse};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -42,13 +43,13 @@ pub(super) enum Event {
     /// There was no response.
     Failed(Failure),
     /// The whole response was received.
-    Whole(Box<Head>, Vec<Bytes>, BodyEnd),
+    Whole(Box<Head>, Vec<Buffer>, BodyEnd),
     /// A response began that is recorded as it comes: as the pieces of a long body, or as frames.
     Open { head: Box<Head>, pieces: bool },
     /// The connection was upgraded.
     Upgraded(Box<Head>),
     /// More of a response that is recorded as it comes.
-    Data(Bytes),
+    Data(Buffer),
     /// A message of an upgraded connection.
     Message(Message),
     /// The end of what is recorded as it comes.

@@ -1,5 +1,6 @@
 //! A request and its response on their way through the proxy, and what is sent of them to the thread that records.
 
+use super::buffers::Buffer;
 use super::event::{Asked, BodyEnd, Event, Head};
 use super::frames::{Frames, SpdyFrames, WebSocketFrames};
 use super::log::{Entry, Log};
@@ -104,7 +105,7 @@ impl Exchange {
     }
 
     /// The whole response was received.
-    pub(super) fn whole(&mut self, chunks: Vec<Bytes>, end: BodyEnd, permit: Option<OwnedSemaphorePermit>) {
+    pub(super) fn whole(&mut self, chunks: Vec<Buffer>, end: BodyEnd, permit: Option<OwnedSemaphorePermit>) {
         if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Done) {
             self.record(Event::Whole(head, chunks, end), permit);
         }
@@ -139,8 +140,13 @@ impl Exchange {
         self.record(Event::Message(message), permit);
     }
 
+    /// Copies a part of the response body.
+    pub(super) fn copy(&self, data: &[u8]) -> Buffer {
+        self.log.copy(data)
+    }
+
     /// More of a response that is recorded as it comes.
-    pub(super) fn data(&mut self, data: Bytes, permit: Option<OwnedSemaphorePermit>) {
+    pub(super) fn data(&mut self, data: Buffer, permit: Option<OwnedSemaphorePermit>) {
         self.record(Event::Data(data), permit);
     }
 

@@ -3,6 +3,7 @@
 //! Promises: events are recorded in the order in which they were sent; at most [`ROOM`] bytes wait, beside the events of
 //! connections that end; traffic goes on when the thread has ended.
 
+use super::buffers::{Buffer, BufferPool};
 use super::event::Event;
 use super::pending::{CassetteLog, PendingInteraction};
 use crate::format::{CassetteWriter, FormatError};
@@ -56,6 +57,7 @@ struct Queue {
 pub(super) struct Log {
     path: PathBuf,
     queue: Arc<Queue>,
+    buffers: Arc<BufferPool>,
 }
 
 impl Log {
@@ -78,7 +80,11 @@ impl Log {
             .name("recorder".to_owned())
             .spawn(move || thread.run());
         match started {
-            Ok(_) => Ok(Self { path, queue }),
+            Ok(_) => Ok(Self {
+                path,
+                queue,
+                buffers: Arc::default(),
+            }),
             Err(source) => Err(FormatError::File { path, source }),
         }
     }
@@ -90,6 +96,11 @@ impl Log {
     /// Why nothing more is recorded, if that is so.
     pub(super) fn failure(&self) -> Option<String> {
         self.queue.failure.lock().clone()
+    }
+
+    /// Copies a part of a response body for [`Log::send`].
+    pub(super) fn copy(&self, data: &[u8]) -> Buffer {
+        self.buffers.copy(data)
     }
 
     /// Sends an event.

@@ -9,6 +9,7 @@
 //! fails is lost, and [`Recorder::failure`] says so, while the proxy goes on.
 //! Source: RFC 9110, section 7 (intermediaries); DESIGN.md, decision 8.
 
+mod buffers;
 mod event;
 mod exchange;
 mod frames;
@@ -290,8 +291,8 @@ impl Handler for Proxy {
         let mut exchange = Exchange::new(self.log.clone(), id, asked, sent, started, begun);
         let request = self.client.send(Request::from_parts(parts, body));
         let response = match bare {
-            // The request is recorded while the server works, not while the client waits.
-            true => futures::join!(request, record_request(&mut exchange)).0,
+            // The request is sent first, and recorded while the server works.
+            true => futures::join!(request, exchange.asked()).0,
             false => request.await,
         };
         let mut response = match response {
@@ -314,12 +315,6 @@ impl Handler for Proxy {
         }
         Ok(response.map(|body| ResponseBody::new(body, exchange).boxed_unsync()))
     }
-}
-
-/// Lets the request go out first.
-async fn record_request(exchange: &mut Exchange) {
-    tokio::task::yield_now().await;
-    exchange.asked().await;
 }
 
 /// Offers the server only content codings that can be decoded.

@@ -9,6 +9,7 @@ use crate::redactor::{BodyRedactor, Conversation, Redactor};
 use crate::transport::Coding;
 use bytes::Bytes;
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +33,7 @@ struct Open {
     decoder: Decoder,
     line: Vec<u8>,
     body: BodyRedactor,
-    /// Memory for what is ready of the body.
+    /// Memory for what is ready of the body and was altered.
     ready: Vec<u8>,
     /// The messages, if the connection was upgraded.
     conversation: Conversation,
@@ -72,9 +73,13 @@ impl PendingInteraction {
             Event::Asked(_) => Ok(()),
             Event::Failed(failure) => self.failed(log, at, failure),
             Event::Whole(head, chunks, end) => {
-                let body = match chunks.as_slice() {
-                    [chunk] => chunk.clone(),
-                    chunks => chunks.concat().into(),
+                let mut chunks = chunks;
+                let body = match (chunks.pop(), chunks.is_empty()) {
+                    (Some(only), true) => only.into_bytes(),
+                    (last, _) => {
+                        chunks.extend(last);
+                        chunks.iter().flat_map(|chunk| chunk.iter().copied()).collect()
+                    }
                 };
                 self.whole(log, at, *head, &body, end)
             }
@@ -187,24 +192,25 @@ impl PendingInteraction {
         Ok(())
     }
 
-    fn data(&mut self, log: &mut CassetteLog, at: Duration, data: &Bytes) -> Result<(), FormatError> {
+    fn data(&mut self, log: &mut CassetteLog, at: Duration, data: &[u8]) -> Result<(), FormatError> {
         let Some(open) = &mut self.open else { return Ok(()) };
         let data = open.decoder.decode(data);
         if !open.lines {
             return frame(log, self.id, open, at, &data);
         }
-        let mut rest = data;
-        while let Some(end) = memchr::memchr(b'\n', &rest) {
-            let end = rest.split_to(end + 1);
+        let mut rest = &*data;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (end, more) = rest.split_at(end + 1);
+            rest = more;
             if open.line.is_empty() {
-                frame(log, self.id, open, at, &end)?;
+                frame(log, self.id, open, at, end)?;
             } else {
-                open.line.extend_from_slice(&end);
+                open.line.extend_from_slice(end);
                 let line = std::mem::take(&mut open.line);
                 frame(log, self.id, open, at, &line)?;
             }
         }
-        open.line.extend_from_slice(&rest);
+        open.line.extend_from_slice(rest);
         if open.line.len() > LONGEST_LINE {
             let line = std::mem::take(&mut open.line);
             frame(log, self.id, open, at, &line)?;
@@ -222,7 +228,7 @@ impl PendingInteraction {
         }
         frame(log, self.id, &mut open, took, &line)?;
         let rest = open.body.finish(&log.redactor);
-        put(log, self.id, open.pieces, took, &rest)?;
+        put(log, self.id, open.pieces, took, [&rest, &[]])?;
         let end = End {
             took,
             trailers: log.redactor.headers(&end.trailers),
@@ -250,18 +256,25 @@ fn frame(log: &mut CassetteLog, id: u64, open: &mut Open, at: Duration, data: &[
         return Ok(());
     }
     open.ready.clear();
-    open.body.push_into(&log.redactor, data, &mut open.ready);
-    put(log, id, open.pieces, at, &open.ready)
+    let unaltered = open.body.push_into(&log.redactor, data, &mut open.ready);
+    put(log, id, open.pieces, at, [&open.ready, unaltered])
 }
 
-fn put(log: &mut CassetteLog, id: u64, pieces: bool, at: Duration, data: &[u8]) -> Result<(), FormatError> {
-    if data.is_empty() {
+/// Writes what is ready of a body, in two parts.
+fn put(
+    log: &mut CassetteLog,
+    id: u64,
+    pieces: bool,
+    at: Duration,
+    [begin, rest]: [&[u8]; 2],
+) -> Result<(), FormatError> {
+    if begin.is_empty() && rest.is_empty() {
         return Ok(());
     }
     if pieces {
-        return log.writer.piece(id, at, data);
+        return log.writer.piece(id, at, begin, rest);
     }
-    let data = Bytes::copy_from_slice(data);
+    let data = Bytes::from([begin, rest].concat());
     log.writer.frame(id, &Frame { at, data })
 }
 
@@ -291,11 +304,11 @@ impl Decoder {
         }
     }
 
-    fn decode(&mut self, data: &Bytes) -> Bytes {
+    fn decode<'a>(&mut self, data: &'a [u8]) -> Cow<'a, [u8]> {
         // A body that turns out not to be in its coding is recorded as far as it was.
         let (result, out) = match self {
-            Self::Plain => return data.clone(),
-            Self::Unreadable => return Bytes::new(),
+            Self::Plain => return data.into(),
+            Self::Unreadable => return Cow::default(),
             Self::Gzip(decoder) => (
                 decoder.write_all(data).and_then(|()| decoder.flush()),
                 decoder.get_mut(),
@@ -305,10 +318,10 @@ impl Decoder {
                 decoder.get_mut(),
             ),
         };
-        let out = Bytes::from(std::mem::take(out));
+        let out = std::mem::take(out);
         if result.is_err() {
             *self = Self::Unreadable;
         }
-        out
+        out.into()
     }
 }

@@ -1,5 +1,6 @@
 //! Bodies that are recorded as they pass.
 
+use super::buffers::Buffer;
 use super::event::BodyEnd;
 use super::exchange::Exchange;
 use super::log::units;
@@ -39,7 +40,7 @@ pub(super) struct ResponseBody {
 enum State {
     /// It may yet be taken whole.
     Whole {
-        chunks: Vec<Bytes>,
+        chunks: Vec<Buffer>,
         length: usize,
         limit: Option<Pin<Box<Sleep>>>,
     },
@@ -114,13 +115,13 @@ impl ResponseBody {
     fn data(&mut self, data: &Bytes, permit: &mut Option<OwnedSemaphorePermit>) {
         match &mut self.state {
             State::Whole { chunks, length, .. } => {
-                chunks.push(data.clone());
+                chunks.push(self.exchange.copy(data));
                 *length += data.len();
                 if *length > WHOLE {
                     self.open(true, permit);
                 }
             }
-            State::Open => self.exchange.data(data.clone(), permit.take()),
+            State::Open => self.exchange.data(self.exchange.copy(data), permit.take()),
             State::Done => {}
         }
     }

@@ -113,13 +113,15 @@ impl BodyRedactor {
     /// More of it; returns what is ready.
     pub(crate) fn push(&mut self, redactor: &Redactor, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
-        self.push_into(redactor, bytes, &mut out);
+        let rest = self.push_into(redactor, bytes, &mut out);
+        out.extend_from_slice(rest);
         out
     }
 
-    /// More of it; appends what is ready.
-    pub(crate) fn push_into(&mut self, redactor: &Redactor, bytes: &[u8], out: &mut Vec<u8>) {
-        redactor.with(|context| self.take(bytes, context, out));
+    /// Adds more of it. Appends what is ready to `out`, but for the last part that is ready: a range of `bytes`, which is
+    /// returned. Most of a long body is that part, and is not copied.
+    pub(crate) fn push_into<'a>(&mut self, redactor: &Redactor, bytes: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+        redactor.with(|context| self.pass(bytes, context, out))
     }
 
     /// Its end; returns what was held back.
@@ -130,8 +132,18 @@ impl BodyRedactor {
     }
 
     fn take(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
+        let rest = self.pass(bytes, context, out);
+        out.extend_from_slice(rest);
+    }
+
+    /// As [`BodyRedactor::push_into`].
+    fn pass<'a>(&mut self, bytes: &'a [u8], context: &mut RedactionContext<'_>, out: &mut Vec<u8>) -> &'a [u8] {
+        let is_first = matches!(&self.form, Form::Unknown(begun) if begun.is_empty());
+        if is_first && !bytes.starts_with(MARK) && (self.running || is_recognizable(bytes)) {
+            self.form = self.recognized(bytes, context.rules);
+        }
         match &mut self.form {
-            Form::Off => out.extend_from_slice(bytes),
+            Form::Off => return bytes,
             Form::Unknown(begun) => {
                 begun.extend_from_slice(bytes);
                 if begun.starts_with(MARK) {
@@ -143,13 +155,14 @@ impl BodyRedactor {
                     self.take(&begun, context, out);
                 }
             }
-            Form::Json(json) => {
-                if let Err(broken) = json.push(bytes, context, out) {
+            Form::Json(json) => match json.push(bytes, context, out) {
+                Ok(rest) => return rest,
+                Err(broken) => {
                     let has_secret = json.has_secret();
                     self.form = self.rest(has_secret);
                     self.take(&broken.rest, context, out);
                 }
-            }
+            },
             Form::Whole(_, held) => {
                 held.extend_from_slice(bytes);
                 if held.len() > LONGEST_DOCUMENT {
@@ -168,6 +181,7 @@ impl BodyRedactor {
             }
             Form::Unread(digest) => digest.update(bytes),
         }
+        &[]
     }
 
     fn end(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {

@@ -24,8 +24,8 @@ const BEGINNING: usize = 128;
 /// The most that is between two items of a run: a comma, the end of a line and the space before the next.
 const SEPARATOR: usize = 64;
 
-/// How many bytes are compared at once.
-const STEP: usize = 64;
+/// How many bytes are compared at once, first and near the first difference.
+const STEPS: [usize; 2] = [4 << 10, 64];
 
 /// How often others want the room of a run until they get it. More items than there is room for come in the same order
 /// again and again, and some of them shall be found.
@@ -179,10 +179,17 @@ fn is_separator(between: &[u8]) -> bool {
 
 /// How many bytes two texts begin with that are the same.
 fn alike(one: &[u8], other: &[u8]) -> usize {
-    let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
-    let begin = STEP * steps.take_while(|(one, other)| one == other).count();
-    let rest = one.iter().zip(other).skip(begin);
-    begin + rest.take_while(|(one, other)| one == other).count()
+    let mut same = 0;
+    for step in STEPS.into_iter().chain([1]) {
+        let rest = |text: &'_ [u8]| text.len().saturating_sub(same) / step;
+        let count = rest(one).min(rest(other));
+        let is_same = |n: &usize| {
+            let range = same + n * step..same + (n + 1) * step;
+            one.get(range.clone()) == other.get(range)
+        };
+        same += step * (0..count).take_while(is_same).count();
+    }
+    same
 }
 
 #[cfg(test)]

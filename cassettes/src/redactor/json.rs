@@ -92,18 +92,20 @@ impl Json {
     pub(super) fn whole(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
         let mut json = Self::new(Structure::new(context.rules.clone(), false), depth);
         let mut out = Vec::with_capacity(text.len());
-        json.push(text.as_bytes(), context, &mut out).ok()?;
+        let rest = json.push(text.as_bytes(), context, &mut out).ok()?;
+        out.extend_from_slice(rest);
         json.finish(context, &mut out).ok()?;
         String::from_utf8(out).ok()
     }
 
-    /// More of it; appends what is ready.
-    pub(super) fn push(
+    /// Adds more of it. Appends what is ready to `out`, but for the last part that is ready: a range of `bytes`, which is
+    /// returned.
+    pub(super) fn push<'a>(
         &mut self,
-        bytes: &[u8],
+        bytes: &'a [u8],
         context: &mut RedactionContext<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Broken> {
+    ) -> Result<&'a [u8], Broken> {
         let mut input = Input::new(bytes);
         self.needles = context.secrets.count();
         self.repeats.altered();
@@ -132,14 +134,19 @@ impl Json {
                 }
             }
         }
-        self.keep(&mut input, at);
+        let end = input.end.unwrap_or(at);
+        if sound && !self.held.has_deferred() {
+            self.held.release(context, self.depth, out);
+            return Ok(bytes.get(input.begin..end).unwrap_or_default());
+        }
+        self.keep(&mut input, end);
         if self.held.is_stuck() {
             self.structure.decide_all();
             self.held.decided(&mut self.structure);
         }
         if sound {
             self.held.release(context, self.depth, out);
-            return Ok(());
+            return Ok(&[]);
         }
         // Nothing decides any more what was deferred.
         self.structure.decide_all();
@@ -205,6 +212,13 @@ impl Json {
             b'"' if value || matches!(self.next, Next::Key | Next::FirstKey) => {
                 let within = input.bytes.get(at + 1..)?;
                 let Some(length) = plain_length(within) else {
+                    if within.len() <= LONGEST_TEXT && memchr2(b'"', b'\\', within).is_none() {
+                        input.end = Some(at);
+                        self.begun.clear();
+                        self.begun.extend_from_slice(within);
+                        self.token = Token::String { escaped: false };
+                        return Some(within.len() + 1);
+                    }
                     self.keep(input, at);
                     input.begin = at + 1;
                     self.begun.clear();
@@ -262,10 +276,7 @@ impl Json {
     /// A string that is in the input as a whole and has no escapes. Most are.
     fn plain_string(&mut self, place: Range<usize>, input: &mut Input<'_>, context: &mut RedactionContext<'_>) {
         let raw = input.bytes.get(place.clone()).unwrap_or_default();
-        let text = input
-            .text
-            .get(place.clone())
-            .map_or_else(|| decoded(raw), Cow::Borrowed);
+        let text = input.text(&place).map_or_else(|| decoded(raw), Cow::Borrowed);
         let search = input.has_secret(&place, context.secrets);
         let end = place.end + 1;
         match self.text(raw, &text, search, context) {

@@ -11,13 +11,19 @@ const SHORT: usize = 16;
 /// How much is searched for known secrets at least, where something is read.
 const SEARCHED: usize = 4 << 10;
 
+/// How much is checked at least to be UTF-8, where something is read.
+const CHECKED: usize = 4 << 10;
+
 /// A piece of the input.
 pub(super) struct Input<'a> {
     pub(super) bytes: &'a [u8],
-    /// As much of it as is known to be text.
-    pub(super) text: &'a str,
-    /// Where what begins that was not copied yet.
+    /// A part that is valid UTF-8, and where it begins.
+    text: &'a str,
+    text_at: usize,
+    /// Start of what was not copied yet.
     pub(super) begin: usize,
+    /// Start of a string that does not end in the piece.
+    pub(super) end: Option<usize>,
     /// How far it was searched for known secrets, but for what was passed over.
     searched: usize,
     /// The places of known secrets up to there, in order.
@@ -26,20 +32,26 @@ pub(super) struct Input<'a> {
 
 impl<'a> Input<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let sound = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                std::str::from_utf8(sound).unwrap_or_default()
-            }
-        };
         Self {
             bytes,
-            text,
+            text: "",
+            text_at: 0,
             begin: 0,
+            end: None,
             searched: 0,
             found: VecDeque::new(),
         }
+    }
+
+    /// The text at a place. Returns none if it is not valid UTF-8.
+    pub(super) fn text(&mut self, place: &Range<usize>) -> Option<&'a str> {
+        if place.start < self.text_at || place.end > self.text_at + self.text.len() {
+            let end = self.bytes.len().min(place.end + CHECKED);
+            let checked = self.bytes.get(place.start..end).unwrap_or_default();
+            self.text_at = place.start;
+            self.text = valid(checked);
+        }
+        self.text.get(place.start - self.text_at..place.end - self.text_at)
     }
 
     /// Whether a known secret, or a part of one, is at a place behind those that were looked at before.
@@ -64,6 +76,17 @@ impl<'a> Input<'a> {
         let found = secrets.places(self.bytes.get(begin..end).unwrap_or_default());
         self.found
             .extend(found.into_iter().map(|found| begin + found.start..begin + found.end));
+    }
+}
+
+/// The beginning of a text, as far as it is valid UTF-8.
+fn valid(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
     }
 }
 

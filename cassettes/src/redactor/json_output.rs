@@ -36,6 +36,11 @@ impl Held {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Whether values wait for a decision.
+    pub(super) fn has_deferred(&self) -> bool {
+        !self.deferred.is_empty()
+    }
+
     /// Whether more waits than may.
     pub(super) fn is_stuck(&self) -> bool {
         self.bytes.len() > HELD && !self.deferred.is_empty()
