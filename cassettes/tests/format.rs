@@ -96,7 +96,7 @@ fn what_is_no_cassette_is_refused(#[case] text: &str, #[case] says: &str) {
 
 #[rstest]
 #[case("  status: 201", "  status: x", "line 18", "no `status`")]
-#[case("    base64: AJ+Slg==", "    base64: '!'", "line 83", "no base64")]
+#[case("    base64: AJ+Slg==", "    base64: '!'", "line 83", "invalid base64")]
 #[case("layout: spaced", "layout: wavy", "line 18", "`wavy` is no layout")]
 #[case("stream_of: 3", "stream_of: 33", "line 112", "which is not there")]
 #[case("id: 2\n", "id: 1\n", "line 53", "a second interaction 1")]

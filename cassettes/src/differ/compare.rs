@@ -156,7 +156,7 @@ impl<'a> Comparison<'a> {
     fn objects(&mut self, path: &str, there: &Map<String, Value>, here: &Map<String, Value>) {
         if let (Some(Value::String(uid)), Some(Value::String(stamp))) = (here.get("uid"), here.get("creationTimestamp"))
         {
-            let result = self.bound.born(uid, stamp);
+            let result = self.bound.check_creation(uid, stamp);
             self.hold(path, result);
         }
         let rank = |key: &str| match key {

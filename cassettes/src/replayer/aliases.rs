@@ -3,7 +3,7 @@
 //! Guarantee: replacing values takes time for the text, not for the number of values.
 
 use crate::interaction::{is_placeholder, number};
-use crate::redactor::telling;
+use crate::redactor::is_distinct;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ impl Aliases {
     pub(super) fn learn(&mut self, pairs: Vec<(String, String)>) {
         for (recorded, live) in pairs {
             if !self.to_recorded.all.contains_key(&live) {
-                if is_placeholder(&recorded) && !telling(live.as_bytes(), false) {
+                if is_placeholder(&recorded) && !is_distinct(live.as_bytes(), false) {
                     self.to_recorded.all.insert(live.clone(), recorded.clone());
                 } else {
                     self.to_recorded.insert(live.clone(), recorded.clone());

@@ -2,7 +2,7 @@
 
 use super::pace::Pace;
 use super::playback::{Causes, Playback, SelectedInteraction};
-use crate::interaction::{Headers, LEFT, Payload, Request, Response as RecordedResponse};
+use crate::interaction::{CLIENT_CLOSED, Headers, Payload, Request, Response as RecordedResponse};
 use crate::transport::{self, Body, BodyError, Coding, strip_hop_by_hop};
 use bytes::Bytes;
 use futures::stream;
@@ -110,7 +110,7 @@ impl Streaming {
             let data = live(&frame.data, &self.playback);
             return Some((Ok(Frame::data(data)), self));
         }
-        let left = recorded.cut.as_deref() == Some(LEFT);
+        let left = recorded.cut.as_deref() == Some(CLIENT_CLOSED);
         match interaction.took {
             Some(took) if !left => self.pace.due(took).await,
             // The recording stopped first, or the client left: the end of the stream is unknown.
