@@ -1,9 +1,10 @@
 //! The recorder beside a bare reverse proxy, in one run: latency, bytes per second, delay of a frame, memory.
 //!
-//! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|cost [TARGET]|throughput|lists|frames|memory]`. The server,
-//! the bare proxy, the recorders and the client each have threads of their own, as programs have. Latency and bytes per second
-//! are also those of a recorder that has seen 20 secrets. Prints medians and ratios, and fails where a bar is missed.
-//! `cost` prints processor time per request, which other work on the machine changes less than it changes rates.
+//! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|cost [TARGET]|throughput|lists|frames|memory]`.
+//! The server, the bare proxy, the recorders and the client each have threads of their own, as programs have. Latency
+//! and bytes per second are also those of a recorder that has seen 20 secrets. Prints medians and ratios, and fails
+//! where a bar is missed. `cost` prints processor time per request, which other work on the machine changes less than
+//! it changes rates.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot run fails by panicking")]
 
@@ -28,17 +29,17 @@ use stuntdouble_cassettes::{Recorder, RecorderOptions};
 const GETS: usize = 6_000;
 const FRAMES: usize = 400;
 
-/// The most that a GET's median may grow.
+/// Maximum ratio of the median latency of a GET.
 const LATENCY: f64 = 1.15;
-/// The least of the bare proxy's bytes per second.
+/// Minimum ratio of the bare proxy's bytes per second.
 const THROUGHPUT: f64 = 0.70;
 const FRAME: Duration = Duration::from_millis(1);
-/// How many secrets a recorder has seen that is measured beside one that has seen none.
+/// Number of known secrets of the second recorder.
 const SECRETS: usize = 20;
-/// The most that memory may grow over 2 GB.
+/// Maximum growth of memory during a body of 2 GB.
 const MEMORY: u64 = 64 << 20;
 
-/// A reverse proxy that only passes on.
+/// A reverse proxy that only forwards.
 struct Bare(Client);
 
 impl Handler for Bare {
@@ -51,7 +52,7 @@ impl Handler for Bare {
     }
 }
 
-/// Sends frames that say when they were sent.
+/// Sends frames with their times.
 struct Ticker(Instant);
 
 impl Handler for Ticker {
@@ -99,7 +100,8 @@ fn processor_time(name: &str) -> Duration {
     Duration::from_nanos(tasks.flatten().map(|task| of_task(task.path())).sum())
 }
 
-/// Processor time of a request: of the proxy's threads, and of all recording threads. Other work on the machine changes it little.
+/// Processor time of a request: of the proxy's threads, and of all recording threads. Other work on the machine changes
+/// it little.
 async fn cost(targets: &[(&str, &Client)], target: &str, rounds: usize, requests: usize) {
     let names = |proxy| [proxy, "recorder", "origin", "client"];
     let mut all = vec![vec![Vec::new(); 4]; targets.len()];
@@ -109,7 +111,7 @@ async fn cost(targets: &[(&str, &Client)], target: &str, rounds: usize, requests
             for _ in 0..requests {
                 get(client, target).await;
             }
-            // What waits is recorded.
+            // Wait until all events are recorded.
             tokio::time::sleep(Duration::from_millis(200)).await;
             for ((times, before), name) in times.iter_mut().zip(before).zip(names(*proxy)) {
                 times.push((processor_time(name) - before) / requests as u32);
@@ -131,7 +133,7 @@ fn median(mut all: Vec<Duration>) -> Duration {
     all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
-/// Asks each in turn, so that what else the machine does is shared.
+/// Sends requests to each in turn, so that other work on the machine affects all of them.
 async fn latency(targets: &[&Client]) -> Vec<Duration> {
     let mut all = vec![Vec::new(); targets.len()];
     for round in 0..GETS {
@@ -146,7 +148,7 @@ async fn latency(targets: &[&Client]) -> Vec<Duration> {
     all.into_iter().map(median).collect()
 }
 
-/// Asks each several times in turn: what it still does after a response then mostly weighs on its own next one.
+/// Sends several requests to each in turn. Work after a response then mostly delays the next one of the same proxy.
 async fn throughput(targets: &[&Client], target: &str, rounds: usize, requests: usize) -> Vec<f64> {
     let mut all = vec![Vec::new(); targets.len()];
     for _ in 0..rounds {
@@ -170,7 +172,7 @@ async fn delay(client: &Client, epoch: Instant) -> Duration {
     let request = Request::get("/watch/ticks").body(full("")).expect("a request");
     let mut body = client.send(request).await.expect("an answer").into_body();
     let mut delays = Vec::new();
-    // A frame can come in two reads, and two in one.
+    // A read can return a part of a frame, or two frames.
     let mut came = Vec::new();
     while let Some(frame) = body.frame().await {
         let now = epoch.elapsed();
@@ -185,7 +187,7 @@ async fn delay(client: &Client, epoch: Instant) -> Duration {
     median(delays)
 }
 
-/// The memory of this process, the server's and the client's parts included.
+/// Resident memory of this process, including server and client.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status
@@ -199,7 +201,7 @@ fn memory() -> u64 {
         << 10
 }
 
-/// Starts something on threads of its own, as a program of its own would.
+/// Runs a future on its own threads, like a separate program.
 async fn apart<T: Send + 'static>(name: &str, start: impl Future<Output = T> + Send + 'static) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -208,7 +210,7 @@ async fn apart<T: Send + 'static>(name: &str, start: impl Future<Output = T> + S
         .build()
         .expect("a runtime");
     let started = runtime.spawn(start).await.expect("no panic");
-    // It runs until the process ends.
+    // It must run until the process ends.
     std::mem::forget(runtime);
     started
 }
@@ -227,7 +229,7 @@ async fn bare(upstream: String) -> Server {
     apart("bare", start).await.expect("a proxy")
 }
 
-/// Sends requests with a bearer token each, which the recorder looks for from then on.
+/// Sends requests with different bearer tokens, which the recorder then searches for.
 async fn show_secrets(client: &Client) {
     for n in 0..SECRETS {
         let request = Request::get("/version").header("authorization", format!("Bearer t0ken/{n:04}+S3cret.value"));
@@ -248,7 +250,7 @@ fn main() {
         .enable_all()
         .build();
     let runtime = runtime.expect("a runtime");
-    // As a task, so that its thread has the name of the client's.
+    // A task, so that it runs on a thread with the name of the client's.
     runtime.block_on(async { tokio::spawn(measure()).await.expect("no panic") });
 }
 
@@ -346,7 +348,7 @@ async fn measure() {
         let shown = format!("{} MiB (at most {})", grown >> 20, MEMORY >> 20);
         bar("memory for 2 GB grows by", shown, grown <= MEMORY, &mut missed);
     }
-    // What was recorded is gigabytes.
+    // Delete the recordings, which are gigabytes.
     drop(folder);
     std::process::exit(i32::from(missed > 0));
 }

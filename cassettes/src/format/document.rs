@@ -148,8 +148,9 @@ pub(super) fn piece(out: &mut Vec<u8>, at: Duration, data: &[u8]) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Formats a piece without copying most of it. Returns the text to write before, the line within `rest`, and the text to
-/// write after it. Returns none if the piece has characters other than printable ASCII and tabs, or a line break before its end.
+/// Formats a piece without copying most of it. Returns the text to write before, the line within `rest`, and the text
+/// to write after it. Returns none if the piece has characters other than printable ASCII and tabs, or a line break
+/// before its end.
 pub(super) fn piece_around_line<'a>(
     begin: &[u8],
     rest: &'a [u8],

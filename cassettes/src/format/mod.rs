@@ -1,17 +1,18 @@
 //! Format v1: a YAML stream of a header and one document per interaction, which are appended during the recording.
 //!
 //! Guarantees:
-//! - The bytes of every body are restored exactly. JSON is written as structure, other text as a literal block, other bytes
-//!   as base64.
+//! - The bytes of every body are restored exactly. JSON is written as structure, other text as a literal block, other
+//!   bytes as base64.
 //! - If the end of a file is missing, only the last response and frames that were not yet appended are lost.
-//! - Every released version of the format stays readable. A newer version is refused with the program version that reads it.
+//! - Every released version of the format stays readable. A newer version is refused with the program version that
+//!   reads it.
 //!
 //! Limit: JSON of more than 100 levels, with duplicate keys, or in the layout of no known encoder is written as text.
 //! Source: DESIGN.md, decision 8; YAML 1.2.2.
 //!
-//! The document of a stream stays open while it is the last one of the file. When another document must be appended, it is
-//! ended, and continued in a later document with the number of its interaction (`stream_of`). A document ends with `...`,
-//! a frame with its `at_ms`. A document or frame without its end is incomplete and ignored.
+//! The document of a stream stays open while it is the last one of the file. When another document must be appended, it
+//! is ended, and continued in a later document with the number of its interaction (`stream_of`). A document ends with
+//! `...`, a frame with its `at_ms`. A document or frame without its end is incomplete and ignored.
 
 mod contents;
 mod document;

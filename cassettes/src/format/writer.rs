@@ -1,7 +1,8 @@
 //! Writer of cassettes that are recorded, and of whole cassettes.
 //!
 //! Guarantees:
-//! - When [`CassetteWriter::flush`] returns, everything appended was passed to the operating system, not necessarily to the disk.
+//! - When [`CassetteWriter::flush`] returns, everything appended was passed to the operating system, not necessarily to
+//!   the disk.
 //! - Streams of several interactions can be open at the same time.
 //! - Memory is bounded by [`BUFFER`] and the data of one call.
 
@@ -50,7 +51,8 @@ pub(crate) struct End {
 }
 
 impl CassetteWriter {
-    /// Creates a file that only its owner can read, and writes the header. An existing file is an error unless `overwrite`.
+    /// Creates a file that only its owner can read, and writes the header. An existing file is an error unless
+    /// `overwrite`.
     ///
     /// # Errors
     /// If the file exists, or cannot be written.
@@ -105,7 +107,8 @@ impl CassetteWriter {
         self.write(&text, Some((id, "stream:\n")), Some(id))
     }
 
-    /// Appends an interaction whose body is written in pieces. It stays open for [`CassetteWriter::piece`] and [`CassetteWriter::end`].
+    /// Appends an interaction whose body is written in pieces. It stays open for [`CassetteWriter::piece`] and
+    /// [`CassetteWriter::end`].
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -179,7 +182,8 @@ impl CassetteWriter {
         })
     }
 
-    /// Appends text to the document of `within`, or as a document of its own. `open` is the interaction that stays open.
+    /// Appends text to the document of `within`, or as a document of its own. `open` is the interaction that stays
+    /// open.
     fn write(&mut self, text: &str, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
         self.lead(within, open)?;
         self.buffer.extend_from_slice(text.as_bytes());

@@ -1,8 +1,8 @@
 //! Conversion between trees and YAML in block style.
 //!
 //! Guarantees:
-//! - Written YAML is read back the same by this reader and by any YAML 1.1 or 1.2 reader. Strings that one of them would
-//!   resolve to another type are quoted.
+//! - Written YAML is read back the same by this reader and by any YAML 1.1 or 1.2 reader. Strings that one of them
+//!   would resolve to another type are quoted.
 //! - Every line of content is indented, so `---` and `...` at the start of a line are always document markers.
 //!
 //! Limits: no anchors, aliases or tags; [`MAX_DEPTH`] levels of JSON.

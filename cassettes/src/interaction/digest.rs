@@ -40,8 +40,8 @@ pub(crate) fn ends_with_digest(text: &str) -> bool {
     split_digest(text).is_some()
 }
 
-/// The parts of a recorded text before its digest, and of a live text before the bytes of that digest. Returns none if the live
-/// text does not end with these bytes.
+/// The parts of a recorded text before its digest, and of a live text before the bytes of that digest. Returns none if
+/// the live text does not end with these bytes.
 pub(crate) fn before_digest<'r, 'l>(recorded: &'r str, live: &'l [u8]) -> Option<(&'r str, &'l [u8])> {
     let (before, length, _) = split_digest(recorded)?;
     let (head, tail) = live.split_at(live.len().checked_sub(length)?);

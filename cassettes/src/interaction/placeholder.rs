@@ -1,5 +1,5 @@
-//! Placeholders of secrets: `redacted-N`, padded with `~` to the length of the secret. The same secret has the same number in
-//! the whole cassette.
+//! Placeholders of secrets: `redacted-N`, padded with `~` to the length of the secret. The same secret has the same
+//! number in the whole cassette.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,8 @@ const PREFIX: &str = "redacted-";
 /// Maximum length of a padded placeholder.
 const MAX_LENGTH: usize = 64 << 10;
 
-/// The placeholder with this number for a secret of this length in bytes. It is longer than a secret shorter than the number.
+/// The placeholder with this number for a secret of this length in bytes. It is longer than a secret shorter than the
+/// number.
 pub(crate) fn placeholder(number: u64, length: usize) -> String {
     let mut text = format!("{PREFIX}{number}");
     let missing = length.min(MAX_LENGTH).saturating_sub(text.len());

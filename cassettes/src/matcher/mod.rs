@@ -3,9 +3,10 @@
 //! Guarantees:
 //! - Method, path, query and body are compared. The order of query parameters, selector terms and JSON keys is ignored.
 //! - Values that a client generates anew each time match one another: UUIDs, times, its own ports, random names of the
-//!   objects that it creates, and redacted secrets. They are returned as pairs, so that a session can bind them one to one.
-//! - Nothing else may differ. A path differs only in redacted parts, so API groups, versions, resources and names are the
-//!   recorded ones or were generated in an earlier request.
+//!   objects that it creates, and redacted secrets. They are returned as pairs, so that a session can bind them one to
+//!   one.
+//! - Nothing else may differ. A path differs only in redacted parts, so API groups, versions, resources and names are
+//!   the recorded ones or were generated in an earlier request.
 //!
 //! Limit: a body that is not JSON matches only if it is equal, apart from redacted secrets.
 //! Source: DESIGN.md, decision 9.

@@ -1,7 +1,7 @@
 //! Buffers for response bodies that wait to be recorded.
 //!
-//! Bodies are copied. A reference to their bytes would keep hyper's read buffer from being reused, and new memory for each
-//! read costs several times as much as the copy.
+//! Bodies are copied. A reference to their bytes would keep hyper's read buffer from being reused, and new memory for
+//! each read costs several times as much as the copy.
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -17,8 +17,8 @@ const CAPACITY_STEP: usize = 64 << 10;
 /// Maximum total capacity of unused buffers.
 const MAX_UNUSED_BYTES: usize = 8 << 20;
 
-/// Data is copied in blocks of this length. For longer ones glibc uses `rep movsb`, which takes up to fifteen times as long on
-/// some processors if the destination begins a little further into its page than the source.
+/// Data is copied in blocks of this length. For longer ones glibc uses `rep movsb`, which takes up to fifteen times as
+/// long on some processors if the destination begins a little further into its page than the source.
 const COPY_BLOCK: usize = 4 << 10;
 
 /// Unused buffers.

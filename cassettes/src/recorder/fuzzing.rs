@@ -12,7 +12,8 @@ fn messages<'a>(mut frames: Frames, pieces: impl Iterator<Item = &'a [u8]>) -> V
     found
 }
 
-/// Checks that the same messages are read however the bytes of a connection are split, and that the redactor keeps each.
+/// Checks that the same messages are read however the bytes of a connection are split, and that the redactor keeps
+/// each.
 pub fn frames(bytes: &[u8], cuts: &[u16]) {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| usize::from(*cut).min(bytes.len())).collect();
     cuts.extend([0, bytes.len()]);

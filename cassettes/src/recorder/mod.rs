@@ -134,7 +134,8 @@ pub enum RecorderError {
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("session.yaml");
-/// # let upstream = Cassette::open(concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/kubernetes-1.2/namespaces.yaml").as_ref())?;
+/// # let upstream = Cassette::open(concat!(env!("CARGO_MANIFEST_DIR"),
+/// "/sessions/kubernetes-1.2/namespaces.yaml").as_ref())?;
 /// # let server = Replayer::start(upstream, ReplayerOptions::default()).await?;
 /// let recorder = Recorder::start(RecorderOptions::new(server.url()), &path).await?;
 /// // The client sends its requests to recorder.url().
@@ -215,8 +216,8 @@ impl Recorder {
         self.proxy.log.failure()
     }
 
-    /// Stops, and waits until every connection is closed and every event is recorded. Returns the error that stopped the
-    /// recording, if any.
+    /// Stops, and waits until every connection is closed and every event is recorded. Returns the error that stopped
+    /// the recording, if any.
     pub async fn stop(self) -> Option<String> {
         self.server.stop().await;
         self.proxy.log.finish().await;

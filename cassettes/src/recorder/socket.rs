@@ -31,8 +31,8 @@ pub(super) async fn relay(near: OnUpgrade, far: OnUpgrade, exchange: Exchange) {
     });
 }
 
-/// Forwards one direction. A message is sent to the recording thread before its last bytes are forwarded. Returns the error that
-/// ended the connection, if any.
+/// Forwards one direction. A message is sent to the recording thread before its last bytes are forwarded. Returns the
+/// error that ended the connection, if any.
 async fn forward(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

@@ -1,4 +1,5 @@
-//! Secrets in blocks of lines within plain text: printed data of a Secret, and values that start on the line after their name.
+//! Secrets in blocks of lines within plain text: printed data of a Secret, and values that start on the line after
+//! their name.
 //!
 //! Source: YAML block mappings and scalars; JSON printed on several lines.
 

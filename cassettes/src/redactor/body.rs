@@ -1,8 +1,8 @@
 //! Redaction of bodies, in pieces of any size.
 //!
-//! The format is detected from the content, regardless of the media type: JSON as structure, YAML as a whole document, forms by
-//! their parameters, protobuf by its fields, everything else as text. A body that cannot be parsed is replaced with its length
-//! and hash on a path of Secrets, and if it may contain a Secret.
+//! The format is detected from the content, regardless of the media type: JSON as structure, YAML as a whole document,
+//! forms by their parameters, protobuf by its fields, everything else as text. A body that cannot be parsed is replaced
+//! with its length and hash on a path of Secrets, and if it may contain a Secret.
 
 use super::Redactor;
 use super::blocks::Block;
@@ -79,8 +79,8 @@ enum Whole {
 }
 
 impl BodyRedactor {
-    /// A redactor for the body of a request or response. `path` is that of the request. On a path of Secrets the body has the
-    /// data of Secrets unless `failed`.
+    /// A redactor for the body of a request or response. `path` is that of the request. On a path of Secrets the body
+    /// has the data of Secrets unless `failed`.
     pub(crate) fn new(redactor: &Redactor, headers: &Headers, path: &str, failed: bool) -> Self {
         let of_secret = redactor.rules.defaults && !failed && is_of_secrets(path);
         let media_type = headers.media_type().to_ascii_lowercase();
@@ -118,8 +118,8 @@ impl BodyRedactor {
         out
     }
 
-    /// Adds a piece. Appends redacted bytes that are ready to `out`, and returns those that follow and are an unaltered part of
-    /// `bytes`. Most of a long body is returned, and not copied.
+    /// Adds a piece. Appends redacted bytes that are ready to `out`, and returns those that follow and are an unaltered
+    /// part of `bytes`. Most of a long body is returned, and not copied.
     pub(crate) fn push_into<'a>(&mut self, redactor: &Redactor, bytes: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
         redactor.with(|context| self.pass(bytes, context, out))
     }

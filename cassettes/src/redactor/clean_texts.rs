@@ -1,6 +1,7 @@
 //! Cache of texts in which no rule finds a secret, such as the repeated labels, images and times of a list.
 //!
-//! Limits: [`SLOTS`] texts of up to [`MAX_LENGTH`] bytes. A text replaces another with the same hash. Whole texts are compared.
+//! Limits: [`SLOTS`] texts of up to [`MAX_LENGTH`] bytes. A text replaces another with the same hash. Whole texts are
+//! compared.
 
 use foldhash::fast::RandomState;
 use std::hash::BuildHasher;

@@ -7,8 +7,9 @@ use std::ops::Range;
 struct PasswordFlag {
     word: &'static str,
     flag: &'static str,
-    /// Whether the password is the rest of the flag's word instead of the next word.
+    /// Whether the password can be the rest of the flag's word.
     attached: bool,
+    /// Whether the password can be the next word.
     separate: bool,
 }
 

@@ -5,8 +5,9 @@
 //! - The order and number of messages does not change, nor their lengths if placeholders fit.
 //!
 //! Limits:
-//! - Messages are held back while one of them may end with the beginning of a secret. If more than [`MAX_HELD_MESSAGES`] messages
-//!   or [`MAX_HELD_BYTES`] are held back, the incomplete text is moved to a later message.
+//! - Messages are held back while one of them may end with the beginning of a secret. If more than
+//!   [`MAX_HELD_MESSAGES`] messages or [`MAX_HELD_BYTES`] are held back, the incomplete text is moved to a later
+//!   message.
 //! - Held back bytes of a stream that is not among the last [`MAX_FLOWS`] are dropped.
 //!
 //! Source: the API's subprotocols for WebSocket, in which the first byte of a message is its channel; SPDY/3.1 data
@@ -25,8 +26,8 @@ const MAX_HELD_MESSAGES: usize = 16 << 10;
 /// Maximum number of bytes held back.
 const MAX_HELD_BYTES: usize = 4 << 20;
 
-/// Maximum number of channels and streams that are searched at the same time, in both directions together. A SPDY connection
-/// can have as many streams as frames.
+/// Maximum number of channels and streams that are searched at the same time, in both directions together. A SPDY
+/// connection can have as many streams as frames.
 const MAX_FLOWS: usize = 256;
 
 /// Length of a SPDY frame header.
@@ -127,8 +128,8 @@ impl Conversation {
         released
     }
 
-    /// Drops the least recently used channel or stream if there are too many. Returns the messages that cannot be held back any
-    /// longer.
+    /// Drops the least recently used channel or stream if there are too many. Returns the messages that cannot be held
+    /// back any longer.
     fn evict(&mut self) -> Vec<Message> {
         let mut released = Vec::new();
         while self.flows.len() >= MAX_FLOWS {

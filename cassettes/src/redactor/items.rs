@@ -1,7 +1,8 @@
-//! Cache of list items without a secret, of all documents. A list that is recorded again is parsed only where it differs.
+//! Cache of list items without a secret, of all documents. A list that is recorded again is parsed only where it
+//! differs.
 //!
-//! Consecutive items are cached as a run, and equal ones are skipped with one comparison. A cached item is valid in any document
-//! at a position with the same [`ItemReading`], until a secret is learned.
+//! Consecutive items are cached as a run, and equal ones are skipped with one comparison. A cached item is valid in any
+//! document at a position with the same [`ItemReading`], until a secret is learned.
 //! Limits: items of up to [`MAX_ITEM_BYTES`], [`MAX_CACHE_BYTES`] in all, and [`SLOTS`] entry points into runs.
 
 use super::structure::ItemReading;
@@ -69,7 +70,8 @@ pub(super) struct Items {
 }
 
 impl Items {
-    /// Returns the length of the cached items at the beginning of `rest`, including separators. None if the first is not cached.
+    /// Returns the length of the cached items at the beginning of `rest`, including separators. None if the first is
+    /// not cached.
     pub(super) fn find(&mut self, reading: ItemReading, needles: usize, rest: &[u8]) -> Option<usize> {
         let Position { run, item } = (*self.slots.get(self.slot(rest)?)?)?;
         let run = self.runs.get_mut(run)?;
@@ -85,8 +87,8 @@ impl Items {
         Some(last.end - begin)
     }
 
-    /// Adds the item at a range of a piece. `last` is the end of the item added before in the same piece. Returns whether it
-    /// was added.
+    /// Adds the item at a range of a piece. `last` is the end of the item added before in the same piece. Returns
+    /// whether it was added.
     pub(super) fn add(
         &mut self,
         reading: ItemReading,

@@ -101,8 +101,8 @@ impl Json {
         String::from_utf8(out).ok()
     }
 
-    /// Adds a piece. Appends redacted bytes that are ready to `out`, and returns those that follow and are an unaltered part of
-    /// `bytes`.
+    /// Adds a piece. Appends redacted bytes that are ready to `out`, and returns those that follow and are an unaltered
+    /// part of `bytes`.
     pub(super) fn push<'a>(
         &mut self,
         bytes: &'a [u8],

@@ -66,8 +66,8 @@ impl<'a> Input<'a> {
         self.found.front().is_some_and(|found| found.start < place.end)
     }
 
-    /// Continues the search up to the end of the window after a range. Afterwards all secrets that start before `searched` are
-    /// found.
+    /// Continues the search up to the end of the window after a range. Afterwards all secrets that start before
+    /// `searched` are found.
     fn search(&mut self, place: &Range<usize>, secrets: &mut SecretIndex) {
         let longest = secrets.longest();
         let begin = self.searched.max(place.start.saturating_sub(longest));

@@ -1,8 +1,8 @@
 //! Redaction: replaces secrets in interactions before they are written to the disk.
 //!
 //! Guarantees:
-//! - A value that matches a rule is replaced with a placeholder of its length, `redacted-N` padded with `~`, in base64 if the
-//!   value was base64. The same secret has the same N in the whole cassette.
+//! - A value that matches a rule is replaced with a placeholder of its length, `redacted-N` padded with `~`, in base64
+//!   if the value was base64. The same secret has the same N in the whole cassette.
 //! - A known secret is found everywhere: in any header, URL, body or frame, plain, in base64 at any alignment,
 //!   percent-encoded, in hexadecimal or escaped, and across the boundaries of pieces.
 //! - JSON keeps its syntax however it is split.
@@ -10,8 +10,8 @@
 //!
 //! Limits:
 //! - Occurrences before a secret is known are found by [`scrub`], which makes two passes, but not while recording.
-//! - Values of fewer than 8 characters, values that could be a common word, and values first seen after 8 MiB of spellings
-//!   of others are replaced only where they match a rule.
+//! - Values of fewer than 8 characters, values that could be a common word, and values first seen after 8 MiB of
+//!   spellings of others are replaced only where they match a rule.
 //! - At most 100,000 secrets have their own number.
 //!
 //! Kept deliberately: names of objects, including Secrets; keys; certificates; values of names that locate a secret

@@ -1,5 +1,5 @@
-//! Values in plain text after secret names: `PASSWORD=x`, `token: x`, `--password x`, `<password>x</password>`, `?sig=x`, and
-//! blocks of lines under a name.
+//! Values in plain text after secret names: `PASSWORD=x`, `token: x`, `--password x`, `<password>x</password>`,
+//! `?sig=x`, and blocks of lines under a name.
 //!
 //! Source: the syntax of YAML, .env, properties, INI and TOML files, of command lines, URLs and XML elements.
 
@@ -54,7 +54,8 @@ fn line_before(text: &str, at: usize) -> Option<&str> {
     text.get(..at)?.rsplit('\n').next()
 }
 
-/// Whether a name is the first word of its line, or follows a word that sets a variable, or `login USER` as in a .netrc.
+/// Whether a name is the first word of its line, or follows a word that sets a variable, or `login USER` as in a
+/// .netrc.
 fn leads(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
     let login = before.rsplit_once(' ').is_some_and(|(head, _)| head.ends_with("login"));
@@ -62,8 +63,8 @@ fn leads(text: &str, start: usize) -> bool {
     line.is_empty() || login || commands::sets(line)
 }
 
-/// The value after a space: of a flag (`--token x`), quoted (`password 'x'`), or at the end of a line of a configuration
-/// (`requirepass x`).
+/// The value after a space: of a flag (`--token x`), quoted (`password 'x'`), or at the end of a line of a
+/// configuration (`requirepass x`).
 fn after_space(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = name_start(bytes, at);

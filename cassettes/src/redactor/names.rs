@@ -1,7 +1,7 @@
 //! Rules by name: which names of headers, parameters, keys, variables and flags have secret values.
 //!
-//! The same rules apply to all of them. Case and separators are ignored: `X-Auth-Token`, `auth_token` and `authToken` are the
-//! same name. Kept deliberately: values of names that describe the location or use of a secret (`secretName`,
+//! The same rules apply to all of them. Case and separators are ignored: `X-Auth-Token`, `auth_token` and `authToken`
+//! are the same name. Kept deliberately: values of names that describe the location or use of a secret (`secretName`,
 //! `tokenExpirationSeconds`, `password_file`), booleans and counts.
 
 use super::words::automaton;
@@ -201,8 +201,8 @@ fn is_secret(name: &str, plain: &str) -> bool {
         || (several && LAST_WORDS.iter().any(|word| last.eq_ignore_ascii_case(word)))
 }
 
-/// Whether a name with the word of a secret only describes one, by its last word or, in a lowercase name, by the rest after the
-/// word.
+/// Whether a name with the word of a secret only describes one, by its last word or, in a lowercase name, by the rest
+/// after the word.
 fn is_kept(plain: &str, last: &str) -> bool {
     let joined = |end: &&str| {
         let before = plain.strip_suffix(*end).unwrap_or_default();

@@ -77,8 +77,8 @@ fn secret(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>)
     Some(())
 }
 
-/// Redacts the strings of a message of any kind. Field 1 of a variable or map entry is its name, field 2 its value. Arguments of
-/// a command are repeated fields.
+/// Redacts the strings of a message of any kind. Field 1 of a variable or map entry is its name, field 2 its value.
+/// Arguments of a command are repeated fields.
 fn strings(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>, depth: usize) {
     let is_text = |text: &str| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
     let text = |body: &[u8], of: &Range<usize>| {

@@ -18,8 +18,8 @@ pub enum RedactionError {
 
 /// Redaction rules.
 ///
-/// The default redacts credentials in headers, queries and bodies, and the data of Secrets. More rules can be added to it,
-/// or to [`Redaction::none`].
+/// The default redacts credentials in headers, queries and bodies, and the data of Secrets. More rules can be added to
+/// it, or to [`Redaction::none`].
 ///
 /// ```
 /// use stuntdouble_cassettes::{Cassette, Redaction};
@@ -87,8 +87,8 @@ impl Redaction {
         self
     }
 
-    /// Adds a path in JSON and YAML bodies whose values are redacted: keys and indices separated by dots, `*` for any one of
-    /// them, `**` for any number of them. Example: `spec.**.apiToken`.
+    /// Adds a path in JSON and YAML bodies whose values are redacted: keys and indices separated by dots, `*` for any
+    /// one of them, `**` for any number of them. Example: `spec.**.apiToken`.
     #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         self.paths.push(path.split('.').map(str::to_owned).collect());

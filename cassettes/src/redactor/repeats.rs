@@ -1,7 +1,7 @@
 //! Cache of the objects and lists of one document without a secret, which are often repeated in the items of a list.
 //!
-//! For each key the last value and the last element of a list are cached. A cached one is valid at a position with the same
-//! [`Reading`], until a secret is learned.
+//! For each key the last value and the last element of a list are cached. A cached one is valid at a position with the
+//! same [`Reading`], until a secret is learned.
 //! Limits: [`MAX_KEYS`] keys, values of up to [`MAX_BYTES`].
 
 use super::structure::Reading;
@@ -51,7 +51,8 @@ pub(super) struct Repeats {
     /// Entries by index of the key: that of its value, and that of the elements of its list.
     kept: Vec<[Slot; 2]>,
     open: Vec<Open>,
-    /// Number of open ones, from the outermost, that cannot be cached because they were altered or start in an earlier piece.
+    /// Number of open ones, from the outermost, that cannot be cached because they were altered or start in an earlier
+    /// piece.
     altered: usize,
 }
 

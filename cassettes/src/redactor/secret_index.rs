@@ -47,8 +47,8 @@ const MAX_LENGTH: usize = 16 << 10;
 /// Number of needles that are searched for one by one before an automaton is built.
 const MAX_UNBUILT: usize = 32;
 
-/// After searching this many times the length of all needles without a new secret, one automaton is built of all needles.
-/// By then the searches have cost more than building it.
+/// After searching this many times the length of all needles without a new secret, one automaton is built of all
+/// needles. By then the searches have cost more than building it.
 const MERGE_FACTOR: usize = 32;
 
 /// Fixed cost of a search, in bytes of text.
@@ -135,8 +135,8 @@ impl SecretIndex {
         self.longest
     }
 
-    /// Learns a secret and returns its number. Values other than credentials are searched for only if they are distinct from
-    /// common words.
+    /// Learns a secret and returns its number. Values other than credentials are searched for only if they are distinct
+    /// from common words.
     pub(super) fn number(&mut self, secret: &[u8], credential: bool) -> u64 {
         let key = match secret.len() <= MAX_KEY_LENGTH {
             true => secret.to_vec(),
@@ -271,8 +271,8 @@ impl SecretIndex {
         self.machines.last().map_or(0, |machine| machine.needles.end)
     }
 
-    /// Builds an automaton of new needles if there are enough, merged with automata of similar size. Builds one of all needles
-    /// if none was learned for a while. `length` is that of the text to search.
+    /// Builds an automaton of new needles if there are enough, merged with automata of similar size. Builds one of all
+    /// needles if none was learned for a while. `length` is that of the text to search.
     fn build_automata(&mut self, length: usize) {
         let mut start = self.built();
         let settled = MERGE_FACTOR * self.needle_bytes;

@@ -1,7 +1,7 @@
 //! A filter before the search for needles, which skips most of a text.
 //!
-//! Source: Wu and Manber, "A fast algorithm for multi-pattern searching" (1994). A window as long as the shortest needle is
-//! shifted by a distance that a table gives for its last three bytes.
+//! Source: Wu and Manber, "A fast algorithm for multi-pattern searching" (1994). A window as long as the shortest
+//! needle is shifted by a distance that a table gives for its last three bytes.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Decides by the position in a JSON or YAML document whether a value is secret.
 //!
-//! The parser reports keys, values, and the start and end of objects and lists. Each scalar gets a [`Verdict`] at once. If the
-//! verdict depends on a later part (the data of an object whose kind follows), the parser defers the value under an identifier,
-//! and it is decided at the end of the object at the latest.
+//! The parser reports keys, values, and the start and end of objects and lists. Each scalar gets a [`Verdict`] at once.
+//! If the verdict depends on a later part (the data of an object whose kind follows), the parser defers the value under
+//! an identifier, and it is decided at the end of the object at the latest.
 //! Source: the API's Secret and its references; JSON patch; kubeconfig and docker config files; OpenAPI.
 
 use super::keys::{Key, KeyFacts, KnownKeys};

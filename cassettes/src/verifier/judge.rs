@@ -1,4 +1,4 @@
-//! The verdict on one response.
+//! Verdicts on responses.
 
 use super::documented::{Expected, documented, recorded};
 use super::player::Got;
@@ -10,11 +10,11 @@ use crate::interaction::{Data, Interaction, Message, Outcome, Response, Sender, 
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The headers that a response hangs on.
-const HEADERS: [&str; 4] = ["location", "www-authenticate", "set-cookie", "content-encoding"];
+/// Headers that affect the verdict.
+const JUDGED_HEADERS: [&str; 4] = ["location", "www-authenticate", "set-cookie", "content-encoding"];
 
-/// The headers that say nothing about the server's behaviour.
-const INCIDENTAL: [&str; 6] = [
+/// Headers that are ignored.
+const IGNORED_HEADERS: [&str; 6] = [
     "content-type",
     "content-length",
     "date",
@@ -23,13 +23,13 @@ const INCIDENTAL: [&str; 6] = [
     "transfer-encoding",
 ];
 
-/// A frame may be this much later than it was recorded.
-const LATE: Duration = Duration::from_millis(1500);
+/// Maximum delay of a frame compared with its recorded time.
+const MAX_DELAY: Duration = Duration::from_millis(1500);
 
-/// Judges the responses of a session, one after the other.
+/// Judges the responses of a session in order.
 pub(super) struct Judge {
     profile: String,
-    /// Whether the recorded responses must be translated to what the documents say.
+    /// Whether recorded responses are replaced with those that the documents expect.
     translate: bool,
     pub(super) bound: Bindings,
 }
@@ -44,7 +44,7 @@ impl Judge {
         }
     }
 
-    /// Whether an interaction concerns this profile.
+    /// Whether an interaction applies to this profile.
     pub(super) fn concerns(&self, interaction: &Interaction) -> bool {
         interaction.marks.only.as_ref().is_none_or(|only| *only == self.profile)
     }
@@ -73,7 +73,7 @@ impl Judge {
             false => Some(recorded(response.status, text)),
         };
         let Some(expected) = expected else {
-            // Not judged, but what it binds is needed later.
+            // Not judged, but its bindings are needed later.
             let (there, here) = (body(&original, "application/json"), body(&got.text, "application/json"));
             Comparison::new(&mut self.bound, "").values("", &there, &here);
             return Vec::new();
@@ -128,7 +128,7 @@ impl Judge {
     }
 
     fn headers(&self, response: &Response, got: &Got, found: &mut Vec<Finding>) {
-        for name in HEADERS {
+        for name in JUDGED_HEADERS {
             let wanted = self.bound.text(response.headers.last(name).unwrap_or_default());
             let given = got.headers.last(name).unwrap_or_default();
             if wanted != given {
@@ -140,7 +140,7 @@ impl Judge {
         }
         for (name, wanted) in &response.headers.0 {
             let known = |names: &[&str]| names.iter().any(|other| other.eq_ignore_ascii_case(name));
-            if known(&HEADERS) || known(&INCIDENTAL) || got.status == 0 {
+            if known(&JUDGED_HEADERS) || known(&IGNORED_HEADERS) || got.status == 0 {
                 continue;
             }
             let given = got.headers.last(name);
@@ -155,7 +155,8 @@ impl Judge {
     }
 }
 
-/// A client's mistake that the recorded server calls an error of its own.
+/// Judges the response to a client error that the recorded server reports as an internal error: any 4xx `Status` is
+/// right.
 fn refusal(got: &Got) -> Vec<Finding> {
     let kind = body(&got.text, &got.media_type);
     let is_status = kind.get("kind").and_then(Value::as_str) == Some("Status");
@@ -173,12 +174,12 @@ fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
     let took = interaction.took.unwrap_or_default();
     if let Some(first) = interaction.frames().and_then(|frames| frames.first()) {
         let came = got.first.unwrap_or(got.took);
-        if first.at + LATE < took && got.took > LATE && came + Duration::from_millis(500) > got.took {
+        if first.at + MAX_DELAY < took && got.took > MAX_DELAY && came + Duration::from_millis(500) > got.took {
             found.push(Finding::new(
                 Grade::Status,
                 "frames were held back until the stream ended",
             ));
-        } else if got.first.is_some() && came > first.at + LATE {
+        } else if got.first.is_some() && came > first.at + MAX_DELAY {
             let text = format!(
                 "the first frame came after {:.1} s, recorded {:.1} s",
                 came.as_secs_f64(),
@@ -237,7 +238,7 @@ fn compare_messages(comparison: &mut Comparison<'_>, messages: &[Message], got: 
     compare_lists(comparison, "message", &there, &here);
 }
 
-/// What of a message is compared: pings and closes are the connection's own.
+/// The compared content of a message. Pings and closes are not compared.
 fn content(data: &Data) -> Option<Value> {
     match data {
         Data::Text(text) => Some(body(text, "application/json")),

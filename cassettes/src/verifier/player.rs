@@ -1,4 +1,4 @@
-//! Sends recorded requests, rewritten for the server at hand, and takes its responses.
+//! Sends recorded requests with live values, and receives the responses.
 
 use crate::bindings::{Bindings, Kind};
 use crate::interaction::{Data, Headers, Interaction, Message, Payload, Sender};
@@ -19,23 +19,23 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::{Message as Wire, Role};
 
-/// A redacted credential: the server is shown the verifier's own instead.
+/// Prefix of a redacted credential, which is replaced with that of the verifier.
 const PLACEHOLDER: &str = "redacted-";
 
-/// How long a message of a WebSocket may be late.
-const QUIET: Duration = Duration::from_secs(3);
+/// Maximum wait for a WebSocket message.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What a server answered.
+/// A live response.
 #[derive(Debug, Default)]
 pub(super) struct Got {
-    /// The status; 0 where there was no response.
+    /// The status. 0 if there was no response.
     pub(super) status: u16,
     pub(super) media_type: String,
     pub(super) text: String,
     pub(super) headers: Headers,
-    /// From the head of the response to its first line.
+    /// Time from the head of the response to its first line.
     pub(super) first: Option<Duration>,
-    /// From the head of the response to its end.
+    /// Time from the head of the response to its end.
     pub(super) took: Duration,
     pub(super) messages: Vec<Message>,
 }
@@ -49,11 +49,11 @@ impl Got {
     }
 }
 
-/// A request ready to be sent.
+/// A request to send.
 pub(super) struct Call {
     request: Request<Body>,
     streams: bool,
-    /// The recorded messages of a WebSocket.
+    /// The recorded messages, for a WebSocket.
     messages: Option<Vec<Message>>,
 }
 
@@ -69,7 +69,10 @@ impl Player {
         Self { client, patience }
     }
 
-    /// The request of an interaction as it would be now, or why there can be none.
+    /// Builds the request of an interaction with live values.
+    ///
+    /// # Errors
+    /// If it cannot be built.
     pub(super) fn call(&self, interaction: &Interaction, bound: &Bindings) -> Result<Call, String> {
         let recorded = &interaction.request;
         let query = match recorded.query() {
@@ -114,7 +117,7 @@ impl Player {
         })
     }
 
-    /// Sends a request and takes all of its response; `opened` is notified when the head has come.
+    /// Sends a request and receives the whole response. `opened` is notified when the head arrives.
     pub(super) async fn play(&self, call: Call, opened: Arc<Notify>) -> Got {
         let response = timeout(self.patience, self.client.send(call.request)).await;
         opened.notify_one();
@@ -166,7 +169,8 @@ impl Player {
         got
     }
 
-    /// Sends the client's messages, each after the server's messages before it, and receives as many as were recorded.
+    /// Sends the client's messages, each after the server's messages before it. Receives as many messages as were
+    /// recorded.
     async fn talk(&self, mut got: Got, response: Response<Incoming>, recorded: Vec<Message>) -> Got {
         let begun = Instant::now();
         let upgraded = match hyper::upgrade::on(response).await {
@@ -183,7 +187,7 @@ impl Player {
                     }
                 }
                 Sender::Server => {
-                    let limit = QUIET.max(self.patience.min(message.at + QUIET).saturating_sub(at));
+                    let limit = MESSAGE_TIMEOUT.max(self.patience.min(message.at + MESSAGE_TIMEOUT).saturating_sub(at));
                     match timeout(limit, socket.next()).await {
                         Ok(Some(Ok(heard))) => {
                             let data = heard_data(heard);
@@ -199,12 +203,12 @@ impl Player {
             }
         }
         got.took = begun.elapsed();
-        let _ = timeout(QUIET, socket.close(None)).await;
+        let _ = timeout(MESSAGE_TIMEOUT, socket.close(None)).await;
         got
     }
 }
 
-/// The fields that a request is sent with: all but those of the connection, and credentials that were redacted.
+/// The header fields to send: all except hop-by-hop fields and redacted credentials.
 fn field(name: &str, value: &str, upgrades: bool) -> Option<(HeaderName, HeaderValue)> {
     let lower = name.to_ascii_lowercase();
     let dropped = match lower.as_str() {
