@@ -189,7 +189,7 @@ impl<'a> Comparison<'a> {
             self.shape(format!("{path}: {} items, recorded {}", here.len(), there.len()));
         }
         let (mut there, mut here): (Vec<&Value>, Vec<&Value>) = (there.iter().collect(), here.iter().collect());
-        if there.len() == here.len() && comes_in_any_order(&there, &here) {
+        if there.len() == here.len() && is_unordered(&there, &here) {
             there.sort_by_key(|item| place(item));
             here.sort_by_key(|item| place(item));
         }
@@ -273,7 +273,7 @@ fn generated(there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bo
 }
 
 /// Whether the order of a list has no meaning: generated names, and components.
-fn comes_in_any_order(there: &[&Value], here: &[&Value]) -> bool {
+fn is_unordered(there: &[&Value], here: &[&Value]) -> bool {
     let metadata = |item: &&Value| item.get("metadata").is_some_and(Value::is_object);
     let free = |item: &&Value| {
         let text = |key: &str| {

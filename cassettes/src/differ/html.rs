@@ -81,7 +81,7 @@ fn table(out: &mut String, a: &str, b: &str) {
             }
             match change.tag() {
                 ChangeTag::Equal => {
-                    sides(out, &mut gone, &mut come);
+                    push_rows(out, &mut gone, &mut come);
                     out.push_str(&format!("<tr><td>{line}</td><td>{line}</td></tr>\n"));
                 }
                 ChangeTag::Delete => gone.push(line),
@@ -89,12 +89,12 @@ fn table(out: &mut String, a: &str, b: &str) {
             }
         }
     }
-    sides(out, &mut gone, &mut come);
+    push_rows(out, &mut gone, &mut come);
     out.push_str("</table>\n");
 }
 
 /// Pairs removed with added lines.
-fn sides(out: &mut String, gone: &mut Vec<String>, come: &mut Vec<String>) {
+fn push_rows(out: &mut String, gone: &mut Vec<String>, come: &mut Vec<String>) {
     let cell = |line: Option<&String>, class: &str| match line {
         Some(line) => format!("<td class=\"{class}\">{line}</td>"),
         None => "<td></td>".to_owned(),

@@ -115,7 +115,7 @@ fn both(one: &Interaction, two: &Interaction, bound: &mut Bindings) -> Row {
                     .skip(before)
                     .filter_map(|finding| finding.text.split(": ").next())
                     .collect();
-                blend(&path, a, b, &paths);
+                copy_equal_values(&path, a, b, &paths);
             }
             found.append(&mut comparison.found);
         }
@@ -231,7 +231,7 @@ fn sum(bytes: &[u8]) -> String {
 }
 
 /// Replaces equal volatile values with those of the second cassette, so that only differences are shown.
-fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
+fn copy_equal_values(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
     let own = if path.is_empty() { "body" } else { path };
     let within = |known: &&str| {
         let root = path.is_empty() || *known == own;
@@ -247,13 +247,13 @@ fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
         (Value::Object(a), Value::Object(b)) => {
             for (key, value) in a {
                 if let Some(other) = b.get(key) {
-                    blend(&format!("{path}.{key}"), value, other, differing);
+                    copy_equal_values(&format!("{path}.{key}"), value, other, differing);
                 }
             }
         }
         (Value::Array(a), Value::Array(b)) => {
             for (n, (value, other)) in a.iter_mut().zip(b).enumerate() {
-                blend(&format!("{path}[{n}]"), value, other, differing);
+                copy_equal_values(&format!("{path}[{n}]"), value, other, differing);
             }
         }
         _ => {}

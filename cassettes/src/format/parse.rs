@@ -21,11 +21,11 @@ pub(super) enum Document {
     /// A new interaction.
     Interaction(Box<Interaction>),
     /// Continuation of an earlier one.
-    More(More),
+    Continuation(Continuation),
 }
 
 /// Continuation of an interaction whose document ended before it.
-pub(super) struct More {
+pub(super) struct Continuation {
     pub(super) of: u64,
     pub(super) payload: Option<Payload>,
     pub(super) took: Option<Duration>,
@@ -80,7 +80,7 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
     let trailers = fields(node, "trailers")?;
     if let Some(of) = node.get("stream_of") {
         let of = whole(of).ok_or("`stream_of` is no number of an interaction")?;
-        return Ok(Document::More(More {
+        return Ok(Document::Continuation(Continuation {
             of,
             payload,
             took,

@@ -1,6 +1,6 @@
 //! Reader of cassette files, including files whose end is missing after a crash.
 
-use super::parse::{Document, More, document, header};
+use super::parse::{Continuation, Document, document, header};
 use super::yaml;
 use super::{FormatError, node::Node};
 use crate::interaction::{Cassette, Header, Interaction, Outcome, Payload};
@@ -70,7 +70,7 @@ fn assemble<R: BufRead>(
                 }
                 interactions.push(*interaction);
             }
-            Document::More(more) => {
+            Document::Continuation(more) => {
                 let of = more.of;
                 let whole = at.get(&of).and_then(|at| interactions.get_mut(*at));
                 let whole =
@@ -84,7 +84,7 @@ fn assemble<R: BufRead>(
     Ok(Cassette { header, interactions })
 }
 
-fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
+fn join(whole: &mut Interaction, more: Continuation) -> Result<(), String> {
     let Outcome::Response(response) = &mut whole.outcome else {
         return Err(format!(
             "continuation of interaction {}, which has no response",

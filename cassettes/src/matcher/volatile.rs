@@ -188,7 +188,7 @@ fn by_words(recorded: &str, live: &str, location: Location<'_>) -> Option<Vec<(S
         }
         let fits = match location {
             _ if is_port(one, two, before) => true,
-            Location::NewName => are_made_up(one, two, before),
+            Location::NewName => are_random(one, two, before),
             Location::Value(introduced) => introduced.iter().any(|(there, here)| there == one && here == two),
             Location::Path => false,
         };
@@ -210,7 +210,7 @@ fn is_port(recorded: &str, live: &str, before: &str) -> bool {
 }
 
 /// Whether two words of a new object's name are random values.
-fn are_made_up(recorded: &str, live: &str, before: &str) -> bool {
+fn are_random(recorded: &str, live: &str, before: &str) -> bool {
     let generated = before.ends_with('-') && both(&GENERATED, recorded, live);
     let random = recorded.len() >= MIN_RANDOM_LENGTH && recorded.len() == live.len() && both(&RANDOM, recorded, live);
     generated || random

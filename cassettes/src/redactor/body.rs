@@ -157,10 +157,10 @@ impl BodyRedactor {
             }
             Form::Json(json) => match json.push(bytes, context, out) {
                 Ok(rest) => return rest,
-                Err(broken) => {
+                Err(error) => {
                     let has_secret = json.has_secret();
                     self.form = self.rest(has_secret);
-                    self.take(&broken.rest, context, out);
+                    self.take(&error.rest, context, out);
                 }
             },
             Form::Whole(_, held) => {
@@ -197,10 +197,10 @@ impl BodyRedactor {
             Form::Off | Form::Unknown(_) => {}
             Form::Json(mut json) => {
                 let secret = json.is_within_secret() || matches!(self.rest(json.has_secret()), Form::Unread(_));
-                if let Err(broken) = json.finish(context, out) {
+                if let Err(error) = json.finish(context, out) {
                     match secret {
-                        true => unread(&broken.rest, out),
-                        false => put(&broken.rest, context, &mut Block::default(), out),
+                        true => unread(&error.rest, out),
+                        false => put(&error.rest, context, &mut Block::default(), out),
                     }
                 }
             }

@@ -8,7 +8,7 @@
 //! Limit: a string of more than [`MAX_STRING_BYTES`] is replaced with its length and hash.
 
 use super::context::RedactionContext;
-use super::json_input::{Broken, Input, plain_length};
+use super::json_input::{Input, SyntaxError, plain_length};
 use super::json_output::Held;
 use super::json_string::{decoded, quoted};
 use super::repeats::Repeats;
@@ -108,7 +108,7 @@ impl Json {
         bytes: &'a [u8],
         context: &mut RedactionContext<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<&'a [u8], Broken> {
+    ) -> Result<&'a [u8], SyntaxError> {
         let mut input = Input::new(bytes);
         self.needles = context.secrets.count();
         self.repeats.altered();
@@ -156,11 +156,11 @@ impl Json {
         self.held.apply_decisions(&mut self.structure);
         self.held.release(context, self.depth, out);
         let rest = bytes.get(at..).unwrap_or_default().to_vec();
-        Err(Broken { rest })
+        Err(SyntaxError { rest })
     }
 
     /// Ends the JSON and appends the bytes that were held back.
-    pub(super) fn finish(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
+    pub(super) fn finish(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) -> Result<(), SyntaxError> {
         if matches!(self.token, Token::Scalar) {
             self.end_scalar(context);
         }
@@ -173,14 +173,14 @@ impl Json {
             // An incomplete string may be a part of a secret.
             (false, Token::String { .. }) => {
                 out.push(b'"');
-                Err(Broken { rest: self.begun })
+                Err(SyntaxError { rest: self.begun })
             }
             (false, Token::Long { digest, .. }) => {
                 out.push(b'"');
                 out.extend_from_slice(digest.clone().text().as_bytes());
-                Err(Broken { rest: Vec::new() })
+                Err(SyntaxError { rest: Vec::new() })
             }
-            (false, _) => Err(Broken { rest: Vec::new() }),
+            (false, _) => Err(SyntaxError { rest: Vec::new() }),
         }
     }
 

@@ -93,7 +93,7 @@ fn valid_prefix(bytes: &[u8]) -> &str {
 
 /// Syntax error.
 #[derive(Debug)]
-pub(super) struct Broken {
+pub(super) struct SyntaxError {
     /// The input from the error on.
     pub(super) rest: Vec<u8>,
 }

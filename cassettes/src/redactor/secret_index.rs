@@ -151,7 +151,7 @@ impl SecretIndex {
         self.last += 1;
         self.numbers.insert(key, self.last);
         if secret.len() <= MAX_LENGTH && is_distinct(secret, credential) {
-            self.look_for(secret, self.last, credential);
+            self.add_needles(secret, self.last, credential);
         }
         self.last
     }
@@ -328,7 +328,7 @@ impl SecretIndex {
     }
 
     /// Adds the needles of a secret, within [`MAX_NEEDLE_BYTES`].
-    fn look_for(&mut self, secret: &[u8], number: u64, credential: bool) {
+    fn add_needles(&mut self, secret: &[u8], number: u64, credential: bool) {
         let Spellings { plain, base64 } = Spellings::new(secret, credential || number <= MAX_HEX);
         let bytes: usize = plain.iter().chain(&base64).map(Vec::len).sum();
         if self.needle_bytes + bytes > MAX_NEEDLE_BYTES {

@@ -26,7 +26,7 @@ impl Aliases {
     /// Whether pairs contradict neither known pairs nor one another.
     pub(super) fn admit(&self, pairs: &[(String, String)]) -> bool {
         let fits = |(n, (there, here)): (usize, &(String, String))| {
-            self.stands_for(there, here)
+            self.can_match(there, here)
                 && pairs
                     .iter()
                     .take(n)
@@ -37,7 +37,7 @@ impl Aliases {
 
     /// Whether a live value is or can be bound to a recorded one. Placeholder 0 is shared by all secrets without their
     /// own number.
-    pub(super) fn stands_for(&self, recorded: &str, live: &str) -> bool {
+    pub(super) fn can_match(&self, recorded: &str, live: &str) -> bool {
         match (self.to_live.all.get(recorded), self.to_recorded.all.get(live)) {
             (Some(known), _) => known == live,
             (None, Some(_)) => number(recorded) == Some(0),

@@ -4,7 +4,7 @@
 //! - Equal requests get their recorded responses in the recorded order, whatever other clients request in between. A
 //!   response that a later change has made stale is skipped.
 //! - A stream is sent at the recorded speed, a multiple of it, or at once. No frame is sent before the change that
-//!   caused it, while clients make changes.
+//!   wait_for_causes it, while clients make changes.
 //! - Values that a client generates anew are replaced in its responses.
 //! - The response to a request that was not recorded lists the nearest recorded ones with differences, or is that of
 //!   another server.
@@ -95,7 +95,7 @@ pub struct ReplayerOptions {
     pub speed: Speed,
     /// Action on a request that was not recorded.
     pub on_miss: OnMiss,
-    /// A frame is delayed until the change that caused it, unless no client has sent a request for this long.
+    /// A frame is delayed until the change that wait_for_causes it, unless no client has sent a request for this long.
     pub hold: Duration,
 }
 
@@ -226,11 +226,14 @@ impl Handler for Player {
         let bytes = match Limited::new(body, MAX_BODY_BYTES).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-                return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long"));
+                return Ok(error_response(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "the request's body is too long",
+                ));
             }
             Err(error) => {
                 let why = format!("the request's body cannot be read: {error}");
-                return Ok(refusal(StatusCode::BAD_REQUEST, &why));
+                return Ok(error_response(StatusCode::BAD_REQUEST, &why));
             }
         };
         let mut asked = RecordedRequest {
@@ -250,19 +253,19 @@ impl Handler for Player {
             match self.playback.select(&asked) {
                 Ok(selected) => return self.recorded(&asked, selected, near, &tasks),
                 Err(why) if matches!(self.options.on_miss, OnMiss::Fail) => {
-                    return Ok(refusal(StatusCode::NOT_IMPLEMENTED, &why));
+                    return Ok(error_response(StatusCode::NOT_IMPLEMENTED, &why));
                 }
                 Err(_) => {}
             }
         }
         let client = match self.elsewhere().await {
             Ok(client) => client,
-            Err(why) => return Ok(refusal(StatusCode::BAD_GATEWAY, &why)),
+            Err(why) => return Ok(error_response(StatusCode::BAD_GATEWAY, &why)),
         };
         let request = Request::from_parts(parts, bytes);
         match transport::forward(client, request, near, &tasks).await {
             Ok(response) => Ok(response),
-            Err(failure) => Ok(refusal(StatusCode::BAD_GATEWAY, &failure.text)),
+            Err(failure) => Ok(error_response(StatusCode::BAD_GATEWAY, &failure.text)),
         }
     }
 }
@@ -285,7 +288,7 @@ impl Player {
                 tasks.spawn(socket::run(near, selected, self.playback.clone(), self.pace()));
                 Ok(response)
             }
-            (Payload::Messages(_), None) => Ok(refusal(
+            (Payload::Messages(_), None) => Ok(error_response(
                 StatusCode::UPGRADE_REQUIRED,
                 "the recorded connection was upgraded, and this one is not",
             )),
@@ -311,7 +314,7 @@ impl Player {
 }
 
 /// An error response of the replayer, as a `Status` of the API.
-fn refusal(status: StatusCode, message: &str) -> Response<Body> {
+fn error_response(status: StatusCode, message: &str) -> Response<Body> {
     let body = json!({
         "kind": "Status",
         "apiVersion": "v1",

@@ -272,11 +272,17 @@ impl Playback {
     }
 
     /// Waits until all changes before a frame were replayed, or there was no request for a while.
-    pub(super) async fn caused(&self, stream: &SelectedInteraction, at: Duration, causes: &mut Causes, hold: Duration) {
+    pub(super) async fn wait_for_causes(
+        &self,
+        stream: &SelectedInteraction,
+        at: Duration,
+        causes: &mut Causes,
+        hold: Duration,
+    ) {
         let mut requests = self.last_request.subscribe();
         loop {
             let last = *requests.borrow_and_update();
-            if self.has_caused(stream, at, causes) {
+            if self.are_causes_replayed(stream, at, causes) {
                 return;
             }
             match timeout_at(last + hold, requests.changed()).await {
@@ -286,7 +292,7 @@ impl Playback {
         }
     }
 
-    fn has_caused(&self, stream: &SelectedInteraction, at: Duration, causes: &mut Causes) -> bool {
+    fn are_causes_replayed(&self, stream: &SelectedInteraction, at: Duration, causes: &mut Causes) -> bool {
         let path = stream.interaction.request.path();
         let Some(until) = stream.interaction.started.checked_add(at).ok() else {
             return true;
@@ -325,7 +331,7 @@ fn is_redacted(recorded: &str, live: &str, aliases: &Aliases) -> bool {
     is_placeholder(&there)
         && is_of_length(&there, here.len())
         && scheme(recorded) == scheme(live)
-        && aliases.stands_for(&there, &here)
+        && aliases.can_match(&there, &here)
 }
 
 fn as_recorded(request: &Request, aliases: &Aliases) -> Request {

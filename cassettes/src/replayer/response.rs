@@ -104,7 +104,7 @@ impl Streaming {
             if interaction.request.asks_for_stream() {
                 let hold = self.pace.hold;
                 self.playback
-                    .caused(&self.selected, frame.at, &mut self.causes, hold)
+                    .wait_for_causes(&self.selected, frame.at, &mut self.causes, hold)
                     .await;
             }
             let data = live(&frame.data, &self.playback);

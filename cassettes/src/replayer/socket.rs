@@ -95,7 +95,7 @@ impl ServerSide {
             self.pace.due(*at).await;
             let _ = timeout(CLIENT_TIMEOUT, self.receiver.wait_for(|received| *received >= expected)).await;
             self.playback
-                .caused(&self.selected, *at, &mut causes, self.pace.hold)
+                .wait_for_causes(&self.selected, *at, &mut causes, self.pace.hold)
                 .await;
             if sink.send(data, &self.playback).await.is_err() {
                 return;

@@ -170,7 +170,7 @@ async fn accept(
             let _permit = permit;
             let service = service_fn(move |mut request: Request<Incoming>| {
                 let (origins, handler, inner) = (origins.clone(), handler.clone(), inner.clone());
-                name_host(&mut request);
+                add_host(&mut request);
                 async move {
                     let log = RequestLog::begin(&request, client);
                     let response = match origins.check(&request, local) {
@@ -204,7 +204,7 @@ async fn accept(
 }
 
 /// Adds `Host` to an HTTP/2 request.
-fn name_host(request: &mut Request<Incoming>) {
+fn add_host(request: &mut Request<Incoming>) {
     let authority = request
         .uri()
         .authority()

@@ -1,8 +1,8 @@
 //! Verdicts on responses.
 
 use super::documented::{Expected, documented, recorded};
-use super::player::Got;
-use super::watch::{outcome, settled, start, watching};
+use super::player::LiveResponse;
+use super::watch::{outcome, sort_initial_frames, start, watching};
 use super::{DOCUMENTED, RECORDED, Verdict};
 use crate::bindings::Bindings;
 use crate::differ::{Comparison, Finding, Grade, body, short};
@@ -49,7 +49,7 @@ impl Judge {
         interaction.marks.only.as_ref().is_none_or(|only| *only == self.profile)
     }
 
-    pub(super) fn verdict(&mut self, interaction: &Interaction, got: &Got) -> Verdict {
+    pub(super) fn verdict(&mut self, interaction: &Interaction, got: &LiveResponse) -> Verdict {
         let mut found = match &interaction.outcome {
             Outcome::Response(response) => self.findings(interaction, response, got),
             Outcome::Failure(failure) if got.status != 0 && interaction.marks.unjudged.is_none() => {
@@ -64,7 +64,7 @@ impl Judge {
         Verdict::new(interaction, found)
     }
 
-    fn findings(&mut self, interaction: &Interaction, response: &Response, got: &Got) -> Vec<Finding> {
+    fn findings(&mut self, interaction: &Interaction, response: &Response, got: &LiveResponse) -> Vec<Finding> {
         let bytes = response.payload.bytes();
         let text = String::from_utf8_lossy(&bytes);
         let original = text.clone();
@@ -82,7 +82,7 @@ impl Judge {
             return Vec::new();
         }
         let Some(status) = expected.status else {
-            return refusal(got);
+            return judge_client_error(got);
         };
         let stream = watching(interaction) && response.status == 200;
         let media_type = match self.profile.as_str() {
@@ -127,7 +127,7 @@ impl Judge {
         found
     }
 
-    fn headers(&self, response: &Response, got: &Got, found: &mut Vec<Finding>) {
+    fn headers(&self, response: &Response, got: &LiveResponse, found: &mut Vec<Finding>) {
         for name in JUDGED_HEADERS {
             let wanted = self.bound.text(response.headers.last(name).unwrap_or_default());
             let given = got.headers.last(name).unwrap_or_default();
@@ -157,7 +157,7 @@ impl Judge {
 
 /// Judges the response to a client error that the recorded server reports as an internal error: any 4xx `Status` is
 /// right.
-fn refusal(got: &Got) -> Vec<Finding> {
+fn judge_client_error(got: &LiveResponse) -> Vec<Finding> {
     let kind = body(&got.text, &got.media_type);
     let is_status = kind.get("kind").and_then(Value::as_str) == Some("Status");
     if (400..500).contains(&got.status) && is_status {
@@ -170,7 +170,7 @@ fn refusal(got: &Got) -> Vec<Finding> {
     )]
 }
 
-fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
+fn timing(interaction: &Interaction, got: &LiveResponse, found: &mut Vec<Finding>) {
     let took = interaction.took.unwrap_or_default();
     if let Some(first) = interaction.frames().and_then(|frames| frames.first()) {
         let came = got.first.unwrap_or(got.took);
@@ -194,7 +194,7 @@ fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
     }
 }
 
-fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &Got, from_now: bool) {
+fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &LiveResponse, from_now: bool) {
     let frames = |text: &str| -> Vec<Value> {
         text.lines()
             .filter(|line| !line.trim().is_empty())
@@ -205,7 +205,7 @@ fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got:
     if expected.outcome {
         (there, here) = (outcome(&there), outcome(&here));
     } else if from_now {
-        (there, here) = (settled(there), settled(here));
+        (there, here) = (sort_initial_frames(there), sort_initial_frames(here));
     }
     compare_lists(comparison, "frame", &there, &here);
 }
@@ -226,14 +226,14 @@ fn compare_lists(comparison: &mut Comparison<'_>, what: &str, there: &[Value], h
     }
 }
 
-fn compare_messages(comparison: &mut Comparison<'_>, messages: &[Message], got: &Got, from_now: bool) {
+fn compare_messages(comparison: &mut Comparison<'_>, messages: &[Message], got: &LiveResponse, from_now: bool) {
     let contents = |messages: &[Message]| -> Vec<Value> {
         let from_server = messages.iter().filter(|message| message.from == Sender::Server);
         from_server.filter_map(|message| content(&message.data)).collect()
     };
     let (mut there, mut here) = (contents(messages), contents(&got.messages));
     if from_now {
-        (there, here) = (settled(there), settled(here));
+        (there, here) = (sort_initial_frames(there), sort_initial_frames(here));
     }
     compare_lists(comparison, "message", &there, &here);
 }
@@ -253,7 +253,7 @@ fn content(data: &Data) -> Option<Value> {
 fn compare_bodies(
     comparison: &mut Comparison<'_>,
     expected: &Expected<'_>,
-    got: &Got,
+    got: &LiveResponse,
     media_type: &str,
     documented_delete: bool,
 ) {

@@ -27,7 +27,7 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A live response.
 #[derive(Debug, Default)]
-pub(super) struct Got {
+pub(super) struct LiveResponse {
     /// The status. 0 if there was no response.
     pub(super) status: u16,
     pub(super) media_type: String,
@@ -40,7 +40,7 @@ pub(super) struct Got {
     pub(super) messages: Vec<Message>,
 }
 
-impl Got {
+impl LiveResponse {
     pub(super) fn nothing(why: impl Into<String>) -> Self {
         Self {
             text: why.into(),
@@ -50,7 +50,7 @@ impl Got {
 }
 
 /// A request to send.
-pub(super) struct Call {
+pub(super) struct PreparedRequest {
     request: Request<Body>,
     streams: bool,
     /// The recorded messages, for a WebSocket.
@@ -73,7 +73,7 @@ impl Player {
     ///
     /// # Errors
     /// If it cannot be built.
-    pub(super) fn call(&self, interaction: &Interaction, bound: &Bindings) -> Result<Call, String> {
+    pub(super) fn call(&self, interaction: &Interaction, bound: &Bindings) -> Result<PreparedRequest, String> {
         let recorded = &interaction.request;
         let query = match recorded.query() {
             "" => String::new(),
@@ -110,7 +110,7 @@ impl Player {
             interaction.response().map(|response| &response.payload),
             Some(Payload::Stream(_))
         );
-        Ok(Call {
+        Ok(PreparedRequest {
             request,
             streams,
             messages,
@@ -118,36 +118,36 @@ impl Player {
     }
 
     /// Sends a request and receives the whole response. `opened` is notified when the head arrives.
-    pub(super) async fn play(&self, call: Call, opened: Arc<Notify>) -> Got {
+    pub(super) async fn play(&self, call: PreparedRequest, opened: Arc<Notify>) -> LiveResponse {
         let response = timeout(self.patience, self.client.send(call.request)).await;
         opened.notify_one();
         let response = match response {
             Ok(Ok(response)) => response,
-            Ok(Err(failure)) => return Got::nothing(failure.text),
-            Err(_) => return Got::nothing("the response did not come in time"),
+            Ok(Err(failure)) => return LiveResponse::nothing(failure.text),
+            Err(_) => return LiveResponse::nothing("the response timed out"),
         };
-        let got = Got {
+        let got = LiveResponse {
             status: response.status().as_u16(),
             headers: Headers::from(response.headers()),
-            ..Got::default()
+            ..LiveResponse::default()
         };
         match call.messages {
-            Some(recorded) if got.status == 101 => self.talk(got, response, recorded).await,
+            Some(recorded) if got.status == 101 => self.exchange_messages(got, response, recorded).await,
             _ if got.status == 101 => got,
             _ => self.read(got, response, call.streams).await,
         }
     }
 
-    async fn read(&self, mut got: Got, response: Response<Incoming>, streams: bool) -> Got {
+    async fn read(&self, mut got: LiveResponse, response: Response<Incoming>, streams: bool) -> LiveResponse {
         let begun = Instant::now();
         let mut bytes: Vec<u8> = Vec::new();
         let mut incoming = response.into_body();
         loop {
             let frame = match timeout(self.patience, incoming.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(error))) => return Got::nothing(error.to_string()),
+                Ok(Some(Err(error))) => return LiveResponse::nothing(error.to_string()),
                 Ok(None) => break,
-                Err(_) => return Got::nothing("the response stopped"),
+                Err(_) => return LiveResponse::nothing("the response stopped"),
             };
             let Ok(data) = frame.into_data() else {
                 continue;
@@ -161,7 +161,7 @@ impl Player {
         if got.headers.get("content-encoding") == Some("gzip") {
             match transport::decode(Coding::Gzip, &bytes) {
                 Ok(decoded) => bytes = decoded,
-                Err(error) => return Got::nothing(error.to_string()),
+                Err(error) => return LiveResponse::nothing(error.to_string()),
             }
         }
         got.media_type = got.headers.media_type().to_owned();
@@ -171,11 +171,16 @@ impl Player {
 
     /// Sends the client's messages, each after the server's messages before it. Receives as many messages as were
     /// recorded.
-    async fn talk(&self, mut got: Got, response: Response<Incoming>, recorded: Vec<Message>) -> Got {
+    async fn exchange_messages(
+        &self,
+        mut got: LiveResponse,
+        response: Response<Incoming>,
+        recorded: Vec<Message>,
+    ) -> LiveResponse {
         let begun = Instant::now();
         let upgraded = match hyper::upgrade::on(response).await {
             Ok(upgraded) => upgraded,
-            Err(error) => return Got::nothing(error.to_string()),
+            Err(error) => return LiveResponse::nothing(error.to_string()),
         };
         let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, None).await;
         for message in recorded {
@@ -190,7 +195,7 @@ impl Player {
                     let limit = MESSAGE_TIMEOUT.max(self.patience.min(message.at + MESSAGE_TIMEOUT).saturating_sub(at));
                     match timeout(limit, socket.next()).await {
                         Ok(Some(Ok(heard))) => {
-                            let data = heard_data(heard);
+                            let data = data_of(heard);
                             got.messages.extend(data.map(|data| Message {
                                 at,
                                 from: Sender::Server,
@@ -287,7 +292,7 @@ fn wire(data: Data) -> Wire {
     }
 }
 
-fn heard_data(message: Wire) -> Option<Data> {
+fn data_of(message: Wire) -> Option<Data> {
     match message {
         Wire::Text(text) => Some(Data::Text(text.to_string())),
         Wire::Binary(bytes) => Some(Data::Binary(bytes)),

@@ -2,7 +2,7 @@
 
 use super::Verdict;
 use super::judge::Judge;
-use super::player::{Got, Player};
+use super::player::{LiveResponse, Player};
 use crate::interaction::{Cassette, Interaction, Payload};
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const STREAM_END_TIMEOUT: Duration = Duration::from_secs(40);
 
 struct Pending<'a> {
     interaction: &'a Interaction,
-    task: JoinHandle<Got>,
+    task: JoinHandle<LiveResponse>,
     place: usize,
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn play(cassette: &Cassette, mut judge: Judge, player: Player) 
         }
         let got = match player.call(interaction, &judge.bound) {
             Ok(call) => player.play(call, Arc::new(Notify::new())).await,
-            Err(why) => Got::nothing(why),
+            Err(why) => LiveResponse::nothing(why),
         };
         verdicts.push(Some(judge.verdict(interaction, &got)));
         last = interaction
@@ -85,13 +85,13 @@ fn streams(interaction: &Interaction) -> bool {
     matches!(payload, Some(Payload::Stream(_) | Payload::Messages(_)))
 }
 
-async fn open(player: &Player, judge: &Judge, interaction: &Interaction) -> JoinHandle<Got> {
+async fn open(player: &Player, judge: &Judge, interaction: &Interaction) -> JoinHandle<LiveResponse> {
     let opened = Arc::new(Notify::new());
     let (call, player, told) = (player.call(interaction, &judge.bound), player.clone(), opened.clone());
     let task = tokio::spawn(async move {
         match call {
             Ok(call) => player.play(call, told).await,
-            Err(why) => Got::nothing(why),
+            Err(why) => LiveResponse::nothing(why),
         }
     });
     let _ = timeout(HEAD_TIMEOUT, opened.notified()).await;
@@ -103,10 +103,10 @@ async fn collect(pending: &mut Vec<Pending<'_>>, verdicts: &mut [Option<Verdict>
     for mut stream in pending.drain(..) {
         let got = match timeout(STREAM_END_TIMEOUT, &mut stream.task).await {
             Ok(Ok(got)) => got,
-            Ok(Err(error)) => Got::nothing(error.to_string()),
+            Ok(Err(error)) => LiveResponse::nothing(error.to_string()),
             Err(_) => {
                 stream.task.abort();
-                Got::nothing("the stream did not end")
+                LiveResponse::nothing("the stream did not end")
             }
         };
         if let Some(verdict) = verdicts.get_mut(stream.place) {

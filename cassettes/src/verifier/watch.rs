@@ -25,7 +25,7 @@ pub(super) fn start(query: &str) -> Option<u128> {
 }
 
 /// Sorts the initial ADDED frames of a watch without a version, which have no defined order.
-pub(super) fn settled(mut frames: Vec<Value>) -> Vec<Value> {
+pub(super) fn sort_initial_frames(mut frames: Vec<Value>) -> Vec<Value> {
     let added = |frame: &Value| {
         frame.get("type").and_then(Value::as_str) == Some("ADDED") && frame.pointer("/object/metadata").is_some()
     };
@@ -81,7 +81,7 @@ mod tests {
             event("MODIFIED", "b"),
             event("ADDED", "a"),
         ];
-        let names: Vec<String> = settled(frames)
+        let names: Vec<String> = sort_initial_frames(frames)
             .iter()
             .map(|f| f["object"]["metadata"]["name"].to_string())
             .collect();
