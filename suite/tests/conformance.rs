@@ -1,7 +1,7 @@
 //! Every trial of the catalog against the embedded simulator, under both profiles.
 //!
-//! `cargo test -p stuntdouble-suite --test conformance -- --list` shows them; filters and `--exact` work as usual. A
-//! trial that is pending is ignored; `--ignored` plays it.
+//! `cargo test -p stuntdouble-suite --test conformance -- --list` lists them; filters and `--exact` work as usual.
+//! Pending trials are ignored; `--ignored` runs them.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -14,10 +14,10 @@ use stuntdouble_suite::{
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
-/// How many trials are played at once unless the caller says. Most of the time they wait.
-const JOBS: usize = 32;
+/// Default number of concurrent trials. Most of the time they wait.
+const DEFAULT_JOBS: usize = 32;
 
-/// A simulator that is started when a trial first needs it.
+/// A simulator that is started by the first trial that needs it.
 struct Shared {
     profile: Profile,
     runtime: Runtime,
@@ -50,9 +50,9 @@ impl Shared {
             };
             match &outcome.verdict {
                 Verdict::Failed(failure) => Err(Failed::from(explain(&outcome, failure, Style::default()))),
-                // The simulator has everything that a trial may need.
+                // The embedded simulator has everything that a trial may need.
                 verdict @ (Verdict::Skipped(_) | Verdict::Absent(_)) => {
-                    Err(Failed::from(format!("it was not played: {:?}", verdict.reason())))
+                    Err(Failed::from(format!("the trial was not run: {:?}", verdict.reason())))
                 }
                 _ => Ok(()),
             }
@@ -62,7 +62,7 @@ impl Shared {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(JOBS);
+    arguments.test_threads.get_or_insert(DEFAULT_JOBS);
     let catalog = match Catalog::embedded() {
         Ok(catalog) => catalog,
         Err(error) => {
