@@ -1,5 +1,7 @@
-// Clicks through the log viewer and the user interface of a cluster in headless Chromium, checks them with axe-core, and takes screenshots.
-// usage: browser.cjs SERVER FOLDER   Needs playwright-core and axe-core (NODE_PATH) and Chromium (CHROMIUM, or /usr/bin/chromium).
+// Clicks through the log viewer and the user interface of a cluster in headless Chromium, checks them with axe-core,
+// and takes screenshots.
+// usage: browser.cjs SERVER FOLDER   Needs playwright-core and axe-core (NODE_PATH), and Chromium (CHROMIUM, or
+// /usr/bin/chromium).
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -15,14 +17,14 @@ const THEMES = ["light", "dark"];
 const LINES = 10_000;
 fs.mkdirSync(folder, { recursive: true });
 
-/** Sends a request; anything but success fails. */
+/** Sends a request. Any status but success is an error. */
 async function send(method, target, body) {
   const response = await fetch(target, { method, body: typeof body === "string" ? body : JSON.stringify(body), headers: { "Content-Type": "application/json" } });
   assert.ok(response.ok, `${method} ${target}: ${response.status} ${await response.clone().text()}`);
   return response.json();
 }
 
-/** Lines of a shop: most of them within the last hours, a few of them errors. */
+/** Loads log lines of a shop: most of them from the last hour, a few of them errors. */
 async function loadLines() {
   const pods = ["web-7f9x2", "web-k2m4d", "cart-0q8zt", "payments-x1v5n", "search-9h3jw"];
   const paths = ["/", "/cart", "/api/orders", "/api/products?page=2", "/login", "/static/app.js"];
@@ -43,7 +45,7 @@ async function loadLines() {
   assert.equal(stored.errors, false);
 }
 
-/** What runs in the cluster besides the add-ons. */
+/** Creates workloads besides the add-ons. */
 async function createObjects() {
   const spec = (image, command) => ({ containers: [{ name: "main", image, ...(command ? { command } : {}) }] });
   const namespace = `${server}/api/v1/namespaces/default`;
@@ -65,7 +67,7 @@ async function open(browser, width, theme) {
   page.on("close", () => opened.delete(page));
   page.on("pageerror", (error) => problems.push(`${page.url()}: ${error.stack}`));
   page.on("request", (request) => {
-    if (!request.url().startsWith(server) && !/^(data|blob|ws):/.test(request.url())) problems.push(`a request to elsewhere: ${request.url()}`);
+    if (!request.url().startsWith(server) && !/^(data|blob|ws):/.test(request.url())) problems.push(`a request to another server: ${request.url()}`);
   });
   page.on("response", (response) => {
     requests.push(`${response.status()} ${response.request().method()} ${response.url().slice(0, 160)}`);
@@ -75,7 +77,7 @@ async function open(browser, width, theme) {
   return page;
 }
 
-/** What is seen when a step fails: the address, the focus, the last requests, and the elements of the page without their text. */
+/** Prints the state of a page when a step fails: URL, focus, messages, and an outline of its elements. */
 async function describe(page, name) {
   await shot(page, `failed-${name.replaceAll(/\W+/g, "-")}`);
   const seen = await page.evaluate(() => {
@@ -92,9 +94,9 @@ async function describe(page, name) {
   console.error(`${page.url()}\n  focus: ${seen.focus}\n  messages: ${seen.alerts.join(" | ")}\n${seen.outline.join("\n")}`);
 }
 
-/** Contrast, labels, roles, focus order, as axe-core sees them. */
+/** Checks contrast, labels, roles and focus order with axe-core. */
 async function check(page, name) {
-  // The page's own policy allows no code from elsewhere; this is evaluated beside it.
+  // evaluate: the content security policy of the page forbids a script element.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "best-practice"] }));
   for (const { id, help, nodes } of violations) problems.push(`${name}: ${id}: ${help}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary ?? ""}`).join(" | ")}`);
@@ -110,7 +112,7 @@ async function step(name, work) {
     await work();
     steps += 1;
   } catch (error) {
-    for (const page of opened) await describe(page, name).catch((other) => console.error(`no description: ${other.message}`));
+    for (const page of opened) await describe(page, name).catch((other) => console.error(`cannot describe the page: ${other.message}`));
     for (const request of requests.slice(-12)) console.error(`request: ${request}`);
     throw new Error(`step "${name}": ${error.message}`, { cause: error });
   }
@@ -152,7 +154,7 @@ async function discover(page) {
     assert.equal(await page.locator(".hits mark").first().innerText(), "refused");
     assert.ok((await lines(page)) < LINES / 5);
   });
-  await step("an error that helps", async () => {
+  await step("a helpful error for a malformed query", async () => {
     expected = /_search/;
     await page.getByLabel("Query").fill("log:(refused AND");
     await page.getByRole("button", { name: "Search", exact: true }).click();
@@ -176,7 +178,7 @@ async function discover(page) {
     await page.locator(".filter").waitFor({ state: "detached" });
     await settled(page);
   });
-  await step("a line that opens, by the keyboard as well", async () => {
+  await step("a line is opened with the keyboard", async () => {
     const first = page.locator(".toggle").first();
     await first.focus();
     await page.keyboard.press("ArrowDown");
@@ -195,7 +197,7 @@ async function discover(page) {
     await check(page, "details");
     await shot(page, "viewer-details");
   });
-  await step("lines of one millisecond are in the order in which they were written", async () => {
+  await step("lines of one millisecond are in the order of writing", async () => {
     const at = new Date(Date.now() - 60_000).toISOString().replace("Z", "+00:00");
     for (const number of [4, 1, 5, 2, 3]) {
       const line = { log: `    at frame ${number}\n`, stream: "stderr", tag: "kubernetes.trace_shop_trace", "@timestamp": at };
@@ -222,7 +224,7 @@ async function discover(page) {
     await page.locator('[role="columnheader"][aria-sort="descending"]').waitFor();
     await settled(page);
   });
-  await step("the histogram is brushed, and walked with the keyboard", async () => {
+  await step("a range is selected in the histogram, by mouse and keyboard", async () => {
     const before = await lines(page);
     const box = await page.locator(".chart").boundingBox();
     await page.mouse.move(box.x + box.width * 0.8, box.y + 40);
@@ -287,7 +289,7 @@ async function discover(page) {
       assert.match(fs.readFileSync(await download.path(), "utf8"), wanted);
     }
   });
-  await step("a link shows the same", async () => {
+  await step("a copied link shows the same lines", async () => {
     const [url, before] = [page.url(), await lines(page)];
     const other = await page.context().newPage();
     await other.goto(url);
@@ -305,7 +307,7 @@ async function discover(page) {
     await page.waitForFunction((number) => Number(document.querySelector(".summary b").textContent.replaceAll(",", "")) > number, before, { timeout: 15_000 });
     await page.getByRole("button", { name: "Pause" }).click();
   });
-  await step("counts by a field", async () => {
+  await step("visualize counts by a field", async () => {
     await page.getByLabel("Query").fill("*");
     await page.keyboard.press("Enter");
     await settled(page);
@@ -377,7 +379,7 @@ async function cluster(page) {
     assert.deepEqual(ages, [...ages].sort());
   });
   await step("pods of one age stay in the order of their names", async () => {
-    // Every look at the clock is a millisecond later than the one before.
+    // Each call of Date.now returns a later time.
     await page.evaluate(() => {
       globalThis.clock = Date.now;
       let late = 0;
@@ -388,11 +390,11 @@ async function cluster(page) {
     await page.getByRole("button", { name: "Age" }).click();
     await page.locator('th[aria-sort="descending"]', { hasText: "Age" }).waitFor();
     const rows = await page.locator("tbody tr").evaluateAll((found) => found.map((row) => [row.querySelector("time").dateTime, row.querySelector("a").hash.replace("/pods/", "/")]));
-    assert.ok(rows.some(([age], place) => age === rows[place + 1]?.[0]), "no two pods are of one age");
+    assert.ok(rows.some(([age], place) => age === rows[place + 1]?.[0]), "no two pods have the same age");
     assert.deepEqual(rows, [...rows].sort(([age, name], [other, otherName]) => age.localeCompare(other) || name.localeCompare(otherName)));
     await page.evaluate(() => { Date.now = globalThis.clock; });
   });
-  await step("what changes is shown at once", async () => {
+  await step("changes are shown at once", async () => {
     await page.getByRole("link", { name: /^Pods/ }).click();
     await page.getByRole("link", { name: "ticker", exact: true }).waitFor();
     await send("POST", `${server}/api/v1/namespaces/default/pods`, { metadata: { name: "late" }, spec: { containers: [{ name: "main", image: "nginx" }] } });
@@ -402,12 +404,12 @@ async function cluster(page) {
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("late is not there").waitFor({ timeout: 60_000 });
   });
-  await step("a press is not lost when something changes meanwhile", async () => {
+  await step("a click is not lost when the table changes during it", async () => {
     await page.goto(`${services}/kubernetes-dashboard/#/default/pods`);
     const link = page.getByRole("link", { name: "ticker", exact: true });
     await link.hover();
     await page.mouse.down();
-    assert.ok(await link.evaluate((pressed) => pressed.matches(":active")), "the press is on another element");
+    assert.ok(await link.evaluate((pressed) => pressed.matches(":active")), "the mouse is pressed on another element");
     await send("POST", `${server}/api/v1/namespaces/default/pods`, { metadata: { name: "zebra" }, spec: { containers: [{ name: "main", image: "nginx" }] } });
     await page.getByRole("link", { name: "zebra", exact: true }).waitFor();
     await page.mouse.up();
@@ -423,7 +425,7 @@ async function cluster(page) {
     await check(page, "logs");
     await shot(page, "cluster-logs");
   });
-  await step("the lines of a container in the log viewer, and back", async () => {
+  await step("from a pod to its lines in the log viewer, and back", async () => {
     await page.getByRole("link", { name: "Search" }).click();
     await page.getByRole("button", { name: "tag: “kubernetes.ticker_default_main”" }).waitFor();
     await settled(page);
@@ -440,7 +442,7 @@ async function cluster(page) {
     await check(page, "terminal");
     await shot(page, "cluster-terminal");
   });
-  await step("events and the object itself", async () => {
+  await step("events and the JSON of the object", async () => {
     await page.getByRole("tab", { name: "Events" }).click();
     await page.getByText("Started container").first().waitFor();
     await page.getByRole("tab", { name: "JSON" }).click();

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The JavaScript client (@kubernetes/client-node, from npm) against the server of $KUBECONFIG: the life of an object of each kind.
+// The JavaScript client (@kubernetes/client-node, from npm) against the server of $KUBECONFIG: creates and deletes objects
+// of each kind.
 const assert = require('node:assert');
 
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'nginx' }] } };
@@ -34,13 +35,19 @@ async function main() {
     }, ended);
     assert((await api[`createNamespaced${kind}`]({ namespace, body })).metadata.uid);
     assert.equal((await api[`readNamespaced${kind}`]({ namespace, name })).metadata.name, name);
-    assert.deepEqual((await api[`listNamespaced${kind}`]({ namespace })).items.map((item) => item.metadata.name), [name]);
-    const labelled = await api[`patchNamespaced${kind}`]({ namespace, name, body: { metadata: { labels: { patched: 'yes' } } } }, patch);
+    const { items } = await api[`listNamespaced${kind}`]({ namespace });
+    assert.deepEqual(items.map((item) => item.metadata.name), [name]);
+    const labels = { metadata: { labels: { patched: 'yes' } } };
+    const labelled = await api[`patchNamespaced${kind}`]({ namespace, name, body: labels }, patch);
     assert.equal(labelled.metadata.labels.patched, 'yes');
     labelled.metadata.labels.replaced = 'yes';
-    assert.equal((await api[`replaceNamespaced${kind}`]({ namespace, name, body: labelled })).metadata.labels.replaced, 'yes');
+    const replaced = await api[`replaceNamespaced${kind}`]({ namespace, name, body: labelled });
+    assert.equal(replaced.metadata.labels.replaced, 'yes');
     await api[`deleteNamespaced${kind}`]({ namespace, name, gracePeriodSeconds: 0, body: { gracePeriodSeconds: 0 } });
-    await Promise.race([end, new Promise((_, reject) => setTimeout(() => reject(new Error(`watch of ${kind}: ${seen}`)), 20000).unref())]);
+    const timeout = new Promise((_, reject) => {
+      setTimeout(() => reject(new Error(`watch of ${kind}: ${seen}`)), 20000).unref();
+    });
+    await Promise.race([end, timeout]);
     watch.abort();
     assert(seen.includes('ADDED') && seen.includes('MODIFIED') && seen.includes('DELETED'), `${kind}: ${seen}`);
     await assert.rejects(api[`readNamespaced${kind}`]({ namespace, name }), (error) => error.code === 404);

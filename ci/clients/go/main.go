@@ -1,5 +1,5 @@
-// Informers of client-go against the server of $KUBECONFIG: they sync, and see objects come, change and go. Objects are created and read in
-// protobuf as well, and listed page by page.
+// Informers of client-go against the server of $KUBECONFIG: they sync, and see objects created, changed and deleted.
+// Objects are also created and read in protobuf, and listed page by page.
 package main
 
 import (
@@ -70,7 +70,7 @@ func main() {
 		select {
 		case seen := <-events:
 			if seen != expected {
-				must("see "+expected, fmt.Errorf("saw %s", seen))
+				must("see "+expected, fmt.Errorf("got %s", seen))
 			}
 			must("see "+expected, nil)
 		case <-ctx.Done():
