@@ -13,7 +13,7 @@ use super::transcript::{Before, Transcript};
 use super::verify;
 use crate::catalog::profile::ExpectedStatus;
 use crate::catalog::{Level, Profile};
-use crate::check::{Answer, Mismatch, Notification, Progress, StreamRules, WrittenObjects, judge};
+use crate::check::{Answer, Mismatch, Notification, Progress, StreamRules, WrittenObjects, compare_events};
 use crate::request::{Media, Request};
 use crate::target::{Stream, TargetError};
 
@@ -269,7 +269,7 @@ impl Watcher<'_> {
             lags: self.profile.watch_may_lag(),
             modified_first: self.profile.watch_may_begin_with_modified(&case.kind.name),
         };
-        Ok(judge(
+        Ok(compare_events(
             &self.environment.prefix(),
             &transcript.events(words)?,
             &self.received,

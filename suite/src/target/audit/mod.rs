@@ -293,7 +293,7 @@ fn outside(query: &Query, answer: &Answer, text: &str, media: Media) -> Vec<Mism
             content_type,
         ));
     }
-    if answer.may_be_kept() {
+    if answer.is_cacheable() {
         found.push(Mismatch::new("cache-control", "none", "a time to keep it"));
     }
     match query.get("pretty").map(String::as_str) {
