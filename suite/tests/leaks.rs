@@ -154,7 +154,7 @@ async fn no_report_has_a_secret_of_others(#[case] fault: Fault, #[case] filters:
     assert!(
         !std::fs::read_to_string(file("json"))
             .unwrap()
-            .contains("no whole answer in time")
+            .contains("no complete response in time")
     );
     assert_eq!(written.len(), named.len() + 1);
     written.push(("stdout".to_owned(), String::from_utf8(output.stdout).unwrap()));

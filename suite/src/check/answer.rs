@@ -71,7 +71,11 @@ pub fn error_status(code: u16, reason: Option<&str>, named: &Named, causes: &[St
         found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
     }
     if text("/message").is_empty() {
-        found.push(Mismatch::new("message", "a non-empty message", shown(body.get("message"))));
+        found.push(Mismatch::new(
+            "message",
+            "a non-empty message",
+            shown(body.get("message")),
+        ));
     }
     match text("/reason") {
         "NotFound" | "AlreadyExists" | "Conflict" if !named.names.is_empty() => found.extend(names(named, body)),
@@ -220,8 +224,8 @@ mod tests {
     }
 
     fn not_found() -> Value {
-        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "pods \"x\" not found",
-               "reason": "NotFound", "details": {"name": "x", "kind": "pods"}, "code": 404})
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,
+               "message": "pods \"x\" not found", "reason": "NotFound", "details": {"name": "x", "kind": "pods"}})
     }
 
     #[test]
@@ -264,8 +268,8 @@ mod tests {
     #[test]
     fn an_invalid_status_has_causes() {
         let with = |causes: Value| {
-            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "it is invalid",
-                   "reason": "Invalid", "details": {"causes": causes}, "code": 422})
+            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 422,
+                   "message": "it is invalid", "reason": "Invalid", "details": {"causes": causes}})
         };
         let cause = |reason, message| with(json!([{"reason": reason, "message": message, "field": "a.b"}]));
         let good = cause("FieldValueInvalid", "Invalid value: 3: no");

@@ -65,8 +65,8 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Checks that a JSON pointer exists (not null, not empty), or that it does not. As absent value, an empty text counts
-/// as present.
+/// Checks that a JSON pointer exists (not null, not empty), or that it does not. When absence is expected, an empty
+/// text counts as present.
 pub fn pointer_presence(pointer: &str, must_exist: bool, actual: &Value) -> Option<Mismatch> {
     let found = actual.pointer(pointer);
     let exists = match found {

@@ -12,6 +12,7 @@ const PRECISION: f64 = 1e-4;
 
 /// Checks the response to a query. `stored` has the documents by id, `named` maps an index to its name on the target,
 /// and `size` is the requested number of hits.
+pub fn hits(
     wanted: Option<&Found>,
     size: usize,
     stored: &BTreeMap<String, LogLine>,
@@ -62,7 +63,11 @@ const PRECISION: f64 = 1e-4;
     }
     let due = wanted.total.min(size as u64) as usize;
     if hits.len() != due {
-        found.push(Mismatch::new("hits", format!("{due} hits"), format!("{} hits", hits.len())));
+        found.push(Mismatch::new(
+            "hits",
+            format!("{due} hits"),
+            format!("{} hits", hits.len()),
+        ));
     }
     found.extend(search_result(&body));
     found.extend(unlike_stored(hits, stored, named));
@@ -103,18 +108,18 @@ pub fn search_result(body: &Value) -> Option<Mismatch> {
     }
     if total.is_none_or(|total| total < hits.len() as u64) {
         let actual = format!("{total:?} of {} hits", hits.len());
-        return Some(Mismatch::new(
-            "hits.total",
-            "at least the number of hits",
-            actual,
-        ));
+        return Some(Mismatch::new("hits.total", "at least the number of hits", actual));
     }
     let named = |hit: &Value| {
         let has = |name| hit.get(name).is_some_and(Value::is_string);
         has("_index") && has("_type") && has("_id")
     };
     if !hits.iter().all(named) {
-        return Some(Mismatch::new("hits", "every hit has _index, _type and _id", "a hit without one of them"));
+        return Some(Mismatch::new(
+            "hits",
+            "every hit has _index, _type and _id",
+            "a hit without one of them",
+        ));
     }
     // A sorted search may have no scores.
     if hits.is_empty() || hits.iter().any(|hit| hit.get("sort").is_some()) {
@@ -138,7 +143,11 @@ pub fn search_result(body: &Value) -> Option<Mismatch> {
 }
 
 /// Returns the first hit that differs from the stored document.
-fn unlike_stored(hits: &[Value], stored: &BTreeMap<String, LogLine>, named: &dyn Fn(&str) -> String) -> Option<Mismatch> {
+fn unlike_stored(
+    hits: &[Value],
+    stored: &BTreeMap<String, LogLine>,
+    named: &dyn Fn(&str) -> String,
+) -> Option<Mismatch> {
     let text = |hit: &Value, field: &str| hit.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     hits.iter().find_map(|hit| {
         let line = stored.get(&text(hit, "_id"));
@@ -214,7 +223,11 @@ fn scored(wanted: &Found, hits: &[Value], max_score: Option<f64>) -> Vec<Mismatc
         .windows(2)
         .find(|pair| matches!(pair, [(_, one), (_, two)] if one < two))
     {
-        found.push(Mismatch::new("order of the hits", "descending scores", format!("{pair:?}")));
+        found.push(Mismatch::new(
+            "order of the hits",
+            "descending scores",
+            format!("{pair:?}"),
+        ));
     }
     found
 }
@@ -248,9 +261,7 @@ mod tests {
     }
 
     fn answer(change: impl Fn(&mut Value)) -> Answer {
-        let hit = |id: &str, score: f64| {
-            json!({"_index": "i", "_type": "t", "_id": id, "_score": score, "_source": {"log": id}})
-        };
+        let hit = |id: &str, score: f64| json!({"_index": "i", "_type": "t", "_id": id, "_score": score, "_source": {"log": id}});
         let mut body = json!({
             "took": 1, "timed_out": false, "_shards": {"total": 1, "successful": 1, "failed": 0},
             "hits": {"total": 2, "max_score": 1.5, "hits": [hit("1", 1.5), hit("2", 0.5)]}

@@ -50,7 +50,8 @@ pub fn confined(value: &Value) -> Value {
                 return confined_list(fields, items);
             }
             if is_of_others(value) {
-                return json!({"kind": text(value, "/kind"), "apiVersion": text(value, "/apiVersion"), "metadata": HIDDEN});
+                let (kind, version) = (text(value, "/kind"), text(value, "/apiVersion"));
+                return json!({"kind": kind, "apiVersion": version, "metadata": HIDDEN});
             }
             if is_ours(value) {
                 return value.clone();
