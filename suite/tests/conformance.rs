@@ -35,7 +35,7 @@ impl Shared {
         }))
     }
 
-    fn play(&self, trial: &stuntdouble_suite::trial::Trial) -> Result<(), Failed> {
+    fn run_trial(&self, trial: &stuntdouble_suite::trial::Trial) -> Result<(), Failed> {
         self.runtime.block_on(async {
             let target = self.target.get_or_try_init(|| Target::simulator(self.profile)).await?;
             let own = if trial.case.data.cluster_wide {
@@ -45,8 +45,8 @@ impl Shared {
             };
             let own_run = Run::new("own");
             let outcome = match &own {
-                Some(own) => trial.play(own, &own_run).await,
-                None => trial.play(target, &self.run).await,
+                Some(own) => trial.run(own, &own_run).await,
+                None => trial.run(target, &self.run).await,
             };
             match &outcome.verdict {
                 Verdict::Failed(failure) => Err(Failed::from(explain(&outcome, failure, Style::default()))),
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         for trial in Selection::default().of(&catalog, profile) {
             let shared = Arc::clone(&shared);
             let (name, pending) = (format!("{profile}/{}", trial.case.id), trial.case.pending().is_some());
-            tests.push(Trial::test(name, move || shared.play(&trial)).with_ignored_flag(pending));
+            tests.push(Trial::test(name, move || shared.run_trial(&trial)).with_ignored_flag(pending));
         }
     }
     libtest_mimic::run(&arguments, tests).exit_code()

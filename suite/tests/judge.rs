@@ -71,7 +71,7 @@ impl Respond for MiniServer {
     }
 }
 
-async fn play(id: &str, server_state: MiniServer) -> (Outcome, MockServer) {
+async fn run_trial(id: &str, server_state: MiniServer) -> (Outcome, MockServer) {
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(server_state).mount(&server).await;
     let target = Target::at(&server.uri(), &Credentials::default()).unwrap();
@@ -83,7 +83,7 @@ async fn play(id: &str, server_state: MiniServer) -> (Outcome, MockServer) {
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
     let run = Run::new("judge");
-    let outcome = trial.play(&target, &run).await;
+    let outcome = trial.run(&target, &run).await;
     assert_eq!(run.clean_up(&target).await, Vec::<String>::new());
     (outcome, server)
 }
@@ -101,7 +101,7 @@ const READ: &str = "core/v1/configmaps/read/present";
 #[tokio::test]
 async fn a_correct_response_passes_and_everything_is_removed() {
     let server_state = MiniServer::default();
-    let (outcome, server) = play(READ, server_state.clone()).await;
+    let (outcome, server) = run_trial(READ, server_state.clone()).await;
     assert_eq!(outcome.verdict, Verdict::Passed);
     assert!(
         server_state.objects.lock().unwrap().is_empty(),
@@ -139,7 +139,7 @@ async fn everything_is_removed_after_a_failure() {
         alter: Some(alter),
         ..MiniServer::default()
     };
-    let (outcome, _server) = play(READ, server_state.clone()).await;
+    let (outcome, _server) = run_trial(READ, server_state.clone()).await;
     assert_eq!(about(&outcome), ["object", "object a"]);
     assert!(
         server_state.objects.lock().unwrap().is_empty(),
@@ -165,7 +165,7 @@ async fn a_wrong_kind_is_a_failure() {
             body["kind"] = "Secret".into();
         }
     }
-    let (outcome, _server) = play(
+    let (outcome, _server) = run_trial(
         READ,
         MiniServer {
             alter: Some(alter),
@@ -191,7 +191,7 @@ async fn a_failed_set_up_names_the_request_that_failed() {
     let trial = selection
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
-    let outcome = trial.play(&target, &Run::new("judge")).await;
+    let outcome = trial.run(&target, &Run::new("judge")).await;
     let failure = outcome.verdict.failure().unwrap();
     assert!(
         failure.mismatches[0].actual.contains("503") && failure.mismatches[0].actual.contains("curl"),
@@ -218,7 +218,7 @@ async fn a_token_is_sent_and_never_shown() {
     let trial = selection
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
-    let outcome = trial.play(&target, &Run::new("judge")).await;
+    let outcome = trial.run(&target, &Run::new("judge")).await;
     assert!(!format!("{outcome:?}").contains("hush"));
     let asked = server.received_requests().await.unwrap();
     assert!(asked.iter().all(|request| {
@@ -253,8 +253,8 @@ async fn an_absent_kind_lowers_no_score() {
         .await;
     let scores = &summary.scores()["core/v1"];
     let (must, should) = (scores[&Level::Must], scores[&Level::Should]);
-    assert_eq!((must.passed, must.played, must.absent), (1, 1, 1));
-    assert_eq!((must.percent(), should.played), (Some(100), 1));
+    assert_eq!((must.passed, must.ran, must.absent), (1, 1, 1));
+    assert_eq!((must.percent(), should.ran), (Some(100), 1));
     let aside: Vec<String> = summary.set_aside().into_keys().map(|(_, reason)| reason).collect();
     assert_eq!(aside, ["the target does not serve core/v1/secrets"]);
 }

@@ -201,9 +201,9 @@ fn the_summary_says_what_was_run_and_adds_up() {
 #[test]
 fn a_stale_expectation_is_reported_everywhere() {
     let stale = [
-        "core/v1/configmaps/read/missing has expired on 2016-01-01",
-        "core/v1/nothing names no trial",
-        "core/v1/secrets/read*: all of its",
+        "core/v1/configmaps/read/missing expired on 2016-01-01",
+        "core/v1/nothing matches no trial",
+        "core/v1/secrets/read*: all ",
     ];
     let stdout = String::from_utf8_lossy(&RUN.output.stdout).into_owned();
     for text in stale {

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p stuntdouble-bench --bench fanout [-- [--quick] [--rate N]]`
 //!
-//! The server is a process of its own: this program with another first argument. All connections use the loopback
+//! The server is a separate process: this program with another first argument. All connections use the loopback
 //! interface. The result is meaningful only if the machine can keep up with the rate; `--rate` lowers it on a busy
 //! machine. Rounds come in pairs, without and with the watcher that never reads, in alternating order; the result is
 //! the median of their ratios. Each watcher counts every change; one whose stream ends resumes after the last change
@@ -170,7 +170,7 @@ async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
         )));
     }
 
-    // The writer has a thread of its own, so that the watchers in this process do not slow it.
+    // The writer has a separate thread, so that the watchers in this process do not slow it.
     let (changes, rate) = (scale.changes, scale.rate);
     let written = std::thread::spawn(move || {
         Builder::new_current_thread()

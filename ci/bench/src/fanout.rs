@@ -191,7 +191,7 @@ async fn round(bench: &Bench, kind: Kind, watchers: usize, changes: usize, rate:
     let memory = server.resident()? - empty;
     let (begun, before) = (Instant::now(), server.processor()?);
     let (address, times) = (server.address.clone(), sent.clone());
-    // The writer has a thread of its own, so that the watchers in this process do not slow it.
+    // The writer has a separate thread, so that the watchers in this process do not slow it.
     let writer = std::thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(write(&address, kind, &times, rate))

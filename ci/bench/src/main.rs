@@ -1,6 +1,6 @@
 //! Measures Stuntdouble and a bare hyper server in the same run, and writes the figures as data, tables and plots.
 //!
-//! - Every server is a process of its own, reached over the loopback interface.
+//! - Every server is a separate process, reached over the loopback interface.
 //! - Rounds alternate between Stuntdouble and bare hyper. A figure is the median of its rounds, a ratio the median of
 //!   the ratios of the rounds, so other load on the machine affects both.
 //! - `run` measures and writes `docs/performance.json`. `report` writes the tables and plots of `docs/performance.md`

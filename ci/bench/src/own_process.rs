@@ -1,4 +1,4 @@
-//! A server in a process of its own: this program with other arguments.
+//! A server in a separate process: this program with other arguments.
 
 use std::{
     io::{BufRead, BufReader},

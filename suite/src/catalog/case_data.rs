@@ -173,7 +173,7 @@ pub struct CaseData {
     pub log_query: Option<LogQuery>,
     /// Number of equal concurrent requests. Exactly one must succeed, and the others conflict.
     pub race: Option<usize>,
-    /// Number of clients that patch the object concurrently, each with a label of its own. No label may be lost.
+    /// Number of clients that patch the object concurrently, each with a separate label. No label may be lost.
     pub patches: Option<usize>,
     /// Number of concurrent writers. List and watch must agree on their writes. Replaces the request.
     pub contract: Option<usize>,

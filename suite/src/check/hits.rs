@@ -261,7 +261,10 @@ mod tests {
     }
 
     fn answer(change: impl Fn(&mut Value)) -> Answer {
-        let hit = |id: &str, score: f64| json!({"_index": "i", "_type": "t", "_id": id, "_score": score, "_source": {"log": id}});
+        let hit = |id: &str, score: f64| {
+            json!({"_index": "i", "_type": "t", "_id": id, "_score": score,
+                   "_source": {"log": id}})
+        };
         let mut body = json!({
             "took": 1, "timed_out": false, "_shards": {"total": 1, "successful": 1, "failed": 0},
             "hits": {"total": 2, "max_score": 1.5, "hits": [hit("1", 1.5), hit("2", 0.5)]}

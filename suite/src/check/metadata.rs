@@ -190,7 +190,10 @@ mod tests {
     #[case::other_namespace("/items/1/metadata/namespace", json!("m"))]
     fn a_list_with_other_metadata_fails(#[case] pointer: &str, #[case] value: Value) {
         let path = "/api/v1/namespaces/n/pods";
-        let item = |uid: &str, version: &str| json!({"metadata": {"name": uid, "namespace": "n", "uid": uid, "resourceVersion": version}});
+        let item = |uid: &str, version: &str| {
+            json!({"metadata": {"name": uid, "namespace": "n", "uid": uid,
+                                "resourceVersion": version}})
+        };
         let mut list =
             json!({"metadata": {"resourceVersion": "9", "selfLink": path}, "items": [item("u", "7"), item("v", "8")]});
         assert_eq!(list_metadata(path, Some("n"), "9", &list), []);

@@ -38,7 +38,7 @@ impl StopSignal {
         Self::catch_within(Some(DEADLINE))
     }
 
-    /// Waits on a thread of its own, so that a busy runtime does not delay the signals.
+    /// Waits on a separate thread, so that a busy runtime does not delay the signals.
     fn catch_within(deadline: Option<Duration>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut signals = {

@@ -98,7 +98,7 @@ pub struct Score {
     /// Number that passed.
     pub passed: usize,
     /// Number that passed or failed.
-    pub played: usize,
+    pub ran: usize,
     /// Number not run because the target does not serve the kind.
     pub absent: usize,
 }
@@ -106,7 +106,7 @@ pub struct Score {
 impl Score {
     /// Passed trials in percent of those that were run, rounded down; `None` if none was run.
     pub fn percent(self) -> Option<usize> {
-        (self.passed * 100).checked_div(self.played)
+        (self.passed * 100).checked_div(self.ran)
     }
 }
 
@@ -246,7 +246,7 @@ impl Summary {
                 Verdict::Absent(_) => score.absent += 1,
                 _ => {}
             }
-            score.played += usize::from(matches!(
+            score.ran += usize::from(matches!(
                 outcome.verdict,
                 Verdict::Passed | Verdict::Failed(_) | Verdict::KnownFailure(..)
             ));

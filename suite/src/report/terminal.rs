@@ -11,7 +11,7 @@ use crate::trial::{Event, Verdict};
 /// Maximum length of the id beside the progress bar, in characters.
 const MAX_LATEST: usize = 48;
 
-/// Writes a report for people. Progress goes to a writer of its own, if there is one.
+/// Writes a report for people. Progress goes to a separate writer, if there is one.
 #[derive(Debug)]
 pub struct Terminal<W, P> {
     out: W,

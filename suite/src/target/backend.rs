@@ -10,7 +10,7 @@
 //! | /mirror | the body of the request, with its content type |
 //! | /bytes | [`BYTES`] bytes of all values |
 //! | /headers | the line `headers`, with additional headers, one of them twice |
-//! | /chunks | the lines `chunk 0` to `chunk 9`, each in a chunk of its own, without a length |
+//! | /chunks | the lines `chunk 0` to `chunk 9`, each in a separate chunk, without a length |
 //! | /stream | the line `first`, and nothing more until the client leaves |
 //! | /gzip | the line [`COMPRESSED`], as gzip |
 //! | /count/ANY | the line `request N` at the Nth request for that path |

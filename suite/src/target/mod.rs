@@ -217,7 +217,7 @@ impl Target {
     /// If it cannot be read, or has no trial.
     pub fn cassette(from: &Path) -> Result<Self, TargetError> {
         let recorded = Recorded::read(from)?;
-        // Placeholder: every trial has a replayer of its own.
+        // Placeholder: every trial has a separate replayer.
         let mut target = Self::at("http://127.0.0.1", &Credentials::default())?;
         target.recorded = Some(Arc::new(recorded));
         Ok(target)

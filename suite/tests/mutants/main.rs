@@ -133,7 +133,7 @@ impl Bench {
         let proxy = Proxy::before(server.base(), altered).await?;
         let target = server.via(&proxy.url());
         let own = Run::new(name);
-        Ok(trial.play(&target, run.unwrap_or(&own)).await)
+        Ok(trial.run(&target, run.unwrap_or(&own)).await)
     }
 
     /// Returns the server that a trial needs: the simulator, or one with a full cluster or log search.

@@ -29,7 +29,7 @@ pub(crate) struct Mutant {
     /// Whether it is tested on a full cluster with add-ons.
     #[serde(default)]
     pub(crate) living: bool,
-    /// Whether it is tested on a simulator of its own.
+    /// Whether it is tested on a separate simulator.
     #[serde(default)]
     pub(crate) alone: bool,
     pub(crate) when: When,

@@ -83,7 +83,7 @@ fn kind(trial: &Trial) -> (&str, &str) {
 }
 
 /// Whether all requests of a trial pass through the proxy, and none is cluster-wide.
-fn plays(trial: &Trial) -> bool {
+fn is_supported(trial: &Trial) -> bool {
     let data = &trial.case.data;
     data.socket.is_none() && data.credential.is_none() && data.log_query.is_none() && !data.cluster_wide
 }
@@ -102,7 +102,7 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<TargetedMutant>, Box<dyn std:
         let mut operations: BTreeMap<String, &Trial> = BTreeMap::new();
         for trial in trials
             .iter()
-            .filter(|trial| trial.case.operation.documented && plays(trial))
+            .filter(|trial| trial.case.operation.documented && is_supported(trial))
         {
             operations.entry(trial.case.operation.request()).or_insert(trial);
         }
@@ -200,7 +200,7 @@ fn targeted(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], nu
     let of_kind = |trial: &&Trial| {
         trial.case.kind.plural == first.case.kind.plural && trial.case.kind.group == first.case.kind.group
     };
-    let some = || trials.iter().filter(|trial| plays(trial));
+    let some = || trials.iter().filter(|trial| is_supported(trial));
     let likeliest = some().filter(own).cloned();
     let others = some().filter(|trial| of_kind(trial) && !own(trial)).cloned();
     TargetedMutant {

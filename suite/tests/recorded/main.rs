@@ -1,6 +1,6 @@
 //! The recorded sessions against the simulator. Each interaction is a test that shows the differences.
 //!
-//! A session is replayed once, in its order and with its concurrency, against a simulator of its own. Its tests check
+//! A session is replayed once, in its order and with its concurrency, against a separate simulator. Its tests check
 //! the verdicts. Known differences are listed with the reason in `known.json` beside this file; an interaction listed
 //! there must still differ.
 
@@ -82,14 +82,14 @@ impl Session {
     }
 
     async fn report(&self) -> Result<&Report, String> {
-        let played = self
+        let report = self
             .report
-            .get_or_init(async || self.play().await.map_err(|e| e.to_string()))
+            .get_or_init(async || self.verify().await.map_err(|e| e.to_string()))
             .await;
-        played.as_ref().map_err(Clone::clone)
+        report.as_ref().map_err(Clone::clone)
     }
 
-    async fn play(&self) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    async fn verify(&self) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let profile: Profile = self
             .cassette
             .header
@@ -221,8 +221,8 @@ fn main() -> ExitCode {
     // Sessions mostly wait, so several run concurrently, the longest first. With a filter, only the selected ones run.
     if arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list {
         all.sort_by_key(|session| Reverse(session.recorded_time()));
-        let played = stream::iter(all).for_each_concurrent(CONCURRENCY, async |session| drop(session.report().await));
-        runtime.spawn(played);
+        let reports = stream::iter(all).for_each_concurrent(CONCURRENCY, async |session| drop(session.report().await));
+        runtime.spawn(reports);
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p stuntdouble-bench --bench proxy`
 //!
-//! Each server is a process of its own: this program with another first argument. Rounds alternate between the two, and
+//! Each server is a separate process: this program with another first argument. Rounds alternate between the two, and
 //! the result is the median of the ratios of the rounds, so other load on the machine affects both.
 
 #![allow(
