@@ -29,7 +29,12 @@ function check(what, actual, expected) {
 }
 
 (async () => {
-  const client = new elasticsearch.Client({ host: process.argv[2], apiVersion: "1.5", log: "error", requestTimeout: 60_000 });
+  const client = new elasticsearch.Client({
+    host: process.argv[2],
+    apiVersion: "1.5",
+    log: "error",
+    requestTimeout: 60_000,
+  });
   await client.ping({ requestTimeout: 30_000 });
   check("info", (await client.info()).cluster_name, "kubernetes-logging");
   await client.indices.delete({ index: INDEX, ignore: [404] });
@@ -49,18 +54,33 @@ function check(what, actual, expected) {
     page = await client.scroll({ scrollId: page._scroll_id, scroll: "1m" });
   }
   await client.clearScroll({ scrollId: page._scroll_id });
-  check("each once, in order by time", found, Array.from({ length: LINES }, (_, number) => line(number)));
+  check(
+    "each once, in order by time",
+    found,
+    Array.from({ length: LINES }, (_, number) => line(number)),
+  );
   const refused = await client.search({ index: INDEX, q: "log:refused AND stream:stderr" });
   check("a word of a query string", refused.hits.total, LINES / 10);
   const hours = { date_histogram: { field: "@timestamp", interval: "10m" } };
   const body = { size: 0, aggs: { hours, streams: { terms: { field: "stream" } } } };
   const { aggregations } = await client.search({ index: INDEX, searchType: "count", body });
-  check("counts over time", aggregations.hours.buckets.map((bucket) => bucket.doc_count), [3000, 3000, 3000, 1000]);
+  check(
+    "counts over time",
+    aggregations.hours.buckets.map((bucket) => bucket.doc_count),
+    [3000, 3000, 3000, 1000],
+  );
   const streams = aggregations.streams.buckets.map((bucket) => [bucket.key, bucket.doc_count]);
-  check("counts by a field", streams, [["stdout", 9000], ["stderr", 1000]]);
-  const phrase = { size: 1, query: { query_string: { query: "log:\"number-00042\"" } } };
+  check("counts by a field", streams, [
+    ["stdout", 9000],
+    ["stderr", 1000],
+  ]);
+  const phrase = { size: 1, query: { query_string: { query: 'log:"number-00042"' } } };
   const several = await client.msearch({ body: [{ index: INDEX }, { size: 1 }, { index: INDEX }, phrase] });
-  check("searches in one request", several.responses.map((response) => response.hits.total), [LINES, 1]);
+  check(
+    "searches in one request",
+    several.responses.map((response) => response.hits.total),
+    [LINES, 1],
+  );
   check("health", ["green", "yellow"].includes((await client.cluster.health({ index: INDEX })).status), true);
   await client.indices.delete({ index: INDEX });
   client.close();

@@ -62,7 +62,8 @@ fi
 
 # Maven fetches the jars, javac compiles the class: no build folder beside the source.
 if [ ! -f "$into/java/classes/Client.class" ] && command -v mvn >/dev/null && command -v javac >/dev/null; then
-  attempt java sh -c "mvn -q -B -f ci/clients/java/pom.xml dependency:copy-dependencies '-DoutputDirectory=$into/java/jars' &&
+  attempt java sh -c "mvn -q -B -f ci/clients/java/pom.xml dependency:copy-dependencies \
+      '-DoutputDirectory=$into/java/jars' &&
     javac -d '$into/java/classes' -cp '$into/java/jars/*' ci/clients/java/Client.java"
 fi
 exit 0

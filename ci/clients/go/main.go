@@ -36,7 +36,8 @@ func main() {
 	must("make a client that sends protobuf", err)
 
 	space := fmt.Sprintf("go-test-%d", os.Getpid())
-	_, err = client.CoreV1().Namespaces().Create(ctx, &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: space}}, meta.CreateOptions{})
+	namespace := &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: space}}
+	_, err = client.CoreV1().Namespaces().Create(ctx, namespace, meta.CreateOptions{})
 	must("create a namespace", err)
 	defer client.CoreV1().Namespaces().Delete(ctx, space, meta.DeleteOptions{})
 	maps := client.CoreV1().ConfigMaps(space)
