@@ -6,7 +6,6 @@
 //!   re-export itself is none.
 //!
 //! Limits: methods and fields are not resolved. Of the arguments of a macro only the paths and the literals are seen.
-//! literals are seen.
 
 mod collect;
 mod graph;

@@ -18,6 +18,7 @@ use super::run::deletion;
 /// Maximum number of attempts of a write that conflicts with another client's.
 const MAX_WRITE_ATTEMPTS: usize = 5;
 /// Maximum number of attempts of a request while the namespace has no service account, and the pause between them.
+pub(super) const NOT_READY_RETRIES: (usize, Duration) = (50, Duration::from_millis(100));
 /// Pause between the requests that wait for a state of the cluster, and their time limit.
 const STATE_POLL: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 /// Grace period of a retired object, in seconds. It is longer than a trial.

@@ -118,7 +118,7 @@ impl Exchange {
                 Ok(Some(received)) => self.received.push(received),
                 Ok(None) => break true,
                 Err(_) => match environment.extra_wait_once(&mut extended).await {
-                    Some(extra) => deadline = tokio::time::Instant::now() + reprieve,
+                    Some(extra) => deadline = tokio::time::Instant::now() + extra,
                     None => break false,
                 },
             }
