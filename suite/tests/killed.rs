@@ -36,7 +36,7 @@ const DEFAULT_KILLS: u64 = 12;
 /// An object: its revision and its value.
 type State = Option<(u64, String)>;
 
-/// What a writer knows about one of its objects.
+/// State of one object, as known to its writer.
 #[derive(Clone, Debug, Default)]
 struct Known {
     acknowledged: State,

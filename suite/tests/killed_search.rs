@@ -36,7 +36,7 @@ const INDICES: [&str; 2] = ["each", "flushed"];
 /// A document: its version and its value, if it exists.
 type State = Option<(u64, u64)>;
 
-/// What a writer knows about one of its documents.
+/// State of one document, as known to its writer.
 #[derive(Clone, Debug)]
 struct Known {
     /// States since the last sync. The last one was acknowledged, unless `open`.

@@ -33,7 +33,7 @@ pub(super) enum Provider {
     Missing,
 }
 
-/// What is known about the add-ons and controllers of a target, once it was probed.
+/// Add-ons and controllers of a target, as far as it was probed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Logs {
     pub(super) search: Arc<OnceCell<Provider>>,

@@ -11,7 +11,7 @@ use super::{Target, TargetError};
 use crate::catalog::{Credential, Kind, Need};
 use crate::request::Request;
 
-/// What is known about the features of a target.
+/// Features of a target, as far as they are known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Features {
     /// Whether cluster-wide objects may be created.
