@@ -138,7 +138,7 @@ impl Exchange {
             )),
             (Some(true), true) if early => Some(Mismatch::new(
                 "exchange",
-                format!("to last {} s", seconds.as_secs()),
+                format!("to stay open for {} s", seconds.as_secs()),
                 format!("closed after {} ms", lasted.as_millis()),
             )),
             _ => None,

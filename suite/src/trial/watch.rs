@@ -292,12 +292,12 @@ impl Watcher<'_> {
             Some(timeout) if lasted + EARLY_TOLERANCE < timeout => {
                 vec![Mismatch::new(
                     "stream",
-                    format!("to last {} ms", timeout.as_millis()),
+                    format!("to stay open for {} ms", timeout.as_millis()),
                     actual,
                 )]
             }
             Some(timeout) if lasted > timeout + LATE_TOLERANCE => {
-                let expected = format!("to end after {} ms", timeout.as_millis());
+                let expected = format!("to be closed by the server after {} ms", timeout.as_millis());
                 vec![Mismatch::new("stream", expected, actual).at(Level::Should)]
             }
             Some(_) => Vec::new(),
