@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::aggs::values::{Source, check_points, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
-use crate::query::{GeoPoint, LONGEST_GEOHASH};
+use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH};
 
 /// The points of a document.
 pub(super) fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
@@ -32,7 +32,7 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
         .and_then(Value::as_i64)
         .unwrap_or(5);
     let length = usize::try_from(precision).ok();
-    let length = length.filter(|length| (1..=LONGEST_GEOHASH).contains(length));
+    let length = length.filter(|length| (1..=MAX_GEOHASH_LENGTH).contains(length));
     let illegal = || {
         let reason = format!(
             "Illegal precision length of {precision}. Long-based geohashes only support precisions between 1 and 12"

@@ -205,6 +205,6 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
         .map(|hit| render(scope.cluster, &request, scope.searched, hit, None))
         .collect::<Result<Vec<_>>>()?;
     Ok(
-        json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { best.map_or(Value::Null, crate::score::shown) } else { Value::Null }, "hits": shown}}),
+        json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { best.map_or(Value::Null, crate::score::score_json) } else { Value::Null }, "hits": shown}}),
     )
 }

@@ -47,7 +47,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in named {
         shared.cluster.remove(&index.name)?;
-        shared.scrolls.lose(&index.name);
+        shared.scrolls.remove_index(&index.name);
     }
     Ok(Answer::acknowledged())
 }
@@ -207,7 +207,7 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
         index.closed.store(closed, Ordering::Relaxed);
         if closed {
             index.flush(false, (shared.cluster.options.ticks)())?;
-            shared.scrolls.lose(&index.name);
+            shared.scrolls.remove_index(&index.name);
         }
     }
     shared.cluster.changed(&named)?;

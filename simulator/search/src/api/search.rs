@@ -105,7 +105,7 @@ pub(crate) fn answer(
         &failures,
         |failure| json!({"index": failure.index, "shard": failure.shard, "status": failure.error.status, "reason": failure.error.to_string()}),
     );
-    shown["hits"] = json!({"total": outcome.total, "max_score": outcome.max_score.map_or(Value::Null, crate::score::shown), "hits": hits});
+    shown["hits"] = json!({"total": outcome.total, "max_score": outcome.max_score.map_or(Value::Null, crate::score::score_json), "hits": hits});
     if let Some(aggregations) = &outcome.aggregations {
         shown["aggregations"] = aggregations.clone();
     }
@@ -152,7 +152,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let room = match (scan, at_once) {
         (true, _) => 0,
         (false, true) => limits.window,
-        (false, false) => Scroll::room(size, limits.window),
+        (false, false) => Scroll::capacity(size, limits.window),
     };
     let first = SearchRequest {
         from: 0,

@@ -13,7 +13,7 @@ use super::kept::Kept;
 use crate::cluster::{Block, Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, Outcome, Shard, View, Written, read};
+use crate::index::{Condition, ParsedDocument, Shard, View, Written, read};
 use crate::mapping::{Mapping, WriteTime};
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
@@ -168,7 +168,7 @@ impl Index {
 
     /// Merges segments of like size where there are many.
     pub(crate) fn merge(&self) -> Result<()> {
-        self.shards.iter().try_for_each(Shard::merge_alike)
+        self.shards.iter().try_for_each(Shard::maybe_merge)
     }
 
     /// The views of the shards, in order.
@@ -260,10 +260,10 @@ impl Index {
             };
             match outcome {
                 None => self.ensure_type(type_name)?,
-                Some(Outcome::Unmapped(found)) => {
+                Some(ParsedDocument::Unmapped(found)) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(type_name, found))?
                 }
-                Some(Outcome::Ready(encoded)) => {
+                Some(ParsedDocument::Ready(encoded)) => {
                     let (number, shard) = self.shard_of(id, placement.value())?;
                     let written = shard
                         .write(type_name, id, *encoded, condition, now)
@@ -314,7 +314,7 @@ impl Index {
             index: &self.name,
             mapping,
             now: cluster.now(),
-            most_clauses: limits.clauses,
+            max_clauses: limits.clauses,
             depth: limits.depth,
             documents: Some(cluster),
             names: None,

@@ -17,7 +17,7 @@ use super::kept::{Kept, Thresholds};
 use super::settings::Settings;
 use crate::durable::{DataDirectoryError, IndexFolder, Operation};
 use crate::error::{Result, SearchError};
-use crate::index::{Outcome, Shard, Stored, parse, read};
+use crate::index::{ParsedDocument, Shard, Stored, parse, read};
 use crate::mapping::Mapping;
 use crate::options::Options;
 use crate::routing::Placement;
@@ -96,7 +96,7 @@ impl Index {
     /// Repeats an operation of a translog.
     fn repeat(&self, shard: &Shard, operation: Operation<'_>, now: Duration) -> Result<()> {
         let (version, stored) = match operation {
-            Operation::Delete { version, key } => return shard.delete_again(key, version, now),
+            Operation::Delete { version, key } => return shard.replay_delete(key, version, now),
             Operation::Index { version, stored } => (version, Stored::decode(stored.to_vec())),
         };
         let stored = stored.ok_or_else(|| SearchError::engine("a document that cannot be read"))?;
@@ -117,10 +117,10 @@ impl Index {
                 stored.source(),
                 &document,
             )? {
-                Outcome::Unmapped(found) => {
+                ParsedDocument::Unmapped(found) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(stored.type_name(), found))?;
                 }
-                Outcome::Ready(encoded) => {
+                ParsedDocument::Ready(encoded) => {
                     let condition = Shard::replayed(version);
                     return shard
                         .write(stored.type_name(), stored.id(), *encoded, condition, now)

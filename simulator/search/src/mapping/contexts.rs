@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::field::truth;
 use crate::error::{Result, SearchError};
-use crate::query::{GeoPoint, LONGEST_GEOHASH, geohash_length, metres, neighbors};
+use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, geohash_length, metres, neighbors};
 
 /// Most combinations of contexts of one value.
 const MOST_COMBINATIONS: usize = 10_000;
@@ -148,7 +148,7 @@ impl Context {
                 let precision = precisions(definition.get("precision"))?;
                 Kind::Geo {
                     precision: if precision.is_empty() {
-                        [LONGEST_GEOHASH].into()
+                        [MAX_GEOHASH_LENGTH].into()
                     } else {
                         precision
                     },
@@ -177,7 +177,7 @@ impl Context {
                 Ok(texts?.concat())
             }
             (Kind::Geo { .. }, place) => GeoPoint::parse(place)
-                .map(|point| vec![point.geohash(LONGEST_GEOHASH)])
+                .map(|point| vec![point.geohash(MAX_GEOHASH_LENGTH)])
                 .ok_or_else(|| SearchError::parse("geo point expected")),
             (Kind::Category, Value::String(text)) => Ok(vec![text.clone()]),
             (Kind::Category, Value::Number(number)) => Ok(vec![number.to_string()]),
@@ -243,7 +243,7 @@ fn precisions(setting: Option<&Value>) -> Result<BTreeSet<usize>> {
         let length = value.as_u64().and_then(|length| usize::try_from(length).ok());
         let length = length.or_else(|| metres(value, None).map(geohash_length));
         length
-            .map(|length| length.clamp(1, LONGEST_GEOHASH))
+            .map(|length| length.clamp(1, MAX_GEOHASH_LENGTH))
             .ok_or_else(|| SearchError::parse(format!("invalid precision [{value}]")))
     };
     match setting {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::field::{FieldType, Kind, truth};
 use crate::error::{Result, SearchError};
-use crate::query::{LONGEST_GEOHASH, geohash_length, metres};
+use crate::query::{MAX_GEOHASH_LENGTH, geohash_length, metres};
 
 /// Names of the fields, and the setting that each of them needs.
 const MADE: [(&str, &str); 3] = [("lat", "lat_lon"), ("lon", "lat_lon"), ("geohash", "geohash")];
@@ -52,7 +52,7 @@ impl FieldType {
     pub(crate) fn geohash_precision(&self) -> usize {
         self.setting("geohash_precision")
             .and_then(|setting| geohash_levels(setting).ok())
-            .unwrap_or(LONGEST_GEOHASH)
+            .unwrap_or(MAX_GEOHASH_LENGTH)
     }
 }
 
