@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-/// Requests and objects are many small allocations: with this allocator a GET takes fewer instructions than with the system's.
+/// Faster than the system's allocator for many small allocations: a GET takes fewer instructions.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
