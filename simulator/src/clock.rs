@@ -164,13 +164,15 @@ impl FromStr for Clock {
     fn from_str(text: &str) -> Result<Self, String> {
         let parse = |time: &str| {
             time.parse::<Timestamp>()
-                .map_err(|e| format!("{time:?} is no RFC 3339 time: {e}"))
+                .map_err(|e| format!("{time:?} is not an RFC 3339 time: {e}"))
         };
         match text.split_once(':') {
             None if text == "real" => Ok(Self::real()),
             Some(("at", time)) => Ok(Self::at(parse(time)?)),
             Some(("frozen", time)) => Ok(Self::frozen(parse(time)?)),
-            _ => Err(format!("{text:?} is no clock: real, at:TIME or frozen:TIME")),
+            _ => Err(format!(
+                "{text:?} is not a clock: expected real, at:TIME or frozen:TIME"
+            )),
         }
     }
 }

@@ -156,7 +156,7 @@ fn a_start_error_is_one_sentence() {
     let (code, error) = failed(&["--listen", server.address()]);
     assert_eq!(code, Some(3));
     assert!(
-        error.contains("is in use: stop what listens there, or take another port"),
+        error.contains("is in use: stop what listens there, or use another port"),
         "{error}"
     );
 

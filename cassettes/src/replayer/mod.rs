@@ -4,7 +4,7 @@
 //! - Equal requests get their recorded responses in the recorded order, whatever other clients request in between. A
 //!   response that a later change has made stale is skipped.
 //! - A stream is sent at the recorded speed, a multiple of it, or at once. No frame is sent before the change that
-//!   wait_for_causes it, while clients make changes.
+//!   causes it, while clients make changes.
 //! - Values that a client generates anew are replaced in its responses.
 //! - The response to a request that was not recorded lists the nearest recorded ones with differences, or is that of
 //!   another server.
@@ -95,7 +95,7 @@ pub struct ReplayerOptions {
     pub speed: Speed,
     /// Action on a request that was not recorded.
     pub on_miss: OnMiss,
-    /// A frame is delayed until the change that wait_for_causes it, unless no client has sent a request for this long.
+    /// A frame is delayed until the change that causes it, unless no client has sent a request for this long.
     pub hold: Duration,
 }
 

@@ -1,9 +1,6 @@
 //! Checks that the layers of each crate depend only on lower layers, and that generic code names no kind.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test is_allowed panic, and so is_allowed its helpers"
-)]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,6 +14,9 @@ use stuntdouble_architecture::Crate;
 
 /// Maximum number of lines of a file.
 const MAX_LINES: usize = 500;
+
+/// Maximum number of columns of a comment. rustfmt wraps code, but not comments.
+const MAX_COLUMNS: usize = 120;
 
 /// The layers of a crate, the lowest first, and the modules that every layer may use.
 struct Layers {
@@ -161,6 +161,20 @@ fn no_file_is_too_long() {
         .map(|(path, lines)| format!("{}: {lines} lines", path.display()))
         .collect();
     assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+#[test]
+fn no_comment_is_too_wide() {
+    let mut wide = Vec::new();
+    for path in sources() {
+        let text = fs::read_to_string(&path).unwrap();
+        let comments = text.lines().enumerate().filter(|(_, line)| {
+            let is_comment = line.trim_start().starts_with("//");
+            is_comment && line.chars().count() > MAX_COLUMNS
+        });
+        wide.extend(comments.map(|(at, _)| format!("{}:{}", path.display(), at + 1)));
+    }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
 
 /// Collects the names of the kinds and resources in the files of `folder`.

@@ -19,7 +19,7 @@ pub enum StartError {
     )]
     NotLoopback(SocketAddr),
     /// The port is taken.
-    #[error("{0} is in use: stop what listens there, or take another port (port 0 lets the system choose one)")]
+    #[error("{0} is in use: stop what listens there, or use another port (port 0 lets the system choose one)")]
     InUse(SocketAddr),
     /// The system does not allow listening.
     #[error("cannot listen on {address}: {source}")]

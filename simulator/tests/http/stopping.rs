@@ -28,7 +28,7 @@ async fn a_port_in_use_is_reported() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "{} is in use: stop what listens there, or take another port (port 0 lets the system choose one)",
+            "{} is in use: stop what listens there, or use another port (port 0 lets the system choose one)",
             simulator.address()
         )
     );

@@ -1,8 +1,8 @@
 //! Internal form of values, as errors show them, and equality of two such values.
 //!
 //! - An error shows a value as v1.2 holds it, not as it was sent: fields in internal order, including those that only
-//!   the v1 form omits, Go's names for fields without a JSON name, quantities in canonical notation. `internal_types.rs`
-//!   describes the internal types as data.
+//!   the v1 form omits, Go's names for fields without a JSON name, quantities in canonical notation.
+//!   `internal_types.rs` describes the internal types as data.
 //! - Guarantee: [`show`] and [`same`] use the same description, so that the values shown are the ones compared.
 
 use serde_json::{Map, Value};
