@@ -185,12 +185,9 @@ fn invalid(fields: &[String], body: &Value) -> Vec<Mismatch> {
 pub fn status_of_success(body: &Value) -> Vec<Mismatch> {
     let expected = json!({"kind": "Status", "apiVersion": "v1", "status": "Success"});
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));
-    if let Some(code) = body
-        .get("code")
-        .and_then(Value::as_u64)
-        .filter(|code| !(200..300).contains(code))
-    {
-        found.push(Mismatch::new("/code", "a code of success", code.to_string()).at(Level::Should));
+    let code = body.get("code").and_then(Value::as_u64);
+    if !code.is_some_and(|code| (200..300).contains(&code)) {
+        found.push(Mismatch::new("/code", "a code of success", shown(body.get("code"))).at(Level::Should));
     }
     if !body.get("metadata").is_some_and(Value::is_object) {
         found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
@@ -288,11 +285,13 @@ mod tests {
     }
 
     #[test]
-    fn a_status_of_success_has_no_other_code() {
+    fn a_status_of_success_has_a_code_of_success() {
         let good = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
         assert_eq!(status_of_success(&good), []);
         let mut other = good.clone();
         other["code"] = 404.into();
+        assert_eq!(status_of_success(&other).len(), 1);
+        other["code"] = Value::Null;
         assert_eq!(status_of_success(&other).len(), 1);
     }
 

@@ -3,17 +3,21 @@
 //! Guarantees: only objects of the trial are compared, by the stem of their names; an answer is compared with what was
 //! answered before its request was sent, so that concurrent requests are no contradiction.
 //!
-//! The rules: a Status of failure is whole; the media type and the layout are those that were asked for; an object has
-//! its system fields, and keeps uid and creation time; one version has one content, in every answer; versions do not go
-//! back, and a write comes after every list that was answered before it; a new spec has a new generation, and a new
-//! status has none; what is deleted is gone, and what is not deleted is listed.
+//! The rules: a Status of failure is whole; the media type and the layout are those that were asked for; an object
+//! has its system fields, keeps uid and creation time, and has no field that is null; what a creation, a replacement
+//! or a merge patch sends comes back; one version has one content, in every answer, and a later one that is read has
+//! another; versions do not go back, and a write comes after every list that was answered before it; a new spec has a
+//! new generation, and a new status has none; a write of the status leaves the rest alone, and any other write the
+//! status; what is deleted is gone, and what is not deleted is listed.
 //!
 //! Limits: answers of up to [`BODY`] bytes, the last [`VERSIONS`] versions of an object; watches have checks of their own.
 //!
 //! Source of semantics: the recorded server; the texts are silent, so every mismatch is a `should`.
 
 mod facts;
+mod form;
 mod resource;
+mod sent;
 
 use std::collections::BTreeMap;
 
@@ -150,9 +154,10 @@ impl Audit {
             fresh: true,
             made: method == Method::POST || is_replaced(request, body),
         };
-        let mut found = times(body);
-        found.extend(of_path(resource, body));
-        found.extend(labels(request, body));
+        let mut found = form::times(body);
+        found.extend(form::of_path(resource, body));
+        found.extend(form::null(body));
+        found.extend(sent::kept(request, resource.subresource.is_some(), body));
         found.extend(self.facts.object(resource, &resource.namespace, body, &seen));
         found
     }
@@ -175,7 +180,7 @@ impl Audit {
             made: false,
         };
         let version = text_of(list, "/metadata/resourceVersion");
-        let mut found = Vec::new();
+        let mut found = form::of_collection(resource, list);
         let own = items
             .iter()
             .filter(|item| text_of(item, "/metadata/name").starts_with(&self.stem));
@@ -190,6 +195,10 @@ impl Audit {
                 ));
             }
             listed.push((namespace.clone(), name.clone()));
+            if !resource.namespace.is_empty() && namespace != resource.namespace {
+                let about = format!("namespace of item {name}");
+                found.push(Mismatch::new(about, &resource.namespace, &namespace));
+            }
             let link = text_of(item, "/metadata/selfLink");
             let expected = resource.path_of(&namespace, &name);
             if link != expected {
@@ -206,7 +215,8 @@ impl Audit {
                 let expected = format!("a version up to the list's {version}");
                 found.push(Mismatch::new(format!("version of item {name}"), expected, of_item));
             }
-            found.extend(times(item));
+            found.extend(form::times(item));
+            found.extend(form::null(item));
             found.extend(self.facts.object(resource, &namespace, item, &seen));
         }
         self.facts.listed(resource, &version, seen.answered);
@@ -215,40 +225,6 @@ impl Audit {
         }
         found
     }
-}
-
-/// What is wrong with what an object says of where it is.
-fn of_path(resource: &Resource, object: &Value) -> Vec<Mismatch> {
-    let name = resource
-        .name
-        .clone()
-        .unwrap_or_else(|| text_of(object, "/metadata/name"));
-    let mut link = resource.path_of(&resource.namespace, &name);
-    if let Some(subresource) = &resource.subresource {
-        link = format!("{link}/{subresource}");
-    }
-    let wanted = [
-        ("/apiVersion", &resource.group_version),
-        ("/metadata/name", &name),
-        ("/metadata/namespace", &resource.namespace),
-        ("/metadata/selfLink", &link),
-    ];
-    let wrong = |(pointer, expected): (&str, &String)| {
-        let actual = text_of(object, pointer);
-        (actual != *expected).then(|| Mismatch::new(pointer, expected, actual))
-    };
-    wanted.into_iter().filter_map(wrong).collect()
-}
-
-/// What is wrong with the labels that a creation or a replacement returned: they are those that were sent.
-fn labels(request: &Request, object: &Value) -> Option<Mismatch> {
-    let sent: Value = serde_json::from_slice(request.body.as_ref()?).ok()?;
-    let sent = sent
-        .pointer("/metadata/labels")
-        .filter(|labels| **labels != serde_json::json!({}))?;
-    let whole = [Method::POST, Method::PUT].contains(&request.method);
-    let labels = object.pointer("/metadata/labels").cloned().unwrap_or_default();
-    check::equal("/metadata/labels", sent, &labels).filter(|_| whole && sent.is_object())
 }
 
 /// Whether a replacement of a version that it names answers with another.
@@ -308,28 +284,6 @@ fn outside(query: &Query, answer: &Answer, text: &str, media: Media) -> Vec<Mism
     found
 }
 
-/// What is wrong with the times of an object: v1.2 has them in UTC, in whole seconds.
-fn times(object: &Value) -> Vec<Mismatch> {
-    let wrong = |field: &&str| {
-        let time = object.pointer(&format!("/metadata/{field}"))?;
-        let fine = time.as_str().is_some_and(|text| {
-            text.len() == "2016-01-01T00:00:00Z".len() && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
-        });
-        let about = format!("/metadata/{field}");
-        (!fine).then(|| Mismatch::new(about, "a time in UTC, in whole seconds", time.to_string()))
-    };
-    let fields = ["creationTimestamp", "deletionTimestamp"];
-    let mut found: Vec<Mismatch> = fields.iter().filter_map(wrong).collect();
-    if object.pointer("/metadata/deletionTimestamp").is_some() && text_of(object, "/status/phase") == "Active" {
-        found.push(Mismatch::new(
-            "/status/phase",
-            "Terminating: it is being deleted",
-            "Active",
-        ));
-    }
-    found
-}
-
 /// The text at a place of a value, or an empty one.
 fn text_of(value: &Value, pointer: &str) -> String {
     let text = value.pointer(pointer).and_then(Value::as_str);
@@ -364,7 +318,8 @@ mod tests {
     fn list(version: u64, items: &[Value]) -> Value {
         let without_type = |item: &Value| check::without(item, &["kind", "apiVersion"]);
         let items: Vec<Value> = items.iter().map(without_type).collect();
-        json!({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": version.to_string()}, "items": items})
+        json!({"kind": "PodList", "apiVersion": "v1", "items": items,
+               "metadata": {"resourceVersion": version.to_string(), "selfLink": COLLECTION}})
     }
 
     /// What is wrong with answers that come one after the other.
@@ -385,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_life_without_contradiction_passes() {
-        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
         let found = wrong(&[
             (Method::POST, COLLECTION, 201, pod(3)),
             (Method::GET, OBJECT, 200, pod(3)),
@@ -402,6 +357,7 @@ mod tests {
     #[case::other_content(with(pod(3), "/spec/nodeName", "y".into()), "version 3 of t-a")]
     #[case::other_uid(with(pod(4), "/metadata/uid", "2".into()), "uid of t-a")]
     #[case::went_back(pod(2), "version of t-a")]
+    #[case::another_version(pod(4), "version of t-a")]
     #[case::fractions(with(pod(3), "/metadata/creationTimestamp", "2016-03-01T00:00:00.5Z".into()), "creationTimestamp")]
     fn a_read_that_contradicts_a_write_fails(#[case] read: Value, #[case] about: &str) {
         let found = wrong(&[
@@ -426,7 +382,7 @@ mod tests {
 
     #[test]
     fn what_was_deleted_is_gone_unless_it_is_being_deleted() {
-        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
         let after = |read: Value| {
             wrong(&[
                 (Method::POST, COLLECTION, 201, pod(3)),
