@@ -3,7 +3,10 @@
 //! An operator is a mutant without a path: with an operation it makes one mutant, which a trial of the operation or of
 //! its kind must catch. They are many, so a test run plays [`PART`] of them; `STUNTDOUBLE_OPERATORS=2/40` plays another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::OnceLock,
+};
 
 use serde::Deserialize;
 use stuntdouble_suite::{
@@ -159,9 +162,39 @@ fn requests(trial: &Trial) -> Vec<(String, String)> {
     .collect()
 }
 
+/// Method and pattern of every request of some trial, and which of them each trial makes, its own first. To compare
+/// every trial with every mutant takes minutes.
+struct Requests {
+    all: Vec<(String, String)>,
+    of_trial: HashMap<(String, Profile), Vec<usize>>,
+}
+
+impl Requests {
+    fn of(trials: &[Trial]) -> Self {
+        let (mut all, mut places) = (Vec::new(), HashMap::new());
+        let mut place = |request: (String, String)| {
+            *places.entry(request.clone()).or_insert_with(|| {
+                all.push(request);
+                all.len() - 1
+            })
+        };
+        let of_one = |trial: &Trial| {
+            let made = requests(trial).into_iter().map(&mut place).collect();
+            ((trial.case.id.clone(), trial.profile), made)
+        };
+        let of_trial = trials.iter().map(of_one).collect();
+        Self { all, of_trial }
+    }
+}
+
 /// A mutant with the trials of the operations that it alters, then those of their kinds, then those of what a cluster
 /// does by itself that make a request which it alters.
 pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> Bent {
+    static REQUESTS: OnceLock<Requests> = OnceLock::new();
+    let known = REQUESTS.get_or_init(|| Requests::of(trials));
+    let touches = |(method, path): &(String, String)| mutant.when.touches(method, path);
+    let touched: Vec<bool> = known.all.iter().map(touches).collect();
+    let made = |trial: &Trial| known.of_trial.get(&(trial.case.id.clone(), trial.profile));
     let some = || {
         trials.iter().filter(|trial| {
             let data = &trial.case.data;
@@ -169,18 +202,10 @@ pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> Bent {
             trial.profile == mutant.profile && data.credential.is_none() && harmless
         })
     };
-    let own = |trial: &&Trial| {
-        let operation = &trial.case.operation;
-        let method = trial.case.data.method.as_deref().unwrap_or(operation.method.as_str());
-        mutant.when.touches(method, &pattern(&operation.path))
-    };
+    let own = |trial: &&Trial| made(trial).is_some_and(|made| made.first().is_some_and(|one| touched[*one]));
     let plurals: BTreeSet<_> = some().filter(own).map(|trial| kind(trial).1).collect();
     let of_behaviour = |trial: &Trial| kind(trial).0 == "behaviour";
-    let asks = |trial: &Trial| {
-        requests(trial)
-            .iter()
-            .any(|(method, path)| mutant.when.touches(method, path))
-    };
+    let asks = |trial: &Trial| made(trial).is_some_and(|made| made.iter().any(|one| touched[*one]));
     let likeliest = some().filter(own);
     let of_kind =
         |trial: &&Trial| !own(trial) && !of_behaviour(trial) && (plurals.contains(kind(trial).1) || asks(trial));
