@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Measures a release build beside a bare hyper server, and writes the figures, tables and plots of docs/performance.md and docs/scale.md.
-# ci/bench.sh [--quick] [SECTION...]: --quick takes a few minutes and writes no documents; a section alone keeps the figures of the others.
+# Measures a release build and a bare hyper server, and writes the figures, tables and plots of docs/performance.md and
+# docs/scale.md.
+# ci/bench.sh [--quick] [SECTION...]: --quick takes a few minutes and writes no documents; with SECTION the figures of
+# other sections stay.
 # 10,000 watchers need `ulimit -n 20000`. etcd is measured if it is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."

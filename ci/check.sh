@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What CI runs and what a person runs: format, lints, docs, tests (the recorded sessions among them), real clients.
-# Needs Rust; whatever else a step needs is installed by ci/ or the step is skipped by name.
+# Runs all checks, in CI and locally: format, lints, docs, tests (including the recorded sessions), real clients.
+# Needs Rust. Anything else is installed by ci/, or the step is skipped with a message.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ step() {
   copier=$!
   "$@" >&"$output" 2>&1 || status=$?
   exec {output}>&-
-  # All of the output, but not for ever: a process that a step left behind holds it open.
+  # Wait for the rest of the output, but not for ever: a process that a step left behind holds it open.
   for _ in {1..50}; do
     kill -0 "$copier" 2>/dev/null || break
     sleep 0.1
@@ -35,12 +35,12 @@ step() {
   fi
 }
 
-# What a failed step has to say, once more and short, because the end of a long log is what people see first: the failed
-# tests with their output, or else the last lines of the step.
+# Repeats the important part of a failed step, because people see the end of a long log first: the failed tests with
+# their output, or the last lines of the step.
 summary_of() {
   local log="$logs/$1.log" failures
   failures=$(awk '/^failures:$/ { inside = 1 } inside { print } /^test result:/ { inside = 0 }' "$log")
-  printf '\n== %s failed; the whole output is in %s\n' "$1" "$log"
+  printf '\n== %s failed; its complete output is in %s\n' "$1" "$log"
   if [ -n "$failures" ]; then printf '%s\n' "$failures" | tail -n 80; else tail -n 40 "$log"; fi | cut -c 1-400
   grep -E '^(error: [0-9]+ targets? failed|    `-p )' "$log" || true
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for a while, 60 s unless said otherwise. usage: ci/fuzz.sh [SECONDS [TARGET...]]
-# Needs Rust and a C++ compiler, which builds libFuzzer; no nightly toolchain. The properties run in the ordinary tests too.
+# Runs every fuzz target, for 60 s by default. usage: ci/fuzz.sh [SECONDS [TARGET...]]
+# Needs Rust and a C++ compiler for libFuzzer, but no nightly toolchain. The properties also run in the ordinary tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,8 @@ if ! command -v "${CXX:-c++}" >/dev/null; then
   exit 0
 fi
 
-# Coverage that libFuzzer reads, as `cargo fuzz --sanitizer none` asks for it. With `--target` it is not for build scripts.
+# Coverage instrumentation for libFuzzer, like `cargo fuzz --sanitizer none`. With `--target` it does not apply to build
+# scripts.
 host=$(rustc -vV | sed -n 's/^host: //p')
 flags='--cfg fuzzing -Cpasses=sancov-module'
 for flag in level=4 inline-8bit-counters pc-table trace-compares; do
@@ -28,9 +29,10 @@ RUSTFLAGS=$flags cargo build --release --manifest-path fuzz/Cargo.toml --target 
 failed=()
 for target in "${targets[@]}"; do
   printf '\n== %s: %d s\n' "$target" "$seconds"
-  # New inputs go to fuzz/corpus; the kept ones are in fuzz/seeds. What fails is written to fuzz/artifacts.
+  # New inputs go to fuzz/corpus; fuzz/seeds has the permanent ones. Failing inputs are written to fuzz/artifacts.
   mkdir -p "fuzz/corpus/$target" "fuzz/artifacts/$target"
-  "fuzz/target/$host/release/$target" "fuzz/corpus/$target" "fuzz/seeds/$target" "-artifact_prefix=fuzz/artifacts/$target/" \
+  "fuzz/target/$host/release/$target" "fuzz/corpus/$target" "fuzz/seeds/$target" \
+    "-artifact_prefix=fuzz/artifacts/$target/" \
     "-max_total_time=$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 || failed+=("$target")
 done
 

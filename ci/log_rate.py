@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Measure the way of log lines from containers to search: how long the last takes, and whether one is lost or doubled.
+"""Measure log lines on their way from containers to search: the delay of the last one, and lost or duplicate lines.
 
     log_rate.py PROGRAM [--lines 1000000] [--pods 100] [--rate 20000] [--delete-search]
 
-Starts `PROGRAM serve`, lets pods write numbered lines at a rate, and reads all of them back from the search backend. With --delete-search a search
-pod is deleted every 5 seconds. Prints one line of figures. Exit status: 0 if each line is found once, within 5 seconds of the last.
+Starts `PROGRAM serve`, lets pods write numbered lines at a rate, and reads all of them back from the search backend.
+With --delete-search a search pod is deleted every 5 seconds. Prints one line of figures. Exit status: 0 if each line
+is found once, within 5 seconds after the last was written.
 """
 import argparse
 import json
@@ -18,12 +19,13 @@ import urllib.request
 from datetime import datetime
 
 SECONDS = 5
-BURSTS = 10  # a second
+BURSTS = 10  # per second
 
 
 class Cluster:
     def __init__(self, program):
-        command = [program, "serve", "--listen", "127.0.0.1:0", "--addons", "elasticsearch-logging,fluentd-elasticsearch"]
+        addons = "elasticsearch-logging,fluentd-elasticsearch"
+        command = [program, "serve", "--listen", "127.0.0.1:0", "--addons", addons]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         ready = re.match(r"ready: (\S+)", self.process.stdout.readline())
         if not ready:
@@ -33,12 +35,13 @@ class Cluster:
 
     def ask(self, path, body=None, method=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data=data, method=method, headers={"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)
         with urllib.request.urlopen(request, timeout=120) as response:
             return json.load(response)
 
     def search(self, path, body=None):
-        """The answer of the search backend, which is away for a moment when its pods are."""
+        """Send a request to the search backend. Retries while its pods are being replaced."""
         while True:
             try:
                 return self.ask(self.logs + path, body)
@@ -55,16 +58,19 @@ class Cluster:
         return [pod["metadata"]["name"] for pod in pods if pod["status"].get("phase") == "Running"]
 
     def usage(self):
-        """CPU seconds so far, and the most memory in MiB."""
+        """Return the CPU seconds so far, and the peak memory in MiB."""
         fields = open(f"/proc/{self.process.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()
         memory = re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{self.process.pid}/status", encoding="ascii").read())
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), int(memory[1]) // 1024
 
 
 def write(cluster, pods, each, rate):
-    """Starts the pods: each writes its lines in bursts, evenly over time."""
+    """Start the pods. Each writes its lines in bursts, evenly over time."""
     burst = max(1, rate // pods // BURSTS)
-    script = f"n=1; while [ $n -le {each} ]; do m=$((n+{burst - 1})); [ $m -gt {each} ] && m={each}; seq $n $m; n=$((m+1)); sleep {1 / BURSTS}; done"
+    script = (
+        f"n=1; while [ $n -le {each} ]; do m=$((n+{burst - 1})); [ $m -gt {each} ] && m={each}; "
+        f"seq $n $m; n=$((m+1)); sleep {1 / BURSTS}; done"
+    )
     for pod in range(pods):
         container = {"name": "main", "image": "busybox", "command": ["sh", "-c", script]}
         spec = {"restartPolicy": "Never", "containers": [container]}
@@ -81,7 +87,7 @@ def delete_search(cluster, ended):
 
 
 def every_line(cluster):
-    """The number of each stored line by pod, and when the last one was written."""
+    """Return the numbers of the stored lines by pod, and the time of the last line."""
     found, last = {}, ""
     page = cluster.search("/logstash-*/_search?scroll=5m&search_type=scan", {"size": 2000, "query": {"match_all": {}}})
     while True:
@@ -104,28 +110,31 @@ def main():
     parser.add_argument("--pods", type=int, default=100)
     parser.add_argument("--rate", type=int, default=20_000)
     parser.add_argument("--delete-search", action="store_true")
-    given = parser.parse_args()
-    each = given.lines // given.pods
-    cluster = Cluster(given.program)
+    arguments = parser.parse_args()
+    each = arguments.lines // arguments.pods
+    cluster = Cluster(arguments.program)
     try:
         while not cluster.search_pods():
             time.sleep(0.1)
-        write(cluster, given.pods, each, given.rate)
+        write(cluster, arguments.pods, each, arguments.rate)
         ended = threading.Event()
-        if given.delete_search:
+        if arguments.delete_search:
             threading.Thread(target=delete_search, args=(cluster, ended), daemon=True).start()
-        limit = time.time() + 10 * given.lines / given.rate + 60
-        while cluster.count() < each * given.pods and time.time() < limit:
+        limit = time.time() + 10 * arguments.lines / arguments.rate + 60
+        while cluster.count() < each * arguments.pods and time.time() < limit:
             time.sleep(0.25)
         complete = time.time()
         cpu, memory = cluster.usage()
         ended.set()
         found, last = every_line(cluster)
         late = complete - datetime.fromisoformat(last).timestamp()
-        lost = sum(each - len(set(numbers)) for numbers in found.values()) + each * (given.pods - len(found))
-        doubled = sum(len(numbers) - len(set(numbers)) for numbers in found.values())
-        print(f"{each * given.pods} lines of {given.pods} pods: {lost} lost, {doubled} doubled, all found {late:.1f} s after the last; CPU {cpu:.0f} s, memory {memory} MiB")
-        return 0 if lost == doubled == 0 and late <= SECONDS else 1
+        lost = sum(each - len(set(numbers)) for numbers in found.values()) + each * (arguments.pods - len(found))
+        duplicate = sum(len(numbers) - len(set(numbers)) for numbers in found.values())
+        print(
+            f"{each * arguments.pods} lines of {arguments.pods} pods: {lost} lost, {duplicate} duplicate, "
+            f"all found {late:.1f} s after the last; CPU {cpu:.0f} s, memory {memory} MiB"
+        )
+        return 0 if lost == duplicate == 0 and late <= SECONDS else 1
     finally:
         cluster.process.terminate()
         cluster.process.wait()

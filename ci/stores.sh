@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# stores.sh STORE [all]: recorded sessions and the conformance suite over a store, durable or etcd (three servers over three members). At most 15 minutes.
-# Default: the sessions of whole lives and the trials of two kinds. all: every session and trial.
+# stores.sh STORE [all]: runs recorded sessions and the conformance suite over a store: durable, or etcd (three servers
+# over three members). Takes at most 15 minutes.
+# Default: the sessions named life-* and the trials of two kinds. all: every session and trial.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +16,7 @@ end() {
 }
 trap end EXIT
 
-# serve NAME ARGUMENT...: starts a server, and sets `url` once it is ready.
+# serve NAME ARGUMENT...: starts a server, waits until it is ready, and sets `url`.
 serve() {
   local name=$1
   shift
@@ -27,7 +28,7 @@ serve() {
   done
 }
 
-# ports COUNT: ports that are free.
+# ports COUNT: prints free ports.
 ports() {
   python3 -c '
 import socket, sys
@@ -35,7 +36,7 @@ bound = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))
 print(*(s.getsockname()[1] for s in bound))' "$1"
 }
 
-# members: starts three members of etcd, and sets `members` to their URLs.
+# members: starts three etcd members, and sets `members` to their URLs.
 members() {
   local free initial n
   read -ra free <<<"$(ports 6)"
@@ -54,13 +55,13 @@ members() {
 if [ "${2:-}" = all ]; then
   sessions=()
   trials=()
-  # The random walks have watches of three seconds, which slower writes outlast.
+  # The sessions walk-* have watches of three seconds, which the slower writes exceed.
   [ "$store" != etcd ] || sessions=(--skip walk-)
 else
   sessions=(life-)
   trials=(core/v1/configmaps core/v1/services)
 fi
-# The tests build the program too, with the features that it has beside them: on its own it would be built a second time.
+# --workspace: the same features as in the other tests, so that the program is not built a second time.
 STUNTDOUBLE_TEST_STORE=$store timeout 450 cargo test --quiet --workspace --locked --test recorded -- "${sessions[@]}"
 
 case $store in
@@ -79,5 +80,5 @@ etcd)
 esac
 outcome=0
 timeout 450 "$program" conformance --target "$url" "${trials[@]}" || outcome=$?
-# 4: nothing failed, and trials that need more of the target than its address were skipped.
+# Exit code 4: nothing failed, but trials that need more than the address of the target were skipped.
 [ "$outcome" -eq 0 ] || [ "$outcome" -eq 4 ]

@@ -1,8 +1,10 @@
 //! The recorder beside a bare reverse proxy, in one run: latency, bytes per second, delay of a frame, memory.
 //!
-//! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|throughput|lists|frames|memory]`. The server, the bare
-//! proxy, the recorder and the client each have threads of their own, as programs have. Latency and bytes per second are
-//! also those of a recorder that has seen 20 secrets. Prints medians and ratios, and fails where a bar is missed.
+//! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|cost [TARGET]|throughput|lists|frames|memory]`.
+//! The server, the bare proxy, the recorders and the client each have threads of their own, as programs have. Latency
+//! and bytes per second are also those of a recorder that has seen 20 secrets. Prints medians and ratios, and fails
+//! where a bar is missed. `cost` prints processor time per request, which other work on the machine changes less than
+//! it changes rates.
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot run fails by panicking")]
 
@@ -27,17 +29,17 @@ use stuntdouble_cassettes::{Recorder, RecorderOptions};
 const GETS: usize = 6_000;
 const FRAMES: usize = 400;
 
-/// The most that a GET's median may grow.
+/// Maximum ratio of the median latency of a GET.
 const LATENCY: f64 = 1.15;
-/// The least of the bare proxy's bytes per second.
+/// Minimum ratio of the bare proxy's bytes per second.
 const THROUGHPUT: f64 = 0.70;
 const FRAME: Duration = Duration::from_millis(1);
-/// How many secrets a recorder has seen that is measured beside one that has seen none.
+/// Number of known secrets of the second recorder.
 const SECRETS: usize = 20;
-/// The most that memory may grow over 2 GB.
+/// Maximum growth of memory during a body of 2 GB.
 const MEMORY: u64 = 64 << 20;
 
-/// A reverse proxy that only passes on.
+/// A reverse proxy that only forwards.
 struct Bare(Client);
 
 impl Handler for Bare {
@@ -50,7 +52,7 @@ impl Handler for Bare {
     }
 }
 
-/// Sends frames that say when they were sent.
+/// Sends frames with their times.
 struct Ticker(Instant);
 
 impl Handler for Ticker {
@@ -83,12 +85,55 @@ async fn get(client: &Client, target: &str) -> usize {
     count
 }
 
+/// Processor time of the threads of this name.
+fn processor_time(name: &str) -> Duration {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the threads of this process");
+    let of_task = |folder: PathBuf| {
+        let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap_or_default();
+        let is_named = read("comm").trim_end() == name;
+        let nanos = read("schedstat")
+            .split(' ')
+            .next()
+            .and_then(|nanos| nanos.parse::<u64>().ok());
+        is_named.then_some(nanos).flatten().unwrap_or_default()
+    };
+    Duration::from_nanos(tasks.flatten().map(|task| of_task(task.path())).sum())
+}
+
+/// Processor time of a request: of the proxy's threads, and of all recording threads. Other work on the machine changes
+/// it little.
+async fn cost(targets: &[(&str, &Client)], target: &str, rounds: usize, requests: usize) {
+    let names = |proxy| [proxy, "recorder", "origin", "client"];
+    let mut all = vec![vec![Vec::new(); 4]; targets.len()];
+    for _ in 0..rounds {
+        for ((proxy, client), times) in targets.iter().zip(&mut all) {
+            let before = names(*proxy).map(processor_time);
+            for _ in 0..requests {
+                get(client, target).await;
+            }
+            // Wait until all events are recorded.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            for ((times, before), name) in times.iter_mut().zip(before).zip(names(*proxy)) {
+                times.push((processor_time(name) - before) / requests as u32);
+            }
+        }
+    }
+    for ((proxy, _), times) in targets.iter().zip(all) {
+        let shown: Vec<String> = times
+            .into_iter()
+            .zip(names("proxy"))
+            .map(|(times, name)| format!("{name} {:?}", median(times)))
+            .collect();
+        println!("{target} {proxy:<10} {}", shown.join(", "));
+    }
+}
+
 fn median(mut all: Vec<Duration>) -> Duration {
     all.sort();
     all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
-/// Asks each in turn, so that what else the machine does is shared.
+/// Sends requests to each in turn, so that other work on the machine affects all of them.
 async fn latency(targets: &[&Client]) -> Vec<Duration> {
     let mut all = vec![Vec::new(); targets.len()];
     for round in 0..GETS {
@@ -103,7 +148,7 @@ async fn latency(targets: &[&Client]) -> Vec<Duration> {
     all.into_iter().map(median).collect()
 }
 
-/// Asks each several times in turn: what it still does after a response then mostly weighs on its own next one.
+/// Sends several requests to each in turn. Work after a response then mostly delays the next one of the same proxy.
 async fn throughput(targets: &[&Client], target: &str, rounds: usize, requests: usize) -> Vec<f64> {
     let mut all = vec![Vec::new(); targets.len()];
     for _ in 0..rounds {
@@ -127,7 +172,7 @@ async fn delay(client: &Client, epoch: Instant) -> Duration {
     let request = Request::get("/watch/ticks").body(full("")).expect("a request");
     let mut body = client.send(request).await.expect("an answer").into_body();
     let mut delays = Vec::new();
-    // A frame can come in two reads, and two in one.
+    // A read can return a part of a frame, or two frames.
     let mut came = Vec::new();
     while let Some(frame) = body.frame().await {
         let now = epoch.elapsed();
@@ -142,7 +187,7 @@ async fn delay(client: &Client, epoch: Instant) -> Duration {
     median(delays)
 }
 
-/// The memory of this process, the server's and the client's parts included.
+/// Resident memory of this process, including server and client.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status
@@ -156,21 +201,22 @@ fn memory() -> u64 {
         << 10
 }
 
-/// Starts something on threads of its own, as a program of its own would.
-async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'static) -> T {
+/// Runs a future on its own threads, like a separate program.
+async fn apart<T: Send + 'static>(name: &str, start: impl Future<Output = T> + Send + 'static) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .thread_name(name)
         .enable_all()
         .build()
         .expect("a runtime");
     let started = runtime.spawn(start).await.expect("no panic");
-    // It runs until the process ends.
+    // It must run until the process ends.
     std::mem::forget(runtime);
     started
 }
 
-async fn record(upstream: String, path: PathBuf) -> Recorder {
-    apart(async move {
+async fn record(name: &str, upstream: String, path: PathBuf) -> Recorder {
+    apart(name, async move {
         Recorder::start(RecorderOptions::new(upstream), &path)
             .await
             .expect("a recorder")
@@ -180,10 +226,10 @@ async fn record(upstream: String, path: PathBuf) -> Recorder {
 
 async fn bare(upstream: String) -> Server {
     let start = async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Bare(client(&upstream)))).await };
-    apart(start).await.expect("a proxy")
+    apart("bare", start).await.expect("a proxy")
 }
 
-/// Sends requests with a bearer token each, which the recorder looks for from then on.
+/// Sends requests with different bearer tokens, which the recorder then searches for.
 async fn show_secrets(client: &Client) {
     for n in 0..SECRETS {
         let request = Request::get("/version").header("authorization", format!("Bearer t0ken/{n:04}+S3cret.value"));
@@ -198,8 +244,17 @@ fn bar(name: &str, value: String, met: bool, missed: &mut u32) {
     *missed += u32::from(!met);
 }
 
-#[tokio::main]
-async fn main() {
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_name("client")
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("a runtime");
+    // A task, so that it runs on a thread with the name of the client's.
+    runtime.block_on(async { tokio::spawn(measure()).await.expect("no panic") });
+}
+
+async fn measure() {
     let part = std::env::args()
         .nth(1)
         .filter(|part| !part.starts_with('-'))
@@ -207,10 +262,10 @@ async fn main() {
     let wanted = |name: &str| part.is_empty() || part == name;
     let folder = tempfile::tempdir().expect("a folder");
     let mut missed = 0;
-    let origin = apart(Origin::start()).await;
+    let origin = apart("origin", Origin::start()).await;
     let proxy = bare(url(&origin)).await;
-    let recorder = record(url(&origin), folder.path().join("session.yaml")).await;
-    let knowing = record(url(&origin), folder.path().join("secrets.yaml")).await;
+    let recorder = record("plain", url(&origin), folder.path().join("session.yaml")).await;
+    let knowing = record("knowing", url(&origin), folder.path().join("secrets.yaml")).await;
     let (direct, through, recorded) = (client(&url(&origin)), client(&url(&proxy)), client(&recorder.url()));
     let known = client(&knowing.url());
     show_secrets(&known).await;
@@ -224,6 +279,15 @@ async fn main() {
             let ratio = time.as_secs_f64() / found[1].as_secs_f64();
             let shown = format!("{ratio:.3} (at most {LATENCY})");
             bar(&format!("latency{what}"), shown, ratio <= LATENCY, &mut missed);
+        }
+    }
+    if wanted("cost") {
+        let of_target = std::env::args().nth(2).filter(|target| target.starts_with('/'));
+        let targets = [("bare", &through), ("plain", &recorded), ("knowing", &known)];
+        for (target, rounds, requests) in [("/small", 9, 1000), ("/list?n=1000", 9, 100), ("/list?n=25000", 9, 8)] {
+            if of_target.as_deref().is_none_or(|only| only == target) {
+                cost(&targets, target, rounds, requests).await;
+            }
         }
     }
     for (what, target, rounds, requests) in [
@@ -247,11 +311,13 @@ async fn main() {
     }
     if wanted("frames") {
         let epoch = Instant::now();
-        let ticker = apart(async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await })
-            .await
-            .expect("a server");
+        let ticker = apart("ticker", async move {
+            Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await
+        })
+        .await
+        .expect("a server");
         let other = bare(url(&ticker)).await;
-        let ticking = record(url(&ticker), folder.path().join("frames.yaml")).await;
+        let ticking = record("ticking", url(&ticker), folder.path().join("frames.yaml")).await;
         let direct = delay(&client(&url(&ticker)), epoch).await;
         let through = delay(&client(&url(&other)), epoch).await;
         let recorded = delay(&client(&ticking.url()), epoch).await;
@@ -282,7 +348,7 @@ async fn main() {
         let shown = format!("{} MiB (at most {})", grown >> 20, MEMORY >> 20);
         bar("memory for 2 GB grows by", shown, grown <= MEMORY, &mut missed);
     }
-    // What was recorded is gigabytes.
+    // Delete the recordings, which are gigabytes.
     drop(folder);
     std::process::exit(i32::from(missed > 0));
 }

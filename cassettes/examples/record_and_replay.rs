@@ -1,4 +1,4 @@
-//! Records a session with a server in the first run of a test, and replays it in every later one.
+//! Records a session in the first run of a test, and replays it in later runs.
 //!
 //! `cargo run -p stuntdouble-cassettes --example record_and_replay`
 
@@ -9,7 +9,7 @@ use stuntdouble_cassettes::{
     transport::{Client, Credentials, full},
 };
 
-/// The code under test: the version that a server says it has.
+/// The code under test. Returns the version of a server.
 async fn version(url: &str) -> Result<String, Box<dyn Error>> {
     let client = Client::new(url, &Credentials::default(), true)?;
     let request = http::Request::get("/version").body(full(""))?;
@@ -19,7 +19,7 @@ async fn version(url: &str) -> Result<String, Box<dyn Error>> {
     Ok(version["gitVersion"].as_str().unwrap_or_default().to_owned())
 }
 
-/// A server to record: here one that answers from a cassette.
+/// The server to record. Here it is a replayer.
 async fn server() -> Result<Replayer, Box<dyn Error>> {
     let cassette = Cassette::parse(concat!(
         "cassette: 1\nrecorded: 2026-11-21T11:45:16Z\n---\nid: 1\nstarted: 2026-11-21T11:45:16Z\n",

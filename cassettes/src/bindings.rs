@@ -1,12 +1,15 @@
 //! Bindings of volatile values: each recorded value is bound to one live value.
 //!
-//! Promises: a binding is one to one for as long as the session goes; the versions of objects keep their order,
-//! strictly, those of lists keep it too; an object was always created when it was first said to be.
+//! Guarantees:
+//! - A binding is one to one for the whole session.
+//! - Versions of objects keep their strict order. Versions of lists keep their order.
+//! - The creation time of an object does not change.
+//!
 //! Source: DESIGN.md, decision 9.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// The kinds of values that a server makes up.
+/// Kinds of values that a server generates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// The UID of an object.
@@ -20,7 +23,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its name in a difference.
+    /// The name in a difference.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Uid => "uid",
@@ -31,27 +34,29 @@ impl Kind {
     }
 }
 
-/// Above this a version that was never bound is no version of this session, but one that was made up.
-const MADE_UP: u128 = 10_000_000;
+/// A larger unbound version does not belong to the session: a client invented it.
+const MAX_UNBOUND_VERSION: u128 = 10_000_000;
 
-/// The live values that recorded ones are bound to, learned as a session goes.
+/// Bindings of recorded to live values, learned during a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bindings {
     forward: HashMap<(Kind, String), String>,
     backward: HashMap<(Kind, String), String>,
-    /// UIDs and names that differ, the longest first, and among equals in the order in which they were learned.
+    /// Bound UIDs and names that differ, longest first, then in the order in which they were learned.
     spellings: Vec<(String, String)>,
-    /// Versions of objects: both columns rise.
+    /// Versions of objects. Keys and values ascend.
     versions: BTreeMap<u128, u128>,
+    /// Versions of lists.
     lists: BTreeMap<u128, u128>,
+    /// Creation times by UID.
     created: HashMap<String, String>,
 }
 
 impl Bindings {
-    /// Binds a pair, or says how it is at odds with what was bound before.
+    /// Binds a pair.
     ///
     /// # Errors
-    /// If either value is bound to another already.
+    /// If either value is already bound to another.
     pub(crate) fn bind(&mut self, kind: Kind, recorded: &str, live: &str) -> Result<(), String> {
         let there = (kind, recorded.to_owned());
         let here = (kind, live.to_owned());
@@ -82,10 +87,10 @@ impl Bindings {
         self.forward.get(&(kind, recorded.to_owned())).map(String::as_str)
     }
 
-    /// Holds a version to those seen before: an object's is bound to one live version, a list's only keeps the order.
+    /// Checks a version and binds it: that of an object to one live version, that of a list in order only.
     ///
     /// # Errors
-    /// If it is at odds with an earlier one.
+    /// If it contradicts an earlier one.
     pub(crate) fn version(&mut self, recorded: &str, live: &str, of_object: bool) -> Result<(), String> {
         let (Some(there), Some(here)) = (digits(recorded), digits(live)) else {
             let same = recorded == live;
@@ -115,7 +120,7 @@ impl Bindings {
         Ok(())
     }
 
-    /// The live version to ask from, for a recorded one: its own, else that of the last object before it.
+    /// The live version for a watch from a recorded one: the bound one, or that of the last object before it.
     pub(crate) fn live_version(&self, recorded: &str) -> String {
         let Some(version) = digits(recorded) else {
             return recorded.to_owned();
@@ -126,23 +131,23 @@ impl Bindings {
                 .range(..version)
                 .next_back()
                 .map(|(_, live)| live)
-                .filter(|_| version < MADE_UP)
+                .filter(|_| version < MAX_UNBOUND_VERSION)
         };
         known
             .or_else(before)
             .map_or_else(|| recorded.to_owned(), u128::to_string)
     }
 
-    /// The live version of an object's recorded one.
+    /// The live version that the recorded version of an object is bound to.
     pub(crate) fn version_of_object(&self, recorded: &str) -> Option<String> {
         self.versions.get(&digits(recorded)?).map(u128::to_string)
     }
 
-    /// Holds an object to the time at which it was first said to have been created.
+    /// Checks that the creation time of an object does not change.
     ///
     /// # Errors
-    /// If that was another.
-    pub(crate) fn born(&mut self, uid: &str, stamp: &str) -> Result<(), String> {
+    /// If it does.
+    pub(crate) fn check_creation(&mut self, uid: &str, stamp: &str) -> Result<(), String> {
         match self.created.get(uid) {
             Some(known) if known != stamp => Err(format!("creationTimestamp {stamp:?}, was {known:?}")),
             Some(_) => Ok(()),
@@ -153,7 +158,7 @@ impl Bindings {
         }
     }
 
-    /// A text with the recorded UIDs and names in it replaced by the live ones.
+    /// Replaces recorded UIDs and names in a text with the live ones.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut out = text.to_owned();
         for (recorded, live) in &self.spellings {
@@ -207,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unbound_version_is_asked_from_the_object_before_it() {
+    fn an_unbound_version_is_that_of_the_object_before_it() {
         let mut bound = Bindings::default();
         bound.version("5", "50", true).expect("an object");
         bound.version("9", "90", false).expect("a list");

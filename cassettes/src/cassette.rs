@@ -1,4 +1,4 @@
-//! What can be done with a cassette.
+//! Operations on cassettes: open, save, convert, redact, compare.
 
 use crate::differ::{self, Diff};
 use crate::format::{self, FormatError};
@@ -8,10 +8,10 @@ use crate::redactor::{self, Redaction};
 use std::path::Path;
 
 impl Cassette {
-    /// Reads a cassette from a file. The end may be missing: what a crash cut off is left out.
+    /// Reads a cassette from a file. An incomplete end, as after a crash, is ignored.
     ///
     /// # Errors
-    /// If the file cannot be read, is not a cassette, is of a newer version, or is malformed elsewhere than at its end.
+    /// If the file cannot be read, is not a cassette, has a newer format version, or is malformed before its end.
     pub fn open(path: &Path) -> Result<Self, FormatError> {
         format::read(path)
     }
@@ -24,7 +24,7 @@ impl Cassette {
         format::parse(text)
     }
 
-    /// Writes a cassette to a file that only its owner can read. The file has all of it or is as it was before.
+    /// Writes a cassette to a file that only its owner can read. The file is replaced as a whole or not at all.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -32,7 +32,7 @@ impl Cassette {
         format::write(path, self)
     }
 
-    /// Writes a cassette as HAR 1.2 to a file, under the same promises as [`Cassette::save`].
+    /// Writes a cassette as HAR 1.2 to a file, with the same guarantees as [`Cassette::save`].
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -40,12 +40,12 @@ impl Cassette {
         format::replace(path, self.to_har().as_bytes())
     }
 
-    /// The text of a cassette: a YAML stream, with a document for each interaction.
+    /// The text of a cassette: a YAML stream with a document per interaction.
     pub fn to_yaml(&self) -> String {
         format::to_string(self)
     }
 
-    /// The header and one line for each interaction, for a terminal.
+    /// A summary for a terminal: the header and one line per interaction.
     pub fn contents(&self) -> String {
         format::contents(self)
     }
@@ -63,7 +63,7 @@ impl Cassette {
         har::export(self)
     }
 
-    /// Replaces secrets by placeholders, and names the rules in the header.
+    /// Replaces secrets with placeholders and adds the names of the rules to the header.
     pub fn redact(&mut self, redaction: Redaction) {
         redactor::scrub(self, redaction);
     }

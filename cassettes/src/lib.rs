@@ -3,11 +3,11 @@
 //! | to | use |
 //! |---|---|
 //! | record a session | [`Recorder`] |
-//! | answer from a recorded session | [`Replayer`] |
+//! | replay a recorded session | [`Replayer`] |
 //! | record in the first run, replay in every later one | [`Once`] |
 //! | check a server against a recorded session | [`Verifier`] |
 //! | open, save, compare, import and export sessions | [`Cassette`] |
-//! | say what is secret | [`Redaction`] |
+//! | define what is secret | [`Redaction`] |
 //!
 //! Layers, each importing only those to its left (`tests/layers.rs`):
 //! `interaction < format < matcher, bindings, redactor < differ, har, transport < recorder, replayer, verifier < once,

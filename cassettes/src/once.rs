@@ -1,7 +1,8 @@
 //! Record once, then replay.
 //!
-//! Promises: the first run records from the upstream, every later one replays and needs no upstream; a recording that
-//! was cut off by a panic is still a cassette.
+//! Guarantees:
+//! - The first run records from the upstream. Later runs replay and need no upstream.
+//! - A recording that ends with a panic is a valid cassette.
 
 use crate::format::{self, FormatError};
 use crate::recorder::{Recorder, RecorderError, RecorderOptions};
@@ -33,17 +34,17 @@ pub enum Once {
     Replaying(Replayer),
 }
 
-/// The reasons why a session can be neither recorded nor replayed.
+/// Errors of [`Once::start`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OnceError {
-    /// It could not be recorded.
+    /// The recorder could not be started.
     #[error(transparent)]
     Recorder(#[from] RecorderError),
     /// The cassette could not be read.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// It could not be replayed.
+    /// The replayer could not be started.
     #[error(transparent)]
     Transport(#[from] TransportError),
 }
@@ -52,7 +53,7 @@ impl Once {
     /// Replays the cassette at a path, or records it if there is none.
     ///
     /// # Errors
-    /// If the cassette can be neither read nor written, the upstream is not a URL, or the address cannot be listened on.
+    /// If the cassette can be neither read nor written, the upstream is not a URL, or the address cannot be bound.
     pub async fn start(path: &Path, record: RecorderOptions, replay: ReplayerOptions) -> Result<Self, OnceError> {
         if !path.exists() {
             return Ok(Self::Recording(Recorder::start(record, path).await?));
@@ -73,10 +74,10 @@ impl Once {
         matches!(self, Self::Recording(_))
     }
 
-    /// Panics unless every recorded interaction was replayed and no other request came. A recording always passes.
+    /// Asserts that every recorded interaction was replayed and no other request was received.
     ///
     /// # Panics
-    /// As it says.
+    /// If the assertion fails. Never while recording.
     pub fn assert_all_played(&self) {
         if let Self::Replaying(replayer) = self {
             replayer.assert_all_played();

@@ -1,4 +1,4 @@
-//! A recorder that is killed at any moment leaves a cassette that opens, and that lacks at most what came last.
+//! A recorder that is killed at any time leaves a valid cassette, which lacks at most the last events.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -18,10 +18,10 @@ use stuntdouble_cassettes::Cassette;
 use stuntdouble_cassettes::transport::{Client, Credentials, full};
 use tokio::process::Command;
 
-/// How often it is killed; `STUNTDOUBLE_KILLS` asks for more or fewer.
+/// Number of kills. `STUNTDOUBLE_KILLS` sets another.
 const KILLS: u64 = 100;
 
-/// The recorder that is killed: this very test, started by the other one.
+/// The recorder that is killed, run by this test in a child process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_until_it_is_killed() {
     let Some(_recorder) = child::recorder().await else {
@@ -36,7 +36,7 @@ async fn start(upstream: &str, path: &Path) -> RecorderProcess {
     RecorderProcess::start(command.stderr(Stdio::null()), upstream, path).await
 }
 
-/// What each client received, in order.
+/// The responses that each client received, in order.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<HashMap<String, Vec<String>>>>);
 
@@ -47,7 +47,7 @@ impl Received {
     }
 }
 
-/// Asks until the recorder is gone, and notes what came to its end.
+/// Sends requests until the recorder is killed. Returns the complete responses.
 async fn ask(client: Client, number: u64, received: Received) {
     for round in 0.. {
         let body = format!("{{\"client\":{number},\"round\":{round}}}");
@@ -65,7 +65,7 @@ async fn ask(client: Client, number: u64, received: Received) {
     }
 }
 
-/// Watches until the recorder is gone, and notes what came.
+/// Watches until the recorder is killed. Returns the frames.
 async fn watch(client: Client, number: u64, received: Received) {
     let request = Request::get(format!("/watch/lines?n=1000&pause=2&client={number}"))
         .body(full(""))
@@ -83,7 +83,7 @@ async fn watch(client: Client, number: u64, received: Received) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_recording_lacks_at_most_what_came_last() {
+async fn a_killed_recording_lacks_at_most_the_last_events() {
     let origin = Origin::start().await;
     let folder = tempfile::tempdir().expect("a folder");
     let kills = std::env::var("STUNTDOUBLE_KILLS")
@@ -101,7 +101,7 @@ async fn a_killed_recording_lacks_at_most_what_came_last() {
             clients.push(tokio::spawn(ask(client.clone(), number, received.clone())));
             clients.push(tokio::spawn(watch(client.clone(), number, received.clone())));
         }
-        // Any moment: no two rounds have the same.
+        // Each round kills at another time.
         tokio::time::sleep(Duration::from_micros(3_000 + (kill * 7_919) % 60_000)).await;
         child.process.kill().await.expect("killed");
         for client in clients {

@@ -1,4 +1,4 @@
-//! Two cassettes of one session differ in what was changed, and in nothing that was made up anew.
+//! Two cassettes of one session differ only in changed values, not in volatile ones.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -73,7 +73,7 @@ fn headers_and_frames_and_absences_are_found() {
 }
 
 #[test]
-fn a_page_stands_alone_and_escapes_what_it_shows() {
+fn a_page_is_self_contained_and_escaped() {
     let changed = text().replace("not found", "<script>alert(1)</script> & \\\"more\\\"");
     let diff = cassette(&text()).diff(&cassette(&changed));
     let page = diff.to_html("a<b", "c");

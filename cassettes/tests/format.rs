@@ -1,4 +1,4 @@
-//! Every released version stays readable, a newer one is refused, and a torn end loses no more than it must.
+//! Released versions stay readable, newer ones are refused, and an incomplete end loses only the incomplete part.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -71,7 +71,7 @@ fn version_1_stays_readable() {
 }
 
 #[test]
-fn a_newer_version_is_refused_with_what_reads_it() {
+fn a_newer_version_is_refused_with_the_program_that_reads_it() {
     let newer = V1
         .replace("cassette: 1", "cassette: 7")
         .replace("stuntdouble 0.1.0", "stuntdouble 3.2.1");
@@ -88,19 +88,19 @@ fn a_newer_version_is_refused_with_what_reads_it() {
 #[case("hello", "cassette: VERSION")]
 #[case("{\"log\": {}}", "cassette: VERSION")]
 #[case("---\ncassette: 1\n", "there is no `recorded`")]
-#[case("---\n: [\n", "no cassette")]
-fn what_is_no_cassette_is_refused(#[case] text: &str, #[case] says: &str) {
+#[case("---\n: [\n", "not a cassette")]
+fn a_text_that_is_not_a_cassette_is_refused(#[case] text: &str, #[case] says: &str) {
     let error = Cassette::parse(text).expect_err("no cassette").to_string();
     assert!(error.contains(says), "{error}");
 }
 
 #[rstest]
 #[case("  status: 201", "  status: x", "line 18", "no `status`")]
-#[case("    base64: AJ+Slg==", "    base64: '!'", "line 83", "no base64")]
+#[case("    base64: AJ+Slg==", "    base64: '!'", "line 83", "invalid base64")]
 #[case("layout: spaced", "layout: wavy", "line 18", "`wavy` is no layout")]
-#[case("stream_of: 3", "stream_of: 33", "line 112", "which is not there")]
+#[case("stream_of: 3", "stream_of: 33", "line 112", "unknown interaction 33")]
 #[case("id: 2\n", "id: 1\n", "line 53", "a second interaction 1")]
-fn a_malformed_document_says_where_and_what(
+fn the_error_for_a_malformed_document_has_its_line(
     #[case] from: &str,
     #[case] to: &str,
     #[case] at: &str,
@@ -121,9 +121,9 @@ fn a_malformed_document_says_where_and_what(
     assert!(found.abs_diff(expected) <= 15, "{error}, expected about {at}");
 }
 
-/// What a cassette holds that was cut off there: all that came before the document or frame that was cut.
+/// The contents of a cassette that is cut at a position: everything before the incomplete document or frame.
 #[test]
-fn a_torn_end_loses_only_what_was_being_written() {
+fn an_incomplete_end_loses_only_the_incomplete_part() {
     let whole = Cassette::parse(V1).expect("the sample");
     let start = V1.find("id: 1\n").expect("the first interaction");
     let mut least = 0;

@@ -1,4 +1,4 @@
-//! A recorder whose disk is full passes traffic on, says why it does not record, and leaves a cassette that opens.
+//! When the disk is full, the recorder keeps forwarding, returns the error, and leaves a valid cassette.
 
 #![cfg(unix)]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
@@ -14,7 +14,7 @@ use stuntdouble_cassettes::Cassette;
 use stuntdouble_cassettes::transport::{Client, Credentials, full};
 use tokio::process::Command;
 
-/// The recorder whose files may not grow: this very test, started by the other one. It ends with its input.
+/// The recorder with a file size limit, run by this test in a child process. It ends at the end of its input.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_until_its_input_ends() {
     let Some(recorder) = child::recorder().await else {

@@ -1,4 +1,4 @@
-//! A replay answers what was recorded, and guesses nothing.
+//! A replay answers only recorded requests.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use stuntdouble_cassettes::{Cassette, Replayer, ReplayerOptions};
 /// A request: method, target, JSON body.
 type Asked = (&'static str, String, Option<String>);
 
-/// A cassette of these requests, each answered with its number.
+/// A cassette of these requests, with their numbers as responses.
 fn recorded(all: &[(Asked, String)]) -> Cassette {
     let entries: Vec<serde_json::Value> = all
         .iter()
@@ -33,7 +33,7 @@ fn recorded(all: &[(Asked, String)]) -> Cassette {
     Cassette::from_har(&json!({"log": {"entries": entries}}).to_string()).expect("a cassette")
 }
 
-/// The statuses of the answers to requests, one after the other.
+/// The statuses of the responses to requests, in order.
 fn statuses(cassette: Cassette, asked: &[Asked]) -> Vec<u16> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -59,7 +59,7 @@ fn statuses(cassette: Cassette, asked: &[Asked]) -> Vec<u16> {
     })
 }
 
-/// Parts of paths that look like values which are made up anew.
+/// Parts of paths that look like volatile values.
 fn segment() -> impl Strategy<Value = String> {
     let known = [
         "api",
@@ -121,7 +121,7 @@ proptest! {
         let cassette = || recorded(&[(get.clone(), json!({"metadata": {"uid": uid}}).to_string()), (delete(&uid), "{}".into())]);
         prop_assert_eq!(statuses(cassette(), &[get.clone(), delete(&uid)]), [200, 200]);
         prop_assert_eq!(statuses(cassette(), &[get.clone(), delete(&other)]), [200, 501]);
-        // One that the client made up itself is another each time.
+        // A value that the client generated differs each time.
         let alone = recorded(&[(delete(&uid), "{}".into())]);
         prop_assert_eq!(statuses(alone, &[delete(&other)]), [200]);
     }

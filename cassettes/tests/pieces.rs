@@ -1,4 +1,4 @@
-//! Bodies that are recorded in pieces: no secret is in the file, and a replay has every byte but those.
+//! Bodies recorded in pieces: the file has no secret, and a replay has all other bytes.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ use std::time::Duration;
 use stuntdouble_cassettes::transport::{Body, Client, ConnectionClosed, Credentials, Handler, Server, Tasks, full};
 use stuntdouble_cassettes::{Cassette, Recorder, RecorderOptions, Replayer, ReplayerOptions, Speed};
 
-/// Answers everything with one document, in pieces of a size, with a pause after each of the first few.
+/// Responds with one document, in pieces of a given size, with a pause after each of the first ones.
 struct Slow {
     body: Bytes,
     size: usize,
@@ -50,7 +50,7 @@ async fn get(url: &str, target: &str) -> Bytes {
     response.into_body().collect().await.expect("a body").to_bytes()
 }
 
-/// Records the answer, and returns what is in the file and what a replay answers.
+/// Records the response. Returns the text of the file and the replayed response.
 async fn recorded(body: String, target: &str, size: usize, pause: u64) -> (String, Bytes) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
@@ -95,7 +95,7 @@ fn secrets(count: usize) -> Value {
     json!({"kind": "SecretList", "apiVersion": "v1", "items": (0..count).map(item).collect::<Vec<_>>()})
 }
 
-/// What differs between two values, with their paths.
+/// The differences between two values, with paths.
 fn differences(path: String, one: &Value, two: &Value, found: &mut Vec<String>) {
     match (one, two) {
         (Value::Object(one), Value::Object(two)) if one.len() == two.len() => {
@@ -113,7 +113,7 @@ fn differences(path: String, one: &Value, two: &Value, found: &mut Vec<String>) 
     }
 }
 
-/// How many Secrets a list has; `STUNTDOUBLE_SECRETS` sets another number. One of 4,000 is 20 MB.
+/// Number of Secrets in a list. `STUNTDOUBLE_SECRETS` sets another. 4,000 are 20 MB.
 fn many() -> usize {
     std::env::var("STUNTDOUBLE_SECRETS").map_or(250, |number| number.parse().expect("a number"))
 }
@@ -155,7 +155,7 @@ async fn a_list_of_secrets_in_pieces_is_redacted_and_nothing_else(
     );
 }
 
-/// The list as it was sent, with the data of another.
+/// The list as sent, with the data of another list.
 fn redacted(list: &Value, other: &Value) -> Bytes {
     let mut list = list.clone();
     let items = list["items"].as_array_mut().expect("items");
@@ -165,7 +165,7 @@ fn redacted(list: &Value, other: &Value) -> Bytes {
     format!("{list}\n").into()
 }
 
-/// How much longer than the shortest the placeholders of the word are: it has one number.
+/// Additional length of the placeholders of the word compared with the shortest one. They have one number.
 fn grown(count: usize) -> usize {
     let number = if count > 1 { 2 } else { 1 };
     let placeholder = STANDARD.encode(format!("redacted-{number}"));

@@ -1,4 +1,4 @@
-//! The properties of the fuzz targets, with random inputs and with the kept ones in `fuzz/seeds`.
+//! Properties of the fuzz targets, with random inputs and the seeds in `fuzz/seeds`.
 
 #![allow(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 #[path = "../../fuzz/properties/cassettes.rs"]
 mod properties;
 
-/// Calls a property with each kept input of a target.
+/// Checks a property with each seed of a target.
 fn seeds(target: &str, property: impl Fn(&str)) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(target);
     let mut inputs = 0;
@@ -33,7 +33,7 @@ fn the_properties_hold_for_the_kept_inputs() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// A cassette with one of its lines cut or replaced.
+    /// A cassette with one line truncated or replaced.
     #[test]
     fn any_text_is_a_cassette_or_an_error(line in 0usize..12, text in "(\\PC|[-:{}\\[\\]|>'\"&*!#]){0,30}", keep in any::<bool>()) {
         let seed = include_str!("../../fuzz/seeds/cassette_reader/one.yaml");

@@ -1,4 +1,4 @@
-//! What passes a recorder is on the disk, and can be replayed, verified and told apart.
+//! Recorded sessions are on the disk, and can be replayed, verified and compared.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -166,7 +166,7 @@ async fn a_recording_verifies_against_the_server_that_it_came_from() {
     assert_eq!(differing, ["/count"; 3], "the counter has gone on");
 }
 
-/// Waits until so many frames of the first interaction are in a cassette that is being recorded.
+/// Waits until a cassette that is being recorded has this many frames of the first interaction.
 async fn frames_come(path: &Path, count: usize) {
     let frames = || {
         let cassette = Cassette::open(path).expect("a cassette that is being recorded");
@@ -179,7 +179,7 @@ async fn frames_come(path: &Path, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_frame_is_in_the_file_while_its_stream_goes_on() {
+async fn a_frame_is_in_the_file_before_its_stream_ends() {
     let setup = Setup::new();
     let origin = Origin::start().await;
     let recorder = setup.record(&url(&origin)).await;
@@ -194,7 +194,7 @@ async fn a_frame_is_in_the_file_while_its_stream_goes_on() {
         came += 1;
         frames_come(&setup.path(), came).await;
         if came == 2 {
-            // Something else in between ends the document, and the stream goes on in another.
+            // Another interaction ends the document, and the stream continues in a later one.
             ask(&client, "GET", "/small", "").await;
         }
     }
@@ -318,7 +318,7 @@ async fn failures_are_outcomes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_miss_names_the_nearest_request_and_what_differs() {
+async fn a_miss_lists_the_nearest_request_and_its_differences() {
     let setup = Setup::new();
     let origin = Origin::start().await;
     let recorder = setup.record(&url(&origin)).await;

@@ -1,4 +1,4 @@
-//! No planted secret reaches the file, in whatever position it passes.
+//! No planted secret is in the file, wherever it was sent.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -21,7 +21,7 @@ use tokio_tungstenite::tungstenite::protocol::{Message, Role};
 
 const SECRET: &str = "pl4nted/S3cret+value";
 
-/// The secret in all the spellings that it could be found by.
+/// The secret in all spellings.
 fn spellings(secret: &str) -> Vec<String> {
     let mut all = vec![
         secret.to_owned(),
@@ -75,7 +75,7 @@ fn case(
 const JSON: (&str, &str) = ("content-type", "application/json");
 const YAML: (&str, &str) = ("content-type", "application/yaml");
 
-/// The positions in which a rule knows a secret without having seen it before; the origin echoes bodies.
+/// Positions at which a rule matches an unknown secret. The origin echoes bodies.
 fn positions(secret: &str) -> Vec<Case> {
     let code = STANDARD.encode(secret);
     let encoded: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
@@ -185,7 +185,7 @@ fn positions(secret: &str) -> Vec<Case> {
     ]
 }
 
-/// Where it can be found only because it was seen before.
+/// Positions at which only a known secret is found.
 fn echoes(secret: &str) -> Vec<Case> {
     let inside = STANDARD.encode(format!("ab{secret}cd"));
     let encoded: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
@@ -224,7 +224,7 @@ async fn no_planted_secret_reaches_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let origin = Origin::start().await;
     for (n, case) in positions(SECRET).iter().enumerate() {
-        // A cassette for each, so that none is found only because another was.
+        // One cassette for each, so that the secret is unknown.
         let path = folder.path().join(format!("{n}.yaml"));
         let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
             .await
@@ -258,7 +258,7 @@ async fn no_planted_secret_reaches_the_file() {
     assert!(cassette.header.redactions.contains(&"credentials".to_owned()));
 }
 
-/// A body in chunks that cut the secret in two, an answer that fails, and a WebSocket.
+/// A body in chunks that split the secret, an error response, and a WebSocket.
 async fn streams(client: &Client, at: &str) {
     let whole = format!("a line with {SECRET} in it\n").repeat(3);
     for size in [7, 19] {
@@ -377,7 +377,7 @@ fn recorded(cases: &[Case]) -> Cassette {
 }
 
 #[test]
-fn scrubbing_finds_what_came_before_it_was_known() {
+fn scrubbing_finds_occurrences_before_a_secret_is_known() {
     let mut cases = echoes(SECRET);
     cases.extend(positions(SECRET));
     let mut cassette = recorded(&cases);
@@ -417,7 +417,7 @@ fn own_rules_apply_and_are_named_in_the_header(#[case] rules: Redaction, #[case]
 }
 
 #[test]
-fn what_is_no_secret_stays_as_it_is() {
+fn other_values_are_unchanged() {
     let object =
         json!({"kind": "Secret", "metadata": {"name": "default"}, "data": {"user": STANDARD.encode("default")}});
     let body =

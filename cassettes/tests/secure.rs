@@ -1,4 +1,4 @@
-//! A recorder reaches a server over TLS, with credentials of its own that never reach the file.
+//! A recorder connects to a server over TLS, with credentials that are not written to the file.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -23,7 +23,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// Says what `Authorization` it saw. Returns its URL and its certificate.
+/// Starts a server that responds with the received `Authorization`. Returns its URL and certificate.
 async fn server() -> (String, Vec<u8>) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("a certificate");
@@ -117,14 +117,14 @@ async fn a_certificate_that_nobody_vouches_for_is_a_failure_of_tls() {
     assert_eq!(failure.kind, FailureKind::Tls, "{}", failure.text);
 }
 
-/// A certificate and its key, both in PEM.
+/// A certificate and key, both in PEM.
 fn identity() -> (Vec<u8>, Vec<u8>) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("a certificate");
     (cert.pem().into(), signing_key.serialize_pem().into())
 }
 
-/// Says which version it was asked in, and ends with a trailer.
+/// Responds with the HTTP version of the request, and a trailer.
 struct Newer;
 
 impl Handler for Newer {

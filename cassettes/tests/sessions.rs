@@ -1,4 +1,4 @@
-//! Every recorded session is read, is written as it stands, and goes to HAR and back without loss.
+//! Every recorded session is read and written unchanged, and is converted to HAR and back without loss.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -21,7 +21,7 @@ fn sessions() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_session_is_written_as_it_stands() {
+fn every_session_is_written_unchanged() {
     for path in sessions() {
         let text = std::fs::read_to_string(&path).expect("text");
         let cassette = Cassette::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

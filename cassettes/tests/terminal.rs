@@ -1,11 +1,11 @@
-//! What a cassette says cannot control a terminal, and files are replaced whole.
+//! The text of a cassette cannot control a terminal, and files are replaced as a whole.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use stuntdouble_cassettes::{Cassette, Redaction, Replayer, ReplayerOptions, Verifier};
 
-/// Clears the screen, goes back a line, and turns the direction of what follows.
+/// Clears the screen, moves up a line, and changes the text direction.
 const HOSTILE: &str = r"\e[2J\e]0;x\a\r\u202e\u009b1A";
 
 fn cassette(answer: &str) -> Cassette {
@@ -26,7 +26,7 @@ fn assert_harmless(text: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_cassette_says_cannot_control_a_terminal() {
+async fn the_text_of_a_cassette_cannot_control_a_terminal() {
     let (one, two) = (cassette("one"), cassette("two"));
     assert_harmless(&one.contents());
     assert_harmless(&one.diff(&two).to_text());
@@ -70,7 +70,7 @@ fn a_cassette_is_written_beside_its_place_and_then_put_there() {
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
     assert_eq!(files(folder.path()), 3, "nothing else is left");
-    // What cannot be put in its place leaves what was there.
+    // If a file cannot be replaced, the old one is kept.
     assert!(cassette.save(&folder.path().join("none/session.yaml")).is_err());
     assert_eq!(files(folder.path()), 3);
 }

@@ -1,4 +1,4 @@
-//! A request that was not recorded is answered by a server in the state that the cassette implies.
+//! A request that was not recorded is forwarded to a server with the state that the cassette implies.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use stuntdouble_cassettes::transport::{Body, Client, ConnectionClosed, Credentials, Handler, Server, Tasks, full};
 use stuntdouble_cassettes::{Cassette, OnMiss, Replayer, ReplayerOptions, State, Thaw, Thawed};
 
-/// Stands in for a simulator: holds the objects that it was given, and serves them by their paths.
+/// A fake simulator, which serves the given objects by path.
 #[derive(Default)]
 struct Shelf {
     state: Mutex<Option<State>>,

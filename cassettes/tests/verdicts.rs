@@ -1,8 +1,8 @@
-//! The verifier's verdicts on bent answers are those of the reference's own scoring.
+//! The verifier's verdicts on altered responses are those of the reference's scoring.
 //!
-//! `tests/verdicts.txt` holds, for each session, profile and seed of the altering proxy, the verdicts of that scoring: a
-//! letter for each interaction (`e` exact, `s` shape, `a` answer, `-` none). To have it score anew, set
-//! `STUNTDOUBLE_PARITY` to its script; what it says is then compared, and kept with `STUNTDOUBLE_BLESS=1`.
+//! `tests/verdicts.txt` holds, for each session, profile and seed of the altering proxy, the verdicts of that scoring:
+//! a letter for each interaction (`e` exact, `s` shape, `a` answer, `-` none). To run the scoring again, set
+//! `STUNTDOUBLE_PARITY` to its script. Its verdicts are compared, and saved with `STUNTDOUBLE_BLESS=1`.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use stuntdouble_cassettes::{Cassette, Replayer, ReplayerOptions, Verifier};
 use tokio::sync::Semaphore;
 
-/// Sessions with streams take as long as they took; the others are bent more often.
+/// Sessions with streams take their recorded time. The others are altered more often.
 const SEEDS: [(u64, u64); 3] = [(0, u64::MAX), (1, 4), (2, 9)];
 const PROFILES: [&str; 2] = ["kubernetes-1.2", "documented"];
 
@@ -44,7 +44,7 @@ fn letters(verdicts: impl Iterator<Item = (bool, bool, bool)>) -> String {
         .collect()
 }
 
-/// A replay of a session behind the altering proxy.
+/// A replay of a session behind the faulty proxy.
 async fn target(path: &Path, (seed, one_in): (u64, u64)) -> (Replayer, stuntdouble_cassettes::transport::Server) {
     let cassette = Cassette::open(path).expect("a cassette");
     let replayer = Replayer::start(cassette, ReplayerOptions::default())
@@ -109,7 +109,7 @@ async fn bent_answers_get_the_verdicts_of_the_reference() {
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
         })
         .collect();
-    // Some verdicts hang on when frames come: a crowd would delay them.
+    // Some verdicts depend on the time of frames, which many parallel sessions would delay.
     let room = Arc::new(Semaphore::new(if script.is_some() { 5 } else { 10 }));
     let mut tasks = Vec::new();
     for path in sessions() {
@@ -125,7 +125,7 @@ async fn bent_answers_get_the_verdicts_of_the_reference() {
                 tasks.push(tokio::spawn(async move {
                     let _permit = room.acquire().await.expect("open");
                     let mut last = (String::new(), String::new());
-                    // A busy machine can hold a frame back for longer than is allowed, but not thrice.
+                    // A busy machine can delay a frame too long, but hardly three times.
                     for _ in 0..3 {
                         let (found, shown) = ours(&path, profile, seed).await;
                         let (expected, reasons) = match &script {

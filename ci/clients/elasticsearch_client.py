@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Use a log search backend as the Python client library does: index, bulk, read, search, scroll, count, aggregate, administer.
+"""Use a log search backend with the Python client: index, bulk, read, search, scroll, count, aggregate, administer.
 
-    elasticsearch_client.py BASE_URL      BASE_URL may be the backend itself or its path through a service proxy
+    elasticsearch_client.py BASE_URL      BASE_URL is the backend itself or its path through a service proxy
 
-Works with the `elasticsearch` packages 1.9 and 2.4. Exit status: 0 if everything is as it should be.
+Works with the `elasticsearch` packages 1.9 and 2.4. Exit status: 0 if all checks passed.
 """
 import sys
 import urllib.parse
@@ -34,32 +34,33 @@ def line(number):
     }
 
 
-def check(what, met, wanted):
-    if met != wanted:
-        sys.exit(f"{what}: {met!r}, not {wanted!r}")
+def check(what, actual, expected):
+    if actual != expected:
+        sys.exit(f"{what}: got {actual!r}, expected {expected!r}")
     print(f"ok  {what}")
 
 
 def ship(es):
-    """Ships lines with the bulk helpers, twice as after a lost answer, and finds each once, in order by time."""
+    """Ship lines with the bulk helpers, twice as after a lost response, and find each once, in order by time."""
     es.indices.delete(index=SHIPPED, ignore=404)
 
     def actions():
         for number in range(LINES):
             second = number // 5
+            clock = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
             source = {
                 "log": f"request number-{number:05} {'refused' if number % 10 == 0 else 'accepted'}\n",
                 "stream": "stdout",
                 "tag": f"kubernetes.web-{number % 5}_shop_web",
-                "@timestamp": f"2015-06-21T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.{number % 5}00+00:00",
+                "@timestamp": f"2015-06-21T{clock}.{number % 5}00+00:00",
             }
             yield {"_index": SHIPPED, "_type": "fluentd", "_id": str(number), "_source": source}
 
     first = [item["index"]["status"] for _, item in helpers.streaming_bulk(es, actions(), chunk_size=500)]
-    check(f"{LINES} lines are taken", (len(first), set(first)), (LINES, {201}))
+    check(f"{LINES} lines are accepted", (len(first), set(first)), (LINES, {201}))
     check("and again", helpers.bulk(es, actions(), chunk_size=1000, stats_only=True), (LINES, 0))
     es.indices.refresh(index=SHIPPED)
-    check("none is doubled", es.count(index=SHIPPED)["count"], LINES)
+    check("no duplicates", es.count(index=SHIPPED)["count"], LINES)
     found = es.search(index=SHIPPED, size=LINES, sort="@timestamp:asc", fields="")["hits"]["hits"]
     check("all in order by time", [int(hit["_id"]) for hit in found], list(range(LINES)))
     check("a word", es.count(index=SHIPPED, q="log:refused")["count"], LINES // 10)
@@ -76,7 +77,8 @@ def main():
     check("info", sorted(es.info()), ["cluster_name", "name", "status", "tagline", "version"])
     es.indices.delete(index=INDEX, ignore=404)
 
-    settings = {"settings": {"number_of_shards": 1}, "mappings": {"fluentd": {"properties": {"stream": {"type": "string", "index": "not_analyzed"}}}}}
+    stream = {"type": "string", "index": "not_analyzed"}
+    settings = {"settings": {"number_of_shards": 1}, "mappings": {"fluentd": {"properties": {"stream": stream}}}}
     check("create index", es.indices.create(index=INDEX, body=settings), {"acknowledged": True})
     check("index exists", es.indices.exists(index=INDEX), True)
     created = es.index(index=INDEX, doc_type="fluentd", id="first", body=line(0), refresh=True)
@@ -88,9 +90,9 @@ def main():
     check("delete", es.delete(index=INDEX, doc_type="fluentd", id="first")["found"], True)
     try:
         es.get(index=INDEX, doc_type="fluentd", id="first")
-        sys.exit("get of what was deleted: no refusal")
+        sys.exit("get of a deleted document: expected a 404")
     except elasticsearch.NotFoundError as error:
-        check("get of what was deleted", error.status_code, 404)
+        check("get of a deleted document", error.status_code, 404)
 
     actions = ({"_index": INDEX, "_type": "fluentd", "_id": str(n), "_source": line(n)} for n in range(300))
     check("bulk", helpers.bulk(es, actions, chunk_size=100), (300, []))
@@ -106,42 +108,54 @@ def main():
         "_source": ["took"],
     }
     found = es.search(index=INDEX, body=body)
-    check("search by body", found["hits"]["hits"][0]["_source"], {"took": max(line(n)["took"] for n in range(0, 300, 3))})
+    longest = max(line(n)["took"] for n in range(0, 300, 3))
+    check("search by body", found["hits"]["hits"][0]["_source"], {"took": longest})
     check("highlight", "<em>error</em>" in found["hits"]["hits"][0]["highlight"]["log"][0], True)
     body = {
         "size": 0,
         "aggs": {
-            "days": {"date_histogram": {"field": "@timestamp", "interval": "day"}, "aggs": {"mean": {"avg": {"field": "took"}}}},
+            "days": {
+                "date_histogram": {"field": "@timestamp", "interval": "day"},
+                "aggs": {"mean": {"avg": {"field": "took"}}},
+            },
             "streams": {"terms": {"field": "stream"}},
         },
     }
     answer = es.search(index=INDEX, body=body)["aggregations"]
     check("date histogram", [bucket["doc_count"] for bucket in answer["days"]["buckets"]], [60] * 5)
-    check("average under it", answer["days"]["buckets"][0]["mean"]["value"], sum(line(n)["took"] for n in range(0, 300, 5)) / 60)
-    check("terms", [(bucket["key"], bucket["doc_count"]) for bucket in answer["streams"]["buckets"]], [("stdout", 200), ("stderr", 100)])
-    # Not helpers.scan: in version 2 it clears the scroll with a JSON body, which Elasticsearch 1.5 does not take for ids.
+    mean = sum(line(n)["took"] for n in range(0, 300, 5)) / 60
+    check("average per day", answer["days"]["buckets"][0]["mean"]["value"], mean)
+    streams = [(bucket["key"], bucket["doc_count"]) for bucket in answer["streams"]["buckets"]]
+    check("terms", streams, [("stdout", 200), ("stderr", 100)])
+    # Not helpers.scan: version 2 clears the scroll with a JSON body, which Elasticsearch 1.5 does not accept.
     scanned = set()
     page = es.search(index=INDEX, body={"query": {"match_all": {}}}, scroll="5m", size=70)
     while page["hits"]["hits"]:
         scanned.update(hit["_id"] for hit in page["hits"]["hits"])
         page = es.scroll(scroll_id=page["_scroll_id"], scroll="5m")
     check("scan and scroll", scanned, {str(n) for n in range(300)})
-    check("mget", [doc["found"] for doc in es.mget(index=INDEX, doc_type="fluentd", body={"ids": ["1", "absent"]})["docs"]], [True, False])
-    several = es.msearch(body=[{"index": INDEX}, {"query": {"match_all": {}}, "size": 1}, {"index": INDEX}, {"query": {"term": {"stream": "stderr"}}}])
+    documents = es.mget(index=INDEX, doc_type="fluentd", body={"ids": ["1", "absent"]})["docs"]
+    check("mget", [document["found"] for document in documents], [True, False])
+    several = es.msearch(body=[
+        {"index": INDEX}, {"query": {"match_all": {}}, "size": 1},
+        {"index": INDEX}, {"query": {"term": {"stream": "stderr"}}},
+    ])
     check("msearch", [answer["hits"]["total"] for answer in several["responses"]], [300, 100])
     check("explain", es.explain(index=INDEX, doc_type="fluentd", id="0", q="log:error")["matched"], True)
-    check("analyze", [token["token"] for token in es.indices.analyze(text="The Quick-brown", analyzer="standard")["tokens"]], ["the", "quick", "brown"])
+    tokens = es.indices.analyze(text="The Quick-brown", analyzer="standard")["tokens"]
+    check("analyze", [token["token"] for token in tokens], ["the", "quick", "brown"])
     check("validate", es.indices.validate_query(index=INDEX, q="log:(")["valid"], False)
     try:
         es.search(index=INDEX, q="log:(")
-        sys.exit("search for what is no query: no refusal")
+        sys.exit("search with a malformed query: expected a 400")
     except elasticsearch.RequestError as error:
-        check("search for what is no query", error.status_code, 400)
+        check("search with a malformed query", error.status_code, 400)
 
     es.indices.put_alias(index=INDEX, name=INDEX + "-alias")
     check("count by alias", es.count(index=INDEX + "-alias")["count"], 300)
     es.indices.put_mapping(index=INDEX, doc_type="other", body={"other": {"properties": {"size": {"type": "long"}}}})
-    check("mapping", es.indices.get_mapping(index=INDEX, doc_type="other")[INDEX]["mappings"]["other"]["properties"]["size"]["type"], "long")
+    mappings = es.indices.get_mapping(index=INDEX, doc_type="other")[INDEX]["mappings"]
+    check("mapping", mappings["other"]["properties"]["size"]["type"], "long")
     check("settings", es.indices.get_settings(index=INDEX)[INDEX]["settings"]["index"]["number_of_shards"], "1")
     es.indices.put_template(name=INDEX, body={"template": INDEX + "-*", "settings": {"number_of_shards": 3}})
     check("template", es.indices.exists_template(name=INDEX), True)
@@ -152,9 +166,9 @@ def main():
     check("nodes", len(es.nodes.info()["nodes"]) > 0, True)
     check("cat", INDEX in es.cat.indices(), True)
     check("delete index", es.indices.delete(index=INDEX), {"acknowledged": True})
-    check("index is gone", es.indices.exists(index=INDEX), False)
+    check("index does not exist", es.indices.exists(index=INDEX), False)
     ship(es)
-    print(f"the client {'.'.join(map(str, elasticsearch.__version__))} is served")
+    print(f"all checks of the client {'.'.join(map(str, elasticsearch.__version__))} passed")
 
 
 if __name__ == "__main__":

@@ -1,41 +1,39 @@
 #!/usr/bin/env bash
-# Installs the clients that run.sh runs, as far as this machine can: kubectl, chromium, rsyslog and etcd from Debian's packages (as root, with CI=true), the
-# others into target/clients.
-# Nothing here fails the checks: run.sh skips by name what cannot be installed.
+# Installs the clients that run.sh runs, as far as this machine allows: kubectl, chromium, rsyslog and etcd from Debian
+# packages (as root, with CI=true), the others into target/clients.
+# A failure here does not fail the checks: run.sh skips clients that are not installed, with a message.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
 into=$PWD/target/clients
 mkdir -p "$into"
 
-# attempt WHAT COMMAND...: at most four minutes, and quiet unless it fails.
+# attempt WHAT COMMAND...: runs a command for at most four minutes, and prints its output only if it fails.
 attempt() {
-  local what=$1 said
+  local what=$1 output
   shift
-  if said=$(timeout 240 "$@" 2>&1 </dev/null); then
+  if output=$(timeout 240 "$@" 2>&1 </dev/null); then
     printf 'installed: %s\n' "$what"
   else
-    printf 'not installed: %s (%s)\n' "$what" "$(tail -n 1 <<<"$said")"
+    printf 'not installed: %s (%s)\n' "$what" "$(tail -n 1 <<<"$output")"
   fi
 }
 
-if ! command -v kubectl >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  attempt kubectl sh -c 'apt-get update -qq && apt-get install -y -qq kubernetes-client'
-fi
+# debian PROGRAM NAME PACKAGE...: installs Debian packages in CI, unless the program is installed.
+debian() {
+  local program=$1 name=$2
+  shift 2
+  if ! command -v "$program" >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] &&
+    command -v apt-get >/dev/null; then
+    attempt "$name" sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"' sh "$@"
+  fi
+}
+debian kubectl kubectl kubernetes-client
+debian chromium chromium chromium fonts-dejavu-core
+debian etcd etcd etcd-server
+debian rsyslogd rsyslog rsyslog rsyslog-elasticsearch
 
-if ! command -v chromium >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  attempt chromium sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core'
-fi
-
-if ! command -v etcd >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  attempt etcd sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends etcd-server'
-fi
-
-if ! command -v rsyslogd >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  attempt rsyslog sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends rsyslog rsyslog-elasticsearch'
-fi
-
-# python NAME REQUIREMENT...: a folder of its own for each.
+# python NAME REQUIREMENT...: installs Python packages into a folder of their own.
 python() {
   local name=$1
   shift
@@ -50,7 +48,8 @@ if [ ! -d "$into/node_modules" ] && command -v npm >/dev/null; then
 fi
 
 if [ ! -d "$into/elasticsearch-js/node_modules" ] && command -v npm >/dev/null; then
-  attempt elasticsearch-js npm install --silent --no-audit --no-fund --prefix "$into/elasticsearch-js" 'elasticsearch@10.1.3'
+  attempt elasticsearch-js npm install --silent --no-audit --no-fund --prefix "$into/elasticsearch-js" \
+    'elasticsearch@10.1.3'
 fi
 
 if [ ! -d "$into/browser/node_modules" ] && command -v npm >/dev/null; then
@@ -61,9 +60,10 @@ if [ ! -x "$into/go/informers" ] && command -v go >/dev/null; then
   attempt go env -C ci/clients/go go build -o "$into/go/informers" .
 fi
 
-# The jars by Maven, then the class by the compiler itself: no build folder beside the source.
+# Maven fetches the jars, javac compiles the class: no build folder beside the source.
 if [ ! -f "$into/java/classes/Client.class" ] && command -v mvn >/dev/null && command -v javac >/dev/null; then
-  attempt java sh -c "mvn -q -B -f ci/clients/java/pom.xml dependency:copy-dependencies '-DoutputDirectory=$into/java/jars' &&
+  attempt java sh -c "mvn -q -B -f ci/clients/java/pom.xml dependency:copy-dependencies \
+      '-DoutputDirectory=$into/java/jars' &&
     javac -d '$into/java/classes' -cp '$into/java/jars/*' ci/clients/java/Client.java"
 fi
 exit 0

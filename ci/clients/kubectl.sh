@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
-# kubectl against the server of $KUBECONFIG: the life of objects, and the commands that people use. $SERVER is the listener without credentials.
+# kubectl against the server of $KUBECONFIG: objects of each kind, and common commands. $SERVER is the listener without
+# credentials.
 set -euo pipefail
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# must WHAT TEXT COMMAND...: the command does well, and says the text.
+# must WHAT TEXT COMMAND...: the command must print the text and succeed.
 must() {
-  local what=$1 text=$2 said
+  local what=$1 text=$2 output
   shift 2
-  if ! said=$(timeout 30 "$@" 2>&1) || ! grep -qF -- "$text" <<<"$said"; then
-    printf 'FAILED %s: %s\n%s\n' "$what" "$*" "$said" >&2
+  if ! output=$(timeout 30 "$@" 2>&1) || ! grep -qF -- "$text" <<<"$output"; then
+    printf 'FAILED %s: %s\n%s\n' "$what" "$*" "$output" >&2
     exit 1
   fi
   printf 'ok %s\n' "$what"
 }
 
-# watched TEXT COMMAND...: the command says the text before it is ended.
+# watched TEXT COMMAND...: the command must print the text within 10 seconds.
 watched() {
   local text=$1
   shift
@@ -39,7 +40,8 @@ cat >"$work/services.yaml" <<YAML
 apiVersion: v1
 kind: Service
 metadata: {name: one, namespace: $space}
-spec: {selector: {app: web}, ports: [{port: 80, protocol: TCP, targetPort: 80}]} # v1.2 replaces the list of ports: what is left out would be a change
+# v1.2 replaces the list of ports: a field left out would be a change.
+spec: {selector: {app: web}, ports: [{port: 80, protocol: TCP, targetPort: 80}]}
 YAML
 cat >"$work/replicationcontrollers.yaml" <<YAML
 apiVersion: v1
@@ -84,7 +86,8 @@ for kind in pods services replicationcontrollers jobs configmaps; do
   echo "ok watch $kind"
 done
 
-must 'refuse unknown fields' 'unknown field "spec.containers[0].imgae"' bash -c "sed 's/image/imgae/; s/name: one/name: two/' '$work/pods.yaml' | kubectl create -f - || true"
+must 'refuse unknown fields' 'unknown field "spec.containers[0].imgae"' \
+  bash -c "sed 's/image/imgae/; s/name: one/name: two/' '$work/pods.yaml' | kubectl create -f - || true"
 must 'explain' 'Containers of the pod.' kubectl explain pod.spec
 must 'explain a field' 'Image to run.' kubectl explain pod.spec.containers.image
 must 'create configmap, in protobuf' created kubectl create configmap two -n "$space" --from-literal=key=value
@@ -100,11 +103,15 @@ must 'cluster-info' 'is running at' kubectl cluster-info
 must 'scale' scaled kubectl scale rc one -n "$space" --replicas=2
 must 'version' v1.2 kubectl version
 
-# A pod on a node, running: its streams.
-curl -sf -o "$work/answer" -H 'Content-Type: application/json' "$SERVER/api/v1/nodes" -d '{"metadata":{"name":"kubectl-node"}}' || true
+# Streams of a running pod.
+curl -sf -o "$work/answer" -H 'Content-Type: application/json' "$SERVER/api/v1/nodes" \
+  -d '{"metadata":{"name":"kubectl-node"}}' || true
 status='{"metadata":{"name":"one","namespace":"'$space'"},"status":{"phase":"Running","podIP":"127.0.0.1"}}'
-curl -sf -o "$work/answer" -X PUT -H 'Content-Type: application/json' "$SERVER/api/v1/namespaces/$space/pods/one/status" \
-  -d "$(kubectl get pod one -n "$space" -o json | python3 -c "import json,sys; pod=json.load(sys.stdin); pod['status']=json.loads('$status')['status']; print(json.dumps(pod))")"
+set_status="import json,sys; pod=json.load(sys.stdin); pod['status']=json.loads('$status')['status']"
+set_status+="; print(json.dumps(pod))"
+curl -sf -o "$work/answer" -X PUT -H 'Content-Type: application/json' \
+  "$SERVER/api/v1/namespaces/$space/pods/one/status" \
+  -d "$(kubectl get pod one -n "$space" -o json | python3 -c "$set_status")"
 sleep 1.1
 must 'logs' 'tick 1' kubectl logs one -n "$space"
 watched 'tick 2' kubectl logs -f one -n "$space" || { echo 'FAILED logs -f' >&2; exit 1; }
@@ -112,15 +119,17 @@ echo 'ok logs -f'
 for websockets in true false; do
   export KUBECTL_REMOTE_COMMAND_WEBSOCKETS=$websockets KUBECTL_PORT_FORWARD_WEBSOCKETS=$websockets
   must "exec (WebSocket: $websockets)" 'hello there' kubectl exec one -n "$space" -- echo hello there
-  must "exec with input (WebSocket: $websockets)" 'to cat' bash -c "echo to cat | kubectl exec -i one -n '$space' -- cat"
-  watched 'to the container' bash -c "(echo to the container; sleep 3) | kubectl attach -i one -n '$space'" || { echo "FAILED attach" >&2; exit 1; }
+  must "exec with input (WebSocket: $websockets)" 'to cat' \
+    bash -c "echo to cat | kubectl exec -i one -n '$space' -- cat"
+  watched 'to the container' bash -c "(echo to the container; sleep 3) | kubectl attach -i one -n '$space'" ||
+    { echo "FAILED attach" >&2; exit 1; }
   echo "ok attach (WebSocket: $websockets)"
 done
 
 for kind in pods services replicationcontrollers jobs.v1.batch configmaps; do
   extra=()
   [ $kind = pods ] && extra=(--force --grace-period=0)
-  # No controller deletes what depends on these.
+  # Orphan: no controller runs that would delete dependents.
   must "delete $kind" deleted kubectl delete "$kind" one -n "$space" --cascade=orphan --wait=false "${extra[@]}"
 done
 must 'delete namespaces' deleted kubectl delete namespace "$space" --wait=false

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A tour with kubectl and the Python client of the server that is the argument, with the same output whoever answers, but for ages. usage: offline.sh URL
-# OFFLINE_SECRETS is how many Secrets of 1 MB are listed; 4 where nothing is said, 20 for a list of 20 MB.
+# Runs kubectl and the Python client against a server, and prints the same output for equal servers, except ages.
+# usage: offline.sh URL
+# OFFLINE_SECRETS is the number of Secrets of 1 MB that are listed. Default: 4; 20 gives a list of 20 MB.
 set -euo pipefail
 
 mkdir -p "$HOME"
@@ -22,10 +23,12 @@ k apply -f - <<'JSON'
 {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "tour"}}
 JSON
 k -n tour apply -f - <<'JSON'
-{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "one", "labels": {"app": "web"}}, "data": {"key": "value"}}
+{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "one", "labels": {"app": "web"}},
+ "data": {"key": "value"}}
 JSON
 k -n tour apply -f - <<'JSON'
-{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "one", "labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "nginx"}]}}
+{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "one", "labels": {"app": "web"}},
+ "spec": {"containers": [{"name": "main", "image": "nginx"}]}}
 JSON
 k -n tour get pods,configmaps
 k -n tour get pods -l app=web -o name
@@ -57,7 +60,8 @@ config.load_kube_config()
 core = client.CoreV1Api()
 for n in range(int(sys.argv[1])):
     data = base64.b64encode((f"s3cret {n} " * 80_000)[:750_000].encode()).decode()
-    core.create_namespaced_secret("tour", {"metadata": {"name": f"large-{n}"}, "data": {"file": data, "word": "cGFzc3dvcmQ="}})
+    secret = {"metadata": {"name": f"large-{n}"}, "data": {"file": data, "word": "cGFzc3dvcmQ="}}
+    core.create_namespaced_secret("tour", secret)
 secrets = core.list_namespaced_secret("tour").items
 print([(secret.metadata.name, sorted(secret.data)) for secret in secrets if secret.metadata.name.startswith("large-")])
 PYTHON

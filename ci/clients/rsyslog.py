@@ -3,7 +3,7 @@
 
     rsyslog.py BASE_URL      BASE_URL is the log search backend, or its path through a service proxy
 
-rsyslog reads a file, and sends its lines in bulk into the index of the day. Exit status: 0 if everything is as it should be.
+rsyslog reads a file and sends its lines in bulk to the index of the day. Exit status: 0 if all checks passed.
 """
 import json
 import subprocess
@@ -33,8 +33,8 @@ template(name="record" type="list") {{
 }}
 input(type="imfile" file="{work}/lines" tag="{tag}" ruleset="ship")
 ruleset(name="ship" queue.type="LinkedList" queue.size="20000" queue.dequeueBatchSize="1000") {{
-  action(type="omelasticsearch" server="{base}" template="record" searchIndex="index" dynSearchIndex="on" searchType="fluentd"
-    bulkmode="on" errorFile="{work}/errors" action.resumeRetryCount="-1" action.resumeInterval="1")
+  action(type="omelasticsearch" server="{base}" template="record" searchIndex="index" dynSearchIndex="on"
+    searchType="fluentd" bulkmode="on" errorFile="{work}/errors" action.resumeRetryCount="-1" action.resumeInterval="1")
 }}
 """
 
@@ -45,7 +45,8 @@ def line(number):
 
 
 def ask(url, body=None):
-    request = urllib.request.Request(url, data=None if body is None else json.dumps(body).encode(), headers={"Content-Type": "application/json"})
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=30) as response:
         return json.load(response)
 
@@ -58,14 +59,14 @@ def stored(base):
         return f"{error.code} {error.read().decode()}"
 
 
-def check(what, met, wanted):
-    if met != wanted:
-        sys.exit(f"{what}: {met!r}, not {wanted!r}")
+def check(what, actual, expected):
+    if actual != expected:
+        sys.exit(f"{what}: got {actual!r}, expected {expected!r}")
     print(f"ok  {what}")
 
 
 def every_line(base):
-    """The stored lines, by scrolling."""
+    """Return the stored lines, by scrolling."""
     found = []
     page = ask(f"{base}/logstash-*/_search?scroll=1m&q=tag:{TAG}", {"size": 1000})
     while page["hits"]["hits"]:
@@ -82,7 +83,8 @@ def main():
         Path(work, "lines").write_text("".join(f"{line(number)}\n" for number in range(LINES)))
         Path(work, "rsyslog.conf").write_text(CONFIG.format(work=work, tag=TAG, base=base))
         command = ["rsyslogd", "-n", "-f", f"{work}/rsyslog.conf", "-i", f"{work}/pid"]
-        with open(f"{work}/said", "w+", encoding="utf-8") as said, subprocess.Popen(command, stdout=said, stderr=said) as shipper:
+        output = Path(work, "output").open("w+", encoding="utf-8")
+        with output, subprocess.Popen(command, stdout=output, stderr=output) as shipper:
             try:
                 end = time.monotonic() + SECONDS
                 while (count := stored(base)) != LINES and time.monotonic() < end and shipper.poll() is None:
@@ -90,16 +92,18 @@ def main():
             finally:
                 shipper.terminate()
         if count != LINES:
-            print(Path(work, "said").read_text()[:4000])
+            print(Path(work, "output").read_text()[:4000])
             errors = Path(work, "errors")
             print(errors.read_text()[:4000] if errors.exists() else "no error file")
     check("every line is stored", count, LINES)
     lines = every_line(base)
-    check("each once, as it was written", sorted(source["log"] for source in lines), sorted(line(number) for number in range(LINES)))
+    written = sorted(line(number) for number in range(LINES))
+    check("each once, as it was written", sorted(source["log"] for source in lines), written)
     check("a time for each", all(source["@timestamp"].startswith("20") for source in lines), True)
     check("a word is found", ask(f"{base}/logstash-*/_count?q=log:refused+AND+tag:{TAG}")["count"], LINES // 10)
-    check("a number is found", ask(f"{base}/logstash-*/_count?q=log:%22number-00042%22+AND+tag:{TAG}")["count"], 1)
-    print("rsyslog is served")
+    found = ask(f"{base}/logstash-*/_count?q=log:%22number-00042%22+AND+tag:{TAG}")["count"]
+    check("a number is found", found, 1)
+    print("all checks of rsyslog passed")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
-# Plays real clients against the simulator, over both its listeners. usage: run.sh [CLIENT...]; all that are installed where none is named.
-# kubectl, python, node and java (fabric8) create, read, list, watch, change and delete objects; go runs informers; elasticsearch (Python), elasticsearch-js
-# and rsyslog ship 10,000 lines to the log search backend of a living cluster and find them; offline runs kubectl and python once through the recorder and once against the replay. install.sh installs them.
-# browser clicks through the log viewer and the user interface of a living cluster in headless Chromium; its screenshots go to target/browser.
-# With STUNTDOUBLE_ELASTICSEARCH=URL, the log trials of the conformance suite and the log tools also run against the Elasticsearch at that
-# URL, behind the service of a living cluster; STUNTDOUBLE_SEARCH_UPSTREAM_USER has its credentials. They write indices there.
-# A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
+# Runs real clients against the simulator, over both listeners. usage: run.sh [CLIENT...]; default: all that are
+# installed.
+# kubectl, python, node and java (fabric8) create, read, list, watch, change and delete objects. go runs informers.
+# elasticsearch (Python), elasticsearch-js and rsyslog ship 10,000 lines to the log search backend of a full cluster and
+# find them.
+# offline runs kubectl and python once through the recorder and once against the replay.
+# browser clicks through the log viewer and the user interface of a full cluster in headless Chromium; its screenshots
+# go to target/browser.
+# With STUNTDOUBLE_ELASTICSEARCH=URL, the log trials of the conformance suite and the log tools also run against the
+# Elasticsearch at that URL, behind the service of a full cluster; STUNTDOUBLE_SEARCH_UPSTREAM_USER has its credentials.
+# They write indices there.
+# Clients that are not installed are skipped, with a message; install.sh installs them. Exit status: 0 if all that ran
+# succeeded.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -20,7 +26,7 @@ finish() {
 }
 trap finish EXIT
 
-# serve NAME ARGUMENTS...: starts a server, and waits for the line that says that it is ready.
+# serve NAME ARGUMENTS...: starts a server and waits for its ready line.
 serve() {
   local name=$1
   shift
@@ -36,7 +42,8 @@ serve() {
 
 echo 'secrettoken,admin,1' >"$work/tokens"
 echo 'secretpass,admin,1' >"$work/passwords"
-serve server serve --bare --listen 127.0.0.1:0 --secure-listen 127.0.0.1:0 --token-file "$work/tokens" --basic-file "$work/passwords" --write-kubeconfig "$work/secure"
+serve server serve --bare --listen 127.0.0.1:0 --secure-listen 127.0.0.1:0 \
+  --token-file "$work/tokens" --basic-file "$work/passwords" --write-kubeconfig "$work/secure"
 insecure=$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/server")
 cat >"$work/insecure" <<CONFIG
 apiVersion: v1
@@ -63,14 +70,20 @@ client() {
 
 for name in "${@:-all}"; do
   case $name in all | kubectl) client kubectl 'command -v kubectl' ./kubectl.sh ;; esac
-  case $name in all | python) client python 'PYTHONPATH=$clients/python python3 -c "import kubernetes"' env PYTHONPATH="$clients/python" python3 ./client.py ;; esac
+  case $name in all | python)
+    client python 'PYTHONPATH=$clients/python python3 -c "import kubernetes"' \
+      env PYTHONPATH="$clients/python" python3 ./client.py ;;
+  esac
   case $name in all | node) client node 'node -e "require(\"@kubernetes/client-node\")"' node ./client.cjs ;; esac
   case $name in all | go) client go 'test -x "$clients/go/informers"' "$clients/go/informers" ;; esac
-  case $name in all | java) client java 'test -f "$clients/java/classes/Client.class"' java -cp "$clients/java/jars/*:$clients/java/classes" Client ;; esac
+  case $name in all | java)
+    client java 'test -f "$clients/java/classes/Client.class"' \
+      java -cp "$clients/java/jars/*:$clients/java/classes" Client ;;
+  esac
 done
 
-# log_tool NAME INSTALLED COMMAND...: runs a log tool against the search backend of a living cluster, through the service proxy;
-# where STUNTDOUBLE_ELASTICSEARCH has the URL of a real one, also against that, behind the same service.
+# log_tool NAME INSTALLED COMMAND...: runs a log tool against the search backend of a full cluster, through the service
+# proxy; with STUNTDOUBLE_ELASTICSEARCH also against that Elasticsearch, behind the same service.
 log_tool() {
   local name=$1 installed=$2
   shift 2
@@ -82,16 +95,18 @@ log_tool() {
   [ -z "${STUNTDOUBLE_ELASTICSEARCH:-}" ] || through_proxy real "$name" "$@"
 }
 
-# through_proxy BACKEND NAME COMMAND...: gives a command the address of the search service of a cluster with that backend.
+# through_proxy BACKEND NAME COMMAND...: runs a command with the URL of the search service of a cluster with that
+# backend.
 through_proxy() {
   local backend=$1 name=$2 server
   shift 2
   server=$(cluster_of "$backend")
   printf '== %s through the service proxy (%s search backend)\n' "$name" "$backend"
-  "$@" "$server/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging" || failed+=("$name ($backend search backend)")
+  "$@" "$server/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging" ||
+    failed+=("$name ($backend search backend)")
 }
 
-# cluster_of BACKEND: the address of the cluster whose search service has that backend.
+# cluster_of BACKEND: prints the URL of the cluster whose search service has that backend.
 cluster_of() { sed 's/^ready: \([^ ]*\).*/\1/' "$work/$1"; }
 
 case ${*:-all} in all | *elasticsearch* | *rsyslog*)
@@ -99,7 +114,8 @@ case ${*:-all} in all | *elasticsearch* | *rsyslog*)
   if [ -n "${STUNTDOUBLE_ELASTICSEARCH:-}" ]; then
     serve real serve --search-upstream "$STUNTDOUBLE_ELASTICSEARCH" --listen 127.0.0.1:0
     printf '== the log trials (real search backend)\n'
-    "$stuntdouble" conformance --target "$(cluster_of real)" search logging || failed+=("log trials (real search backend)")
+    "$stuntdouble" conformance --target "$(cluster_of real)" search logging ||
+      failed+=("log trials (real search backend)")
   else
     skipped+=("log trials and log tools on a real Elasticsearch (STUNTDOUBLE_ELASTICSEARCH is not set)")
   fi ;;
@@ -107,13 +123,17 @@ esac
 
 for name in "${@:-all}"; do
   case $name in all | elasticsearch)
-    log_tool elasticsearch 'PYTHONPATH=$clients/elasticsearch python3 -c "import elasticsearch; assert elasticsearch.__version__ < (3,)"' env PYTHONPATH="$clients/elasticsearch" python3 ./elasticsearch_client.py ;;
+    is_installed='python3 -c "import elasticsearch; assert elasticsearch.__version__ < (3,)"'
+    log_tool elasticsearch "PYTHONPATH=\$clients/elasticsearch $is_installed" \
+      env PYTHONPATH="$clients/elasticsearch" python3 ./elasticsearch_client.py ;;
   esac
   case $name in all | elasticsearch-js)
-    log_tool elasticsearch-js 'test -d "$clients/elasticsearch-js/node_modules/elasticsearch"' env NODE_PATH="$clients/elasticsearch-js/node_modules" node ./elasticsearch_client.cjs ;;
+    log_tool elasticsearch-js 'test -d "$clients/elasticsearch-js/node_modules/elasticsearch"' \
+      env NODE_PATH="$clients/elasticsearch-js/node_modules" node ./elasticsearch_client.cjs ;;
   esac
   case $name in all | rsyslog)
-    log_tool rsyslog 'command -v rsyslogd python3 && ls /usr/lib/*/rsyslog/omelasticsearch.so' python3 ./rsyslog.py ;;
+    log_tool rsyslog 'command -v rsyslogd python3 && ls /usr/lib/*/rsyslog/omelasticsearch.so' \
+      python3 ./rsyslog.py ;;
   esac
 done
 
@@ -122,7 +142,7 @@ case ${*:-all} in all | *browser*)
     serve pages serve --listen 127.0.0.1:0
     printf '== the pages of the add-ons in Chromium\n'
     NODE_PATH=$clients/browser/node_modules CHROMIUM=$(command -v chromium) \
-      node ./browser.cjs "$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/pages")" ../../target/browser || failed+=("browser")
+      node ./browser.cjs "$(cluster_of pages)" ../../target/browser || failed+=("browser")
   else
     skipped+=("browser")
   fi ;;
@@ -130,16 +150,22 @@ esac
 
 case ${*:-all} in all | *offline*)
   if command -v kubectl >/dev/null && PYTHONPATH=$clients/python python3 -c 'import kubernetes' >/dev/null 2>&1; then
-    printf '== kubectl and python offline, against the replay of what they did\n'
+    printf '== kubectl and python offline, against the replay of their session\n'
     serve recorded serve --bare --listen 127.0.0.1:0
-    serve recorder record --upstream "$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/recorded")" --listen 127.0.0.1:0 --output "$work/session.yaml"
+    serve recorder record --upstream "$(cluster_of recorded)" --listen 127.0.0.1:0 --output "$work/session.yaml"
     recorder=${pids[-1]}
-    tour() { PYTHONPATH=$clients/python HOME="$work/home-$1" ./offline.sh "$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/$1")" >"$work/said-$1" 2>&1; }
-    tour recorder || failed+=("offline: the tour through the recorder")
+    tour() {
+      PYTHONPATH=$clients/python HOME="$work/home-$1" ./offline.sh "$(cluster_of "$1")" >"$work/output-$1" 2>&1
+    }
+    tour recorder || failed+=("offline: the session through the recorder")
     kill "$recorder" && wait "$recorder" || true
     serve replayed replay "$work/session.yaml" --listen 127.0.0.1:0 --speed instant
-    tour replayed || failed+=("offline: the tour against the replay")
-    diff "$work/said-recorder" "$work/said-replayed" && printf 'ok the same %s lines\n' "$(wc -l <"$work/said-replayed")" || failed+=("offline: what was said differs")
+    tour replayed || failed+=("offline: the session against the replay")
+    if diff "$work/output-recorder" "$work/output-replayed"; then
+      printf 'ok the same %s lines\n' "$(wc -l <"$work/output-replayed")"
+    else
+      failed+=("offline: the outputs differ")
+    fi
   else
     skipped+=("offline")
   fi ;;

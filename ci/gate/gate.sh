@@ -1,13 +1,13 @@
 #!/bin/sh
 # Gates a server on the conformance suite.
 #
-# Usage: gate.sh URL [ARGUMENT...]     arguments go to `stuntdouble conformance`
+# Usage: gate.sh URL [ARGUMENT...]     arguments are passed to `stuntdouble conformance`
 #
 # Environment:
-#   STUNTDOUBLE   the program; default: stuntdouble
-#   EXPECTATIONS  a file of known failures; default: none
-#   REPORTS       folder of the reports; default: conformance-reports
-#   ALLOW_INCOMPLETE  1 passes a run that skipped a must (exit code 4)
+#   STUNTDOUBLE       program; default: stuntdouble
+#   EXPECTATIONS      file of known failures; default: none
+#   REPORTS           folder of the reports; default: conformance-reports
+#   ALLOW_INCOMPLETE  1: a run that skipped a must trial passes (exit code 4 becomes 0)
 #
 # The exit code is that of `stuntdouble conformance`, which writes the step summary and the annotations of a GitHub
 # workflow by itself.
@@ -34,7 +34,7 @@ code=$?
 case $code in
 0) verdict="passed" ;;
 1) verdict="failed" ;;
-4) verdict="incomplete: a must was skipped" ;;
+4) verdict="incomplete: a must trial was skipped" ;;
 *) verdict="not run (exit code $code)" ;;
 esac
 if [ -n "${GITHUB_OUTPUT:-}" ] && [ -s "$reports/summary.json" ]; then

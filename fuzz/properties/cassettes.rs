@@ -1,4 +1,4 @@
-//! Properties of the cassettes, for the fuzz targets and for the tests of the crate.
+//! Properties of cassettes, for the fuzz targets and the tests of the crate.
 
 use std::time::Duration;
 
@@ -11,25 +11,25 @@ const HEAD: &str = concat!(
     "request: {method: GET, url: /}\nresponse: {status: 200}\n...\n",
 );
 
-/// The reader: any text is a cassette or an error, and what is read is written and read again without loss.
+/// The reader: any text is a cassette or an error, and a cassette survives writing and reading without loss.
 pub(crate) fn cassette(text: &str) {
     if let Ok(cassette) = Cassette::parse(text) {
-        let again = Cassette::parse(&cassette.to_yaml()).expect("what was written can be read");
+        let again = Cassette::parse(&cassette.to_yaml()).expect("a written cassette cannot be read");
         assert_eq!(again.interactions.len(), cassette.interactions.len());
         let contents = cassette.contents();
         assert!(!contents.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
     }
 }
 
-/// HAR: any text is a HAR or an error, and what is read is exported and imported again without loss.
+/// HAR: any text is a HAR or an error, and a HAR survives export and import without loss.
 pub(crate) fn har(text: &str) {
     if let Ok(cassette) = Cassette::from_har(text) {
-        let again = Cassette::from_har(&cassette.to_har()).expect("what was exported can be imported");
+        let again = Cassette::from_har(&cassette.to_har()).expect("an exported HAR cannot be imported");
         assert_eq!(again.interactions.len(), cassette.interactions.len());
     }
 }
 
-/// The redactor: no planted secret survives, however a body is cut and whatever is around it.
+/// The redactor: no planted secret survives, however the body is split into frames and whatever surrounds it.
 pub(crate) fn redactor(around: &str, cuts: &[u16]) {
     let quoted = format!("{around:?}")
         .replace("\\u{", "\\\\u{")
@@ -44,13 +44,17 @@ pub(crate) fn redactor(around: &str, cuts: &[u16]) {
         at: Duration::ZERO,
         data: body[pair[0]..pair[1]].to_vec().into(),
     });
-    let mut cassette = Cassette::parse(HEAD).expect("a cassette");
+    let mut cassette = Cassette::parse(HEAD).expect("invalid cassette");
     let Outcome::Response(answer) = &mut cassette.interactions[0].outcome else {
-        panic!("an answer");
+        panic!("the interaction has no response");
     };
     answer.payload = Payload::Stream(frames.collect());
     cassette.redact(Redaction::default());
-    let out = cassette.interactions[0].response().expect("an answer").payload.bytes();
+    let out = cassette.interactions[0]
+        .response()
+        .expect("the interaction has no response")
+        .payload
+        .bytes();
     if !around.contains("S3cret") {
         assert!(!String::from_utf8_lossy(&out).contains(SECRET));
     }

@@ -1,4 +1,4 @@
-//! Properties of the search engine, for the fuzz targets and for the tests of the crate.
+//! Properties of the search engine, for the fuzz targets and the tests of the crate.
 
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -6,7 +6,7 @@ use stuntdouble_search::{Analyzer, Options, SearchServer, check_query};
 
 /// The query language: any text is a query or an error, in bounded time.
 pub(crate) fn query(text: &str) {
-    // Whether it is a query does not matter; that the check ends does.
+    // Either result is fine; the check must end.
     let _ = check_query(text);
     let _ = check_query(&format!("f:/{text}/"));
 }
@@ -14,52 +14,55 @@ pub(crate) fn query(text: &str) {
 /// The analyzers: terms end at character boundaries, in order, with rising positions.
 pub(crate) fn analyzer(text: &str) {
     for name in ["standard", "simple", "whitespace", "keyword", "stop", "pattern"] {
-        let analyzer = Analyzer::named(name).expect("a built-in analyzer");
+        let analyzer = Analyzer::named(name).expect("not a built-in analyzer");
         let (mut end, mut next) = (0, 0);
         let after = analyzer.analyze(text, &mut |token| {
-            assert!(token.start >= end && token.end >= token.start, "{name}: offsets fall");
+            assert!(
+                token.start >= end && token.end >= token.start,
+                "{name}: offsets decrease"
+            );
             assert!(
                 text.is_char_boundary(token.start) && text.is_char_boundary(token.end),
-                "{name}: a character is cut"
+                "{name}: an offset is inside a character"
             );
-            assert!(token.position >= next, "{name}: positions fall");
+            assert!(token.position >= next, "{name}: positions do not increase");
             (end, next) = (token.end, token.position + 1);
         });
         assert!(after >= next, "{name}: the end is before the last term");
     }
 }
 
-/// What a server answers to requests, one after the other: JSON, and no failure of the server.
-fn answered(requests: &[(&str, &[u8])]) {
+/// Sends requests one after the other. Each response must be JSON and not a 500.
+fn check_responses(requests: &[(&str, &[u8])]) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .expect("a runtime");
+        .expect("cannot start the runtime");
     runtime.block_on(async {
         let server = SearchServer::new(Options::default());
         for (target, body) in requests {
             let body = Full::new(bytes::Bytes::copy_from_slice(body));
-            let request = Request::post(*target).body(body).expect("a request");
+            let request = Request::post(*target).body(body).expect("invalid request");
             let response = server.handle(request).await;
             assert_ne!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
-            let text = response.into_body().collect().await.expect("a body").to_bytes();
-            serde_json::from_slice::<serde_json::Value>(&text).expect("a response of JSON");
+            let text = response.into_body().collect().await.expect("no body").to_bytes();
+            serde_json::from_slice::<serde_json::Value>(&text).expect("the response is not JSON");
         }
     });
 }
 
-/// Bulk bodies: any bytes get a response of JSON, and no failure of the server.
+/// Bulk bodies: any bytes get a JSON response that is not a 500.
 pub(crate) fn bulk(body: &[u8]) {
-    answered(&[("/logs/line/_bulk", body)]);
+    check_responses(&[("/logs/line/_bulk", body)]);
 }
 
-/// Bodies of searches: any bytes get a response of JSON, and no failure of the server.
+/// Search bodies: any bytes get a JSON response that is not a 500.
 pub(crate) fn search(body: &[u8]) {
     let documents = concat!(
         "{\"index\":{\"_id\":\"1\"}}\n{\"log\":\"no such host\",\"n\":1,\"at\":\"2015-06-26T12:00:00Z\"}\n",
         "{\"index\":{\"_id\":\"2\"}}\n{\"log\":[\"an error\",\"x\"],\"n\":2.5,\"o\":{\"k\":true}}\n",
     );
-    answered(&[
+    check_responses(&[
         ("/logs/line/_bulk?refresh=true", documents.as_bytes()),
         ("/logs/_search", body),
         ("/_msearch", &[&b"{\"index\":\"logs\"}\n"[..], body, b"\n"].concat()),

@@ -7,7 +7,7 @@ use std::{error::Error, sync::Arc};
 use serde_json::json;
 use stuntdouble_simulator::{Client, Informer, ListOptions, ObjectKey, Simulator, Status, WorkQueue};
 
-/// The controller under test. It runs for as long as it is polled.
+/// The controller under test. It runs until the future is dropped.
 async fn run(client: Client) -> Result<(), Status> {
     let labelled = ListOptions {
         label_selector: "team".to_owned(),
@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn it_holds() {
-        super::main().expect("the example holds");
+    fn the_example_runs() {
+        super::main().expect("the example succeeds");
     }
 }

@@ -9,7 +9,7 @@ use http::{Request, Response};
 use serde_json::json;
 use stuntdouble_simulator::{Clock, ContainerContext, Simulator};
 
-/// What the containers of the image `greeter:1` run: an HTTP server that greets in the words of a mounted config map.
+/// Runs the containers of the image `greeter:1`: an HTTP server with the greeting of a mounted config map.
 async fn greeter(mut container: ContainerContext) -> i32 {
     let Ok(greeting) = container.read_file("/etc/greeter/greeting") else {
         container.print_error("there is no greeting\n").await;
@@ -28,7 +28,7 @@ async fn greeter(mut container: ContainerContext) -> i32 {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Time stands still, and is stepped.
+    // The clock is frozen, and stepped explicitly.
     let clock: Clock = "frozen:2016-03-01T00:00:00Z".parse()?;
     let builder = Simulator::builder().clock(clock).image("greeter:1", greeter);
     let cluster = builder.start().await?;
@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     cluster.advance(Duration::from_secs(10)).await;
     assert_eq!(pods.get("greeter").await?["status"]["phase"], "Running");
 
-    // The client under test asks through the API server's proxy.
+    // The client under test connects through the API server's proxy.
     let pod = format!("{}/api/v1/namespaces/default/pods/greeter", cluster.url());
     let answer = reqwest::get(format!("{pod}/proxy/world")).await?.text().await?;
     assert_eq!(answer, "Hello, world!");
@@ -69,9 +69,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn it_holds() {
-        // The workspace builds the client without a cryptography of its own.
+    fn the_example_runs() {
+        // The workspace builds the client without a default cryptography provider.
         let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-        super::main().expect("the example holds");
+        super::main().expect("the example succeeds");
     }
 }

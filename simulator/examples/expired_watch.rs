@@ -1,4 +1,4 @@
-//! Tests a client under an expired watch: the server has forgotten the version that the client would go on from.
+//! Tests a client with an expired watch: the server no longer has the version from which the client continues.
 //!
 //! `cargo run -p stuntdouble-simulator --example expired_watch`
 
@@ -7,14 +7,14 @@ use std::error::Error;
 use serde_json::{Value, json};
 use stuntdouble_simulator::Simulator;
 
-/// The client under test: it knows a list, follows its changes, and lists anew where they are no longer kept.
-struct Follower {
+/// The client under test: it lists, watches, and lists again when its version has expired.
+struct Watcher {
     url: String,
     version: String,
     names: Vec<String>,
 }
 
-impl Follower {
+impl Watcher {
     async fn list(url: String) -> reqwest::Result<Self> {
         let list: Value = reqwest::get(&url).await?.json().await?;
         let items = list["items"].as_array().cloned().unwrap_or_default();
@@ -29,7 +29,7 @@ impl Follower {
         })
     }
 
-    /// Follows the changes for a second at most. Returns whether it had to list anew.
+    /// Watches for at most one second. Returns whether it had to list again.
     async fn follow(&mut self) -> reqwest::Result<bool> {
         let url = format!(
             "{}?watch=true&timeoutSeconds=1&resourceVersion={}",
@@ -41,7 +41,7 @@ impl Follower {
         let events = frames
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        // A server says it as its status, or as the first event of the stream.
+        // A server reports it with the response's status, or in the first event of the stream.
         let expired = code == 410 || events.clone().any(|event| event["object"]["code"] == 410);
         if expired {
             *self = Self::list(self.url.clone()).await?;
@@ -58,11 +58,11 @@ impl Follower {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Five changes of each kind are kept.
+    // The history keeps five changes of each kind.
     let cluster = Simulator::builder().bare(true).history(5).start().await?;
     let config_maps = cluster.client().api("v1", "configmaps")?.in_namespace("default");
     let url = format!("{}/api/v1/namespaces/default/configmaps", cluster.url());
-    let mut follower = Follower::list(url).await?;
+    let mut follower = Watcher::list(url).await?;
 
     config_maps.create(json!({"metadata": {"name": "map-0"}})).await?;
     assert!(!follower.follow().await?, "the watch goes on from the list");
@@ -75,16 +75,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     assert!(follower.follow().await?, "the version is no longer kept");
     assert_eq!(follower.names.len(), 10);
-    println!("the client noticed that its version had expired, listed anew, and lacks nothing");
+    println!("the client noticed that its version had expired, listed again, and missed nothing");
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn it_holds() {
-        // The workspace builds the client without a cryptography of its own.
+    fn the_example_runs() {
+        // The workspace builds the client without a default cryptography provider.
         let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-        super::main().expect("the example holds");
+        super::main().expect("the example succeeds");
     }
 }

@@ -1,4 +1,4 @@
-//! Tests a log query: lines go into a search backend inside the process, and the query finds what it should.
+//! Tests a log query: it indexes lines in a search backend inside the process, and checks the result of the query.
 //!
 //! `cargo run -p stuntdouble-simulator --example log_query`
 
@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = format!("http://{}", listener.local_addr()?);
     let serving = tokio::spawn(async move { server.serve(listener).await });
 
-    // The query under test: refused connections that were no health check.
+    // The query under test: refused connections except health checks.
     let client = reqwest::Client::new();
     let query = [
         ("q", r#"log:"connection refused" AND NOT log:healthz"#),
@@ -50,9 +50,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn it_holds() {
-        // The workspace builds the client without a cryptography of its own.
+    fn the_example_runs() {
+        // The workspace builds the client without a default cryptography provider.
         let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-        super::main().expect("the example holds");
+        super::main().expect("the example succeeds");
     }
 }

@@ -1,7 +1,7 @@
-//! Injected time.
+//! Injected clock.
 //!
-//! - Nothing else in the crate asks for the time of day.
-//! - What waits for a time of the cluster waits on this clock, so that stepping it drives everything that acts in the cluster.
+//! - Nothing else in the crate reads the system's time.
+//! - Everything in the cluster that waits for a time waits on this clock, so that stepping it drives the whole cluster.
 
 mod activity;
 mod stepped;
@@ -13,7 +13,7 @@ use jiff::{Timestamp, Unit};
 pub(crate) use activity::{Activity, Busy};
 use stepped::Stepped;
 
-/// The time of a cluster. Clones share it. Default: the system's time.
+/// Clock of a cluster. Clones share their time. Default: the system's time.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
@@ -45,12 +45,12 @@ enum Source {
 }
 
 impl Clock {
-    /// The system's time.
+    /// Returns a clock with the system's time.
     pub fn real() -> Self {
         Self::default()
     }
 
-    /// A clock that starts at `start` and runs.
+    /// Returns a running clock that starts at `start`.
     pub fn at(start: Timestamp) -> Self {
         Self::from(Source::At {
             start,
@@ -58,12 +58,12 @@ impl Clock {
         })
     }
 
-    /// A clock that stays at `at` until it is stepped.
+    /// Returns a clock that stays at `at` until it is stepped.
     pub fn frozen(at: Timestamp) -> Self {
         Self::from(Source::Frozen(Arc::new(Stepped::new(at))))
     }
 
-    /// The time now.
+    /// Current time.
     pub fn now(&self) -> Timestamp {
         match &self.source {
             Source::Real => Timestamp::now(),
@@ -72,7 +72,7 @@ impl Clock {
         }
     }
 
-    /// Waits until `deadline`; a frozen clock has to be stepped there.
+    /// Waits until `deadline`. A frozen clock must be stepped to it.
     pub async fn sleep_until(&self, deadline: Timestamp) {
         match &self.source {
             Source::Frozen(clock) => clock.sleep_until(deadline).await,
@@ -83,20 +83,20 @@ impl Clock {
         }
     }
 
-    /// Waits for `duration` from now.
+    /// Waits for `duration`.
     pub async fn sleep(&self, duration: Duration) {
         self.sleep_until(later(self.now(), duration)).await;
     }
 
-    /// Moves a frozen clock on at once. Does nothing on the others, which run by themselves.
+    /// Advances a frozen clock in one step. No effect on a running clock.
     pub fn step(&self, by: Duration) {
         if let Source::Frozen(clock) = &self.source {
             clock.move_to(later(clock.now(), by));
         }
     }
 
-    /// Moves a frozen clock on from one deadline to the next; at each it waits until nothing is left to do.
-    /// Does nothing on the others, which run by themselves.
+    /// Advances a frozen clock from one deadline to the next, and waits at each until the cluster is idle.
+    /// No effect on a running clock.
     pub async fn advance(&self, by: Duration) {
         let Source::Frozen(clock) = &self.source else { return };
         let end = later(clock.now(), by);
@@ -108,7 +108,7 @@ impl Clock {
         clock.move_to(end);
     }
 
-    /// A clock at the same time that is stepped by itself from now on.
+    /// Returns an independent clock with the same time.
     pub(crate) fn fork(&self) -> Self {
         Self::from(match &self.source {
             Source::Frozen(clock) => Source::Frozen(Arc::new(Stepped::new(clock.now()))),
@@ -116,22 +116,22 @@ impl Clock {
         })
     }
 
-    /// Waits until nothing that acts in the cluster has anything left to do at this time.
+    /// Waits until the cluster is idle: nothing is left to do at the current time.
     pub async fn settle(&self) {
         self.activity.idle().await;
     }
 
-    /// Whether it moves only when it is stepped.
+    /// Whether the clock advances only when it is stepped.
     pub fn is_frozen(&self) -> bool {
         matches!(self.source, Source::Frozen(_))
     }
 
-    /// The work that [`Clock::settle`] waits for.
+    /// Counter of the work that [`Clock::settle`] waits for.
     pub(crate) fn activity(&self) -> &Activity {
         &self.activity
     }
 
-    /// The time now as the API writes it: RFC 3339 in UTC, whole seconds.
+    /// Current time in the format of the API: RFC 3339 in UTC, whole seconds.
     pub fn stamp(&self) -> String {
         stamp(self.now())
     }
@@ -146,7 +146,7 @@ impl From<Source> for Clock {
     }
 }
 
-/// `from` and `by` after it; the last time that there is where that is past the end of time.
+/// Returns `from` plus `by`, or the maximum timestamp on overflow.
 fn later(from: Timestamp, by: impl Into<jiff::TimestampArithmetic>) -> Timestamp {
     from.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frozen_clock_stands_until_it_is_stepped() {
+    fn a_frozen_clock_changes_only_when_stepped() {
         let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse().unwrap();
         assert_eq!(clock.stamp(), "2015-06-26T12:00:00Z");
         clock.step(Duration::from_secs(90));

@@ -1,4 +1,4 @@
-//! A stand-in for a cluster's HTTP API (Kubernetes v1.2 era) and its logging add-ons.
+//! A simulator of a cluster's HTTP API (Kubernetes v1.2 era) and its logging add-ons.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -10,9 +10,9 @@
 //! # }
 //! ```
 //!
-//! The layers, each importing only those to its left:
-//! `api < compat < scheme < patch < strategy < store < watch < registry < client < cluster < logs < addons < http`. The log
-//! search backend is the crate `stuntdouble-search`, re-exported as [`search`].
+//! The layers; each imports only those to its left:
+//! `api < compat < scheme < patch < strategy < store < watch < registry < client < cluster < logs < addons < http`.
+//! The log search backend is the crate `stuntdouble-search`, re-exported as [`search`].
 
 mod addons;
 mod api;
@@ -59,7 +59,7 @@ pub use stuntdouble_search as search;
 pub use stuntdouble_server::{Origin, Origins};
 pub use stuntdouble_shell::FileError;
 
-/// The Rust code of the README compiles.
+/// Compiles the Rust code of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -1,20 +1,20 @@
-//! Injected randomness. Nothing else in the crate draws random numbers.
+//! Seeded randomness. No other code in the crate draws random numbers.
 //!
 //! The same seed gives the same sequence.
 
 use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-/// Seeded generator of UIDs, suffixes of generated names, and choices.
+/// Seeded generator of UIDs, name suffixes and choices.
 #[derive(Debug)]
 pub(crate) struct Rng {
-    /// What the sequence was made of.
+    /// Seed of the sequence.
     seed: [u8; 32],
     sequence: Mutex<StdRng>,
 }
 
 impl Rng {
-    /// A generator with a seed.
+    /// Creates a generator with a seed.
     pub(crate) fn seeded(seed: u64) -> Self {
         let mut whole = [0; 32];
         whole[..8].copy_from_slice(&seed.to_le_bytes());
@@ -24,7 +24,8 @@ impl Rng {
         }
     }
 
-    /// The generator of a cluster that was started `starts` times before, which repeats nothing of those: a restored cluster still has their UIDs.
+    /// Creates the generator of a cluster that was started `starts` times before. It differs from the earlier ones,
+    /// because a restored cluster still has their UIDs.
     pub(crate) fn restarted(seed: u64, starts: u64) -> Self {
         if starts == 0 {
             return Self::seeded(seed);
@@ -35,7 +36,8 @@ impl Rng {
         Self::of(whole)
     }
 
-    /// The generator of a copy of the cluster made at `revision`. Copies made at the same revision draw the same sequence.
+    /// Creates the generator of a copy of the cluster at `revision`. Copies of the same revision draw the same
+    /// sequence.
     pub(crate) fn fork(&self, revision: u64) -> Self {
         let mut whole = self.seed;
         for (byte, mixed) in whole[16..24].iter_mut().zip((revision + 1).to_le_bytes()) {
@@ -51,7 +53,7 @@ impl Rng {
         }
     }
 
-    /// A new uid: a version-4 UUID.
+    /// Returns a new UID: a version-4 UUID.
     pub(crate) fn uid(&self) -> String {
         let bits: u128 = self.sequence.lock().random();
         let bits = (bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
@@ -66,7 +68,7 @@ impl Rng {
         )
     }
 
-    /// Five characters to append to a generated name.
+    /// Returns five characters to append to a generated name.
     pub(crate) fn name_suffix(&self) -> String {
         const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz0123456789";
         let mut rng = self.sequence.lock();
@@ -75,7 +77,7 @@ impl Rng {
             .collect()
     }
 
-    /// A number below `bound`; 0 where `bound` is 0.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     pub(crate) fn below(&self, bound: usize) -> usize {
         if bound == 0 {
             0

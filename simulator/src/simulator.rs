@@ -1,14 +1,13 @@
-//! The simulator as a value: built, started, asked for its address, stopped.
+//! The simulator: its builder, and the running instance.
 //!
-//! - Started means listening: the first request is answered.
+//! - A started simulator is listening: the first request succeeds.
 //! - Dropping it stops it.
-//!
-//! Limits: without TLS it listens on the loopback interface only, since it asks nobody for credentials.
+//! - Limits: without TLS it listens on the loopback interface only, because it requires no credentials.
 
-mod acting;
 mod clusters;
 mod defaults;
 mod error;
+mod leadership;
 mod logging;
 mod start;
 
@@ -39,7 +38,7 @@ use defaults::default_range;
 pub use error::StartError;
 use start::{Cluster, Listeners};
 
-/// What a simulator is to be like; what is not said has the default that each method names.
+/// Settings of a simulator. Each method names its default.
 #[derive(Clone)]
 pub struct Builder {
     profile: Profile,
@@ -125,7 +124,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Whose word counts; the documents' where nothing is said.
+    /// Behaviour profile. Default: [`Profile::Documented`].
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
@@ -137,37 +136,37 @@ impl Builder {
         self
     }
 
-    /// The time that is stamped; the system's where nothing is said.
+    /// Clock of the cluster. Default: the system's time.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Whether it is an API server and nothing else: no nodes, controllers or add-ons.
+    /// Runs the API server only, without nodes, controllers and add-ons. Default: false.
     pub fn bare(mut self, bare: bool) -> Self {
         self.bare = bare;
         self
     }
 
-    /// Where to listen, on the loopback interface; a port of 0 is chosen by the system. 127.0.0.1:0 where nothing is said.
+    /// Loopback address of the listener without credentials. For port 0 the system chooses one. Default: 127.0.0.1:0.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = address;
         self
     }
 
-    /// The address that the server says it has; 10.99.0.1 where nothing is said.
+    /// IP address that the server advertises. Default: 10.99.0.1.
     pub fn advertise_address(mut self, address: Ipv4Addr) -> Self {
         self.advertise = address;
         self
     }
 
-    /// The range that services get their addresses from; 10.0.0.0/24 where nothing is said.
+    /// IP range of services. Default: 10.0.0.0/24.
     pub fn service_cluster_ip_range(mut self, range: Cidr) -> Self {
         self.service_range = range;
         self
     }
 
-    /// Sends what the proxy would send to `from` (`HOST:PORT`) to `to` instead.
+    /// Makes the proxy connect to `to` instead of `from` (`HOST:PORT`).
     pub fn dial(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
         self.dial.push(DialOverride {
             from: from.into(),
@@ -176,19 +175,19 @@ impl Builder {
         self
     }
 
-    /// Servers inside this process, which the proxy reaches without a connection.
+    /// Servers inside this process, which the proxy reaches without a connection. Default: none.
     pub fn backends(mut self, backends: Backends) -> Self {
         self.backends = backends;
         self
     }
 
-    /// Where to listen for TLS, asking for credentials; nowhere where nothing is said.
+    /// Address of the TLS listener, which requires credentials. Default: no TLS listener.
     pub fn secure_listen(mut self, address: SocketAddr) -> Self {
         self.secure = Some(address);
         self
     }
 
-    /// Loopback address at which the names of the cluster resolve, over UDP and TCP. Default: none, and none if it is bare.
+    /// Loopback address of the DNS listener, over UDP and TCP. Default: none. A bare cluster never has one.
     pub fn dns_listen(mut self, address: SocketAddr) -> Self {
         self.dns = Some(address);
         self
@@ -200,121 +199,123 @@ impl Builder {
         self
     }
 
-    /// The secure listener's certificate; one made at the start where nothing is said.
+    /// Certificate of the TLS listener. Default: generated at the start.
     pub fn identity(mut self, identity: Identity) -> Self {
         self.identity = Some(identity);
         self
     }
 
-    /// The authority (PEM) whose certificates the secure listener takes from clients, beside its own.
+    /// CA (PEM) whose client certificates the TLS listener accepts in addition to its own.
     pub fn client_authority(mut self, pem: impl Into<String>) -> Self {
         self.client_authority = Some(pem.into());
         self
     }
 
-    /// How many nodes there are, unless it is bare; 2 where nothing is said.
+    /// Number of nodes, unless the cluster is bare. Default: 2.
     pub fn nodes(mut self, nodes: u8) -> Self {
         self.nodes = nodes;
         self
     }
 
-    /// Controllers that run, unless it is bare. Default: all of them.
+    /// Controllers, unless the cluster is bare. Default: all of them.
     pub fn controllers(mut self, controllers: Controllers) -> Self {
         self.controllers = controllers;
         self
     }
 
-    /// Add-ons of the cluster, unless it is bare. Default: all of them.
+    /// Add-ons, unless the cluster is bare. Default: all of them.
     pub fn addons(mut self, addons: Addons) -> Self {
         self.addons = addons;
         self
     }
 
-    /// How many changes of each kind are kept; a watch from before them is answered with 410 `Gone`. Default: 10,000 as documented;
-    /// under `kubernetes-1.2` as its watch cache has them, mostly 100.
+    /// Number of changes per kind that are kept. A watch from an older version returns 410 `Gone`. Default: 10,000 in
+    /// the documented profile; under `kubernetes-1.2` the sizes of its watch cache, mostly 100.
     pub fn history(mut self, changes: usize) -> Self {
         self.history = Some(changes);
         self
     }
 
-    /// What the containers of an image run; the name may hold `*`, and without a tag stands for every tag. Default: what
-    /// `fixtures/images` has for the image.
+    /// Behaviour of the containers of an image. `name` may contain `*`; without a tag it matches all tags. Default:
+    /// the image data of `fixtures/images`.
     pub fn image(mut self, name: impl Into<String>, behaviour: impl Behaviour) -> Self {
         self.behaviours.push((name.into(), Arc::new(behaviour)));
         self
     }
 
-    /// More images as data: the text of a YAML file of the form of `fixtures/images`, and the name that errors give it.
+    /// Adds images as data: the text of a YAML file in the format of `fixtures/images`, and its name in errors.
     pub fn images(mut self, file: impl Into<String>, text: impl Into<String>) -> Self {
         self.image_files.push((file.into(), text.into()));
         self
     }
 
-    /// What a peer may use up.
+    /// Resource limits for peers.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Whether the proxy connects to pods and nodes whose address is loopback, link-local or unspecified. Default: no, only if
-    /// [`dial`](Self::dial) replaces the address.
+    /// Whether the proxy connects to pods and nodes with a loopback, link-local or unspecified address. Default: only
+    /// if [`dial`](Self::dial) replaces the address.
     pub fn allow_local_backends(mut self, allow: bool) -> Self {
         self.allow_local_backends = allow;
         self
     }
 
-    /// Bytes of changes that are kept of each kind for watches; four times as many of all kinds together. Default: 64 MiB.
+    /// Maximum size in bytes of the kept changes of a kind; four times as much for all kinds. Default: 64 MiB.
     pub fn history_bytes(mut self, bytes: usize) -> Self {
         self.history_bytes = Some(bytes);
         self
     }
 
-    /// Directory that keeps the objects, their history and the indices of the log search service, made if it does not exist. Default: none, all is in memory only.
+    /// Directory of objects, history and log search indices, created if missing. Default: none, all in memory.
     ///
-    /// A simulator that starts with the directory of an earlier one goes on where that ended; watches resume. Containers start anew.
+    /// A simulator started with the directory of an earlier one continues from its state, and watches resume.
+    /// Containers start from scratch.
     pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(directory.into());
         self
     }
 
-    /// How long the watch cache lags behind writes. Default: not at all.
+    /// Delay of the watch cache after writes. Default: none.
     ///
-    /// Meanwhile a list with a version may be older than the last write. As in v1.2, under [`Profile::Kubernetes12`] a watch from a version gets changes before it
-    /// that the cache has not seen yet.
+    /// During the delay, a list with a version may be older than the last write. Under [`Profile::Kubernetes12`], as in
+    /// v1.2, a watch from a version also returns earlier changes that the cache has not yet received.
     pub fn watch_lag(mut self, lag: Duration) -> Self {
         self.watch_lag = lag;
         self
     }
 
-    /// How many copies of the cluster there can be in the process. Default: 0.
+    /// Maximum number of copies of the cluster in the process. Default: 0.
     ///
-    /// `/clusters/NAME/…` addresses the copy NAME, which is made at the first request for it as the cluster is then. `DELETE /clusters/NAME` removes it.
+    /// `/clusters/NAME/…` addresses the copy NAME, which is created from the cluster's current state at the first
+    /// request for it. `DELETE /clusters/NAME` removes it.
     pub fn clusters(mut self, clusters: usize) -> Self {
         self.clusters = clusters;
         self
     }
 
-    /// When a write to the data directory is acknowledged. Default: [`Durability::Sync`].
+    /// When writes to the data directory are acknowledged. Default: [`Durability::Sync`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// etcd cluster that keeps the objects. Default: none. It takes precedence over a data directory.
+    /// etcd cluster that stores the objects. Default: none. It takes precedence over a data directory.
     ///
-    /// Simulators over the same etcd cluster and prefix are one cluster. One of them at a time runs the nodes, controllers and add-ons.
+    /// Simulators with the same etcd and prefix are one cluster; one at a time runs nodes, controllers and add-ons.
     pub fn etcd(mut self, etcd: Etcd) -> Self {
         self.etcd = Some(etcd);
         self
     }
 
-    /// Hosts and origins whose requests the listener without credentials accepts. Default: its own only.
+    /// Hosts and origins accepted by the listener without credentials. Default: its own only.
     pub fn origins(mut self, origins: Origins) -> Self {
         self.origins = origins;
         self
     }
 
-    /// Objects to start with. Objects that exist already stay as they are. If the snapshot has nodes, they are the cluster's.
+    /// Initial objects. Existing objects are not changed. If the snapshot has nodes, they replace the default ones.
     pub fn snapshot(mut self, snapshot: Snapshot) -> Self {
         self.snapshot = Some(snapshot);
         self
@@ -332,27 +333,27 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// A simulator to be described.
+    /// Returns a builder with the default settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Where it listens.
+    /// Address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its base URL, without a slash at the end.
+    /// Base URL, without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// A client that reads and writes the cluster's objects without HTTP.
+    /// Returns a client that accesses the cluster's objects without HTTP.
     pub fn client(&self) -> Client {
         self.cluster.client.clone()
     }
 
-    /// Serves more kinds from now on: routes, discovery, descriptions and watches have them at once.
+    /// Adds kinds at run time: to routes, discovery, API descriptions and watches.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -377,12 +378,12 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// A file that does not make sense, or a kind that is there already; nothing is added then.
+    /// [`LoadError`] if a file is invalid or a kind already exists; nothing is added then.
     pub fn add_kinds(&self, kinds: &Kinds) -> Result<(), LoadError> {
         self.cluster.client.registry().add_kinds(kinds)
     }
 
-    /// No longer serves a resource, in any of its versions. Its objects are removed, its watches end.
+    /// Removes a resource in all of its versions. Its objects are deleted and its watches end.
     ///
     /// # Errors
     /// 404 if there is no such resource.
@@ -390,7 +391,7 @@ impl Simulator {
         self.cluster.client.registry().remove_kind(group, plural).await
     }
 
-    /// Steps a frozen clock, from one deadline to the next; at each it waits until nothing is left to do.
+    /// Steps a frozen clock from one deadline to the next; at each it waits until the cluster is idle.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -409,35 +410,35 @@ impl Simulator {
         self.cluster.client.clock().advance(by).await;
     }
 
-    /// All objects of the cluster, to start another one from.
+    /// Returns all objects of the cluster, to start another one from.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// The store's error.
     pub async fn snapshot(&self) -> Result<Snapshot, Status> {
         self.cluster.client.registry().snapshot().await
     }
 
-    /// Waits until nothing that acts in the cluster has anything left to do at this time.
+    /// Waits until the cluster is idle: nothing is left to do at the current time.
     pub async fn settle(&self) {
         self.cluster.client.clock().settle().await;
     }
 
-    /// The address of the DNS listener, where there is one.
+    /// Address of the DNS listener, if there is one.
     pub fn dns_address(&self) -> Option<SocketAddr> {
         self.dns
     }
 
-    /// The base URL of the secure listener, where there is one.
+    /// Base URL of the TLS listener, if there is one.
     pub fn secure_url(&self) -> Option<String> {
         self.secure.as_ref().map(|(address, _)| format!("https://{address}"))
     }
 
-    /// The secure listener's TLS, where there is one: what clients verify it with, and a certificate for them.
+    /// TLS settings of the TLS listener, if there is one: its CA certificate, and a client certificate.
     pub fn tls(&self) -> Option<&Tls> {
         self.secure.as_ref().map(|(_, tls)| tls)
     }
 
-    /// The configuration that clients of the cluster read: for the secure listener where there is one, else for the other.
+    /// Returns a kubeconfig for the TLS listener if there is one, otherwise for the other listener.
     pub fn kubeconfig(&self) -> serde_json::Value {
         kubeconfig::config(
             &self.secure_url().unwrap_or_else(|| self.url()),
@@ -446,8 +447,9 @@ impl Simulator {
         )
     }
 
-    /// A copy of it that listens on ports of its own and is independent from now on: objects, history, clock. It shares what neither changes, so that a copy of a
-    /// bare cluster takes microseconds and a few kilobytes. Its objects are in memory only; logs and containers start anew.
+    /// Starts a copy with its own ports. It is independent from now on: objects, history, clock. Unchanged data is
+    /// shared, so that a copy of a bare cluster takes microseconds and a few kilobytes. Its objects are in memory
+    /// only; logs and containers start from scratch.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -465,7 +467,7 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// It cannot listen, or what acts in it does not start.
+    /// [`StartError`] if it cannot listen or a component cannot start.
     pub async fn fork(&self) -> Result<Self, StartError> {
         let Cluster {
             builder,
@@ -481,11 +483,12 @@ impl Simulator {
         Ok(Listeners::bind(&cluster.builder).await?.serve(cluster))
     }
 
-    /// Stops it: streams end, requests under way are answered, and what then is still open is cut.
+    /// Stops the simulator: streams end, running requests are completed, and connections that are still open are
+    /// closed.
     pub async fn shutdown(self) {
         let grace = self.cluster.builder.limits.grace;
         self.cluster.shutdown.gracefully(grace).await;
-        // A store that has failed has told its writers so.
+        // Errors are ignored: a failed store has already reported its error to the writers.
         let _ = self.cluster.client.registry().close().await;
     }
 }

@@ -1,9 +1,9 @@
-//! What containers run, write and serve, and what kubelets make of it, on a clock that stands still until it is stepped.
+//! Containers and their kubelets, on a frozen clock.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl Cluster {
             .1
     }
 
-    /// The messages of the events of a reason.
+    /// Returns the messages of the events with this reason.
     async fn messages(&self, pod: &str, reason: &str) -> Vec<String> {
         let events = self.api("events").list(&Default::default()).await.unwrap().items;
         let of_pod = events
@@ -98,7 +98,7 @@ fn sh(script: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_script_writes_in_its_time_and_ends_as_it_says() {
+async fn a_script_writes_at_its_times_and_ends_with_its_status() {
     let cluster = Cluster::start().await;
     let script = "i=0; while [ $i -lt 3 ]; do echo \"$i: $(date +%T)\"; i=$((i+1)); sleep 10; done; echo done >&2; \
                   echo 'all counted' > /dev/termination-log; exit 4";
@@ -161,20 +161,23 @@ async fn a_container_has_its_environment_and_command_with_references() {
 }
 
 #[tokio::test]
-async fn containers_of_a_pod_share_volumes_and_read_what_is_mounted() {
+async fn containers_of_a_pod_share_volumes_and_read_mounted_objects() {
     let cluster = Cluster::start().await;
     let map = json!({"metadata": {"name": "settings"}, "data": {"color": "red", "size": "9"}});
     cluster.create("configmaps", map).await;
     let volumes = json!([
         {"name": "shared", "emptyDir": {"medium": "Memory"}},
         {"name": "settings", "configMap": {"name": "settings", "items": [{"key": "color", "path": "paint/color"}]}},
-        {"name": "labels", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        {"name": "labels", "downwardAPI": {"items": [{"path": "labels",
+            "fieldRef": {"fieldPath": "metadata.labels"}}]}},
     ]);
     let mounts = json!([
-        {"name": "shared", "mountPath": "/data"}, {"name": "settings", "mountPath": "/etc/settings"}, {"name": "labels", "mountPath": "/etc/pod"},
+        {"name": "shared", "mountPath": "/data"}, {"name": "settings", "mountPath": "/etc/settings"},
+            {"name": "labels", "mountPath": "/etc/pod"},
     ]);
     let writer = json!({"name": "writer", "image": "busybox:1", "volumeMounts": mounts,
-        "command": ["sh", "-c", "cat /etc/settings/paint/color /etc/pod/labels > /data/found; sleep 60; cat /etc/settings/paint/color"]});
+        "command": ["sh", "-c", "cat /etc/settings/paint/color /etc/pod/labels > /data/found; sleep 60; cat \
+            /etc/settings/paint/color"]});
     let reader = json!({"name": "reader", "image": "busybox:1", "volumeMounts": mounts,
         "command": ["sh", "-c", "sleep 5; cat /data/found; stat -f -c %T /data; stat -c %a /data"]});
     let spec = json!({"containers": [writer, reader], "volumes": volumes, "restartPolicy": "Never"});
@@ -197,12 +200,13 @@ async fn containers_of_a_pod_share_volumes_and_read_what_is_mounted() {
 }
 
 #[tokio::test]
-async fn an_image_serves_to_the_proxy_and_to_other_containers() {
+async fn an_image_serves_the_proxy_and_other_containers() {
     let cluster = Cluster::start().await;
     cluster
         .run("web", json!({"image": "nginx:1.9", "ports": [{"containerPort": 80}]}))
         .await;
-    let service = json!({"metadata": {"name": "front"}, "spec": {"ports": [{"port": 8000, "targetPort": 80}], "selector": {"app": "web"}}});
+    let service = json!({"metadata": {"name": "front"}, "spec": {"ports": [{"port": 8000, "targetPort": 80}],
+        "selector": {"app": "web"}}});
     cluster.create("services", service).await;
     let proxied = "/api/v1/namespaces/default/services/front/proxy/";
     let (status, page) = cluster.read(proxied).await;
@@ -214,7 +218,13 @@ async fn an_image_serves_to_the_proxy_and_to_other_containers() {
     let (status, why) = cluster.read("/api/v1/namespaces/default/pods/web:81/proxy/").await;
     assert!(status == 503 && why.contains("connection refused"), "{why}");
     cluster
-        .run("client", sh("wget -q -O - http://front.default:8000/ | grep -c nginx; wget http://front:8000/x; nslookup front | tail -n 1; wget -O- http://absent/"))
+        .run(
+            "client",
+            sh(
+                "wget -q -O - http://front.default:8000/ | grep -c nginx; wget http://front:8000/x; \
+            nslookup front | tail -n 1; wget -O- http://absent/",
+            ),
+        )
         .await;
     let log = cluster.log("client", "").await;
     assert!(
@@ -226,10 +236,11 @@ async fn an_image_serves_to_the_proxy_and_to_other_containers() {
 }
 
 #[tokio::test]
-async fn probes_hold_a_container_to_what_it_does() {
+async fn probes_check_the_behaviour_of_a_container() {
     let cluster = Cluster::start().await;
     let mut container = sh("echo ok > /tmp/health; sleep 10; rm /tmp/health; sleep 600");
-    container["livenessProbe"] = json!({"exec": {"command": ["cat", "/tmp/health"]}, "initialDelaySeconds": 5, "periodSeconds": 5, "failureThreshold": 1});
+    container["livenessProbe"] = json!({"exec": {"command": ["cat", "/tmp/health"]}, "initialDelaySeconds": 5,
+        "periodSeconds": 5, "failureThreshold": 1});
     container["readinessProbe"] = json!({"exec": {"command": ["test", "-f", "/tmp/health"]}, "initialDelaySeconds": 3});
     cluster
         .run_with("sick", container, json!({"restartPolicy": "Always"}))
@@ -269,7 +280,7 @@ async fn probes_hold_a_container_to_what_it_does() {
 }
 
 #[tokio::test]
-async fn a_pod_waits_for_what_its_volumes_need() {
+async fn a_pod_waits_for_the_objects_of_its_volumes() {
     let cluster = Cluster::start().await;
     let volumes = json!([{"name": "key", "secret": {"secretName": "key"}}]);
     let mut container = sh("cat /key/word");
@@ -302,7 +313,7 @@ async fn a_pod_waits_for_what_its_volumes_need() {
 }
 
 #[tokio::test]
-async fn images_and_programs_that_are_not_there_keep_a_container_waiting() {
+async fn a_container_with_a_missing_image_or_program_is_waiting() {
     let cluster = Cluster::with(|builder| builder.images("mine", "[{images: [nosuch], absent: true}]")).await;
     cluster.run("nopull", json!({"image": "nosuch"})).await;
     let waiting = cluster.status("nopull").await["state"]["waiting"].clone();
@@ -327,7 +338,7 @@ async fn images_and_programs_that_are_not_there_keep_a_container_waiting() {
         failed[0].ends_with("[8] System error: exec: \"nothere\": executable file not found in $PATH"),
         "{failed:?}"
     );
-    // Within a script it is the shell that does not find it.
+    // Inside a script, the shell reports the missing program.
     cluster.run("noscript", sh("nothere")).await;
     assert_eq!(cluster.log("noscript", "").await, "sh: nothere: not found\n");
     assert_eq!(cluster.status("noscript").await["state"]["terminated"]["exitCode"], 127);
@@ -370,7 +381,7 @@ async fn a_pod_past_its_deadline_fails() {
 }
 
 #[tokio::test]
-async fn a_rust_program_says_what_an_image_runs() {
+async fn a_rust_program_is_the_behaviour_of_an_image() {
     let cluster = Cluster::with(|builder| {
         builder.image("app:1", |mut container: ContainerContext| async move {
             let name = container.env("NAME").unwrap_or_default().to_owned();
@@ -404,7 +415,7 @@ async fn a_rust_program_says_what_an_image_runs() {
 }
 
 #[tokio::test]
-async fn the_log_of_the_run_before_is_kept() {
+async fn the_log_of_the_previous_run_is_kept() {
     let cluster = Cluster::start().await;
     let volumes = json!([{"name": "state", "emptyDir": {}}]);
     let mut container = sh("echo run >> /state/runs; cat /state/runs; sleep 1; exit 1");
@@ -418,13 +429,13 @@ async fn the_log_of_the_run_before_is_kept() {
         .await;
     assert_eq!(cluster.log("again", "?previous=true").await, "run\n");
     cluster.advance(2).await;
-    // It waits for its next restart: the run that was the last is also the one before.
+    // It waits for its next restart: its last run is also the previous one.
     assert_eq!(cluster.log("again", "").await, "run\nrun\n");
     assert_eq!(cluster.log("again", "?previous=true").await, "run\nrun\n");
 }
 
 #[tokio::test]
-async fn a_container_that_was_never_restarted_has_no_log_of_a_run_before() {
+async fn a_container_that_was_never_restarted_has_no_previous_log() {
     let cluster = Cluster::start().await;
     cluster.run("once", sh("echo done")).await;
     cluster.advance(2).await;
@@ -439,7 +450,7 @@ async fn a_container_that_was_never_restarted_has_no_log_of_a_run_before() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_simulated_ends_well_when_it_is_told_to() {
+async fn a_program_that_is_not_simulated_exits_with_0_on_sigterm() {
     let cluster = Cluster::start().await;
     let container = json!({"name": "main", "image": "nginx-like:1"});
     cluster

@@ -1,6 +1,6 @@
-//! The names of the cluster, resolved over UDP and TCP.
+//! DNS over UDP and TCP for the names of the cluster.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![allow(clippy::unwrap_used, reason = "a failed precondition fails the test")]
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -15,7 +15,7 @@ use tokio::{
     net::{TcpStream, UdpSocket},
 };
 
-/// A cluster with a service and a headless one, and the address at which their names resolve.
+/// Starts a cluster with a service and a headless service. Also returns the address of its DNS listener.
 async fn cluster() -> (Simulator, SocketAddr) {
     let clock: Clock = "frozen:2016-03-01T00:00:00Z".parse().unwrap();
     let builder = Simulator::builder().seed(7).clock(clock).addons(Addons::none());
@@ -137,7 +137,7 @@ async fn a_named_port_resolves_to_its_number_and_host() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_long_for_a_packet_comes_over_tcp() {
+async fn an_answer_that_is_too_long_for_a_packet_is_sent_over_tcp() {
     let (_cluster, dns) = cluster().await;
     let query = query("db.default.svc.cluster.local.", RecordType::A);
     let short = over_udp(dns, &query.to_vec().unwrap()).await;
@@ -148,10 +148,10 @@ async fn an_answer_that_is_too_long_for_a_packet_comes_over_tcp() {
 }
 
 #[tokio::test]
-async fn what_is_no_query_is_a_format_error_or_gets_no_answer() {
+async fn a_malformed_query_is_a_format_error_or_is_ignored() {
     let (_cluster, dns) = cluster().await;
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-    // Too short, and a response: neither is answered, so that the answer to the third is the first to come.
+    // Too short, and a response: both are ignored, so that the first answer is that to the third.
     let mut response = query("web.default.svc.cluster.local.", RecordType::A);
     response.metadata.message_type = MessageType::Response;
     let garbage = [&[0x12, 0x34, 0, 0, 0xff, 0xff][..], &[0xff; 20]].concat();
@@ -168,7 +168,7 @@ async fn what_is_no_query_is_a_format_error_or_gets_no_answer() {
 }
 
 #[tokio::test]
-async fn names_resolve_on_this_machine_only() {
+async fn the_dns_listener_must_be_on_a_loopback_address() {
     let started = Simulator::builder()
         .dns_listen("0.0.0.0:0".parse().unwrap())
         .start()
@@ -177,7 +177,7 @@ async fn names_resolve_on_this_machine_only() {
 }
 
 #[tokio::test]
-async fn the_service_that_resolves_names_has_the_address_that_containers_ask() {
+async fn the_dns_service_has_the_address_in_the_resolv_conf_of_containers() {
     let builder = Simulator::builder().addons("kube-dns".parse().unwrap());
     let cluster = builder.start().await.unwrap();
     let services = cluster

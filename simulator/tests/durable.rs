@@ -1,9 +1,9 @@
-//! A simulator that is stopped and started again with its data directory.
+//! Restarts of a simulator with its data directory.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 use std::path::Path;
@@ -50,13 +50,13 @@ impl Running {
         self.ask("GET", path, None).await.1
     }
 
-    /// The first `count` lines of a watch.
+    /// Returns the first `count` lines of a watch.
     async fn watch(&self, path: &str, from: u64, count: usize) -> Vec<String> {
         let url = format!("{}{path}?watch=true&resourceVersion={from}", self.0.url());
         let mut response = self.1.get(url).send().await.unwrap();
         let mut text = String::new();
         while text.lines().count() < count {
-            let chunk = response.chunk().await.unwrap().expect("the watch goes on");
+            let chunk = response.chunk().await.unwrap().expect("the watch continues");
             text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
         text.lines().take(count).map(str::to_owned).collect()
@@ -74,7 +74,7 @@ fn bare(profile: Profile) -> Builder {
 
 #[rstest]
 #[tokio::test]
-async fn objects_and_watches_go_on_after_a_restart(
+async fn objects_and_watches_survive_a_restart(
     #[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile,
     #[values(Durability::Sync, Durability::Interval)] durability: Durability,
 ) {
@@ -117,7 +117,7 @@ async fn objects_and_watches_go_on_after_a_restart(
 
 #[rstest]
 #[tokio::test]
-async fn addresses_ports_and_uids_are_given_out_once(
+async fn addresses_ports_and_uids_are_not_reused(
     #[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile,
 ) {
     let directory = TempDir::new().unwrap();
@@ -166,7 +166,7 @@ async fn an_event_that_was_stored_before_a_restart_expires() {
     assert_eq!(second.get(events).await["items"].as_array().map_or(0, Vec::len), 0);
 }
 
-/// The names and phases of pods, and the nodes that they run on.
+/// Returns the names and phases of pods, and their nodes.
 async fn pods(cluster: &Running) -> Vec<Vec<String>> {
     let list = cluster.get("/api/v1/pods").await;
     let text = |pod: &Value, path: &str| pod.pointer(path).map_or(String::new(), Value::to_string);
@@ -185,7 +185,7 @@ async fn pods(cluster: &Running) -> Vec<Vec<String>> {
 }
 
 #[tokio::test]
-async fn a_living_cluster_goes_on_with_its_nodes_pods_and_add_ons() {
+async fn nodes_pods_and_add_ons_survive_a_restart() {
     let directory = TempDir::new().unwrap();
     let living = || {
         let clock: Clock = "frozen:2016-03-01T00:00:00Z".parse().unwrap();
@@ -226,7 +226,7 @@ async fn a_living_cluster_goes_on_with_its_nodes_pods_and_add_ons() {
 }
 
 #[tokio::test]
-async fn a_directory_that_cannot_be_used_is_an_error_that_says_what_to_do() {
+async fn an_unusable_directory_is_an_error_with_advice() {
     let directory = TempDir::new().unwrap();
     std::fs::write(directory.path().join("objects.redb"), "not a store").unwrap();
     let start = || Simulator::builder().bare(true).data_dir(directory.path()).start();

@@ -3,7 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 use std::time::Duration;
@@ -38,7 +38,7 @@ async fn ask(method: &str, url: String, body: Value) -> (StatusCode, Value) {
 }
 
 #[tokio::test]
-async fn a_copy_goes_its_own_way() {
+async fn a_copy_is_independent_of_its_cluster() {
     let base = Simulator::builder().bare(true).clock(frozen()).start().await.unwrap();
     let before = config_maps(&base).create(named("shared")).await.unwrap();
     let (one, two) = (base.fork().await.unwrap(), base.fork().await.unwrap());
@@ -50,7 +50,8 @@ async fn a_copy_goes_its_own_way() {
         config_maps(&two).create(named("own")).await.unwrap(),
         config_maps(&base).create(named("own")).await.unwrap(),
     ];
-    // Copies of one moment answer the same requests with the same bytes; the cluster itself does not repeat their UIDs.
+    // Copies of the same revision respond to the same requests with the same bytes; the cluster itself does not
+    // repeat their UIDs.
     assert_eq!(made[0], made[1]);
     assert_ne!(made[0]["metadata"]["uid"], made[2]["metadata"]["uid"]);
     config_maps(&one).delete("shared", None).await.unwrap();
@@ -61,7 +62,7 @@ async fn a_copy_goes_its_own_way() {
 }
 
 #[tokio::test]
-async fn a_copy_has_the_history_the_allocations_and_a_clock_of_its_own() {
+async fn a_copy_has_the_history_and_allocations_and_its_own_clock() {
     let clock = frozen();
     let base = Simulator::builder()
         .bare(true)
@@ -101,7 +102,7 @@ async fn a_copy_has_the_history_the_allocations_and_a_clock_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_watch_of_a_cluster_has_nothing_of_its_copies() {
+async fn a_watch_of_a_cluster_receives_nothing_from_its_copies() {
     let base = Simulator::builder().bare(true).start().await.unwrap();
     let fork = base.fork().await.unwrap();
     let mut watch = config_maps(&base).watch(&Default::default()).await.unwrap();
@@ -112,7 +113,7 @@ async fn a_watch_of_a_cluster_has_nothing_of_its_copies() {
 }
 
 #[tokio::test]
-async fn what_acts_in_a_cluster_acts_in_its_copy() {
+async fn the_components_of_a_cluster_also_run_in_its_copy() {
     let base = Simulator::builder().clock(frozen()).start().await.unwrap();
     let fork = base.fork().await.unwrap();
     let controllers = |cluster: &Simulator| {
@@ -167,7 +168,7 @@ async fn a_path_addresses_a_copy_by_name() {
 }
 
 #[tokio::test]
-async fn a_copy_is_removed_and_makes_room_for_another() {
+async fn a_removed_copy_no_longer_counts_towards_the_limit() {
     let base = Simulator::builder().bare(true).clusters(1).start().await.unwrap();
     let maps = |cluster: &str| format!("{}/clusters/{cluster}/api/v1/namespaces/default/configmaps", base.url());
     let cluster = |cluster: &str| format!("{}/clusters/{cluster}", base.url());
@@ -182,11 +183,11 @@ async fn a_copy_is_removed_and_makes_room_for_another() {
     assert_eq!(watch.chunk().await.unwrap(), None, "the streams of a removed copy end");
     assert_eq!(ask("GET", maps("b"), json!({})).await.0, 200);
     assert_eq!(ask("DELETE", cluster("b") + "/", json!({})).await.0, 200);
-    // The next request for its name makes it anew.
+    // The next request for its name creates it again.
     assert_eq!(ask("GET", maps("a") + "/own", json!({})).await.0, 404);
 }
 
-/// Resident memory of this process in bytes.
+/// Returns the resident memory of this process in bytes.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();

@@ -1,9 +1,9 @@
-//! Kinds that are added and removed while the server runs, over HTTP.
+//! Kinds that are added and removed at run time, over HTTP.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 use client::client;
@@ -24,7 +24,7 @@ const VERBS: [&str; 8] = [
     "deletecollection",
 ];
 
-/// A client of a simulator, by path.
+/// A client of a simulator, which takes paths.
 struct Api {
     simulator: Simulator,
     client: Client,
@@ -49,7 +49,7 @@ impl Api {
         request.send().await.unwrap()
     }
 
-    /// The code and the body of a response.
+    /// Returns the code and body of a response.
     async fn ask(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
         let response = self.send(method, path, "application/json", &body).await;
         (response.status().as_u16(), response.json().await.unwrap())
@@ -91,7 +91,7 @@ impl Frames {
         }
     }
 
-    /// The next frame; `None` at the end.
+    /// Reads the next frame; `None` at the end.
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.rest.iter().position(|b| *b == b'\n') {
@@ -113,14 +113,15 @@ impl Frames {
     }
 }
 
-/// Widgets: `v1`, the storage version, has a size; `v2` has width and height, whose product is the size where they differ from what it says.
+/// Widget: `v1`, the storage version, has a size; `v2` has width and height, which replace the size if they differ.
 fn widgets() -> Kinds {
     let kind = |version: &str, spec: Value, more: Value| {
         let mut file = json!({
-            "kind": "Widget", "group": "example.com", "version": version, "plural": "widgets", "namespaced": true, "verbs": VERBS,
-            "subresources": {"status": "Widget"},
+            "kind": "Widget", "group": "example.com", "version": version, "plural": "widgets",
+            "namespaced": true, "verbs": VERBS, "subresources": {"status": "Widget"},
             "fields": {"metadata": "ObjectMeta?", "spec": "WidgetSpec", "status": "WidgetStatus?"},
-            "types": {"WidgetSpec": spec, "WidgetStatus": {"ready": "bool?"}, "WidgetPart": {"name": "string", "parts": "[]WidgetPart? by name"}},
+            "types": {"WidgetSpec": spec, "WidgetStatus": {"ready": "bool?"},
+                "WidgetPart": {"name": "string", "parts": "[]WidgetPart? by name"}},
         });
         file.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         file.to_string()
@@ -192,11 +193,10 @@ async fn an_added_kind_has_every_verb_in_both_versions() {
             assert!(!watch.expect("ADDED", "a").await["spec"][side].is_null());
         }
 
-        let other = json!({"kind": "Widget", "apiVersion": "example.com/v2", "metadata": {"name": "b"}, "spec": {"width": 4, "height": 5}});
-        assert_eq!(
-            api.post(V2, other).await["spec"],
-            json!({"width": 4, "height": 5, "color": "red"})
-        );
+        let other = json!({"kind": "Widget", "apiVersion": "example.com/v2", "metadata": {"name": "b"},
+            "spec": {"width": 4, "height": 5}});
+        let spec = json!({"width": 4, "height": 5, "color": "red"});
+        assert_eq!(api.post(V2, other).await["spec"], spec);
         assert_eq!(api.get(&format!("{V1}/b")).await["spec"]["size"], "4x5");
         let shown = api.get(&format!("{V2}/a")).await;
         assert_eq!(shown["spec"], json!({"width": 2, "height": 3, "color": "red"}));
@@ -225,16 +225,10 @@ async fn an_added_kind_has_every_verb_in_both_versions() {
         object["spec"]["width"] = 7.into();
         let (code, updated) = api.ask(Method::PUT, &format!("{V2}/a"), object.clone()).await;
         assert_eq!((code, &updated["spec"]["width"]), (200, &json!(7)));
-        assert_eq!(
-            api.ask(Method::PUT, &format!("{V1}/a"), object.clone()).await.0,
-            400,
-            "of another version"
-        );
-        assert_eq!(
-            api.ask(Method::PUT, &format!("{V2}/a"), object).await.0,
-            409,
-            "of an older revision"
-        );
+        let (code, _) = api.ask(Method::PUT, &format!("{V1}/a"), object.clone()).await;
+        assert_eq!(code, 400, "of another version");
+        let (code, _) = api.ask(Method::PUT, &format!("{V2}/a"), object).await;
+        assert_eq!(code, 409, "of an older revision");
         let (code, _) = api
             .ask(
                 Method::PUT,
@@ -349,10 +343,11 @@ async fn discovery_and_descriptions_have_an_added_kind_until_it_is_removed() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_added_again_has_its_own_lists() {
+async fn a_resource_that_is_added_again_starts_with_empty_lists() {
     let api = Api::start(Profile::Documented).await;
     for kind in ["Widget", "Gadget"] {
-        let file = json!({"kind": kind, "group": "example.com", "version": "v1", "plural": "widgets", "namespaced": true, "verbs": VERBS, "fields": {"metadata": "ObjectMeta?"}});
+        let file = json!({"kind": kind, "group": "example.com", "version": "v1", "plural": "widgets",
+            "namespaced": true, "verbs": VERBS, "fields": {"metadata": "ObjectMeta?"}});
         api.simulator
             .add_kinds(&Kinds::default().file("widget.json", file.to_string()))
             .unwrap();
@@ -364,7 +359,8 @@ async fn a_resource_that_is_added_again_has_its_own_lists() {
 #[tokio::test]
 async fn a_cluster_wide_kind_has_no_namespace() {
     let api = Api::start(Profile::Documented).await;
-    let planet = json!({"kind": "Planet", "group": "example.com", "version": "v1", "plural": "planets", "verbs": VERBS, "fields": {"metadata": "ObjectMeta?", "rings": "bool?"}});
+    let planet = json!({"kind": "Planet", "group": "example.com", "version": "v1", "plural": "planets",
+        "verbs": VERBS, "fields": {"metadata": "ObjectMeta?", "rings": "bool?"}});
     api.simulator
         .add_kinds(&Kinds::default().file("planet.json", planet.to_string()))
         .unwrap();
@@ -379,12 +375,13 @@ async fn a_cluster_wide_kind_has_no_namespace() {
 }
 
 #[tokio::test]
-async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart() {
+async fn kinds_named_pods_and_services_in_another_group_are_independent() {
     let api = Api::start(Profile::Kubernetes12).await;
     let kind = |kind: &str, plural: &str| {
         json!({
             "kind": kind, "group": "example.com", "version": "v1", "plural": plural, "namespaced": true, "verbs": VERBS,
-            "fields": {"metadata": "ObjectMeta?", "spec": "Spec?"}, "types": {"Spec": {"clusterIP": "string?", "nodeName": "string?", "type": "string?"}},
+            "fields": {"metadata": "ObjectMeta?", "spec": "Spec?"},
+            "types": {"Spec": {"clusterIP": "string?", "nodeName": "string?", "type": "string?"}},
         })
         .to_string()
     };
@@ -419,7 +416,7 @@ async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart
         assert_eq!(
             made["metadata"]["annotations"],
             Value::Null,
-            "limit ranges are for the core group's pods"
+            "limit ranges apply to the core group's pods"
         );
         let made = api
             .post(
@@ -430,7 +427,7 @@ async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart
         assert_eq!(
             made["spec"],
             json!({"type": "NodePort"}),
-            "addresses are for the core group's services"
+            "addresses are allocated to the core group's services"
         );
     }
     let used = api.get(&core("resourcequotas/q")).await["status"]["used"].clone();
@@ -491,7 +488,7 @@ async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart
     watch_is_open(&api, &mut watch, &core("pods/a")).await;
 }
 
-/// Fails unless `watch` still gets changes.
+/// Checks that `watch` still receives changes.
 async fn watch_is_open(api: &Api, watch: &mut Frames, path: &str) {
     api.patch(path, "merge-patch", json!({"metadata": {"labels": {"l": "1"}}}))
         .await;

@@ -1,9 +1,9 @@
-//! Log collectors and add-ons, on a clock that stands still until it is stepped.
+//! Log collectors and add-ons, on a frozen clock.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Cluster {
         list.items.iter().map(|object| name(&object["metadata"])).collect()
     }
 
-    /// The names of the pods whose names begin so and that run.
+    /// Returns the names of the running pods with a name prefix.
     async fn running(&self, prefix: &str) -> Vec<String> {
         let list = self.api("pods", SYSTEM).list(&Default::default()).await.unwrap();
         let running = list.items.iter().filter(|pod| pod["status"]["phase"] == "Running");
@@ -47,7 +47,7 @@ impl Cluster {
         self.0.advance(Duration::from_secs(seconds)).await;
     }
 
-    /// Deletes pods of the system namespace at once.
+    /// Deletes pods of the system namespace without a grace period.
     async fn delete_pods(&self, names: &[String]) {
         for name in names {
             self.api("pods", SYSTEM).delete(name, Some(0)).await.unwrap();
@@ -55,18 +55,18 @@ impl Cluster {
         self.0.settle().await;
     }
 
-    /// What a service of the system namespace answers to GET.
+    /// Sends a GET request to a service of the system namespace.
     async fn get(&self, service: &str, path: &str) -> (u16, String) {
         let url = format!(
             "{}/api/v1/proxy/namespaces/{SYSTEM}/services/{service}{path}",
             self.0.url()
         );
-        // The workspace builds the client without a cryptography of its own.
+        // The workspace builds the client without a default cryptography provider.
         let response = client().get(url).send().await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
     }
 
-    /// The lines of a tag, by their time.
+    /// Returns the lines of a tag, ordered by time.
     async fn lines(&self, tag: &str) -> Vec<Value> {
         assert_eq!(self.get("elasticsearch-logging", "/_refresh").await.0, 200);
         let path = format!("/logstash-*/_search?q=tag:%22{tag}%22&size=10000&sort=@timestamp:asc");
@@ -76,14 +76,14 @@ impl Cluster {
         found["hits"]["hits"].as_array().unwrap().clone()
     }
 
-    /// A pod on a node that writes this many lines, one each second.
+    /// Starts a pod on a node that writes this many lines, one per second.
     async fn start_ticks(&self, name: &str, node: &str, count: usize) {
         let script =
             format!("i=0; while [ $i -lt {count} ]; do sleep 1; i=$((i+1)); echo tick $i; done; sleep 1000000");
         self.start_pod(name, node, &script).await;
     }
 
-    /// A pod on a node that runs a script once.
+    /// Starts a pod on a node that runs a script once.
     async fn start_pod(&self, name: &str, node: &str, script: &str) {
         let container = json!({"name": "main", "image": "busybox", "command": ["sh", "-c", script]});
         let spec = json!({"nodeName": node, "restartPolicy": "Never", "containers": [container]});
@@ -125,7 +125,7 @@ async fn every_line_of_every_node_is_found_once_in_the_index_of_its_day() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_or_doubled_while_search_pods_and_collectors_go_and_come_back() {
+async fn no_line_is_lost_or_duplicated_while_search_pods_and_collectors_are_replaced() {
     let cluster = Cluster::start(Addons::all()).await;
     cluster.start_ticks("web", "node-1", 25).await;
     for _ in 0..4 {
@@ -158,7 +158,7 @@ async fn the_last_lines_of_a_deleted_pod_are_collected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_that_a_log_could_not_keep_until_they_were_collected_are_counted() {
+async fn lines_dropped_before_they_were_collected_are_reported() {
     const LINES: usize = 1500;
     let cluster = Cluster::start(Addons::all()).await;
     let text = "x".repeat(1000);
@@ -175,11 +175,12 @@ async fn lines_that_a_log_could_not_keep_until_they_were_collected_are_counted()
     let collector = cluster
         .lines("kubernetes.fluentd-elasticsearch-node-1_kube-system_fluentd-elasticsearch")
         .await;
-    let report = "lines of kubernetes.burst_default_main are lost: its log was cut before they were read\n";
+    let report =
+        "lines of kubernetes.burst_default_main are lost: they were dropped from its log before they were read\n";
     assert_eq!(logs(&collector), [format!("{} {report}", LINES - found)]);
 }
 
-/// What the logging test of Kubernetes v1.2 itself looks at.
+/// The check of the logging test of Kubernetes v1.2.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_lines_from_a_pod_on_each_node_are_all_found() {
     const LINES: usize = 100;
@@ -225,7 +226,7 @@ async fn a_hundred_lines_from_a_pod_on_each_node_are_all_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deleted_add_ons_come_back_with_their_names_and_labels() {
+async fn deleted_add_ons_are_created_again_with_their_names_and_labels() {
     let cluster = Cluster::start(Addons::all()).await;
     let services = cluster.names("services", SYSTEM).await;
     let expected = [
@@ -259,7 +260,7 @@ async fn deleted_add_ons_come_back_with_their_names_and_labels() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_switched_off_is_not_there() {
+async fn disabled_add_ons_are_absent() {
     let cluster = Cluster::start(Addons::all().without_collectors()).await;
     assert!(cluster.running("fluentd-elasticsearch-").await.is_empty());
     assert_eq!(cluster.running("elasticsearch-logging-").await.len(), 2);

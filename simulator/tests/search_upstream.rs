@@ -1,9 +1,10 @@
-//! A search cluster outside the simulator, behind the log search service: which node a request reaches, and with what.
+//! A search cluster outside the simulator, behind the log search service: the node that a request reaches, and the
+//! request's headers.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 use std::net::SocketAddr;
@@ -25,15 +26,15 @@ use tokio_rustls::rustls::ServerConfig;
 
 mod client;
 
-/// What a node does with a request.
+/// The reaction of a node to a request.
 #[derive(Clone, Copy)]
-enum Does {
+enum Reaction {
     Answer,
     /// Reads the request, then closes the connection.
     Close,
 }
 
-/// A node of a fake search cluster, which writes down what reaches it.
+/// A node of a fake search cluster, which records its requests.
 struct Node {
     name: &'static str,
     address: SocketAddr,
@@ -42,11 +43,11 @@ struct Node {
 }
 
 impl Node {
-    async fn start(name: &'static str, at: SocketAddr, tls: Option<TlsAcceptor>, does: Does) -> Self {
+    async fn start(name: &'static str, at: SocketAddr, tls: Option<TlsAcceptor>, reaction: Reaction) -> Self {
         let listener = TcpListener::bind(at).await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
-        let task = tokio::spawn(accept(listener, name, seen.clone(), tls, does));
+        let task = tokio::spawn(accept(listener, name, seen.clone(), tls, reaction));
         Self {
             name,
             address,
@@ -56,7 +57,7 @@ impl Node {
     }
 
     async fn plain(name: &'static str) -> Self {
-        Self::start(name, "127.0.0.1:0".parse().unwrap(), None, Does::Answer).await
+        Self::start(name, "127.0.0.1:0".parse().unwrap(), None, Reaction::Answer).await
     }
 
     fn url(&self) -> String {
@@ -74,7 +75,7 @@ impl Node {
     }
 
     async fn restart(&mut self) {
-        *self = Self::start(self.name, self.address, None, Does::Answer).await;
+        *self = Self::start(self.name, self.address, None, Reaction::Answer).await;
     }
 }
 
@@ -83,17 +84,17 @@ async fn accept(
     name: &'static str,
     seen: Arc<Mutex<Vec<String>>>,
     tls: Option<TlsAcceptor>,
-    does: Does,
+    reaction: Reaction,
 ) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         let (tls, seen) = (tls.clone(), seen.clone());
         connections.spawn(async move {
             match tls {
-                None => answer(stream, name, seen, does).await,
+                None => answer(stream, name, seen, reaction).await,
                 Some(tls) => {
                     if let Ok(stream) = tls.accept(stream).await {
-                        answer(stream, name, seen, does).await;
+                        answer(stream, name, seen, reaction).await;
                     }
                 }
             }
@@ -101,7 +102,7 @@ async fn accept(
     }
 }
 
-async fn answer<S>(stream: S, name: &'static str, seen: Arc<Mutex<Vec<String>>>, does: Does)
+async fn answer<S>(stream: S, name: &'static str, seen: Arc<Mutex<Vec<String>>>, reaction: Reaction)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -119,13 +120,13 @@ where
                 String::from_utf8_lossy(&body)
             );
             seen.lock().unwrap().push(line);
-            match does {
-                Does::Answer => Ok(Response::new(Full::new(Bytes::from(name)))),
-                Does::Close => Err("closed"),
+            match reaction {
+                Reaction::Answer => Ok(Response::new(Full::new(Bytes::from(name)))),
+                Reaction::Close => Err("closed"),
             }
         }
     });
-    // A client that has gone is no error here.
+    // A client that has disconnected is not an error here.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -158,12 +159,12 @@ fn ok(text: &str) -> (u16, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_go_to_a_node_that_runs() {
+async fn requests_go_to_a_running_node() {
     let (mut one, mut two) = (Node::plain("one").await, Node::plain("two").await);
     let simulator = simulator(SearchUpstream::new([one.url(), two.url()])).await;
     let search = async || ask(&simulator, "GET", "/_search?q=a:%22b%20c%22", "").await;
     assert_eq!(search().await, ok("one"));
-    // The proxy of the API writes queries anew, as v1.2 does.
+    // The proxy of the API encodes queries again, as v1.2 does.
     assert_eq!(one.seen(), [format!("GET /_search?q=a%3A%22b+c%22 {}  ", one.address)]);
 
     one.stop().await;
@@ -183,8 +184,8 @@ async fn requests_go_to_a_node_that_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_is_not_repeated_once_it_was_sent() {
-    let one = Node::start("one", "127.0.0.1:0".parse().unwrap(), None, Does::Close).await;
+async fn a_write_is_not_repeated_after_it_was_sent() {
+    let one = Node::start("one", "127.0.0.1:0".parse().unwrap(), None, Reaction::Close).await;
     let two = Node::plain("two").await;
     let urls = [one.url(), two.url()];
     let simulator = simulator(SearchUpstream::new(urls)).await;
@@ -208,7 +209,7 @@ async fn nodes_are_reached_over_tls_with_credentials() {
         )
         .unwrap();
     let tls = TlsAcceptor::from(Arc::new(config));
-    let node = Node::start("secure", "127.0.0.1:0".parse().unwrap(), Some(tls), Does::Answer).await;
+    let node = Node::start("secure", "127.0.0.1:0".parse().unwrap(), Some(tls), Reaction::Answer).await;
     let url = format!("https://{}/logs/", node.address);
     let trusting = SearchUpstream::new([&url]).authority(made.cert.pem());
     let cluster = simulator(trusting.user("reader", "secret")).await;

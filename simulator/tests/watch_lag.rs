@@ -1,9 +1,9 @@
-//! A watch cache that lags behind writes.
+//! A watch cache with a delay.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 use std::time::Duration;
@@ -37,7 +37,8 @@ async fn names(cluster: &Simulator, query: &str) -> Vec<String> {
         .collect()
 }
 
-/// The names in the events of a watch, up to that of the object `end`, which is created once the watch is open.
+/// Returns the names in the events of a watch, up to that of the object `end`, which is created when the watch is
+/// open.
 async fn watched(cluster: &Simulator, from: &str) -> Vec<String> {
     let url = format!("{}{PATH}?watch=true&resourceVersion={from}", cluster.url());
     let mut watch = client().get(url).send().await.unwrap();
@@ -58,7 +59,7 @@ async fn watched(cluster: &Simulator, from: &str) -> Vec<String> {
 #[case::documented(Profile::Documented, &["end"])]
 #[case::kubernetes_1_2(Profile::Kubernetes12, &["a", "b", "end"])]
 #[tokio::test]
-async fn a_cache_that_lags_shows_lists_with_a_version_an_older_state_and_in_v1_2_watches_too(
+async fn a_delayed_cache_returns_older_lists_and_in_v1_2_older_watch_events(
     #[case] profile: Profile,
     #[case] shown: &[&str],
 ) {
@@ -85,7 +86,7 @@ async fn a_list_waits_until_the_cache_has_its_version() {
 }
 
 #[tokio::test]
-async fn a_cache_does_not_lag_unless_it_is_told_to() {
+async fn a_cache_has_no_delay_by_default() {
     let cluster = Simulator::builder().bare(true).start().await.unwrap();
     create(&cluster, "a").await;
     let last = create(&cluster, "b").await;
@@ -94,7 +95,7 @@ async fn a_cache_does_not_lag_unless_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn what_acts_in_a_cluster_catches_up_with_a_cache_that_lags() {
+async fn the_components_of_a_cluster_catch_up_with_a_delayed_cache() {
     let cluster = Simulator::builder()
         .watch_lag(Duration::from_millis(50))
         .start()

@@ -1,9 +1,12 @@
-//! The conformance suite: asks a server every documented operation and judges what it answers.
+//! The conformance suite: sends every documented operation to a server and checks the responses.
 //!
-//! Promises: the judge shares no code with the judged (only [`target`] and [`cli`] name the simulator); every trial
-//! owns its environment and removes it; every check can fail, and says what was expected and what came, beside the request.
+//! Guarantees:
+//! - The suite shares no code with the simulator; only [`target`] and [`cli`] name it.
+//! - Every trial creates its own environment and removes it.
+//! - Every check can fail. A failure shows the request, what was expected and what came.
 //!
-//! Limits: what it asks is what `fixtures/operations` says, no more.
+//! Limits:
+//! - The suite sends only the requests that `fixtures/operations` describes.
 //!
 //! Layers, each importing only those to its left: `catalog < request, check < target < trial < report < cli`.
 

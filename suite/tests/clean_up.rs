@@ -1,6 +1,6 @@
-//! `stuntdouble conformance`, killed in the middle, then `--clean-up`: nothing of the run is left on the server.
+//! `stuntdouble conformance` killed during the run, then `--clean-up`: nothing of the run is left on the server.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::{
     process::{Command, Stdio},
@@ -18,7 +18,7 @@ mod left;
 #[case::with_a_volume("persistentvolumes")]
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
-    // The first to install a provider wins; it is the same one for everybody.
+    // Fails if another test has already installed the same provider.
     drop(rustls::crypto::ring::default_provider().install_default());
     let server = Simulator::builder().bare(true).start().await.unwrap();
     let url = server.url();
@@ -46,7 +46,10 @@ async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
         .unwrap();
     let of_run = format!("/api/v1/{there}?labelSelector=stuntdouble-run%3Dkilled");
     while get(&url, &of_run).await["items"].as_array().is_none_or(Vec::is_empty) {
-        assert!(run.try_wait().unwrap().is_none(), "the run ended before it had {there}");
+        assert!(
+            run.try_wait().unwrap().is_none(),
+            "the run ended before it created {there}"
+        );
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     run.kill().unwrap();
@@ -62,15 +65,15 @@ async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
     };
     let before = left(&url).await;
     assert!(clean_up("another").status.success());
-    assert_eq!(left(&url).await, before, "a run cleans up after itself only");
+    assert_eq!(left(&url).await, before, "--clean-up removed objects of another run");
     let output = clean_up("killed");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(left(&url).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_pod_that_tries_containers_out_has_the_label_of_the_run() {
-    // The first to install a provider wins; it is the same one for everybody.
+async fn the_pod_that_probes_for_containers_has_the_label_of_the_run() {
+    // Fails if another test has already installed the same provider.
     drop(rustls::crypto::ring::default_provider().install_default());
     let server = Simulator::builder().start().await.unwrap();
     let url = server.url();

@@ -1,7 +1,6 @@
-//! The suite against a living cluster, as a server that somebody else runs: its controllers, kubelets and add-ons act
-//! meanwhile.
+//! The suite against a full cluster that it did not start, while controllers, kubelets and add-ons write to it.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use left::left;
 use rstest::rstest;
@@ -15,10 +14,10 @@ use stuntdouble_suite::{
 mod left;
 mod run;
 
-/// How many trials may be disturbed by controllers so often that they are not judged: those of a status that they put
-/// right, of accounts that get tokens, and of pods that get an account.
-const DISTURBED: usize = 20;
-/// Number of runs in a row, and of the parts of all trials, of which each run plays one.
+/// Maximum number of trials that may be skipped because controllers wrote to their objects: trials of a status that
+/// controllers set, of service accounts that get tokens, and of pods that get an account.
+const MAX_DISTURBED: usize = 20;
+/// Number of consecutive runs. Each runs one of `PARTS` parts of all trials.
 const RUNS: usize = 3;
 const PARTS: usize = 9;
 
@@ -26,7 +25,7 @@ const PARTS: usize = 9;
 #[case::documented(stuntdouble_simulator::Profile::Documented, Profile::Documented)]
 #[case::kubernetes_1_2(stuntdouble_simulator::Profile::Kubernetes12, Profile::Kubernetes12)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_runs_fail_no_trial_and_leave_nothing(
+async fn three_runs_have_no_failure_and_leave_nothing_behind(
     #[case] of: stuntdouble_simulator::Profile,
     #[case] profile: Profile,
 ) {
@@ -45,9 +44,9 @@ async fn three_runs_fail_no_trial_and_leave_nothing(
         let by_controllers = aside.filter(|((_, reason), _)| reason.contains("own controllers"));
         disturbed.extend(by_controllers.flat_map(|(_, ids)| ids));
     }
-    assert!(disturbed.len() <= DISTURBED, "{disturbed:?}");
+    assert!(disturbed.len() <= MAX_DISTURBED, "{disturbed:?}");
     let mut left = left(&url).await;
-    // The cluster's own record of pods, which expires.
+    // Events about pods are written by the cluster and expire.
     left.retain(|object| !object.starts_with("/api/v1/events "));
     assert_eq!(left, Vec::<String>::new());
 }

@@ -1,7 +1,7 @@
 //! Every trial of the catalog against the embedded simulator, under both profiles.
 //!
-//! `cargo test -p stuntdouble-suite --test conformance -- --list` shows them; filters and `--exact` work as usual. A
-//! trial that is pending is ignored; `--ignored` plays it.
+//! `cargo test -p stuntdouble-suite --test conformance -- --list` lists them; filters and `--exact` work as usual.
+//! Pending trials are ignored; `--ignored` runs them.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -14,10 +14,10 @@ use stuntdouble_suite::{
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
-/// How many trials are played at once unless the caller says. Most of the time they wait.
-const JOBS: usize = 32;
+/// Default number of concurrent trials. Most of the time they wait.
+const DEFAULT_JOBS: usize = 32;
 
-/// A simulator that is started when a trial first needs it.
+/// A simulator that is started by the first trial that needs it.
 struct Shared {
     profile: Profile,
     runtime: Runtime,
@@ -35,7 +35,7 @@ impl Shared {
         }))
     }
 
-    fn play(&self, trial: &stuntdouble_suite::trial::Trial) -> Result<(), Failed> {
+    fn run_trial(&self, trial: &stuntdouble_suite::trial::Trial) -> Result<(), Failed> {
         self.runtime.block_on(async {
             let target = self.target.get_or_try_init(|| Target::simulator(self.profile)).await?;
             let own = if trial.case.data.cluster_wide {
@@ -45,14 +45,14 @@ impl Shared {
             };
             let own_run = Run::new("own");
             let outcome = match &own {
-                Some(own) => trial.play(own, &own_run).await,
-                None => trial.play(target, &self.run).await,
+                Some(own) => trial.run(own, &own_run).await,
+                None => trial.run(target, &self.run).await,
             };
             match &outcome.verdict {
                 Verdict::Failed(failure) => Err(Failed::from(explain(&outcome, failure, Style::default()))),
-                // The simulator has everything that a trial may need.
+                // The embedded simulator has everything that a trial may need.
                 verdict @ (Verdict::Skipped(_) | Verdict::Absent(_)) => {
-                    Err(Failed::from(format!("it was not played: {:?}", verdict.reason())))
+                    Err(Failed::from(format!("the trial was not run: {:?}", verdict.reason())))
                 }
                 _ => Ok(()),
             }
@@ -62,7 +62,7 @@ impl Shared {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(JOBS);
+    arguments.test_threads.get_or_insert(DEFAULT_JOBS);
     let catalog = match Catalog::embedded() {
         Ok(catalog) => catalog,
         Err(error) => {
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         for trial in Selection::default().of(&catalog, profile) {
             let shared = Arc::clone(&shared);
             let (name, pending) = (format!("{profile}/{}", trial.case.id), trial.case.pending().is_some());
-            tests.push(Trial::test(name, move || shared.play(&trial)).with_ignored_flag(pending));
+            tests.push(Trial::test(name, move || shared.run_trial(&trial)).with_ignored_flag(pending));
         }
     }
     libtest_mimic::run(&arguments, tests).exit_code()

@@ -1,6 +1,6 @@
-//! A controller that is written with `kube` does its work in spite of a cut connection, an expired watch and a conflict.
+//! A controller written with `kube` reconciles in spite of a closed connection, an expired watch and a conflict.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use stuntdouble_simulator::Simulator;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// How many changes of a kind the server keeps.
+/// Number of changes of a kind that the server keeps.
 const HISTORY: usize = 20;
-/// How long the controller may take for each task.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Time limit of the controller for each task.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A relay of connections to a server, which can be cut.
+/// A TCP relay to a server whose connections can be closed.
 struct Relay {
     address: SocketAddr,
     open: watch::Sender<bool>,
@@ -42,7 +42,7 @@ impl Relay {
         Self { address, open }
     }
 
-    /// Cuts all connections, and lets none come about.
+    /// Closes all connections and refuses new ones.
     fn close(&self) {
         self.open.send_replace(false);
     }
@@ -59,17 +59,17 @@ async fn relay(mut client: TcpStream, server: SocketAddr, mut open: watch::Recei
     };
     tokio::select! {
         biased;
-        // The relay is gone, or closed.
+        // The relay was dropped or closed.
         _ = open.wait_for(|is_open| !is_open) => {}
-        // How a connection ends is its client's business.
+        // Errors here concern only the client: nothing to report.
         _ = pass => {}
     }
 }
 
-/// What the controller works with, and what it has met.
+/// State of the controller.
 struct Context {
     api: Api<ServiceAccount>,
-    /// Whether somebody else changes the next copy between its being read and written.
+    /// Whether the next copy is changed by another client between read and write.
     interference: AtomicBool,
     conflicts: AtomicUsize,
 }
@@ -84,7 +84,7 @@ impl Context {
     }
 }
 
-/// Gives each account with the label `copied` a copy of its value, which is an annotation.
+/// Copies the annotation `value` of each account with the label `copied` to another account.
 async fn reconcile(original: Arc<ServiceAccount>, context: Arc<Context>) -> Result<Action, kube::Error> {
     let name = format!("{}-copy", original.name_any());
     match context.api.get_opt(&name).await? {
@@ -128,7 +128,7 @@ fn account(name: &str, is_copied: bool, value: &str) -> ServiceAccount {
     }
 }
 
-/// Whether an error of the controller's watch says that its version has expired.
+/// Whether the watch failed because its version has expired.
 fn is_expired(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::WatchError(status) => status.code == 410,
@@ -141,7 +141,7 @@ fn client(address: SocketAddr) -> Client {
     Client::try_from(Config::new(format!("http://{address}").parse().unwrap())).unwrap()
 }
 
-/// The test's own view of the cluster, which nothing cuts.
+/// The test's own client of the cluster, not behind the relay.
 struct Observer(Api<ServiceAccount>);
 
 impl Observer {
@@ -153,8 +153,8 @@ impl Observer {
         }
     }
 
-    /// Waits until the copy has this value.
-    async fn copied(&self, name: &str, wanted: &str) {
+    /// Waits until the copy has the value `wanted`.
+    async fn wait_for_copy(&self, name: &str, wanted: &str) {
         let copy = format!("{name}-copy");
         let waiting = async {
             loop {
@@ -168,16 +168,16 @@ impl Observer {
                     .0
                     .watch(&WatchParams::default().disable_bookmarks(), &version)
                     .await;
-                // After any change, and after an error, there is a new list.
+                // List again after any event or error.
                 let _ = std::pin::pin!(changes.unwrap()).next().await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap();
+        tokio::time::timeout(TIMEOUT, waiting).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_controller_reconciles_through_a_cut_an_expired_watch_and_a_conflict() {
+async fn a_controller_survives_a_closed_connection_an_expired_watch_and_a_conflict() {
     let cluster = Simulator::builder().bare(true).history(HISTORY).start().await.unwrap();
     let relay = Relay::start(cluster.address()).await;
     let observer = Observer(Api::namespaced(client(cluster.address()), "default"));
@@ -201,21 +201,21 @@ async fn a_controller_reconciles_through_a_cut_an_expired_watch_and_a_conflict()
     let controller = tokio::spawn(steps);
 
     observer.write("first", "1").await;
-    observer.copied("first", "1").await;
+    observer.wait_for_copy("first", "1").await;
 
     // A conflict.
     context.interference.store(true, Ordering::SeqCst);
     observer.write("first", "2").await;
-    observer.copied("first", "2").await;
+    observer.wait_for_copy("first", "2").await;
     assert_eq!(context.conflicts.load(Ordering::SeqCst), 1);
     let copy = observer.0.get("first-copy").await.unwrap();
     assert_eq!(copy.annotations()["seen-by"], "somebody else");
 
-    // A connection that is cut.
+    // A closed connection.
     relay.close();
     observer.write("second", "1").await;
     relay.open();
-    observer.copied("second", "1").await;
+    observer.wait_for_copy("second", "1").await;
 
     // A watch whose version is no longer kept.
     relay.close();
@@ -223,8 +223,8 @@ async fn a_controller_reconciles_through_a_cut_an_expired_watch_and_a_conflict()
         observer.write("third", &value.to_string()).await;
     }
     relay.open();
-    observer.copied("third", &(2 * HISTORY).to_string()).await;
-    let seen = tokio::time::timeout(PATIENCE, is_expired_seen.wait_for(|seen| *seen));
+    observer.wait_for_copy("third", &(2 * HISTORY).to_string()).await;
+    let seen = tokio::time::timeout(TIMEOUT, is_expired_seen.wait_for(|seen| *seen));
     assert!(*seen.await.unwrap().unwrap());
     controller.abort();
 }

@@ -1,7 +1,6 @@
-//! The suite against a cluster whose own controllers write to the objects of the trials: what they write is no fault of
-//! the server.
+//! The suite against a cluster whose controllers write to the objects of the trials. That must not fail a trial.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use stuntdouble_suite::{
     trial::{Event, Runner, Selection, Verdict},
 };
 
-/// The verdicts of some trials on a server that the suite did not start, by id.
+/// Returns the verdicts of the selected trials on a server that the suite did not start, by case id.
 async fn verdicts(base: &str, filters: &[&str]) -> Vec<(String, Verdict)> {
     let target = Target::at(base, &Credentials::default()).unwrap();
     let runner = Runner {
@@ -35,14 +34,27 @@ async fn verdicts(base: &str, filters: &[&str]) -> Vec<(String, Verdict)> {
     verdicts
 }
 
-/// Accounts get a token after their creation, statuses are put right, deployments are given a revision.
+/// Controllers add tokens to accounts, correct statuses, and set the revision of deployments.
 #[rstest]
-#[case::accounts(&["core/v1/serviceaccounts/list/complete", "core/v1/serviceaccounts/read/present", "core/v1/serviceaccounts/list/watch-removal"], true)]
-#[case::statuses(&["core/v1/replicationcontrollers/replace-status/", "core/v1/resourcequotas/read/after-status"], false)]
-#[case::generations(&["extensions/v1beta1/deployments/replace/generation", "extensions/v1beta1/replicasets/patch/no-change"], false)]
+#[case::accounts(
+    &[
+        "core/v1/serviceaccounts/list/complete",
+        "core/v1/serviceaccounts/read/present",
+        "core/v1/serviceaccounts/list/watch-removal",
+    ],
+    true
+)]
+#[case::statuses(
+    &["core/v1/replicationcontrollers/replace-status/", "core/v1/resourcequotas/read/after-status"],
+    false
+)]
+#[case::generations(
+    &["extensions/v1beta1/deployments/replace/generation", "extensions/v1beta1/replicasets/patch/no-change"],
+    false
+)]
 #[case::tokens_of_pods(&["core/v1/pods/create/every-field", "core/v1/pods/replace/defaults"], false)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_controllers_write_fails_no_trial(#[case] filters: &[&str], #[case] settles: bool) {
+async fn writes_of_controllers_fail_no_trial(#[case] filters: &[&str], #[case] settles: bool) {
     let cluster = Simulator::builder().addons(Addons::none()).start().await.unwrap();
     let verdicts = verdicts(&cluster.url(), filters).await;
     assert!(verdicts.len() >= filters.len(), "{verdicts:?}");
@@ -55,9 +67,9 @@ async fn what_controllers_write_fails_no_trial(#[case] filters: &[&str], #[case]
     }
 }
 
-/// Pods whose node is not there are deleted every 30 s from the cluster's start on: at once, where no time passes.
+/// Pods without a node are deleted every 30 s from the start of the cluster on: at once if the clock is frozen.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_controllers_remove_fails_no_trial() {
+async fn deletions_by_controllers_fail_no_trial() {
     let start = "2016-03-16T12:00:00Z".parse().unwrap();
     let cluster = Simulator::builder().clock(Clock::frozen(start)).start().await.unwrap();
     let verdicts = verdicts(&cluster.url(), &["watch-field-selector-node"]).await;

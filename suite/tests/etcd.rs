@@ -1,11 +1,12 @@
-//! Several `stuntdouble serve --etcd` over one etcd cluster, while processes and members of it are killed, paused and started again.
+//! Several `stuntdouble serve --etcd` over one etcd cluster, while servers and etcd members are killed, paused and
+//! restarted.
 //!
-//! Without the program `etcd` each test says that it is skipped.
+//! Each test is skipped, with a message, if the program `etcd` is not installed.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 #[path = "shared/server.rs"]
@@ -28,12 +29,13 @@ const OBJECTS: &str = "/api/v1/namespaces/default/configmaps";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// Time within which another process has to take over what acts, on a machine with other work: three seconds on one without.
-const BOUND: Duration = Duration::from_secs(60);
+/// Time limit for another process to take over controllers, nodes and add-ons. It takes three seconds on an idle
+/// machine.
+const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A cluster; `None` if etcd is not installed.
+/// Starts an etcd cluster. `None` if etcd is not installed.
 fn etcd(members: usize) -> Option<Cluster> {
-    // The client's TLS, which is not used here, needs a provider.
+    // The HTTP client needs a TLS provider even for plain HTTP.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Cluster::start(members)
 }
@@ -48,7 +50,7 @@ async fn version(server: &Server) -> u64 {
 }
 
 #[tokio::test]
-async fn what_one_process_acknowledges_the_others_show_at_once() {
+async fn an_acknowledged_write_is_visible_on_all_processes_at_once() {
     let Some(etcd) = etcd(1) else { return };
     let (one, two) = pair(&etcd);
     let mut watch = two.watch(OBJECTS, version(&two).await).await;
@@ -65,17 +67,17 @@ async fn what_one_process_acknowledges_the_others_show_at_once() {
         revisions.extend([revision(&made), revision(&changed)]);
     }
     assert_eq!(watch.revisions(revisions[39]).await, revisions);
-    // Watches of the other process, resumed from a version of the first.
+    // A watch on the other process, resumed from a version of the first.
     let mut resumed = one.watch(OBJECTS, revisions[9]).await;
     assert_eq!(resumed.revisions(revisions[39]).await, revisions[10..]);
-    // A process that starts now has the history before its start.
+    // A process that starts now serves the history before its start.
     let three = Server::start(&etcd.urls(), &["--bare"]);
     let mut resumed = three.watch(OBJECTS, revisions[9]).await;
     assert_eq!(resumed.revisions(revisions[39]).await, revisions[10..]);
 }
 
 #[tokio::test]
-async fn of_two_writers_on_two_processes_one_wins() {
+async fn one_of_two_writers_on_two_processes_wins() {
     let Some(etcd) = etcd(1) else { return };
     let (one, two) = pair(&etcd);
     let mut object = one.create(OBJECTS, config_map("contested", "0")).await;
@@ -101,7 +103,7 @@ async fn of_two_writers_on_two_processes_one_wins() {
 }
 
 #[tokio::test]
-async fn no_address_or_port_is_given_out_twice() {
+async fn no_address_or_port_is_allocated_twice() {
     let Some(etcd) = etcd(1) else { return };
     let (one, two) = pair(&etcd);
     let service =
@@ -117,17 +119,17 @@ async fn no_address_or_port_is_given_out_twice() {
             assert!(ports.insert(made["spec"]["ports"][0]["nodePort"].as_u64()), "{made}");
         }
     }
-    let asked = |name: &str| {
+    let with_node_port = |name: &str| {
         let ports = json!([{"port": 80, "nodePort": 30_999}]);
         json!({"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": ports}})
     };
-    one.create(SERVICES, asked("first")).await;
-    let refused = two.send(Method::POST, SERVICES, Some(asked("second"))).await;
+    one.create(SERVICES, with_node_port("first")).await;
+    let refused = two.send(Method::POST, SERVICES, Some(with_node_port("second"))).await;
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
     let why: Value = refused.json().await.unwrap();
     assert!(why["message"].as_str().unwrap().contains("already allocated"), "{why}");
     two.expect(Method::DELETE, &format!("{SERVICES}/first"), None).await;
-    one.create(SERVICES, asked("second")).await;
+    one.create(SERVICES, with_node_port("second")).await;
 }
 
 #[tokio::test]
@@ -153,7 +155,7 @@ async fn a_killed_process_loses_nothing_and_its_watches_resume_on_another() {
 }
 
 #[tokio::test]
-async fn a_watch_outlives_etcd() {
+async fn a_watch_survives_a_restart_of_etcd() {
     let Some(mut etcd) = etcd(1) else { return };
     let (one, two) = pair(&etcd);
     let mut watch = two.watch(OBJECTS, version(&two).await).await;
@@ -165,10 +167,10 @@ async fn a_watch_outlives_etcd() {
         }
         etcd.kill(0);
         let refused = one.send(Method::POST, OBJECTS, Some(config_map("while-etcd-is-down", "")));
-        let (answer, ()) = tokio::join!(refused, async { etcd.restart(0) });
-        // It waits for etcd; it may also have given up.
-        if answer.status().is_success() {
-            revisions.push(revision(&answer.json().await.unwrap()));
+        let (response, ()) = tokio::join!(refused, async { etcd.restart(0) });
+        // The server waits for etcd, and may time out.
+        if response.status().is_success() {
+            revisions.push(revision(&response.json().await.unwrap()));
             let path = format!("{OBJECTS}/while-etcd-is-down");
             one.expect(Method::DELETE, &path, None).await;
             revisions.push(0);
@@ -192,7 +194,7 @@ async fn compact(etcd: &Cluster, revision: u64) {
 }
 
 #[tokio::test]
-async fn a_process_that_missed_what_is_compacted_starts_its_watches_anew() {
+async fn a_process_that_missed_compacted_changes_restarts_its_watches() {
     let Some(mut etcd) = etcd(1) else { return };
     let (one, two) = pair(&etcd);
     let first = revision(&one.create(OBJECTS, config_map("first", "")).await);
@@ -231,7 +233,7 @@ async fn a_watch_from_before_a_compaction_is_gone() {
 }
 
 #[tokio::test]
-async fn a_cluster_of_three_goes_on_without_one_member() {
+async fn a_cluster_of_three_survives_the_loss_of_one_member() {
     let Some(mut etcd) = etcd(3) else { return };
     let servers: Vec<Server> = (0..3).map(|_| Server::start(&etcd.urls(), &["--bare"])).collect();
     let start = version(&servers[0]).await;
@@ -265,7 +267,7 @@ async fn a_cluster_of_three_goes_on_without_one_member() {
 }
 
 #[tokio::test]
-async fn a_cut_or_silent_connection_loses_and_doubles_nothing() {
+async fn a_closed_or_silent_connection_loses_and_repeats_no_write() {
     let Some(etcd) = etcd(1) else { return };
     let link = FaultyLink::to(&etcd.urls()[0]);
     let one = Server::start(&etcd.urls(), &["--bare"]);
@@ -280,7 +282,7 @@ async fn a_cut_or_silent_connection_loses_and_doubles_nothing() {
         revisions.insert(revision(
             &one.create(OBJECTS, config_map(&format!("during-{n}"), "")).await,
         ));
-        // It waits until the connection is there again, and is made once. An attempt without an answer ends after two seconds.
+        // The write waits for the connection and is made once. An attempt without a response ends after two seconds.
         let mut waiting = Box::pin(two.create(OBJECTS, config_map(&format!("over-{n}"), "")));
         let early = timeout(Duration::from_millis(2_500), &mut waiting).await;
         assert!(early.is_err(), "acknowledged without a connection: {early:?}");
@@ -333,7 +335,7 @@ async fn servers_over_etcd_with_tls_show_a_certificate() {
     }
 }
 
-/// Waits until a pod of this replication controller runs; returns its name.
+/// Waits until a pod of the replication controller `of` runs, and returns its name.
 async fn running_pod(server: &Server, of: &str) -> String {
     let pods = server.get(PODS).await;
     let runs = |pod: &Value| pod["metadata"]["labels"]["app"] == of && pod["status"]["phase"] == "Running";
@@ -357,26 +359,26 @@ fn controller(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn another_process_takes_over_what_acts() {
+async fn another_process_takes_over_the_controllers() {
     let Some(etcd) = etcd(1) else { return };
     let controllers = "/api/v1/namespaces/default/replicationcontrollers";
     let start = || Server::start(&etcd.urls(), &["--addons", "none", "--nodes", "1"]);
     let (one, two) = (start(), start());
     two.create(controllers, controller("first")).await;
     let pod = running_pod(&two, "first").await;
-    // The process that is asked passes the request on to the one that runs the pod.
+    // A server forwards the request to the one that runs the pod.
     for server in [&one, &two] {
         let log = server.send(Method::GET, &format!("{PODS}/{pod}/log"), None).await;
         assert_eq!(log.status(), StatusCode::OK, "{}", log.text().await.unwrap());
     }
     drop(one);
     two.create(controllers, controller("second")).await;
-    let taken_over = timeout(BOUND, running_pod(&two, "second"));
-    taken_over.await.expect("another process takes over");
+    let taken_over = timeout(TAKEOVER_TIMEOUT, running_pod(&two, "second"));
+    taken_over.await.expect("no other process took over");
 }
 
 #[tokio::test]
-async fn a_process_that_was_paused_gives_up_what_acts() {
+async fn a_paused_process_gives_up_the_controllers() {
     let Some(etcd) = etcd(1) else { return };
     let controllers = "/api/v1/namespaces/default/replicationcontrollers";
     let start = || Server::start(&etcd.urls(), &["--addons", "none", "--nodes", "1"]);
@@ -385,11 +387,13 @@ async fn a_process_that_was_paused_gives_up_what_acts() {
     running_pod(&one, "first").await;
     one.signal("-STOP");
     two.create(controllers, controller("second")).await;
-    let taken_over = timeout(BOUND, running_pod(&two, "second"));
-    let pod = taken_over.await.expect("another process takes over");
+    let taken_over = timeout(TAKEOVER_TIMEOUT, running_pod(&two, "second"));
+    let pod = taken_over.await.expect("no other process took over");
     one.signal("-CONT");
-    // The process that was paused finds that its time is over, and passes requests on to the one that runs the pod.
+    // The resumed process finds that its lease has expired, and forwards requests to the one that runs the pod.
     let path = format!("{PODS}/{pod}/log");
-    let passed_on = async { while one.send(Method::GET, &path, None).await.status() != StatusCode::OK {} };
-    timeout(BOUND, passed_on).await.expect("it gives up");
+    let forwarded = async { while one.send(Method::GET, &path, None).await.status() != StatusCode::OK {} };
+    timeout(TAKEOVER_TIMEOUT, forwarded)
+        .await
+        .expect("the resumed process did not give up");
 }

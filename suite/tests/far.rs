@@ -1,6 +1,6 @@
-//! The suite against servers that are slow, busy or late: a correct server fails no trial.
+//! The suite against slow, busy and distant servers: a correct server fails no trial.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::{
     io,
@@ -26,8 +26,8 @@ use tokio::{
 mod left;
 mod run;
 
-/// A server that is another one, so far away that bytes need the time in each direction that is said of them. It runs
-/// until the runtime of the test ends.
+/// Starts a relay to the server at `url` that delays bytes in each direction by `away`. It runs until the runtime of
+/// the test ends.
 async fn far(url: &str, away: impl Fn(&[u8]) -> Duration + Clone + Send + 'static) -> String {
     let upstream: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -47,7 +47,7 @@ async fn far(url: &str, away: impl Fn(&[u8]) -> Duration + Clone + Send + 'stati
     format!("http://{here}")
 }
 
-/// Passes bytes on, each some time after it came.
+/// Copies bytes, each delayed by `away`.
 async fn late(
     mut from: impl AsyncReadExt + Unpin + Send + 'static,
     mut to: impl AsyncWriteExt + Unpin,
@@ -71,7 +71,7 @@ async fn late(
     to.shutdown().await
 }
 
-/// One of the parts of all trials.
+/// Selects one of `of` parts of all trials.
 fn part(part: usize, of: usize) -> Selection {
     Selection {
         partition: Some(Partition { part, of }),
@@ -101,7 +101,7 @@ async fn a_server_that_is_far_away_and_whose_watch_cache_lags(
     assert_eq!(left(&server.url()).await, Vec::<String>::new());
 }
 
-/// What has not come in time is waited for as long as the target is slow with everything.
+/// A trial waits longer for events and messages while the target is slow with every request.
 #[rstest]
 #[case::events("core/v1/configmaps/watch/changes", r#"{"type":"ADDED""#, 6)]
 #[case::messages("behaviour/pods/attach/ends", "one and two\n", 6)]

@@ -1,6 +1,6 @@
-//! The judge judged: against a small server whose answers the test bends.
+//! The suite itself, against a small server whose responses the tests alter.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::sync::{
     Arc, Mutex,
@@ -16,20 +16,21 @@ use stuntdouble_suite::{
 };
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
 
-/// A server that keeps objects by their path, as little of one as a trial of creation and reading needs.
+/// A minimal server that stores objects by path, enough for trials that create and read.
 #[derive(Clone, Default)]
-struct Shelf {
+struct MiniServer {
     objects: Arc<Mutex<std::collections::BTreeMap<String, Value>>>,
     version: Arc<AtomicU64>,
-    /// What is done to an answer before it is given.
+    /// Alters a response before it is sent.
     alter: Option<fn(&Request, &mut Value)>,
 }
 
-impl Shelf {
+impl MiniServer {
     fn answer(&self, request: &Request) -> (u16, Value) {
         let path = request.url.path().to_owned();
         let mut objects = self.objects.lock().unwrap();
-        let not_found = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404, "message": "not found"});
+        let not_found = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+            "code": 404, "message": "not found"});
         match request.method.as_str() {
             "POST" => {
                 let mut object: Value = serde_json::from_slice(&request.body).unwrap();
@@ -60,7 +61,7 @@ impl Shelf {
     }
 }
 
-impl Respond for Shelf {
+impl Respond for MiniServer {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let (status, mut body) = self.answer(request);
         if let Some(alter) = self.alter {
@@ -70,9 +71,9 @@ impl Respond for Shelf {
     }
 }
 
-async fn play(id: &str, shelf: Shelf) -> (Outcome, MockServer) {
+async fn run_trial(id: &str, server_state: MiniServer) -> (Outcome, MockServer) {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(shelf).mount(&server).await;
+    Mock::given(any()).respond_with(server_state).mount(&server).await;
     let target = Target::at(&server.uri(), &Credentials::default()).unwrap();
     let selection = Selection {
         filters: vec![id.to_owned()],
@@ -82,7 +83,7 @@ async fn play(id: &str, shelf: Shelf) -> (Outcome, MockServer) {
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
     let run = Run::new("judge");
-    let outcome = trial.play(&target, &run).await;
+    let outcome = trial.run(&target, &run).await;
     assert_eq!(run.clean_up(&target).await, Vec::<String>::new());
     (outcome, server)
 }
@@ -98,11 +99,14 @@ fn about(outcome: &Outcome) -> Vec<String> {
 const READ: &str = "core/v1/configmaps/read/present";
 
 #[tokio::test]
-async fn a_good_answer_passes_and_everything_is_removed() {
-    let shelf = Shelf::default();
-    let (outcome, server) = play(READ, shelf.clone()).await;
+async fn a_correct_response_passes_and_everything_is_removed() {
+    let server_state = MiniServer::default();
+    let (outcome, server) = run_trial(READ, server_state.clone()).await;
     assert_eq!(outcome.verdict, Verdict::Passed);
-    assert!(shelf.objects.lock().unwrap().is_empty(), "nothing is left behind");
+    assert!(
+        server_state.objects.lock().unwrap().is_empty(),
+        "objects are left behind"
+    );
     let asked: Vec<String> = server
         .received_requests()
         .await
@@ -113,14 +117,14 @@ async fn a_good_answer_passes_and_everything_is_removed() {
     let writes: Vec<&String> = asked.iter().filter(|request| !request.starts_with("GET")).collect();
     assert!(
         writes[0].starts_with("POST /api/v1/namespaces"),
-        "the namespace comes first: {asked:?}"
+        "the first write does not create the namespace: {asked:?}"
     );
     assert!(
         asked
             .last()
             .unwrap()
             .starts_with("DELETE /api/v1/namespaces/sd-judge-n"),
-        "and goes last: {asked:?}"
+        "the last request does not delete the namespace: {asked:?}"
     );
 }
 
@@ -131,13 +135,16 @@ async fn everything_is_removed_after_a_failure() {
             body["data"]["color"] = "red".into();
         }
     }
-    let shelf = Shelf {
+    let server_state = MiniServer {
         alter: Some(alter),
-        ..Shelf::default()
+        ..MiniServer::default()
     };
-    let (outcome, _server) = play(READ, shelf.clone()).await;
+    let (outcome, _server) = run_trial(READ, server_state.clone()).await;
     assert_eq!(about(&outcome), ["object", "object a"]);
-    assert!(shelf.objects.lock().unwrap().is_empty(), "nothing is left behind");
+    assert!(
+        server_state.objects.lock().unwrap().is_empty(),
+        "objects are left behind"
+    );
     let failure = outcome.verdict.failure().unwrap();
     assert!(
         failure.curl.as_deref().unwrap().contains("/configmaps/sd-judge-"),
@@ -152,17 +159,17 @@ async fn everything_is_removed_after_a_failure() {
 }
 
 #[tokio::test]
-async fn another_type_is_a_failure() {
+async fn a_wrong_kind_is_a_failure() {
     fn alter(request: &Request, body: &mut Value) {
         if request.method.as_str() == "GET" {
             body["kind"] = "Secret".into();
         }
     }
-    let (outcome, _server) = play(
+    let (outcome, _server) = run_trial(
         READ,
-        Shelf {
+        MiniServer {
             alter: Some(alter),
-            ..Shelf::default()
+            ..MiniServer::default()
         },
     )
     .await;
@@ -184,7 +191,7 @@ async fn a_failed_set_up_names_the_request_that_failed() {
     let trial = selection
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
-    let outcome = trial.play(&target, &Run::new("judge")).await;
+    let outcome = trial.run(&target, &Run::new("judge")).await;
     let failure = outcome.verdict.failure().unwrap();
     assert!(
         failure.mismatches[0].actual.contains("503") && failure.mismatches[0].actual.contains("curl"),
@@ -193,7 +200,7 @@ async fn a_failed_set_up_names_the_request_that_failed() {
 }
 
 #[tokio::test]
-async fn a_token_is_presented_and_never_shown() {
+async fn a_token_is_sent_and_never_shown() {
     let server = MockServer::start().await;
     Mock::given(any())
         .respond_with(ResponseTemplate::new(401).set_body_string("no"))
@@ -211,7 +218,7 @@ async fn a_token_is_presented_and_never_shown() {
     let trial = selection
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
-    let outcome = trial.play(&target, &Run::new("judge")).await;
+    let outcome = trial.run(&target, &Run::new("judge")).await;
     assert!(!format!("{outcome:?}").contains("hush"));
     let asked = server.received_requests().await.unwrap();
     assert!(asked.iter().all(|request| {
@@ -223,9 +230,12 @@ async fn a_token_is_presented_and_never_shown() {
 }
 
 #[tokio::test]
-async fn a_kind_that_the_server_does_not_have_lowers_no_score() {
+async fn an_absent_kind_lowers_no_score() {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(Shelf::default()).mount(&server).await;
+    Mock::given(any())
+        .respond_with(MiniServer::default())
+        .mount(&server)
+        .await;
     let target = Target::at(&server.uri(), &Credentials::default()).unwrap();
     let runner = Runner::new(Arc::new(target), "partial");
     let selection = Selection {
@@ -243,8 +253,8 @@ async fn a_kind_that_the_server_does_not_have_lowers_no_score() {
         .await;
     let scores = &summary.scores()["core/v1"];
     let (must, should) = (scores[&Level::Must], scores[&Level::Should]);
-    assert_eq!((must.passed, must.played, must.absent), (1, 1, 1));
-    assert_eq!((must.percent(), should.played), (Some(100), 1));
+    assert_eq!((must.passed, must.ran, must.absent), (1, 1, 1));
+    assert_eq!((must.percent(), should.ran), (Some(100), 1));
     let aside: Vec<String> = summary.set_aside().into_keys().map(|(_, reason)| reason).collect();
     assert_eq!(aside, ["the target does not serve core/v1/secrets"]);
 }

@@ -1,13 +1,17 @@
 //! `stuntdouble serve --data-dir`, killed while it writes.
 //!
-//! Writers and a watcher run over loopback until the process is killed (SIGKILL) at a point of a seeded sequence; then it is started again.
-//! After every start: no acknowledged write is lost, nothing is there that nobody wrote, revisions only grow, and the watch, resumed from the last event
-//! before the kill, has every change once. `STUNTDOUBLE_KILLS` is the number of kills.
+//! Writers and a watcher run until the process is killed (SIGKILL) at a point chosen by a seeded sequence; then it is
+//! restarted. After every start:
+//! - no acknowledged write is lost, and no object exists that was not written;
+//! - revisions only grow;
+//! - the watch, resumed from the last event before the kill, delivers every change once.
+//!
+//! `STUNTDOUBLE_KILLS` is the number of kills.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -22,21 +26,21 @@ mod sequence;
 mod server;
 
 const OBJECTS: &str = "/api/v1/namespaces/default/configmaps";
-/// Number of writers; each has objects of its own.
+/// Number of writers. Each writes its own objects.
 const WRITERS: u64 = 8;
-/// Number of objects of each writer.
+/// Number of objects per writer.
 const NAMES: u64 = 4;
-/// Kills, unless `STUNTDOUBLE_KILLS` says otherwise.
-const KILLS: u64 = 12;
+/// Default number of kills.
+const DEFAULT_KILLS: u64 = 12;
 
 /// An object: its revision and its value.
 type State = Option<(u64, String)>;
 
-/// What a writer knows of one of its objects.
+/// State of one object, as known to its writer.
 #[derive(Clone, Debug, Default)]
 struct Known {
     acknowledged: State,
-    /// The write that was not answered: the value, or `None` for a removal.
+    /// The unanswered write: the value, or `None` for a deletion.
     open: Option<Option<String>>,
 }
 
@@ -49,7 +53,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes until the server does not answer.
+    /// Writes until the server stops responding.
     async fn run(mut self, number: u64, seed: u64, url: String, progress: Arc<Progress>) -> Self {
         let (client, mut sequence) = (Client::new(), Sequence(seed));
         for step in 0.. {
@@ -71,7 +75,7 @@ impl Writer {
         self
     }
 
-    /// Finds out what became of unanswered writes, and checks the rest.
+    /// Finds out whether unanswered writes were done, and checks the acknowledged ones.
     fn check(&mut self, present: &BTreeMap<String, (u64, String)>) {
         for (name, known) in &mut self.objects {
             let found = present.get(name).cloned();
@@ -93,7 +97,7 @@ impl Writer {
     }
 }
 
-/// The answer to a write; `None` if there is none.
+/// Sends a write. `None` if there is no response.
 async fn write(client: &Client, url: &str, name: &str, at: &State, value: Option<&String>) -> Option<Value> {
     let mut metadata = json!({"name": name});
     if let Some((revision, _)) = at {
@@ -124,7 +128,7 @@ fn value(object: &Value) -> String {
     object["data"]["value"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What the watches have seen, over all starts.
+/// Events seen by the watches, over all starts.
 #[derive(Debug, Default)]
 struct Seen {
     last: u64,
@@ -137,7 +141,7 @@ impl Seen {
         let (kind, object) = (&event["type"], &event["object"]);
         let name = object["metadata"]["name"]
             .as_str()
-            .expect("an event of an object")
+            .expect("an event without an object name")
             .to_owned();
         let revision = revision(object);
         assert!(revision > self.last, "{revision} comes after {}", self.last);
@@ -153,7 +157,7 @@ impl Seen {
         }
     }
 
-    /// Reads the watch that goes on after the last event, until an event at `end` or the end of the stream.
+    /// Resumes the watch after the last event, until an event at revision `end` or the end of the stream.
     async fn follow(&mut self, url: &str, end: u64) {
         let address = format!("{url}{OBJECTS}?watch=true&resourceVersion={}", self.last);
         let Ok(mut response) = Client::new().get(address).send().await else {
@@ -174,7 +178,7 @@ impl Seen {
     }
 }
 
-/// The objects and the version of the list.
+/// Lists the objects. Returns the version of the list, too.
 async fn list(url: &str) -> (u64, BTreeMap<String, (u64, String)>) {
     let list: Value = Client::new()
         .get(format!("{url}{OBJECTS}"))
@@ -195,7 +199,7 @@ async fn list(url: &str) -> (u64, BTreeMap<String, (u64, String)>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_and_watches_resume() {
-    let kills = kills(KILLS);
+    let kills = kills(DEFAULT_KILLS);
     let program = Killed::new(&["serve", "--bare"]);
     let mut sequence = Sequence(7);
     let mut writers = vec![Writer::default(); WRITERS as usize];
@@ -209,7 +213,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
         let (at, present) = list(&url).await;
         assert!(
             at >= newest && at >= seen.last,
-            "the revision is {at}, and was {newest}"
+            "the revision is {at}, but was {newest}"
         );
         writers.iter_mut().for_each(|writer| writer.check(&present));
         let known: usize = writers
@@ -217,7 +221,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
             .flat_map(|w| w.objects.values())
             .filter(|k| k.acknowledged.is_some())
             .count();
-        assert_eq!(present.len(), known, "nobody wrote some of {present:?}");
+        assert_eq!(present.len(), known, "some objects were never written: {present:?}");
         let end = present.values().map(|(revision, _)| *revision).max().unwrap_or(0);
         seen.follow(&url, end).await;
 
@@ -254,7 +258,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
         assert_eq!(
             written.insert(revision, (name, value)),
             None,
-            "revision {revision} was given out twice"
+            "revision {revision} was used twice"
         );
     }
     written.insert(revision(&marker), ("marker".to_owned(), "end".to_owned()));

@@ -1,13 +1,16 @@
 //! `stuntdouble search --data-dir`, killed while it indexes.
 //!
-//! Writers index, delete and flush over loopback until the process is killed (SIGKILL); then it is started again. After every start: no document
-//! has lost what was acknowledged before the last sync, nothing is there that nobody wrote, and each document has the version that it was
-//! acknowledged with. One index is synced before each acknowledgement, the other by flushes. `STUNTDOUBLE_KILLS` is the number of kills.
+//! Writers index, delete and flush until the process is killed (SIGKILL); then it is restarted. After every start:
+//! - no document has lost a write that was acknowledged before the last sync;
+//! - no document exists that was not written;
+//! - each document has the version with which it was acknowledged.
+//!
+//! One index is synced before each acknowledgement, the other by flushes. `STUNTDOUBLE_KILLS` is the number of kills.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -21,22 +24,22 @@ mod killing;
 mod sequence;
 mod server;
 
-/// Number of writers; each has documents of its own.
+/// Number of writers. Each writes its own documents.
 const WRITERS: u64 = 4;
-/// Number of documents of each writer in each index.
+/// Number of documents per writer and index.
 const DOCUMENTS: u64 = 6;
-/// Kills, unless `STUNTDOUBLE_KILLS` says otherwise.
-const KILLS: u64 = 6;
-/// The index whose every operation is synced, and the one that is flushed.
+/// Default number of kills.
+const DEFAULT_KILLS: u64 = 6;
+/// The index that is synced on every operation, and the one that is synced by flushes.
 const INDICES: [&str; 2] = ["each", "flushed"];
 
 /// A document: its version and its value, if it exists.
 type State = Option<(u64, u64)>;
 
-/// What a writer knows of one of its documents.
+/// State of one document, as known to its writer.
 #[derive(Clone, Debug)]
 struct Known {
-    /// Its states from the last sync on. The last was acknowledged, unless it is `open`.
+    /// States since the last sync. The last one was acknowledged, unless `open`.
     states: Vec<State>,
     open: bool,
 }
@@ -46,7 +49,7 @@ struct Known {
 struct Writer(BTreeMap<(usize, String), Known>);
 
 impl Writer {
-    /// Writes until the server does not answer.
+    /// Writes until the server stops responding.
     async fn run(mut self, number: u64, seed: u64, url: String, progress: Arc<Progress>) -> Self {
         let (client, mut sequence) = (Client::new(), Sequence(seed));
         for step in 1.. {
@@ -66,7 +69,7 @@ impl Writer {
         self
     }
 
-    /// Flushes; what was acknowledged before is on the disk then.
+    /// Flushes: everything acknowledged before is on disk afterwards.
     async fn flush(&mut self, client: &Client, url: &str) -> Option<()> {
         let index = INDICES[1];
         send(client.post(format!("{url}/{index}/_flush"))).await?;
@@ -93,7 +96,7 @@ impl Writer {
         let current = known.states.last().copied().flatten();
         let (request, expected) = match (current, sequence.below(4)) {
             (Some(_), 0) => (client.delete(&path), None),
-            // The value as an external version is above every earlier one.
+            // The value, used as an external version, is greater than every earlier one.
             (_, 1) => (
                 client
                     .put(format!("{path}?version={value}&version_type=external"))
@@ -113,7 +116,7 @@ impl Writer {
         let answer = send(request).await?;
         known.open = false;
         if let (Some((version, value)), Some(state)) = (expected, known.states.last_mut()) {
-            // A deleted document goes on with the version of its deletion.
+            // The version after a deletion follows that of the deletion.
             let answered = answer["_version"].as_u64().unwrap();
             assert!(
                 current.is_none() || answered == version,
@@ -127,7 +130,7 @@ impl Writer {
         Some(())
     }
 
-    /// Finds out what became of the documents.
+    /// Compares the documents with what was acknowledged.
     async fn check(&mut self, url: &str) {
         let client = Client::new();
         for ((index, name), known) in &mut self.0 {
@@ -140,11 +143,11 @@ impl Writer {
                 )
             });
             let open = known.states.last().copied().flatten().filter(|_| known.open);
-            // The version that follows a deletion is known when it is acknowledged.
+            // The version after a deletion is known only when the write is acknowledged.
             let is_open = open.is_some_and(|(_, value)| found.is_some_and(|(_, is)| is == value));
             assert!(
                 is_open || known.states.contains(&found),
-                "{name} in {} is {found:?}, and was {known:?}",
+                "{name} in {} is {found:?}, expected one of {known:?}",
                 INDICES[*index]
             );
             *known = Known {
@@ -155,7 +158,7 @@ impl Writer {
     }
 }
 
-/// The answer to a request; `None` if there is none.
+/// Sends a request. `None` if there is no response.
 async fn send(request: reqwest::RequestBuilder) -> Option<Value> {
     let response = request.send().await.ok()?;
     let status = response.status();
@@ -164,7 +167,7 @@ async fn send(request: reqwest::RequestBuilder) -> Option<Value> {
     Some(answer)
 }
 
-/// Number of documents that a search finds.
+/// Counts the documents with a search.
 async fn count(url: &str) -> u64 {
     let client = Client::new();
     send(client.post(format!("{url}/_refresh"))).await.unwrap();
@@ -174,7 +177,7 @@ async fn count(url: &str) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_synced_is_lost_and_versions_stay() {
-    let kills = kills(KILLS);
+    let kills = kills(DEFAULT_KILLS);
     let program = Killed::new(&["search"]);
     let mut sequence = Sequence(11);
     let mut writers = vec![Writer::default(); WRITERS as usize];
@@ -197,7 +200,9 @@ async fn nothing_synced_is_lost_and_versions_stay() {
         if kill == 0 {
             let client = Client::new();
             for (index, sync) in INDICES.into_iter().zip(["0", "-1"]) {
-                let settings = json!({"settings": {"gateway.local.sync": sync, "number_of_shards": 2, "translog.flush_threshold_ops": 500}});
+                let settings = json!({"settings": {
+                    "gateway.local.sync": sync, "number_of_shards": 2, "translog.flush_threshold_ops": 500,
+                }});
                 send(client.put(format!("{url}/{index}")).json(&settings))
                     .await
                     .unwrap();

@@ -1,6 +1,6 @@
-//! The Rust client (`kube`) against both listeners of a server: the life of an object of each kind, and a container's streams.
+//! The Rust client (`kube`) against both listeners of a server: objects of several kinds, and streams of a container.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::fmt::Debug;
 use std::process::Command;
@@ -24,7 +24,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 mod server;
 
-/// A server with both listeners, and the configuration that it has written.
+/// A server with both listeners, and the folder of its kubeconfig.
 struct Cluster {
     server: Server,
     folder: tempfile::TempDir,
@@ -68,7 +68,7 @@ impl Cluster {
 }
 
 /// Creates, reads, lists, patches, replaces, watches and deletes an object.
-async fn live<K>(api: Api<K>, fields: Value)
+async fn exercise<K>(api: Api<K>, fields: Value)
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize,
 {
@@ -126,7 +126,7 @@ where
             },
         );
     }
-    // A pod is marked before it goes.
+    // A pod is marked for deletion before it is removed.
     let expected: &[&str] = if K::kind(&()) == "Pod" {
         &["modified"; 3]
     } else {
@@ -135,7 +135,7 @@ where
     assert_eq!(seen.split_last(), Some((&"deleted", expected)), "{}", K::kind(&()));
 }
 
-async fn live_all(client: Client, namespace: &str) {
+async fn exercise_all(client: Client, namespace: &str) {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let space = serde_json::from_value(json!({"metadata": {"name": namespace}})).unwrap();
     namespaces.create(&PostParams::default(), &space).await.unwrap();
@@ -149,15 +149,15 @@ async fn live_all(client: Client, namespace: &str) {
     ) -> Api<K> {
         Api::namespaced(client.clone(), namespace)
     }
-    live::<Pod>(within(&client, namespace), json!({"spec": template["spec"]})).await;
-    live::<Service>(within(&client, namespace), json!({"spec": {"ports": [{"port": 80}]}})).await;
-    live::<ReplicationController>(
+    exercise::<Pod>(within(&client, namespace), json!({"spec": template["spec"]})).await;
+    exercise::<Service>(within(&client, namespace), json!({"spec": {"ports": [{"port": 80}]}})).await;
+    exercise::<ReplicationController>(
         within(&client, namespace),
         json!({"spec": {"replicas": 1, "selector": {"app": "web"}, "template": template}}),
     )
     .await;
-    live::<Job>(within(&client, namespace), json!({"spec": {"template": once}})).await;
-    live::<ConfigMap>(within(&client, namespace), json!({"data": {"key": "value"}})).await;
+    exercise::<Job>(within(&client, namespace), json!({"spec": {"template": once}})).await;
+    exercise::<ConfigMap>(within(&client, namespace), json!({"data": {"key": "value"}})).await;
     let labels = Patch::Merge(json!({"metadata": {"labels": {"patched": "yes"}}}));
     assert_eq!(
         namespaces
@@ -173,17 +173,17 @@ async fn live_all(client: Client, namespace: &str) {
 #[tokio::test]
 async fn objects_live_over_the_listener_without_credentials() {
     let cluster = Cluster::start();
-    live_all(cluster.plain(), "plain").await;
+    exercise_all(cluster.plain(), "plain").await;
 }
 
 #[tokio::test]
 async fn objects_live_over_the_secure_listener() {
     let cluster = Cluster::start();
-    live_all(cluster.secure().await, "secure").await;
+    exercise_all(cluster.secure().await, "secure").await;
 }
 
 #[tokio::test]
-async fn a_container_is_talked_to() {
+async fn exec_attach_and_logs_reach_a_container() {
     let cluster = Cluster::start();
     let client = cluster.secure().await;
     let nodes: Api<Node> = Api::all(client.clone());
@@ -195,7 +195,8 @@ async fn a_container_is_talked_to() {
         .await
         .unwrap();
     let pods: Api<Pod> = Api::namespaced(client, "default");
-    let pod = json!({"metadata": {"name": "one"}, "spec": {"nodeName": "n", "containers": [{"name": "main", "image": "nginx"}]}});
+    let containers = json!([{"name": "main", "image": "nginx"}]);
+    let pod = json!({"metadata": {"name": "one"}, "spec": {"nodeName": "n", "containers": containers}});
     let mut pod: Pod = pods
         .create(&PostParams::default(), &serde_json::from_value(pod).unwrap())
         .await
@@ -209,12 +210,12 @@ async fn a_container_is_talked_to() {
         .unwrap();
     let (mut stdin, mut stdout) = (process.stdin().unwrap(), process.stdout().unwrap());
     stdin.write_all(b"hello").await.unwrap();
-    let mut heard = [0; 5];
-    tokio::time::timeout(Duration::from_secs(20), stdout.read_exact(&mut heard))
+    let mut received = [0; 5];
+    tokio::time::timeout(Duration::from_secs(20), stdout.read_exact(&mut received))
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(&heard, b"hello");
+    assert_eq!(&received, b"hello");
 
     let failed = pods
         .exec("one", ["false"], &AttachParams::default().stderr(false))
@@ -231,14 +232,14 @@ async fn a_container_is_talked_to() {
         .await
         .unwrap();
     attached.stdin().unwrap().write_all(b"marco\n").await.unwrap();
-    let (mut stdout, mut heard) = (attached.stdout().unwrap(), String::new());
-    while !heard.contains("marco\n") {
+    let (mut stdout, mut received) = (attached.stdout().unwrap(), String::new());
+    while !received.contains("marco\n") {
         let mut piece = [0; 256];
         let read = tokio::time::timeout(Duration::from_secs(20), stdout.read(&mut piece))
             .await
             .unwrap()
             .unwrap();
-        heard.push_str(std::str::from_utf8(&piece[..read]).unwrap());
+        received.push_str(std::str::from_utf8(&piece[..read]).unwrap());
     }
     assert!(
         pods.logs("one", &LogParams::default())

@@ -1,6 +1,6 @@
-//! No report has the content of objects that the run did not make, whatever the server answers.
+//! Reports never contain objects that the run did not create, whatever the server responds.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::{convert::Infallible, path::Path, process::Command};
 
@@ -15,25 +15,25 @@ use serde_json::json;
 use stuntdouble_simulator::Simulator;
 use tokio::net::TcpListener;
 
-/// Number of Secrets of others.
+/// Number of planted Secrets.
 const PLANTED: usize = 20;
 
-/// What is wrong with a server.
+/// Fault of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// It ignores the query.
+    /// Ignores the query.
     IgnoresQuery,
-    /// It answers every read of Secrets with all of them.
+    /// Responds to every read of Secrets with all of them.
     ListsAll,
-    /// It answers every request for a Secret, writes too, with somebody else's.
+    /// Responds to every request for a Secret, including writes, with a planted one.
     AnotherSecret,
-    /// It cuts what it answers in half.
+    /// Cuts response bodies in half.
     Truncates,
-    /// It answers with all Secrets and an error code.
+    /// Responds with all Secrets and an error code.
     FailsWithAll,
 }
 
-/// A proxy with a fault before a server. It runs until the runtime of the test ends.
+/// Starts a proxy with a fault. It runs until the runtime of the test ends.
 async fn faulty(upstream: String, fault: Fault) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -86,7 +86,7 @@ async fn pass(upstream: String, fault: Fault, request: Request<Incoming>) -> Res
     Ok(answer.body(Full::new(body)).unwrap())
 }
 
-/// Plants Secrets of others. Returns the texts that no report may have.
+/// Creates Secrets outside the run. Returns the texts that no report may contain.
 async fn plant(url: &str) -> Vec<String> {
     let mut texts = Vec::new();
     for number in 0..PLANTED {
@@ -113,16 +113,19 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 
 #[rstest]
 #[case(Fault::IgnoresQuery, &["secrets/read", "secrets/list", "secrets/create", "secrets/patch"])]
-#[case(Fault::ListsAll, &["secrets/read/", "secrets/list/complete", "secrets/list/pretty", "secrets/list/label-selector"])]
+#[case(
+    Fault::ListsAll,
+    &["secrets/read/", "secrets/list/complete", "secrets/list/pretty", "secrets/list/label-selector"]
+)]
 #[case(Fault::AnotherSecret, &["secrets/read/pretty", "secrets/list/complete", "secrets/create/new"])]
 #[case(Fault::Truncates, &["secrets/read/pretty", "secrets/list/complete", "secrets/create/yaml"])]
 #[case(Fault::FailsWithAll, &["secrets/read/pretty", "secrets/list/pretty", "secrets/create/new"])]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_report_has_a_secret_of_others(#[case] fault: Fault, #[case] filters: &[&str]) {
-    // The first to install a provider wins; it is the same one for everybody.
+    // Fails if another test has already installed the same provider.
     drop(rustls::crypto::ring::default_provider().install_default());
     let server = Simulator::builder().bare(true).start().await.unwrap();
-    server_has_a_namespace(&server.url()).await;
+    create_namespace(&server.url()).await;
     let texts = plant(&server.url()).await;
     let target = faulty(server.url(), fault).await;
     let folder = tempfile::tempdir().unwrap();
@@ -146,12 +149,12 @@ async fn no_report_has_a_secret_of_others(#[case] fault: Fault, #[case] filters:
         .output()
         .await
         .unwrap();
-    assert_eq!(output.status.code(), Some(1), "{fault:?} makes trials fail: {output:?}");
+    assert_eq!(output.status.code(), Some(1), "{fault:?} failed no trial: {output:?}");
     let mut written = files(folder.path());
     assert!(
         !std::fs::read_to_string(file("json"))
             .unwrap()
-            .contains("no whole answer in time")
+            .contains("no complete response in time")
     );
     assert_eq!(written.len(), named.len() + 1);
     written.push(("stdout".to_owned(), String::from_utf8(output.stdout).unwrap()));
@@ -163,13 +166,13 @@ async fn no_report_has_a_secret_of_others(#[case] fault: Fault, #[case] filters:
                     .find(text)
                     .map(|at| report[at.saturating_sub(300)..].chars().take(500).collect::<String>())
             };
-            assert_eq!(context(), None, "{fault:?}: {name} has {text}");
+            assert_eq!(context(), None, "{fault:?}: {name} contains {text}");
         }
     }
 }
 
-/// Creates the namespace that half of the Secrets are in.
-async fn server_has_a_namespace(url: &str) {
+/// Creates the namespace of half of the planted Secrets.
+async fn create_namespace(url: &str) {
     let namespace = json!({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "kube-system"}});
     let request = reqwest::Client::new()
         .post(format!("{url}/api/v1/namespaces"))

@@ -1,7 +1,7 @@
-//! Running the servers of the program: signals, bounds, logs, generated files.
+//! Operation of the servers: signals, limits, logs, generated files.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ impl Server {
         Self::logged(Command::new(PROGRAM).args(arguments))
     }
 
-    /// Keeps what the process writes to its standard error.
+    /// Starts a server and captures its standard error.
     fn logged(command: &mut Command) -> Self {
         Self::of(command.stderr(Stdio::piped()))
     }
@@ -47,7 +47,7 @@ impl Server {
         assert!(sent.unwrap().success());
     }
 
-    /// Stops the server; its exit code and standard error.
+    /// Stops the server. Returns its exit code and standard error.
     fn stop(&mut self, signal: &str) -> (Option<i32>, String) {
         self.signal(signal);
         let mut text = String::new();
@@ -56,7 +56,7 @@ impl Server {
     }
 }
 
-/// Whether this process was started as `nohup` starts one: the servers that it starts ignore SIGHUP then, as they should.
+/// Whether this process ignores SIGHUP, as under `nohup`. Servers that it starts then ignore it, too.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -64,7 +64,7 @@ fn ignores_hangup() -> bool {
 }
 
 #[test]
-fn every_server_ends_at_each_signal_with_a_line_that_says_so() {
+fn every_server_stops_at_each_signal_and_says_so() {
     let signals: &[&str] = match ignores_hangup() {
         true => &["-TERM", "-INT"],
         false => &["-TERM", "-INT", "-HUP"],
@@ -94,7 +94,7 @@ fn every_server_ends_at_each_signal_with_a_line_that_says_so() {
 }
 
 #[test]
-fn a_server_that_runs_out_of_file_descriptors_goes_on() {
+fn a_server_that_runs_out_of_file_descriptors_recovers() {
     for arguments in ["serve --bare", "search", &format!("replay {CASSETTE}")] {
         let script = format!("ulimit -n 40; exec '{PROGRAM}' {arguments} --listen 0");
         let server = Server::logged(Command::new("sh").args(["-c", &script]));
@@ -105,7 +105,7 @@ fn a_server_that_runs_out_of_file_descriptors_goes_on() {
     }
 }
 
-/// The resident memory of a process, in bytes.
+/// Returns the resident memory of a process, in bytes.
 #[cfg(target_os = "linux")]
 fn memory(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -122,7 +122,7 @@ fn updates_of_a_large_object_take_a_bounded_amount_of_memory() {
     let path = "/api/v1/namespaces/default/configmaps";
     let created = server.ask("POST", path, r#"{"metadata":{"name":"a"}}"#);
     assert!(created.starts_with("HTTP/1.1 200"), "{created}");
-    // Frames are made of what is watched, and kept with it.
+    // With watchers, encoded frames are kept with the objects.
     let watchers: Vec<_> = ["", "&timeoutSeconds=600"]
         .map(|query| {
             let mut watcher = server.connect();

@@ -1,9 +1,9 @@
-//! Which requests the servers of the program accept: by their Host, Origin and Sec-Fetch-Site headers.
+//! Checks of the Host, Origin and Sec-Fetch-Site headers by every server of the program.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl Server {
         Self::of(&mut command(arguments))
     }
 
-    /// The head of the response to a request with these header lines.
+    /// Sends a GET request with these header lines. Returns the head of the response.
     fn head(&self, path: &str, lines: &str) -> String {
         let mut socket = TcpStream::connect(self.address()).unwrap();
         let lines = lines.replace("SELF", self.address());
@@ -41,7 +41,7 @@ impl Server {
         text.split("\r\n\r\n").next().unwrap().to_ascii_lowercase()
     }
 
-    /// The status of the response to a request with a body.
+    /// Sends a request with a body. Returns the status code.
     fn send(&self, method: &str, path: &str, lines: &str, body: &str) -> u16 {
         let mut socket = TcpStream::connect(self.address()).unwrap();
         let lines = lines.replace("SELF", self.address());
@@ -118,7 +118,7 @@ fn every_server_accepts_its_own_hosts_and_origins_only() {
 }
 
 #[test]
-fn a_web_socket_of_a_foreign_page_is_refused() {
+fn a_web_socket_of_another_origin_is_refused() {
     for profile in ["documented", "kubernetes-1.2"] {
         let server = Server::start(&["serve", "--bare", "--profile", profile, "--listen", "127.0.0.1:0"]);
         let watch = "/api/v1/watch/namespaces?timeoutSeconds=1";
@@ -181,10 +181,10 @@ fn the_proxy_refuses_paths_into_containers_unless_allowed() {
 
 const CHROMIUM: &str = "/usr/bin/chromium";
 
-/// Time for a browser to start and report.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Time limit for a browser to start and report.
+const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// A page that tries what it can against SERVER and sends its origin a line for each.
+/// A page that attempts several requests to SERVER and reports one line for each to its origin.
 const PAGE: &str = r#"<!DOCTYPE html><script>
 const server = "SERVER";
 const attempt = (name, work) => work().then(
@@ -209,14 +209,16 @@ Promise.all([
   attempt("read", fetched("/api", {})),
   attempt("write", fetched("/api/v1/namespaces", { method: "POST", body })),
   attempt("blind write", fetched("/api/v1/namespaces", { method: "POST", body, mode: "no-cors" })),
-  attempt("typed write", fetched("/api/v1/namespaces", { method: "POST", body, headers: { "Content-Type": "application/json" } })),
+  attempt("typed write", fetched("/api/v1/namespaces", {
+    method: "POST", body, headers: { "Content-Type": "application/json" },
+  })),
   attempt("delete", fetched("/api/v1/namespaces/kept", { method: "DELETE" })),
   attempt("socket", socket("/api/v1/watch/namespaces")),
   attempt("script", loaded("/api")),
 ]).then(lines => fetch("/report", { method: "POST", body: lines.join("\n") }));
 </script>"#;
 
-/// Serves the page, and returns what it reports when a browser opens it at `http://localhost`.
+/// Serves the page, opens it in a browser at `http://localhost`, and returns its report.
 fn reported_by_a_page(server: impl Fn(&str) -> Server) -> (Server, BTreeMap<String, String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -226,7 +228,7 @@ fn reported_by_a_page(server: impl Fn(&str) -> Server) -> (Server, BTreeMap<Stri
     thread::spawn(move || {
         for socket in listener.incoming() {
             let (sender, page) = (sender.clone(), page.clone());
-            // A browser opens connections that it does not use at once.
+            // A thread per connection: a browser opens connections that it does not use at once.
             thread::spawn(move || {
                 let mut socket = socket.unwrap();
                 let mut reader = BufReader::new(socket.try_clone().unwrap());
@@ -245,7 +247,8 @@ fn reported_by_a_page(server: impl Fn(&str) -> Server) -> (Server, BTreeMap<Stri
                 let length = page.len();
                 let _ = write!(
                     socket,
-                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{page}"
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n\
+                     connection: close\r\n\r\n{page}"
                 );
             });
         }
@@ -259,10 +262,10 @@ fn reported_by_a_page(server: impl Fn(&str) -> Server) -> (Server, BTreeMap<Stri
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let report = report.recv_timeout(PATIENCE);
+    let report = report.recv_timeout(TIMEOUT);
     let _ = browser.kill();
     let _ = browser.wait();
-    let lines = report.expect("the page reports");
+    let lines = report.expect("the page did not report in time");
     let pairs = lines.lines().map(|line| line.split_once(": ").unwrap());
     let report = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     (server, report)
@@ -271,7 +274,7 @@ fn reported_by_a_page(server: impl Fn(&str) -> Server) -> (Server, BTreeMap<Stri
 #[test]
 fn a_page_in_a_browser_reaches_a_server_only_if_its_origin_is_allowed() {
     if !Path::new(CHROMIUM).exists() {
-        println!("skipped: {CHROMIUM} is not there");
+        println!("skipped: {CHROMIUM} is not installed");
         return;
     }
     let start = |more: &[&str]| {
@@ -286,7 +289,7 @@ fn a_page_in_a_browser_reaches_a_server_only_if_its_origin_is_allowed() {
     };
     let (server, foreign) = reported_by_a_page(|_| start(&[]));
     for (name, value) in &foreign {
-        // A request without CORS has an empty response whatever the server says.
+        // A no-cors request has an empty response in any case.
         let expected = if name == "blind write" { "" } else { "blocked" };
         assert_eq!(value, expected, "{name}");
     }

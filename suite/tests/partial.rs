@@ -1,6 +1,6 @@
-//! The suite against servers that lack a part: its absence is told, and nothing else fails.
+//! The suite against servers that lack a part: it reports the absence, and nothing else fails.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::{io, net::SocketAddr};
 
@@ -44,39 +44,43 @@ async fn lacking(rule: Rule) -> Summary {
     run(&url, "partial", Profile::Documented, &selection, 16).await
 }
 
-fn lacks(is_lacking: bool) -> Passage {
-    if is_lacking { Passage::Lacking } else { Passage::Through }
+fn lacks(is_lacking: bool) -> Handling {
+    if is_lacking {
+        Handling::NotFound
+    } else {
+        Handling::Forward
+    }
 }
 
 fn path(target: &str) -> &str {
     target.split('?').next().unwrap_or(target)
 }
 
-fn without_groups(target: &str) -> Passage {
+fn without_groups(target: &str) -> Handling {
     lacks(path(target) == "/apis" || path(target).starts_with("/apis/"))
 }
 
-fn without_extensions(target: &str) -> Passage {
+fn without_extensions(target: &str) -> Handling {
     lacks(path(target).starts_with("/apis/extensions/"))
 }
 
-fn without_watches(target: &str) -> Passage {
+fn without_watches(target: &str) -> Handling {
     lacks(target.contains("watch=") || path(target).contains("/watch/"))
 }
 
-fn without_descriptions(target: &str) -> Passage {
+fn without_descriptions(target: &str) -> Handling {
     lacks(path(target).starts_with("/swaggerapi"))
 }
 
-fn without_layout(target: &str) -> Passage {
+fn without_layout(target: &str) -> Handling {
     let Some((path, query)) = target.split_once('?') else {
-        return Passage::Through;
+        return Handling::Forward;
     };
     let others: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("pretty=")).collect();
-    Passage::As(format!("{path}?{}", others.join("&")))
+    Handling::ForwardAs(format!("{path}?{}", others.join("&")))
 }
 
-/// The reasons for which trials were not played because a kind is absent.
+/// Returns the reasons of the trials that were not run because a kind is absent.
 fn absent(summary: &Summary) -> Vec<String> {
     let aside = summary.set_aside().into_keys();
     aside
@@ -85,17 +89,32 @@ fn absent(summary: &Summary) -> Vec<String> {
 }
 
 #[rstest]
-#[case::groups(without_groups, &["autoscaling/v1/horizontalpodautoscalers", "batch/v1/jobs", "extensions/v1beta1/ingresses", "extensions/v1beta1/jobs"])]
-#[case::extensions(without_extensions, &["extensions/v1beta1/horizontalpodautoscalers", "extensions/v1beta1/ingresses", "extensions/v1beta1/jobs"])]
+#[case::groups(
+    without_groups,
+    &[
+        "autoscaling/v1/horizontalpodautoscalers",
+        "batch/v1/jobs",
+        "extensions/v1beta1/ingresses",
+        "extensions/v1beta1/jobs",
+    ]
+)]
+#[case::extensions(
+    without_extensions,
+    &[
+        "extensions/v1beta1/horizontalpodautoscalers",
+        "extensions/v1beta1/ingresses",
+        "extensions/v1beta1/jobs",
+    ]
+)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kinds_that_a_server_does_not_have_are_absent_in_one_line_each(#[case] rule: Rule, #[case] kinds: &[&str]) {
+async fn each_absent_kind_is_reported_in_one_line(#[case] rule: Rule, #[case] kinds: &[&str]) {
     let summary = lacking(rule).await;
     let expected: Vec<String> = kinds
         .iter()
         .map(|kind| format!("the target does not serve {kind}"))
         .collect();
     assert_eq!(absent(&summary), expected);
-    // Discovery must list the groups; nothing else is about them.
+    // Only the discovery trials may fail: discovery must list the groups.
     let failed = |outcome: &&Outcome| outcome.trial.case.kind.group != "discovery";
     let failed: Vec<&str> = summary
         .failures()
@@ -111,7 +130,7 @@ async fn kinds_that_a_server_does_not_have_are_absent_in_one_line_each(#[case] r
 #[case::descriptions(without_descriptions, "404")]
 #[case::layout(without_layout, "indented lines")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_fails_but_for_the_part_that_a_server_lacks(#[case] rule: Rule, #[case] reason: &str) {
+async fn only_trials_of_the_lacking_part_fail(#[case] rule: Rule, #[case] reason: &str) {
     let summary = lacking(rule).await;
     assert_eq!(absent(&summary), Vec::<String>::new());
     let failures = failures(&summary);
@@ -121,25 +140,26 @@ async fn nothing_fails_but_for_the_part_that_a_server_lacks(#[case] rule: Rule, 
     assert!(summary.total().passed > 200, "{:?}", summary.total());
 }
 
-/// Most bytes of a request's head.
-const HEAD: usize = 64 * 1024;
-/// The answer to a request for what is lacking.
-const LACKING: &str = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 19\r\nConnection: close\r\n\r\n404 page not found\n";
+/// Maximum size of a request's head, in bytes.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// Response to a request for the lacking part.
+const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 19\r\n\
+                         Connection: close\r\n\r\n404 page not found\n";
 
-/// What becomes of a request, by its target.
-type Rule = fn(&str) -> Passage;
+/// Chooses the handling of a request by its target.
+type Rule = fn(&str) -> Handling;
 
-/// What becomes of a request.
-enum Passage {
-    /// The server answers it.
-    Through,
-    /// The server answers a request for another target.
-    As(String),
-    /// It gives 404.
-    Lacking,
+/// Handling of a request.
+enum Handling {
+    /// Forward it.
+    Forward,
+    /// Forward it with another target.
+    ForwardAs(String),
+    /// Respond with 404.
+    NotFound,
 }
 
-/// A server that lacks a part of another one. It runs until the runtime of the test ends.
+/// Starts a proxy that hides a part of a server. It runs until the runtime of the test ends.
 async fn partial(url: &str, rule: Rule) -> String {
     let upstream: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -152,14 +172,14 @@ async fn partial(url: &str, rule: Rule) -> String {
     format!("http://{here}")
 }
 
-/// Passes one request on, and what comes after it on the connection.
+/// Forwards one request, and then the rest of the connection.
 async fn pass(mut client: TcpStream, upstream: SocketAddr, rule: Rule) -> io::Result<()> {
     let mut head = Vec::new();
     let end = loop {
         if let Some(end) = head.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
             break end;
         }
-        if client.read_buf(&mut head).await? == 0 || head.len() > HEAD {
+        if client.read_buf(&mut head).await? == 0 || head.len() > MAX_HEAD_BYTES {
             return Ok(());
         }
     };
@@ -169,17 +189,17 @@ async fn pass(mut client: TcpStream, upstream: SocketAddr, rule: Rule) -> io::Re
     let mut words = line.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let target = match rule(target) {
-        Passage::Through => target.to_owned(),
-        Passage::As(other) => other,
-        Passage::Lacking => {
-            client.write_all(LACKING.as_bytes()).await?;
+        Handling::Forward => target.to_owned(),
+        Handling::ForwardAs(other) => other,
+        Handling::NotFound => {
+            client.write_all(NOT_FOUND.as_bytes()).await?;
             client.shutdown().await?;
-            // What is still on its way is read, so that the connection is not reset before the answer is.
+            // Reads the rest, so that the connection is not reset before the client has read the response.
             tokio::io::copy(&mut client, &mut tokio::io::sink()).await?;
             return Ok(());
         }
     };
-    // The next request has a connection of its own, unless this one is upgraded.
+    // One request per connection, unless it is upgraded.
     let is_upgrade = |header: &str| header.to_ascii_lowercase().starts_with("upgrade:");
     let upgrades = headers.split("\r\n").any(is_upgrade);
     let close = if upgrades { "" } else { "\r\nConnection: close" };

@@ -1,6 +1,7 @@
-//! What differs between the profiles stands in the simulator's code and in the README, and nowhere else: the two agree in number.
+//! The differences between the profiles are in `simulator/src/profile.rs` and in the README. The test compares their
+//! numbers.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ fn every_difference_in_the_code_is_a_row_of_the_readme() {
         .lines()
         .filter_map(|line| line.strip_prefix("    pub(crate) fn ")?.split('(').next())
         .collect();
-    // What a deletion answers is two rows: of one object, and of a collection.
+    // One method has two rows: the result of deleting an object, and of deleting a collection.
     let differences = methods.len() + 1;
     assert!(methods.contains(&"delete_returns_object"), "{methods:?}");
     assert_eq!(rows, differences, "{methods:#?}");

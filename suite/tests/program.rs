@@ -1,6 +1,6 @@
-//! The program `stuntdouble` as a person runs it: exit codes, lists, reports.
+//! The command line of `stuntdouble`: exit codes, lists, reports.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::process::{Command, Output};
 
@@ -22,7 +22,7 @@ fn code(arguments: &[&str]) -> i32 {
     stuntdouble(arguments).status.code().unwrap()
 }
 
-/// A server that knows the resources of the group batch/v1 and nothing else.
+/// Starts a server that serves the discovery of batch/v1 and nothing else.
 async fn discovery(resources: Value) -> MockServer {
     let server = MockServer::start().await;
     let body =
@@ -43,7 +43,7 @@ async fn discovery(resources: Value) -> MockServer {
 const RESOURCES: &str = "discovery/resources/batch-v1/resources";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_ends_with_0_if_nothing_failed_and_with_1_if_something_did() {
+async fn the_exit_code_is_0_if_no_trial_failed_and_1_if_one_did() {
     let good = discovery(json!([{"name": "jobs", "kind": "Job", "namespaced": true}])).await;
     let altered = discovery(json!([{"name": "jobs", "kind": "Work", "namespaced": true}])).await;
     assert_eq!(code(&["conformance", "--target", &good.uri(), RESOURCES]), 0);
@@ -51,8 +51,8 @@ async fn it_ends_with_0_if_nothing_failed_and_with_1_if_something_did() {
 }
 
 #[test]
-fn it_ends_with_3_if_nobody_answers() {
-    // It is bound, so that nobody else listens there.
+fn the_exit_code_is_3_if_the_target_cannot_be_reached() {
+    // Bound but not listening, so that the port stays unused.
     let silent = tokio::net::TcpSocket::new_v4().unwrap();
     silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = silent.local_addr().unwrap();
@@ -65,7 +65,7 @@ fn it_ends_with_3_if_nobody_answers() {
 }
 
 #[test]
-fn it_ends_with_2_if_it_is_used_wrongly() {
+fn the_exit_code_is_2_for_wrong_usage() {
     assert_eq!(code(&["conformance", "--profile", "nonesuch"]), 2);
     assert_eq!(code(&["conformance", "--partition", "3/2"]), 2);
     assert_eq!(code(&["conformance", "--list", "no-trial-is-called-so"]), 2);
@@ -94,11 +94,11 @@ fn the_list_names_every_operation_and_each_line_is_one_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
+async fn every_report_shows_a_failure_and_its_request() {
     let altered = discovery(json!([])).await;
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let (junit, html, lines, said) = (file("r.xml"), file("r.html"), file("r.json"), file("said"));
+    let (junit, html, lines, cassettes) = (file("r.xml"), file("r.html"), file("r.json"), file("cassettes"));
     let arguments = [
         "conformance",
         "--target",
@@ -110,7 +110,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
         "--json",
         &lines,
         "--record",
-        &said,
+        &cassettes,
         "discovery/resources/batch-v1",
     ];
     let output = stuntdouble(&arguments);
@@ -123,7 +123,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
         text.contains("- jobs: Job") && text.contains("+ jobs: not listed"),
         "{text}"
     );
-    assert!(!text.contains('\u{1b}'), "no colours beside a terminal");
+    assert!(!text.contains('\u{1b}'), "colours outside a terminal");
 
     let junit = std::fs::read_to_string(junit).unwrap();
     assert!(
@@ -146,7 +146,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
     assert_eq!(failed["verdict"], "failed");
     assert_eq!(failed["failure"]["curl"], curl);
 
-    let cassette = std::fs::read_to_string(format!("{said}/{}.yaml", RESOURCES.replace('/', "-"))).unwrap();
+    let cassette = std::fs::read_to_string(format!("{cassettes}/{}.yaml", RESOURCES.replace('/', "-"))).unwrap();
     assert!(
         cassette.contains("/apis/batch/v1") && cassette.contains("status: 200"),
         "{cassette}"
@@ -154,7 +154,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passed() {
+async fn a_known_failure_does_not_fail_the_run_and_a_skipped_trial_has_not_passed() {
     let altered = discovery(json!([])).await;
     let folder = tempfile::tempdir().unwrap();
     let known = folder.path().join("known.yaml");
@@ -180,7 +180,7 @@ async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passe
         "json",
         "core/v1/proxy/pods-get/passed-on",
     ]);
-    // A must that was skipped leaves the verdict incomplete.
+    // A skipped must trial makes the verdict incomplete.
     assert_eq!(output.status.code(), Some(4));
     let last: Value = serde_json::from_str(String::from_utf8(output.stdout).unwrap().lines().last().unwrap()).unwrap();
     assert_eq!(
@@ -190,7 +190,7 @@ async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_touches_the_whole_cluster_is_skipped_on_a_server_that_is_not_the_suite_s_own() {
+async fn cluster_wide_trials_are_skipped_on_other_servers() {
     let server = discovery(json!([])).await;
     let output = stuntdouble(&[
         "conformance",
@@ -221,22 +221,22 @@ async fn what_touches_the_whole_cluster_is_skipped_on_a_server_that_is_not_the_s
     );
 }
 
-/// A server that gives the same answer to every request.
+/// Starts a server that sends the same response to every request.
 async fn always(status: u16, body: &str) -> MockServer {
     let server = MockServer::start().await;
-    let answer = ResponseTemplate::new(status).set_body_raw(body.to_owned(), "application/json");
+    let response = ResponseTemplate::new(status).set_body_raw(body.to_owned(), "application/json");
     Mock::given(wiremock::matchers::any())
-        .respond_with(answer)
+        .respond_with(response)
         .mount(&server)
         .await;
     server
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_must_passes_on_a_server_that_gives_one_answer_to_everything() {
+async fn no_must_trial_passes_on_a_server_that_always_sends_the_same_response() {
     for (status, body) in [(404, "404 page not found"), (200, "{}")] {
         let server = always(status, body).await;
-        // Every kind has the same cases, so one stands for the others.
+        // One kind is enough: all kinds have the same cases.
         let filters = [
             "core/v1/configmaps/",
             "core/v1/componentstatuses/",

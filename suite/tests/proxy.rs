@@ -1,9 +1,9 @@
-//! `stuntdouble proxy` and `stuntdouble cluster-info`, as processes before a secure listener.
+//! `stuntdouble proxy` and `stuntdouble cluster-info`, as processes, with a secure listener behind them.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ fn start(arguments: &[&str]) -> Server {
     Server::of(&mut command(arguments))
 }
 
-/// A server that asks for a token, and a proxy that has it.
+/// Starts a server that requires a token, and a proxy that has it.
 fn behind_a_proxy() -> (Server, Server, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
@@ -43,7 +43,7 @@ fn behind_a_proxy() -> (Server, Server, tempfile::TempDir) {
     (server, proxy, folder)
 }
 
-/// Connects to a proxy, and asks it in so many words.
+/// Connects to a proxy and sends a request as text.
 fn ask(proxy: &Server, request: &str) -> TcpStream {
     let mut socket = TcpStream::connect(proxy.address()).unwrap();
     socket
@@ -54,7 +54,7 @@ fn ask(proxy: &Server, request: &str) -> TcpStream {
 }
 
 #[test]
-fn nobody_needs_credentials_but_everybody_a_local_name() {
+fn the_proxy_needs_no_credentials_but_a_local_host_name() {
     let (_server, proxy, _folder) = behind_a_proxy();
     for (host, code) in [("localhost", 200), ("127.0.0.1:8001", 200), ("example.com", 403)] {
         let mut answer = String::new();
@@ -67,14 +67,15 @@ fn nobody_needs_credentials_but_everybody_a_local_name() {
 #[test]
 fn streams_and_upgrades_pass() {
     let (_server, proxy, _folder) = behind_a_proxy();
-    let upgrade = "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let upgrade = "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+                   sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     for (fields, line) in [("", "HTTP/1.1 200 OK"), (upgrade, "HTTP/1.1 101 Switching Protocols")] {
         let watch = format!(
             "GET /api/v1/watch/namespaces HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\n{fields}\r\n"
         );
         let mut seen = Vec::new();
         let mut socket = ask(&proxy, &watch);
-        // The stream stays open; what is there at its beginning has come through.
+        // The stream stays open: read until its first event has arrived.
         while !String::from_utf8_lossy(&seen).contains("\"name\":\"default\"") {
             let mut piece = [0; 4096];
             let read = socket.read(&mut piece).unwrap();
@@ -90,7 +91,7 @@ fn streams_and_upgrades_pass() {
 }
 
 #[test]
-fn a_malformed_body_is_the_clients_fault() {
+fn a_malformed_body_is_a_400() {
     let (_server, proxy, _folder) = behind_a_proxy();
     let request =
         "POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nno length\r\n";
@@ -100,7 +101,7 @@ fn a_malformed_body_is_the_clients_fault() {
 }
 
 #[test]
-fn the_answer_to_an_upload_that_is_refused_unread_passes() {
+fn the_response_to_an_unread_upload_is_forwarded() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let upstream = format!("http://{}", listener.local_addr().unwrap());
     let refusing = std::thread::spawn(move || {
@@ -116,7 +117,7 @@ fn the_answer_to_an_upload_that_is_refused_unread_passes() {
     let request = format!("POST /upload HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
     let mut socket = ask(&proxy, &request);
     let mut sending = socket.try_clone().unwrap();
-    // How much of it is taken is the proxy's business.
+    // The proxy may stop reading early: the error is ignored.
     let upload = std::thread::spawn(move || drop(sending.write_all(&vec![b'x'; length])));
     let mut answer = [0; 12];
     socket.read_exact(&mut answer).unwrap();
@@ -127,8 +128,8 @@ fn the_answer_to_an_upload_that_is_refused_unread_passes() {
 }
 
 #[test]
-fn it_listens_for_this_machine_only_and_needs_a_server() {
-    for (arguments, said) in [
+fn it_listens_on_loopback_only_and_requires_a_server() {
+    for (arguments, error) in [
         (
             &["proxy", "--upstream", "http://127.0.0.1:1", "--listen", "0.0.0.0:0"][..],
             "not a loopback address",
@@ -137,20 +138,25 @@ fn it_listens_for_this_machine_only_and_needs_a_server() {
     ] {
         let Output { status, stderr, .. } = command(arguments).output().unwrap();
         assert_eq!(status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&stderr).contains(said));
+        assert!(String::from_utf8_lossy(&stderr).contains(error));
     }
 }
 
 #[test]
 fn cluster_info_lists_the_services_of_the_cluster() {
     let (server, proxy, folder) = behind_a_proxy();
-    let service = r#"{"metadata":{"name":"search","labels":{"kubernetes.io/cluster-service":"true","kubernetes.io/name":"Search"}},"spec":{"ports":[{"port":9200}]}}"#;
+    let service = concat!(
+        r#"{"metadata":{"name":"search","#,
+        r#""labels":{"kubernetes.io/cluster-service":"true","kubernetes.io/name":"Search"}},"#,
+        r#""spec":{"ports":[{"port":9200}]}}"#
+    );
     for (path, body) in [
         ("", r#"{"metadata":{"name":"kube-system"}}"#),
         ("/kube-system/services", service),
     ] {
         let request = format!(
-            "POST /api/v1/namespaces{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "POST /api/v1/namespaces{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
         let mut answer = String::new();
@@ -160,10 +166,11 @@ fn cluster_info_lists_the_services_of_the_cluster() {
     let config = folder.path().join("config").display().to_string();
     let Output { status, stdout, .. } = command(&["cluster-info", "--kubeconfig", &config]).output().unwrap();
     let url = &server.urls[1];
-    let told = format!(
-        "Kubernetes master is running at {url}\nSearch is running at {url}/api/v1/proxy/namespaces/kube-system/services/search\n"
+    let expected = format!(
+        "Kubernetes master is running at {url}\n\
+         Search is running at {url}/api/v1/proxy/namespaces/kube-system/services/search\n"
     );
-    assert_eq!((status.code(), String::from_utf8(stdout).unwrap()), (Some(0), told));
+    assert_eq!((status.code(), String::from_utf8(stdout).unwrap()), (Some(0), expected));
     let Output { status, .. } = command(&["cluster-info", "--upstream", "http://127.0.0.1:1"])
         .output()
         .unwrap();

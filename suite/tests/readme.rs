@@ -1,10 +1,10 @@
-//! The commands of the README, each run as it is written there.
+//! Runs the commands of the README.
 //!
-//! A section is one trial. Its `sh` blocks run line by line in an empty folder: a line that ends in `&` starts a server
-//! and waits until it is ready, on a port that the system chooses; any other line must exit with 0. Lines whose
-//! program is missing on this machine are skipped by name.
+//! Each section is one test. Its `sh` blocks run line by line in an empty folder. A line that ends in `&` starts a
+//! server, on a port that the system chooses, and waits until it is ready. Any other line must exit with 0. Lines whose
+//! program is not installed are skipped, with a message.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -13,10 +13,10 @@ use std::process::{Child, Command, Stdio};
 use libtest_mimic::{Arguments, Failed, Trial};
 use stuntdouble_etcd::Cluster;
 
-/// Programs that a machine with nothing but Rust may lack.
+/// Programs that may not be installed.
 const OPTIONAL: [&str; 2] = ["kubectl", "curl"];
 
-/// Ports of servers that are started without `--listen`.
+/// Default ports of the servers.
 const DEFAULT_PORTS: [(&str, &str); 3] = [("serve", "8080"), ("proxy", "8001"), ("search", "9200")];
 
 const ETCD_PORT: &str = "2379";
@@ -30,7 +30,7 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// The sections that have commands, in order.
+/// Returns the sections with commands, in order.
 fn sections(readme: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let mut in_block = false;
@@ -44,7 +44,7 @@ fn sections(readme: &str) -> Vec<(String, Vec<String>)> {
                     .unwrap()
                     .trim()
                     .replacen("cargo run --", "stuntdouble", 1);
-                // This test is part of the one, and the program it runs is what the other installs.
+                // `cargo test` would run this test again, and the program needs no installation here.
                 if !["cargo test", "cargo install --path suite"].contains(&command.as_str()) {
                     found.last_mut().unwrap().1.push(command);
                 }
@@ -58,11 +58,11 @@ fn sections(readme: &str) -> Vec<(String, Vec<String>)> {
         }
     }
     found.retain(|(_, lines)| !lines.is_empty());
-    assert!(found.len() > 4, "the README has sections with commands");
+    assert!(found.len() > 4, "found too few sections with commands in the README");
     found
 }
 
-/// The servers of a section, and the ports they listen on in place of the README's.
+/// Servers of a section, with pairs of the port in the README and the actual port.
 #[derive(Default)]
 struct Servers {
     processes: Vec<Child>,
@@ -114,14 +114,14 @@ fn is_installed(program: &str) -> bool {
     found.is_ok_and(|output| output.status.success())
 }
 
-/// `command` with the ports of the README replaced by those that the system chose.
+/// Replaces the ports of the README by those that the system chose.
 fn with_ports(command: &str, ports: &[(String, String)]) -> String {
     ports.iter().fold(command.to_owned(), |command, (readme, actual)| {
         command.replace(&format!("127.0.0.1:{readme}"), &format!("127.0.0.1:{actual}"))
     })
 }
 
-/// A command of the README, with the program under test as `stuntdouble`, and with curl failing on an error status.
+/// Prepares a command of the README. `stuntdouble` is the program under test, and curl fails on an error status.
 fn shell(command: &str, folder: &Path) -> Command {
     let mut shell = Command::new("bash");
     let command = command.replacen("curl ", "curl -fsS ", 1);
@@ -151,7 +151,7 @@ fn execute(command: &str, folder: &Path) -> Result<(), Failed> {
     .into())
 }
 
-/// Starts a server, and notes which port it has in place of the README's.
+/// Starts a server, and records its actual ports.
 fn start(command: &str, folder: &Path, servers: &mut Servers) -> Result<(), Failed> {
     let subcommand = command.split(' ').nth(1).unwrap_or_default();
     let mut command = with_ports(command, &servers.ports);
@@ -185,7 +185,7 @@ fn start(command: &str, folder: &Path, servers: &mut Servers) -> Result<(), Fail
         .filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next())
         .collect();
     if actual.len() < readme_ports.len() {
-        return Err(format!("{command}: no ready line with its addresses, but {ready:?}").into());
+        return Err(format!("{command}: expected a ready line with its addresses, got {ready:?}").into());
     }
     servers
         .ports
@@ -193,13 +193,13 @@ fn start(command: &str, folder: &Path, servers: &mut Servers) -> Result<(), Fail
     Ok(())
 }
 
-/// Ends a server as Ctrl-C does, and waits until it has ended.
+/// Stops a server with SIGINT, and waits until it has ended.
 fn interrupt(process: &mut Child) -> Result<(), Failed> {
     let signalled = Command::new("bash")
         .args(["-c", &format!("kill -INT {}", process.id())])
         .status()?;
     if !signalled.success() {
-        return Err("the server could not be signalled".into());
+        return Err("cannot send SIGINT to the server".into());
     }
     process.wait()?;
     Ok(())

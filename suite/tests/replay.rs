@@ -1,6 +1,6 @@
-//! A run against the simulator is recorded, the simulator is stopped, and the suite passes against the replay.
+//! Records a run against the simulator, stops the simulator, and runs the suite against the replay.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,7 +13,7 @@ use stuntdouble_suite::{
     trial::{Runner, Selection, Verdict},
 };
 
-/// Runs what is selected; the simulator of the target is stopped when this returns.
+/// Runs the selected trials. The simulator of the target is stopped when this returns.
 async fn run(target: Target, profile: Profile, selection: &Selection) -> Summary {
     let runner = Runner {
         jobs: 32,
@@ -32,9 +32,9 @@ fn failed(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Every case of every operation once, for one of the kinds that have it: the first, the second and so on in turn.
+/// Selects every case of every operation once, for alternating kinds.
 ///
-/// A recording does not depend on the kind. Log queries are left out: they do not pass the recorder.
+/// A recording does not depend on the kind. Log queries are left out because they bypass the recorder.
 fn every_case(profile: Profile) -> Selection {
     let mut kinds: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for trial in Selection::default().of(&Catalog::embedded().unwrap(), profile) {
@@ -75,24 +75,24 @@ async fn the_suite_passes_against_a_cassette_of_a_run(
     assert_eq!(replay.profile(), Some(profile));
     let replayed = run(replay, profile, &selection).await;
     assert_eq!(failed(&replayed), Vec::<String>::new());
-    // What was asked at the door that wants credentials, or of a simulator beside it, did not pass the recorder.
+    // Requests to the secure listener, or to another simulator, bypassed the recorder.
     let skipped = replayed
         .outcomes
         .values()
         .filter(|outcome| matches!(outcome.verdict, Verdict::Skipped(_)));
     for outcome in skipped {
         let case = &outcome.trial.case.data;
-        let beside = [Need::LogSearch, Need::LivingCluster, Need::Processes];
-        let elsewhere =
-            case.cluster_wide || case.credential.is_some() || case.needs.iter().any(|need| beside.contains(need));
-        assert!(elsewhere, "{}", outcome.trial.case.id);
+        let separate = [Need::LogSearch, Need::LivingCluster, Need::Processes];
+        let bypasses_recorder =
+            case.cluster_wide || case.credential.is_some() || case.needs.iter().any(|need| separate.contains(need));
+        assert!(bypasses_recorder, "{}", outcome.trial.case.id);
     }
     assert!(replayed.total().passed > 400, "{}", replayed.total().passed);
 }
 
 #[rstest]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_is_recorded_on_a_cassette_for_each_trial(
+async fn a_run_is_recorded_as_one_cassette_per_trial(
     #[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile,
 ) {
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ async fn a_run_is_recorded_on_a_cassette_for_each_trial(
 }
 
 #[tokio::test]
-async fn what_was_recorded_otherwise_is_no_run() {
+async fn a_cassette_without_a_run_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(
         Target::cassette(folder.path())

@@ -1,6 +1,6 @@
-//! The reports of one run: JUnit, the summary document, the badge, Markdown, and what a GitHub workflow gets.
+//! The reports of one run: JUnit, summary document, badge, Markdown, and the output for a GitHub workflow.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use quick_xml::{Reader, events::Event};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A run of some trials against the embedded simulator, one of them a known failure that passes.
+/// A run of some trials against the embedded simulator. One is expected to fail and passes.
 struct Run {
     folder: TempDir,
     output: Output,
@@ -60,14 +60,14 @@ fn lines() -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// An element of JUnit XML: its attributes (those that must be there first), and its children in order.
+/// An element of JUnit XML: required and optional attributes, and children in order.
 struct Element {
     required: &'static [&'static str],
     optional: &'static [&'static str],
     children: &'static [&'static str],
 }
 
-/// What both the schema of Jenkins (junit-10.xsd) and that of Ant (JUnit.xsd) allow.
+/// Returns what both the schema of Jenkins (junit-10.xsd) and that of Ant (JUnit.xsd) allow.
 fn schema(name: &str) -> Element {
     let (required, optional, children): (&[&str], &[&str], &[&str]) = match name {
         "testsuites" => (&[], &[], &["testsuite"]),
@@ -92,7 +92,7 @@ fn schema(name: &str) -> Element {
         "error" | "failure" => (&["type"], &["message"], &[]),
         "skipped" => (&[], &["message"], &[]),
         "system-out" | "system-err" => (&[], &[], &[]),
-        _ => panic!("no element {name}"),
+        _ => panic!("unknown element {name}"),
     };
     Element {
         required,
@@ -201,9 +201,9 @@ fn the_summary_says_what_was_run_and_adds_up() {
 #[test]
 fn a_stale_expectation_is_reported_everywhere() {
     let stale = [
-        "core/v1/configmaps/read/missing has expired on 2016-01-01",
-        "core/v1/nothing names no trial",
-        "core/v1/secrets/read*: all of its",
+        "core/v1/configmaps/read/missing expired on 2016-01-01",
+        "core/v1/nothing matches no trial",
+        "core/v1/secrets/read*: all ",
     ];
     let stdout = String::from_utf8_lossy(&RUN.output.stdout).into_owned();
     for text in stale {
@@ -225,7 +225,7 @@ fn a_stale_expectation_is_reported_everywhere() {
 }
 
 #[test]
-fn a_workflow_gets_a_summary_and_annotations() {
+fn a_github_workflow_gets_a_summary_and_annotations() {
     let stdout = String::from_utf8_lossy(&RUN.output.stdout).into_owned();
     let error = "::error title=core/v1/configmaps/read/present::";
     assert_eq!(stdout.matches(error).count(), 1, "{stdout}");
@@ -235,7 +235,7 @@ fn a_workflow_gets_a_summary_and_annotations() {
 }
 
 #[test]
-fn a_badge_is_an_image_or_data_for_one() {
+fn a_badge_is_svg_or_json() {
     assert!(report("badge.svg").starts_with("<svg ") && report("badge.svg").contains("% of must"));
     let folder = tempfile::tempdir().unwrap();
     let badge = folder.path().join("badge.json");
@@ -256,7 +256,7 @@ fn a_badge_is_an_image_or_data_for_one() {
 }
 
 #[tokio::test]
-async fn the_gate_writes_every_report_and_ends_as_the_suite_does() {
+async fn the_gate_writes_every_report_and_has_the_exit_code_of_the_suite() {
     let server = stuntdouble_simulator::Simulator::builder()
         .bare(true)
         .start()

@@ -1,9 +1,9 @@
-//! `stuntdouble serve`, as a process.
+//! `stuntdouble serve` as a process.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 use std::io::{Read, Write};
@@ -44,7 +44,7 @@ fn failed(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn what_is_said_on_the_command_line_holds() {
+fn options_take_effect() {
     let server = Server::start(&[
         "--bare",
         "--listen",
@@ -78,17 +78,17 @@ fn the_same_seed_and_clock_give_the_same_bytes() {
         "--seed",
         "7",
     ];
-    let said = || {
+    let namespace = || {
         let answer = Server::start(&arguments).get("/api/v1/namespaces/default");
         answer.split("\r\n\r\n").nth(1).unwrap().to_owned()
     };
-    let first = said();
+    let first = namespace();
     assert!(first.contains(r#""uid":""#), "{first}");
-    assert_eq!(first, said());
+    assert_eq!(first, namespace());
 }
 
 #[test]
-fn the_ready_line_names_the_secure_address_too_and_the_clients_configuration_is_written() {
+fn the_ready_line_has_the_secure_url_and_a_kubeconfig_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let (tokens, config) = (folder.path().join("tokens"), folder.path().join("kubeconfig"));
     std::fs::write(&tokens, "secret,admin,1\n").unwrap();
@@ -112,13 +112,13 @@ fn the_ready_line_names_the_secure_address_too_and_the_clients_configuration_is_
 #[cfg(unix)]
 fn send_signal(server: &Server, signal: &str) {
     let process = server.process.id().to_string();
-    let told = Command::new("kill").args([signal, &process]).status().unwrap();
-    assert!(told.success());
+    let status = Command::new("kill").args([signal, &process]).status().unwrap();
+    assert!(status.success());
 }
 
 #[cfg(unix)]
 #[test]
-fn it_stops_when_it_is_told_to() {
+fn a_signal_stops_it() {
     for signal in ["-TERM", "-INT"] {
         let mut server = Server::start(&["--bare", "--listen", "127.0.0.1:0"]);
         send_signal(&server, signal);
@@ -128,9 +128,9 @@ fn it_stops_when_it_is_told_to() {
 
 #[cfg(unix)]
 #[test]
-fn a_second_signal_forces_it_to_stop_with_another_exit_code() {
+fn a_second_signal_forces_it_to_stop_with_exit_code_5() {
     let mut server = Server::start(&["--bare", "--listen", "127.0.0.1:0"]);
-    // A request whose body does not come delays the end.
+    // A request whose body does not arrive delays the shutdown.
     let mut socket = TcpStream::connect(server.address()).unwrap();
     let head =
         "POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n";
@@ -144,23 +144,23 @@ fn a_second_signal_forces_it_to_stop_with_another_exit_code() {
 }
 
 #[test]
-fn what_cannot_be_is_said_in_a_sentence() {
-    let (code, said) = failed(&["--listen", "0.0.0.0:0"]);
+fn a_start_error_is_one_sentence() {
+    let (code, error) = failed(&["--listen", "0.0.0.0:0"]);
     assert_eq!(code, Some(2));
     assert!(
-        said.starts_with("stuntdouble: 0.0.0.0:0 is not a loopback address"),
-        "{said}"
+        error.starts_with("stuntdouble: 0.0.0.0:0 is not a loopback address"),
+        "{error}"
     );
 
     let server = Server::start(&["--bare", "--listen", "127.0.0.1:0"]);
-    let (code, said) = failed(&["--listen", server.address()]);
+    let (code, error) = failed(&["--listen", server.address()]);
     assert_eq!(code, Some(3));
     assert!(
-        said.contains("is in use: stop what listens there, or take another port"),
-        "{said}"
+        error.contains("is in use: stop what listens there, or take another port"),
+        "{error}"
     );
 
-    let (code, said) = failed(&[
+    let (code, error) = failed(&[
         "--secure-listen",
         "127.0.0.1:0",
         "--token-file",
@@ -169,7 +169,7 @@ fn what_cannot_be_is_said_in_a_sentence() {
         "127.0.0.1:0",
     ]);
     assert_eq!(code, Some(2));
-    assert!(said.starts_with("stuntdouble: no-such-file: "), "{said}");
+    assert!(error.starts_with("stuntdouble: no-such-file: "), "{error}");
 
     for arguments in [
         ["--dial", "x"],

@@ -1,4 +1,4 @@
-//! Which interaction of one cassette is which of another.
+//! Alignment of the interactions of two cassettes.
 
 use crate::interaction::Request;
 use crate::matcher::ParsedRequest;
@@ -6,7 +6,7 @@ use regex::Regex;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::sync::LazyLock;
 
-/// What differs from run to run in a URL: UUIDs, generated names, versions and lengths of watches.
+/// Parts of a URL that differ from run to run: UUIDs, generated names, versions and timeouts of watches.
 static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let forms = [
         "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
@@ -16,7 +16,7 @@ static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&forms.join("|")).ok()
 });
 
-/// Places in the two sessions: in both, or in one.
+/// Positions in both sessions or in one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aligned {
     Both(usize, usize),
@@ -24,7 +24,7 @@ pub(super) enum Aligned {
     OnlyB(usize),
 }
 
-/// Aligns the requests of two sessions, in their order.
+/// Aligns the requests of two sessions in order.
 pub(super) fn align(a: &[&Request], b: &[&Request]) -> Vec<Aligned> {
     let keys = |requests: &[&Request]| requests.iter().map(|request| key(request)).collect::<Vec<_>>();
     let mut out = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn align(a: &[&Request], b: &[&Request]) -> Vec<Aligned> {
     out
 }
 
-/// Within what was replaced, requests can still be the same but for values that were made up anew.
+/// Aligns requests within a replaced part that are equal apart from volatile values.
 fn pair(
     a: &[&Request],
     b: &[&Request],

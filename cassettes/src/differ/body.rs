@@ -1,13 +1,13 @@
-//! Bodies to values, by their media type.
+//! Parsing of bodies into values by media type.
 //!
-//! Source: RFC 8259; YAML 1.1 as the readers of the recorded server's time resolve it, but with times left as text.
+//! Source: RFC 8259; YAML 1.1 as readers resolved it at the time of the recorded server, except that times stay text.
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 use std::sync::LazyLock;
 
-/// The value of a body of this media type; its text where it is neither JSON nor YAML.
+/// Parses a body of this media type. Returns its text if it is neither JSON nor YAML.
 pub(crate) fn body(text: &str, media_type: &str) -> Value {
     let value = if media_type.contains("yaml") {
         yaml(text)

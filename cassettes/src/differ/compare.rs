@@ -1,7 +1,10 @@
-//! Two bodies, the one recorded and the other live, with volatile values bound.
+//! Comparison of a recorded with a live body, with volatile values bound.
 //!
-//! Promises: volatile values must have the form of the recorded ones and fit what was bound before; objects are
-//! compared key by key, the values that others hang on first, so that a body binds before it uses what it bound.
+//! Guarantees:
+//! - A volatile value must have the form of the recorded one and agree with earlier bindings.
+//! - Objects are compared key by key. Values that bind others are compared first, so that a body can use its own
+//!   bindings.
+//!
 //! Source: DESIGN.md, decision 9, and the reference's verdicts.
 
 use super::{Finding, Grade};
@@ -11,8 +14,8 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Every server has its own.
-const OWN: [&str; 5] = ["gitVersion", "gitCommit", "gitTreeState", "major", "minor"];
+/// Keys of the version of the server, which are not compared.
+const VERSION_KEYS: [&str; 5] = ["gitVersion", "gitCommit", "gitTreeState", "major", "minor"];
 
 const TIMES: [&str; 6] = [
     "creationTimestamp",
@@ -42,13 +45,13 @@ static LAST_OCTET: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\.(25[0-4]|2[0-
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
 static GENERATE_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#""generateName": ?"([^"]+)""#));
 
-/// Compares bodies of one response.
+/// Comparison of the bodies of one response.
 pub(crate) struct Comparison<'a> {
-    /// What was bound so far; learns.
+    /// Bindings, which are extended.
     pub bound: &'a mut Bindings,
     /// The body of the recorded request.
     pub asked: &'a str,
-    /// What was found so far.
+    /// Differences so far.
     pub found: Vec<Finding>,
 }
 
@@ -84,7 +87,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Versions, UIDs, times and names; says whether the pair was one of them, and was judged.
+    /// Compares versions, UIDs, times and names. Returns whether the pair is one of them.
     fn text_is_volatile(
         &mut self,
         path: &str,
@@ -103,8 +106,8 @@ impl<'a> Comparison<'a> {
                 false => Err(format!("{here:?} is no UUID")),
             };
             self.hold(path, result);
-        } else if OWN.contains(&key) {
-            // Nothing to hold it to.
+        } else if VERSION_KEYS.contains(&key) {
+            // There is nothing to compare it with.
         } else if TIMES.contains(&key) && STAMP.is_match(there) {
             let form = |text: &str| {
                 text.chars()
@@ -126,7 +129,7 @@ impl<'a> Comparison<'a> {
         true
     }
 
-    /// Addresses and ports that the server chose; those that the client asked for are not.
+    /// Compares addresses and ports that the server allocated. Those that the client requested are compared exactly.
     fn is_allocated(&mut self, path: &str, key: &str, recorded: &Value, live: &Value) -> bool {
         let (kind, there, here, possible) = match (key, recorded, live) {
             ("clusterIP", Value::String(there), Value::String(here)) if !matches!(there.as_str(), "None" | "") => {
@@ -156,7 +159,7 @@ impl<'a> Comparison<'a> {
     fn objects(&mut self, path: &str, there: &Map<String, Value>, here: &Map<String, Value>) {
         if let (Some(Value::String(uid)), Some(Value::String(stamp))) = (here.get("uid"), here.get("creationTimestamp"))
         {
-            let result = self.bound.born(uid, stamp);
+            let result = self.bound.check_creation(uid, stamp);
             self.hold(path, result);
         }
         let rank = |key: &str| match key {
@@ -186,7 +189,7 @@ impl<'a> Comparison<'a> {
             self.shape(format!("{path}: {} items, recorded {}", here.len(), there.len()));
         }
         let (mut there, mut here): (Vec<&Value>, Vec<&Value>) = (there.iter().collect(), here.iter().collect());
-        if there.len() == here.len() && comes_in_any_order(&there, &here) {
+        if there.len() == here.len() && is_unordered(&there, &here) {
             there.sort_by_key(|item| place(item));
             here.sort_by_key(|item| place(item));
         }
@@ -226,7 +229,7 @@ impl<'a> Comparison<'a> {
         self.found.push(Finding::new(grade, text));
     }
 
-    /// A refused create shows the name that it generated in its error.
+    /// Binds the generated name in the error message of a failed create.
     fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let Some(prefix) = GENERATE_NAME.captures(self.asked).and_then(|found| found.get(1)) else {
             return Cow::Borrowed(text);
@@ -258,7 +261,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Whether a name was generated from the prefix beside it, and the other could have been too.
+/// Whether both names can be generated from the prefix next to the recorded one.
 fn generated(there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bool {
     let Some(Value::String(prefix)) = parent.and_then(|parent| parent.get("generateName")) else {
         return false;
@@ -269,8 +272,8 @@ fn generated(there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bo
         && there.chars().count() == here.chars().count()
 }
 
-/// Generated names, and components, come in any order.
-fn comes_in_any_order(there: &[&Value], here: &[&Value]) -> bool {
+/// Whether the order of a list has no meaning: generated names, and components.
+fn is_unordered(there: &[&Value], here: &[&Value]) -> bool {
     let metadata = |item: &&Value| item.get("metadata").is_some_and(Value::is_object);
     let free = |item: &&Value| {
         let text = |key: &str| {
@@ -283,7 +286,7 @@ fn comes_in_any_order(there: &[&Value], here: &[&Value]) -> bool {
     there.iter().chain(here).all(metadata) && there.iter().any(free)
 }
 
-/// The position of an object in a list whose order has no meaning.
+/// Sort key of an object in a list whose order has no meaning.
 pub(crate) fn place(item: &Value) -> (String, String, String) {
     let field = |key: &str| item.pointer(&format!("/metadata/{key}")).and_then(Value::as_str);
     let name = field("name").unwrap_or_default().to_owned();
@@ -295,7 +298,7 @@ pub(crate) fn place(item: &Value) -> (String, String, String) {
     }
 }
 
-/// Equal in value and in kind: 1 is not 1.0.
+/// Whether two scalars are equal in value and type: 1 is not 1.0.
 fn same(recorded: &Value, live: &Value) -> bool {
     match (recorded, live) {
         (Value::Number(there), Value::Number(here)) => {
@@ -305,7 +308,7 @@ fn same(recorded: &Value, live: &Value) -> bool {
     }
 }
 
-/// A value in a line.
+/// Formats a value in one line.
 pub(crate) fn short(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() < 160 {

@@ -1,4 +1,4 @@
-//! Differences as a page, side by side, that needs nothing but itself.
+//! Differences side by side in a self-contained HTML page.
 
 use super::report::lines;
 use super::{Diff, Row};
@@ -17,7 +17,7 @@ td { font: 12px/1.4 ui-monospace, monospace; white-space: pre-wrap; overflow-wra
 ";
 
 impl Diff {
-    /// The page. `a` and `b` name the cassettes.
+    /// Formats the page. `a` and `b` are the names of the cassettes.
     pub fn to_html(&self, a: &str, b: &str) -> String {
         let mut out = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{0} and {1}</title>\n\
@@ -81,7 +81,7 @@ fn table(out: &mut String, a: &str, b: &str) {
             }
             match change.tag() {
                 ChangeTag::Equal => {
-                    sides(out, &mut gone, &mut come);
+                    push_rows(out, &mut gone, &mut come);
                     out.push_str(&format!("<tr><td>{line}</td><td>{line}</td></tr>\n"));
                 }
                 ChangeTag::Delete => gone.push(line),
@@ -89,12 +89,12 @@ fn table(out: &mut String, a: &str, b: &str) {
             }
         }
     }
-    sides(out, &mut gone, &mut come);
+    push_rows(out, &mut gone, &mut come);
     out.push_str("</table>\n");
 }
 
-/// Puts lines that went beside those that came.
-fn sides(out: &mut String, gone: &mut Vec<String>, come: &mut Vec<String>) {
+/// Pairs removed with added lines.
+fn push_rows(out: &mut String, gone: &mut Vec<String>, come: &mut Vec<String>) {
     let cell = |line: Option<&String>, class: &str| match line {
         Some(line) => format!("<td class=\"{class}\">{line}</td>"),
         None => "<td></td>".to_owned(),

@@ -1,8 +1,11 @@
-//! What differs between two responses, and between two cassettes.
+//! Differences between two responses, and between two cassettes.
 //!
-//! Promises: requests are aligned in their order, whatever values were made up anew in them; volatile values are bound,
-//! one to one throughout; each difference has a grade; a page of HTML needs nothing but itself.
-//! Limits: frames are compared one by one in their order; bodies that are not text are compared, not shown.
+//! Guarantees:
+//! - Requests are aligned in order, regardless of volatile values, which are bound one to one in the whole session.
+//! - Each difference has a grade.
+//! - The HTML page is self-contained.
+//!
+//! Limits: frames are compared one by one in order; binary bodies are compared but not shown.
 //! Source: DESIGN.md, decision 9.
 
 mod align;
@@ -17,25 +20,25 @@ pub(crate) use compare::{Comparison, place, short};
 pub(crate) use session::diff;
 pub use session::{Diff, Row, Side};
 
-/// What kind of difference.
+/// Grade of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grade {
-    /// Another status, media type or header that the response hangs on, or no response.
+    /// Another status, media type or judged header, or no response.
     Status,
     /// Other keys, another number of items or frames, another type.
     Shape,
     /// Another value in a body.
     Value,
-    /// Another wording of a message, or another layout of the same body.
+    /// Another text of a message, or another layout of the same body.
     Text,
-    /// Another header that the response does not hang on.
+    /// Another value of any other header.
     Header,
     /// Much later or earlier.
     Timing,
 }
 
 impl Grade {
-    /// All grades, the gravest first.
+    /// All grades, most severe first.
     pub const ALL: [Self; 6] = [
         Self::Status,
         Self::Shape,
@@ -45,7 +48,7 @@ impl Grade {
         Self::Timing,
     ];
 
-    /// Its name in a report.
+    /// The name in a report.
     pub fn name(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -61,14 +64,14 @@ impl Grade {
 /// A difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind.
+    /// The grade.
     pub grade: Grade,
-    /// Where and what.
+    /// Location and description.
     pub text: String,
 }
 
 impl Finding {
-    /// A difference of a grade.
+    /// A difference with a grade.
     pub fn new(grade: Grade, text: impl Into<String>) -> Self {
         Self {
             grade,

@@ -1,4 +1,4 @@
-//! Differences as text and JSON.
+//! Differences in text and JSON.
 
 use super::{Diff, Finding, Grade, Row, Side};
 use crate::interaction::terminal;
@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 use similar::TextDiff;
 use std::time::Duration;
 
-/// How many lines around a difference are shown.
+/// Number of lines shown around a difference.
 const CONTEXT: usize = 3;
 
-/// How long the lines of one response may take to compare; then a coarser comparison does.
-const LIMIT: Duration = Duration::from_secs(1);
+/// Maximum time of the line comparison of one response, after which it becomes coarser.
+const TIME_LIMIT: Duration = Duration::from_secs(1);
 
 /// Two texts, line by line.
 pub(super) fn lines<'t>(a: &'t str, b: &'t str) -> TextDiff<'t, 't, str> {
-    TextDiff::configure().timeout(LIMIT).diff_lines(a, b)
+    TextDiff::configure().timeout(TIME_LIMIT).diff_lines(a, b)
 }
 
 impl Diff {
-    /// Whether nothing differs but headers and timing.
+    /// Whether there are no differences except in headers and timing.
     pub fn is_same(&self) -> bool {
         self.rows.iter().all(Row::is_same)
     }
 
-    /// How many differences there are of each grade, the gravest first.
+    /// Number of differences of each grade, most severe first.
     pub fn counts(&self) -> Vec<(Grade, usize)> {
         let count = |grade: &Grade| {
             self.rows
@@ -35,7 +35,7 @@ impl Diff {
         Grade::ALL.iter().map(|grade| (*grade, count(grade))).collect()
     }
 
-    /// Each interaction that differs: its differences with their grades, and the lines of the responses.
+    /// Formats each interaction with differences: grades, descriptions, and lines of the responses.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         for row in self.rows.iter().filter(|row| !row.findings.is_empty()) {
@@ -65,7 +65,7 @@ impl Diff {
         out
     }
 
-    /// The differences in a line.
+    /// Formats a summary in one line.
     pub fn summary(&self) -> String {
         let differing = self.rows.iter().filter(|row| !row.findings.is_empty()).count();
         let counts: Vec<String> = self

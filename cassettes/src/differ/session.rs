@@ -1,4 +1,4 @@
-//! Two sessions, interaction by interaction.
+//! Comparison of two sessions, interaction by interaction.
 
 use super::align::{Aligned, align};
 use super::{Comparison, Finding, Grade, body};
@@ -7,8 +7,8 @@ use crate::interaction::{Cassette, Data, Interaction, Outcome, Payload, Request,
 use serde_json::Value;
 use std::time::Duration;
 
-/// The headers that differ from answer to answer, or say what the body says.
-const INCIDENTAL: [&str; 5] = [
+/// Headers that are ignored: they differ for each response, or depend on the body.
+const IGNORED_HEADERS: [&str; 5] = [
     "date",
     "content-length",
     "transfer-encoding",
@@ -16,48 +16,48 @@ const INCIDENTAL: [&str; 5] = [
     "keep-alive",
 ];
 
-/// A time differs if it is this many times the other, and by more than [`NOISE`].
-const FACTOR: u32 = 3;
-const NOISE: Duration = Duration::from_millis(250);
+/// Two times differ if one is at least this multiple of the other, and [`MIN_TIME_DIFFERENCE`] more.
+const TIME_FACTOR: u32 = 3;
+const MIN_TIME_DIFFERENCE: Duration = Duration::from_millis(250);
 
-/// What differs between two cassettes.
+/// Differences between two cassettes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {
-    /// The interactions of both, aligned.
+    /// The aligned interactions.
     pub rows: Vec<Row>,
 }
 
-/// An interaction of one cassette beside that of the other.
+/// An interaction of one cassette, aligned with that of the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// That of the first; none where only the second has it.
+    /// The interaction of the first cassette, if any.
     pub a: Option<Side>,
-    /// That of the second; none where only the first has it.
+    /// The interaction of the second cassette, if any.
     pub b: Option<Side>,
-    /// What differs.
+    /// The differences.
     pub findings: Vec<Finding>,
 }
 
 /// One side of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The number of the interaction.
+    /// Number of the interaction.
     pub id: u64,
     /// Method and URL.
     pub request: String,
-    /// The response, to be read: volatile values that are bound are spelled as the second cassette has them.
+    /// The formatted response. Bound volatile values are those of the second cassette.
     pub response: String,
 }
 
 impl Row {
-    /// Whether both have it and nothing differs but headers and timing.
+    /// Whether it is in both cassettes and has no differences except in headers and timing.
     pub fn is_same(&self) -> bool {
         let slight = |finding: &Finding| matches!(finding.grade, Grade::Header | Grade::Timing);
         self.a.is_some() && self.b.is_some() && self.findings.iter().all(slight)
     }
 }
 
-/// Compares two cassettes, the second held to the first.
+/// Compares two cassettes. The first is the expected one.
 pub(crate) fn diff(a: &Cassette, b: &Cassette) -> Diff {
     let aligned = align(&asked(a), &asked(b));
     let mut bound = Bindings::default();
@@ -115,7 +115,7 @@ fn both(one: &Interaction, two: &Interaction, bound: &mut Bindings) -> Row {
                     .skip(before)
                     .filter_map(|finding| finding.text.split(": ").next())
                     .collect();
-                blend(&path, a, b, &paths);
+                copy_equal_values(&path, a, b, &paths);
             }
             found.append(&mut comparison.found);
         }
@@ -159,7 +159,7 @@ fn heads(a: &Response, b: &Response, bound: &Bindings, found: &mut Vec<Finding>)
         .collect();
     names.sort();
     names.dedup();
-    for name in names.iter().filter(|name| !INCIDENTAL.contains(&name.as_str())) {
+    for name in names.iter().filter(|name| !IGNORED_HEADERS.contains(&name.as_str())) {
         let values = |response: &Response| response.headers.all(name).collect::<Vec<_>>().join(", ");
         let (there, here) = (bound.text(&values(a)), values(b));
         if there != here {
@@ -187,7 +187,7 @@ fn timing(one: &Interaction, two: &Interaction, found: &mut Vec<Finding>) {
     let (Some(a), Some(b)) = (one.took, two.took) else {
         return;
     };
-    if a.abs_diff(b) > NOISE && (a > b * FACTOR || b > a * FACTOR) {
+    if a.abs_diff(b) > MIN_TIME_DIFFERENCE && (a > b * TIME_FACTOR || b > a * TIME_FACTOR) {
         let text = format!("{:.1} ms, and {:.1} ms in the first", to_millis(b), to_millis(a));
         found.push(Finding::new(Grade::Timing, text));
     }
@@ -200,7 +200,7 @@ fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-/// The values of a response: its body, or what each of its frames or messages says.
+/// The values of a response: its body, frames or messages.
 fn contents(interaction: &Interaction) -> Vec<Value> {
     let Some(response) = interaction.response() else {
         return Vec::new();
@@ -224,14 +224,14 @@ fn contents(interaction: &Interaction) -> Vec<Value> {
     }
 }
 
-/// Tells bytes that are no text apart (FNV-1a).
+/// FNV-1a hash, to distinguish binary bodies.
 fn sum(bytes: &[u8]) -> String {
     let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// Spells what was found equal as the second has it, so that only what differs is seen.
-fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
+/// Replaces equal volatile values with those of the second cassette, so that only differences are shown.
+fn copy_equal_values(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
     let own = if path.is_empty() { "body" } else { path };
     let within = |known: &&str| {
         let root = path.is_empty() || *known == own;
@@ -247,13 +247,13 @@ fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
         (Value::Object(a), Value::Object(b)) => {
             for (key, value) in a {
                 if let Some(other) = b.get(key) {
-                    blend(&format!("{path}.{key}"), value, other, differing);
+                    copy_equal_values(&format!("{path}.{key}"), value, other, differing);
                 }
             }
         }
         (Value::Array(a), Value::Array(b)) => {
             for (n, (value, other)) in a.iter_mut().zip(b).enumerate() {
-                blend(&format!("{path}[{n}]"), value, other, differing);
+                copy_equal_values(&format!("{path}[{n}]"), value, other, differing);
             }
         }
         _ => {}

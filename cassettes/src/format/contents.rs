@@ -1,9 +1,9 @@
-//! A cassette as a table of contents.
+//! Table of contents of a cassette.
 
 use crate::interaction::terminal::line;
 use crate::interaction::{Cassette, Data, Interaction, Outcome, Payload, to_millis};
 
-/// The header of a cassette, then a line for each interaction.
+/// Formats the header of a cassette and one line per interaction.
 pub(crate) fn contents(cassette: &Cassette) -> String {
     let header = &cassette.header;
     let mut out = String::new();

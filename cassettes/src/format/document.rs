@@ -1,8 +1,8 @@
-//! Interactions to the text of their documents.
+//! Formatting of interactions as YAML documents.
 
 use super::json::Layout;
 use super::node::Node;
-use super::yaml::{entry, is_plain_ascii, literal, pad, text_entry};
+use super::yaml::{entry, is_plain_ascii, is_plain_line, literal, literal_header, pad, text_entry};
 use super::{READ_BY, VERSION};
 use crate::interaction::{
     Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Response, Sender, to_millis,
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// Base64 in lines of this many bytes of content.
+/// Number of bytes per line of base64.
 const BASE64_LINE: usize = 90;
 
 pub(super) fn header(out: &mut String, header: &Header) {
@@ -46,7 +46,7 @@ pub(super) fn header(out: &mut String, header: &Header) {
     }
 }
 
-/// What comes first in the document of an interaction: all that is known before there is a response.
+/// Appends the beginning of an interaction's document, up to the end of the request.
 pub(super) fn opening(out: &mut String, id: u64, started: Timestamp, note: Option<&str>, marks: &Marks, of: &Request) {
     entry(out, 0, "id", &Node::Number(id.to_string().into()));
     if let Some(note) = note {
@@ -66,12 +66,12 @@ pub(super) fn opening(out: &mut String, id: u64, started: Timestamp, note: Optio
     request(out, of);
 }
 
-/// What came of it, but for frames, messages and the end.
-pub(super) fn came(out: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) {
+/// Appends the outcome, without frames, messages and the end.
+pub(super) fn outcome(out: &mut String, wait: Duration, took: Option<Duration>, of: &Outcome) {
     if took != Some(wait) {
         entry(out, 0, "wait_ms", &time(wait));
     }
-    match outcome {
+    match of {
         Outcome::Response(response) => write_response(out, response),
         Outcome::Failure(failure) => {
             out.push_str("error:\n");
@@ -130,8 +130,7 @@ pub(super) fn frame(out: &mut String, frame: &Frame) {
     entry(out, 4, "at_ms", &time(frame.at));
 }
 
-/// A piece of a body that was too long to be held whole, and has no structure of its own. Most are plain text, which is
-/// looked at once and copied once.
+/// Appends a piece of a long body. Plain ASCII, the most frequent, is copied only once.
 pub(super) fn piece(out: &mut Vec<u8>, at: Duration, data: &[u8]) {
     if is_plain_ascii(data) {
         out.reserve(data.len() + data.len() / 16 + 100);
@@ -147,6 +146,27 @@ pub(super) fn piece(out: &mut Vec<u8>, at: Duration, data: &[u8]) {
     });
     entry(&mut text, 4, "at_ms", &time(at));
     out.extend_from_slice(text.as_bytes());
+}
+
+/// Formats a piece without copying most of it. Returns the text to write before, the line within `rest`, and the text
+/// to write after it. Returns none if the piece has characters other than printable ASCII and tabs, or a line break
+/// before its end.
+pub(super) fn piece_around_line<'a>(
+    begin: &[u8],
+    rest: &'a [u8],
+    at: Duration,
+) -> Option<(Vec<u8>, &'a [u8], Vec<u8>)> {
+    let line = rest.strip_suffix(b"\n").unwrap_or(rest);
+    if line.is_empty() || !is_plain_line(begin) || !is_plain_line(line) {
+        return None;
+    }
+    let mut before = Vec::with_capacity(begin.len() + 32);
+    before.extend_from_slice(b"  - text: ");
+    let first = begin.first().or(line.first());
+    literal_header(&mut before, first.copied(), rest.ends_with(b"\n").then_some(line));
+    before.extend_from_slice(b"      ");
+    before.extend_from_slice(begin);
+    Some((before, line, format!("\n    at_ms: {}\n", to_millis(at)).into_bytes()))
 }
 
 pub(super) fn message(out: &mut String, message: &Message) {
@@ -174,7 +194,7 @@ pub(super) fn message(out: &mut String, message: &Message) {
     entry(out, 4, "at_ms", &time(message.at));
 }
 
-/// What comes last in a document: how a response ended, if it did.
+/// Appends the end of a response: trailers, reason of an incomplete response, and time.
 pub(super) fn tail(out: &mut String, took: Option<Duration>, trailers: &Headers, cut: Option<&str>) {
     fields(out, 0, "trailers", trailers);
     if let Some(cut) = cut {
@@ -185,7 +205,7 @@ pub(super) fn tail(out: &mut String, took: Option<Duration>, trailers: &Headers,
     }
 }
 
-/// Makes the first line that `write` appends at indentation 4 an item of a list.
+/// Runs `write`, which appends lines indented by 4, and turns them into an item of a list.
 fn listed(out: &mut String, write: impl FnOnce(&mut String)) {
     let start = out.len();
     write(out);
@@ -201,7 +221,7 @@ fn body(out: &mut String, indent: usize, bytes: &[u8], newline: bool) {
     }
 }
 
-/// `newline` says whether a JSON text is expected to end with a line break, so that nothing need be said of it.
+/// Appends a text. `newline` is whether a final line break after JSON is the default, which needs no `layout`.
 fn text_body(out: &mut String, indent: usize, text: &str, newline: bool) {
     match Layout::of(text) {
         Some((layout, node)) => {

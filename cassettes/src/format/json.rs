@@ -1,33 +1,33 @@
-//! How a JSON text is laid out, so that its structure can be kept and its bytes restored.
+//! Layout of a JSON text, from which its bytes can be restored from its tree.
 //!
-//! Promise: [`Layout::of`] names a layout only if the tree written in it is the very text.
-//! Source: the encoders of Go, Python and serde, which differ in space, escapes and the last line break.
+//! Guarantee: [`Layout::of`] returns a layout only if the tree written in it is the same text.
+//! Source: the encoders of Go, Python and serde, which differ in whitespace, escapes and the final line break.
 
 use super::node::Node;
 
-/// The space between the tokens.
+/// Whitespace between tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Space {
     /// None.
     Compact,
-    /// One after a colon and a comma.
+    /// A space after each colon and comma.
     Spaced,
-    /// A line for each value, indented by this many.
+    /// One line per value, indented by this many spaces per level.
     Lines(usize),
 }
 
-/// What is escaped beyond what must be.
+/// Optional escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Escapes {
-    /// Nothing.
+    /// None.
     Least,
-    /// What means something in HTML; backspace and form feed by number.
+    /// `<`, `>`, `&`, U+2028 and U+2029, as in Go. Backspace and form feed are `\u` escapes.
     Html,
-    /// All that is not printable ASCII.
+    /// Every character that is not printable ASCII.
     Ascii,
 }
 
-/// How a JSON text is laid out.
+/// Layout of a JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     space: Space,
@@ -36,7 +36,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Without space; with a line break at its end or not.
+    /// Without whitespace, except an optional line break at the end.
     pub(super) fn compact(newline: bool) -> Self {
         Self {
             space: Space::Compact,
@@ -45,7 +45,7 @@ impl Layout {
         }
     }
 
-    /// The layout of a text, and its tree; none where no layout gives the same text.
+    /// Returns the layout of a text and its tree. None if no layout restores the text.
     pub(super) fn of(text: &str) -> Option<(Self, Node<'_>)> {
         let node = Node::from_json(text)?;
         let newline = text.ends_with('\n');
@@ -74,7 +74,7 @@ impl Layout {
         None
     }
 
-    /// The words for it in a cassette.
+    /// The words that describe it in a cassette.
     pub(super) fn words(self) -> String {
         let mut words = vec![match self.space {
             Space::Compact => "compact",
@@ -93,7 +93,7 @@ impl Layout {
         words.join(" ")
     }
 
-    /// The layout of these words.
+    /// Parses [`Layout::words`].
     pub(super) fn from_words(words: &str) -> Option<Self> {
         let mut layout = Self::compact(false);
         for word in words.split_whitespace() {
@@ -111,7 +111,7 @@ impl Layout {
         Some(layout)
     }
 
-    /// The text of a tree in this layout.
+    /// Writes a tree in this layout.
     pub(super) fn text(self, node: &Node<'_>) -> String {
         let mut out = String::new();
         self.write(node, &mut out);
@@ -224,7 +224,7 @@ impl Layout {
     }
 }
 
-/// Takes text. Returns whether the value goes on.
+/// Destination of text. Returns false to stop.
 trait Sink {
     fn put(&mut self, text: &str) -> bool;
 }
@@ -236,7 +236,7 @@ impl Sink for String {
     }
 }
 
-/// Holds what is put to a given text.
+/// Compares the written text with an expected one.
 struct Same<'a> {
     rest: &'a str,
 }
@@ -264,7 +264,7 @@ mod tests {
     #[case("{\"a\": \"\\u00fc\", \"b\": [1, 2]}", "spaced ascii")]
     #[case("{\n  \"a\": [\n    1\n  ],\n  \"b\": {}\n}", "lines")]
     #[case("{\n    \"a\": 1\n}\n", "lines-4 newline")]
-    fn a_layout_gives_the_very_text(#[case] text: &str, #[case] words: &str) {
+    fn a_layout_restores_the_text(#[case] text: &str, #[case] words: &str) {
         let (layout, node) = Layout::of(text).expect("a layout");
         assert_eq!(layout.words(), words);
         assert_eq!(Layout::from_words(words).expect("known words").text(&node), text);
@@ -275,7 +275,7 @@ mod tests {
     #[case("{\"a\":\"\\/\"}")]
     #[case("{\"a\":\"\\u0041\"}")]
     #[case("{\"a\":1, \"b\":2}")]
-    fn a_text_of_no_layout_is_refused(#[case] text: &str) {
+    fn a_text_without_a_layout_is_refused(#[case] text: &str) {
         assert!(Layout::of(text).is_none());
     }
 }

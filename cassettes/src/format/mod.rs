@@ -1,15 +1,18 @@
-//! Format v1: a YAML stream, a header and then a document for each interaction, appended as they happen.
+//! Format v1: a YAML stream of a header and one document per interaction, which are appended during the recording.
 //!
-//! Promises: the bytes of every body are restored exactly; JSON is kept as structure, other text as a literal block,
-//! the rest as base64; a frame of a stream is in the file as soon as it is appended, and a file whose end is missing
-//! lacks at most the response that was being written and the frames that had not been appended; every version that was
-//! ever released stays readable, and a newer one is refused with the version of the program that reads it.
-//! Limits: JSON of more than 100 levels, with a key twice, or laid out as no known encoder does is kept as text.
+//! Guarantees:
+//! - The bytes of every body are restored exactly. JSON is written as structure, other text as a literal block, other
+//!   bytes as base64.
+//! - If the end of a file is missing, only the last response and frames that were not yet appended are lost.
+//! - Every released version of the format stays readable. A newer version is refused with the program version that
+//!   reads it.
+//!
+//! Limit: JSON of more than 100 levels, with duplicate keys, or in the layout of no known encoder is written as text.
 //! Source: DESIGN.md, decision 8; YAML 1.2.2.
 //!
-//! A document of an interaction that streams stays open while it is the last of the file. When another must be written
-//! in between, it is ended, and goes on in a document of its own that names it (`stream_of`). A document ends with
-//! `...`, a frame with its `at_ms`: what lacks its end was cut off by a crash and is left out.
+//! The document of a stream stays open while it is the last one of the file. When another document must be appended, it
+//! is ended, and continued in a later document with the number of its interaction (`stream_of`). A document ends with
+//! `...`, a frame with its `at_ms`. A document or frame without its end is incomplete and ignored.
 
 mod contents;
 mod document;
@@ -29,13 +32,13 @@ pub(crate) use writer::{CassetteWriter, End, Opening, replace, to_string, write}
 use crate::interaction::Program;
 use std::path::PathBuf;
 
-/// The version of the format that is written; every one up to it is read.
+/// The version of the format that is written. Versions up to it are read.
 pub(crate) const VERSION: u64 = 1;
 
 /// The oldest version of this program that reads [`VERSION`].
 pub(crate) const READ_BY: &str = "0.1.0";
 
-/// Why a cassette could not be read or written.
+/// Errors of reading and writing cassettes.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
     /// The file could not be read or written.
@@ -43,34 +46,34 @@ pub enum FormatError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// It does not begin with a cassette's header.
-    #[error("this is no cassette: {0}")]
+    /// The text does not begin with the header of a cassette.
+    #[error("not a cassette: {0}")]
     NotACassette(String),
-    /// It is of a newer version.
+    /// The cassette has a newer format version.
     #[error(
         "this cassette has format {found}, and this is {this}, which reads formats up to {VERSION}: {reader} or later reads it"
     )]
     TooNew {
         /// The version of the cassette.
         found: u64,
-        /// The program that reads it, as the cassette says.
+        /// The program that reads it, according to the cassette.
         reader: String,
         /// This program.
         this: String,
     },
-    /// A document is not what it should be.
+    /// A document is malformed.
     #[error("line {line}: {what}")]
     Malformed {
         /// The line of the file, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
-    /// The writer was written to after an error.
-    #[error("the recording stopped at an earlier error")]
+    /// The writer was used after an error.
+    #[error("the recording was stopped by an earlier error")]
     Stopped,
 }
 

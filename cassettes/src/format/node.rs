@@ -1,17 +1,17 @@
-//! The tree that a cassette's documents and JSON bodies are made of, with numbers as they are spelled.
+//! The tree of a cassette's documents and JSON bodies. Numbers are kept as text.
 //!
-//! Promise: what is read from JSON and written in its [`Layout`](super::json::Layout) is the same text, or is refused.
-//! Limits: [`DEPTH`] levels; no key twice in a map of JSON.
+//! Guarantee: JSON that is read and written in its [`Layout`](super::json::Layout) is the same text, or is refused.
+//! Limits: [`MAX_DEPTH`] levels; no duplicate keys in a JSON object.
 //! Source: RFC 8259.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// How deep a tree may be: below what YAML readers take.
-pub(super) const DEPTH: usize = 100;
+/// Maximum depth of a tree, below the limits of YAML readers.
+pub(super) const MAX_DEPTH: usize = 100;
 
-/// A key longer than this would not be read back as one by a YAML reader.
-const LONGEST_KEY: usize = 500;
+/// Maximum length of a key. YAML readers do not accept longer ones.
+const MAX_KEY_LENGTH: usize = 500;
 
 /// A value of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub(super) enum Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The value of a key of a map.
+    /// The value of a key, if this is a map.
     pub(super) fn get(&self, key: &str) -> Option<&Node<'a>> {
         match self {
             Self::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
@@ -33,7 +33,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The text of a string.
+    /// The text, if this is a string.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -41,7 +41,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a number.
+    /// The value, if this is a number.
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             Self::Number(text) => text.parse().ok(),
@@ -49,7 +49,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The tree of a JSON object or array; none where the text is neither, or is what this tree cannot hold.
+    /// Parses a JSON object or array. Returns none if the text is neither, or exceeds the limits.
     pub(super) fn from_json(text: &'a str) -> Option<Self> {
         let mut reader = Json { text, at: 0 };
         reader.space();
@@ -62,7 +62,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Whether a text is spelled as JSON spells numbers.
+/// Whether a text is a JSON number.
 pub(super) fn is_number(text: &str) -> bool {
     let mut reader = Json { text, at: 0 };
     reader.number().is_some() && reader.at == text.len()
@@ -96,7 +96,7 @@ impl<'a> Json<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Option<Node<'a>> {
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return None;
         }
         match self.peek()? {
@@ -137,7 +137,7 @@ impl<'a> Json<'a> {
         }
         loop {
             self.space();
-            let key = self.string().filter(|key| key.len() <= LONGEST_KEY)?;
+            let key = self.string().filter(|key| key.len() <= MAX_KEY_LENGTH)?;
             self.space();
             self.take(b':')?;
             self.space();
@@ -272,12 +272,12 @@ mod tests {
     #[case("[\"\\ud800\"]", false)]
     #[case("\"text\"", false)]
     #[case("[1] x", false)]
-    fn only_json_that_can_be_kept_is_taken(#[case] text: &str, #[case] taken: bool) {
+    fn json_beyond_the_limits_is_refused(#[case] text: &str, #[case] taken: bool) {
         assert_eq!(Node::from_json(text).is_some(), taken);
     }
 
     #[test]
-    fn what_is_too_deep_is_left_as_text() {
+    fn json_that_is_too_deep_is_refused() {
         let deep = format!("{}{}", "[".repeat(150), "]".repeat(150));
         assert_eq!(Node::from_json(&deep), None);
     }

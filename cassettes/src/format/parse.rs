@@ -1,4 +1,4 @@
-//! Documents to interactions.
+//! Parsing of documents into interactions.
 
 use super::json::Layout;
 use super::node::Node;
@@ -13,19 +13,19 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// What is wrong with a document.
+/// Error message for a document.
 type Wrong = String;
 
-/// What a document after the header says.
+/// A document after the header.
 pub(super) enum Document {
     /// A new interaction.
     Interaction(Box<Interaction>),
-    /// More of an earlier one.
-    More(More),
+    /// Continuation of an earlier one.
+    Continuation(Continuation),
 }
 
-/// More of an interaction whose document was ended before it was.
-pub(super) struct More {
+/// Continuation of an interaction whose document ended before it.
+pub(super) struct Continuation {
     pub(super) of: u64,
     pub(super) payload: Option<Payload>,
     pub(super) took: Option<Duration>,
@@ -39,7 +39,7 @@ pub(super) fn header(node: &Node<'_>) -> Result<Header, FormatError> {
         return Err(not("its first document has no `cassette: VERSION`"));
     };
     if version < 1.0 || version.fract() != 0.0 {
-        return Err(not("its version is no whole number from 1 on"));
+        return Err(not("its version is not an integer of at least 1"));
     }
     if version > VERSION as f64 {
         return Err(FormatError::too_new(version as u64, optional(node, "read_by")));
@@ -80,7 +80,7 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
     let trailers = fields(node, "trailers")?;
     if let Some(of) = node.get("stream_of") {
         let of = whole(of).ok_or("`stream_of` is no number of an interaction")?;
-        return Ok(Document::More(More {
+        return Ok(Document::Continuation(Continuation {
             of,
             payload,
             took,
@@ -165,7 +165,7 @@ fn fields(node: &Node<'_>, key: &str) -> Result<Headers, Wrong> {
                 match field {
                     Node::Map(pairs) if pairs.len() == 1 => {
                         for (name, value) in pairs {
-                            let value = scalar(value).ok_or("a header is no text")?;
+                            let value = scalar(value).ok_or("a header is not text")?;
                             found.0.push((name.clone().into_owned(), value));
                         }
                     }
@@ -178,7 +178,7 @@ fn fields(node: &Node<'_>, key: &str) -> Result<Headers, Wrong> {
     Ok(found)
 }
 
-/// The frames or messages at the end of a document.
+/// Parses the frames, pieces or messages of a document.
 fn streamed(node: &Node<'_>) -> Result<Option<Payload>, Wrong> {
     let list = |key: &str| match node.get(key) {
         None => Ok(None),
@@ -233,12 +233,12 @@ fn message(node: &Node<'_>) -> Result<Message, Wrong> {
         Data::Close(code.map(|code| (code, optional(close, "reason").unwrap_or_default().to_owned())))
     } else {
         let bytes = body(node, false)?.ok_or("a message has no content")?;
-        Data::Text(String::from_utf8(bytes.into()).map_err(|_| "a text message is no UTF-8")?)
+        Data::Text(String::from_utf8(bytes.into()).map_err(|_| "a text message is not UTF-8")?)
     };
     Ok(Message { at, from, data })
 }
 
-/// `newline` is as in [`super::document`].
+/// Parses a body. `newline` is as for `text_body` in [`super::document`].
 fn body(node: &Node<'_>, newline: bool) -> Result<Option<Bytes>, Wrong> {
     if let Some(tree) = node.get("json") {
         let layout = match optional(node, "layout") {
@@ -258,10 +258,10 @@ fn decode(node: &Node<'_>) -> Result<Bytes, Wrong> {
     STANDARD
         .decode(text)
         .map(Bytes::from)
-        .map_err(|error| format!("no base64: {error}"))
+        .map_err(|error| format!("invalid base64: {error}"))
 }
 
-/// What a person who leaves out the quotes means by a scalar.
+/// The text of a scalar, also of an unquoted boolean, number or null.
 fn scalar(node: &Node<'_>) -> Option<String> {
     match node {
         Node::String(text) | Node::Number(text) => Some(text.clone().into_owned()),

@@ -1,6 +1,6 @@
-//! Files to cassettes, with what a crash left of their ends.
+//! Reader of cassette files, including files whose end is missing after a crash.
 
-use super::parse::{Document, More, document, header};
+use super::parse::{Continuation, Document, document, header};
 use super::yaml;
 use super::{FormatError, node::Node};
 use crate::interaction::{Cassette, Header, Interaction, Outcome, Payload};
@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 
-/// Opens a cassette.
+/// Reads a cassette from a file.
 ///
 /// # Errors
-/// If the file cannot be read, is no cassette, is of a newer version, or is malformed elsewhere than at a torn end.
+/// If the file cannot be read, is not a cassette, has a newer format version, or is malformed before an incomplete end.
 pub(crate) fn read(path: &Path) -> Result<Cassette, FormatError> {
     let file = |source| FormatError::File {
         path: path.to_owned(),
@@ -46,7 +46,7 @@ fn assemble<R: BufRead>(
         };
         let (text, torn) = match chunk.ended {
             true => (chunk.text.as_str(), false),
-            false => match intact(&chunk.text) {
+            false => match complete_part(&chunk.text) {
                 Some(text) => (text, text.len() < chunk.text.len()),
                 None if head.is_some() => break,
                 None => (chunk.text.as_str(), false),
@@ -70,23 +70,26 @@ fn assemble<R: BufRead>(
                 }
                 interactions.push(*interaction);
             }
-            Document::More(more) => {
+            Document::Continuation(more) => {
                 let of = more.of;
                 let whole = at.get(&of).and_then(|at| interactions.get_mut(*at));
                 let whole =
-                    whole.ok_or_else(|| malformed(1, format!("more of interaction {of}, which is not there")))?;
+                    whole.ok_or_else(|| malformed(1, format!("continuation of the unknown interaction {of}")))?;
                 join(whole, more).map_err(|what| malformed(1, what))?;
             }
         }
     }
     interactions.sort_by_key(|interaction| interaction.id);
-    let header = head.ok_or_else(|| FormatError::NotACassette("it is empty".into()))?;
+    let header = head.ok_or_else(|| FormatError::NotACassette("the file is empty".into()))?;
     Ok(Cassette { header, interactions })
 }
 
-fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
+fn join(whole: &mut Interaction, more: Continuation) -> Result<(), String> {
     let Outcome::Response(response) = &mut whole.outcome else {
-        return Err(format!("more of interaction {}, which had no response", more.of));
+        return Err(format!(
+            "continuation of interaction {}, which has no response",
+            more.of
+        ));
     };
     match (&mut response.payload, more.payload) {
         (Payload::Stream(frames), Some(Payload::Stream(others))) => frames.extend(others),
@@ -94,7 +97,10 @@ fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
         (Payload::Body(body), Some(Payload::Body(other))) => *body = [&body[..], &other[..]].concat().into(),
         (_, None) => {}
         _ => {
-            return Err(format!("more of interaction {}, which is no such stream", more.of));
+            return Err(format!(
+                "continuation of interaction {} with another kind of content",
+                more.of
+            ));
         }
     }
     whole.took = more.took.or(whole.took);
@@ -105,8 +111,8 @@ fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
     Ok(())
 }
 
-/// What can be relied on of a document without its end; none if that is nothing.
-fn intact(text: &str) -> Option<&str> {
+/// The complete part of a document without an end marker. None if there is none.
+fn complete_part(text: &str) -> Option<&str> {
     let lines = text.get(..text.rfind('\n')? + 1)?;
     let last = lines.trim_end_matches('\n').rsplit('\n').next()?;
     if last.starts_with("took_ms:") {
@@ -116,7 +122,7 @@ fn intact(text: &str) -> Option<&str> {
         .into_iter()
         .find_map(|key| Some(lines.find(key)? + key.len()))?;
     let frames = lines.get(marker..)?;
-    // Nothing inside a frame has this indentation, so this is the end of one.
+    // No other line of a frame has this indentation, so this is its last line.
     let end = match frames.rfind("\n    at_ms: ") {
         Some(at) => marker + at + 1 + frames.get(at + 1..)?.find('\n')? + 1,
         None => marker,
@@ -127,17 +133,17 @@ fn intact(text: &str) -> Option<&str> {
 /// The text of a document in the file.
 struct Chunk {
     text: String,
-    /// The line before its first.
+    /// Number of the line before the first.
     line: usize,
-    /// Whether its end is there.
+    /// Whether it has an end marker.
     ended: bool,
 }
 
-/// Splits a stream at its markers, which are never at the margin within a document.
+/// Splits a YAML stream at its document markers. No line within a document is equal to one.
 struct Documents<R> {
     reader: R,
     line: usize,
-    /// Whether the end was reached. A cassette that is being recorded may have grown since.
+    /// Whether the end was reached. The file may have grown since then if it is being recorded.
     at_end: bool,
 }
 
@@ -175,7 +181,7 @@ impl<R: BufRead> Documents<R> {
                 }
                 line => match std::str::from_utf8(line) {
                     Ok(line) => chunk.text.push_str(line),
-                    // Only a torn end can split a character: the rest of the line is what is missing.
+                    // An incomplete character is the end of an incomplete file.
                     Err(error) => {
                         let valid = line.get(..error.valid_up_to()).unwrap_or_default();
                         chunk.text.push_str(&String::from_utf8_lossy(valid));

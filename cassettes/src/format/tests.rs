@@ -112,3 +112,44 @@ fn a_cassette_is_never_replaced_by_accident_nor_readable_by_others() {
         "nothing is left beside it"
     );
 }
+
+#[test]
+fn a_piece_is_written_the_same_whether_it_is_copied_or_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let header = Header::new(Timestamp::UNIX_EPOCH);
+    let long = "x y".repeat(super::writer::MIN_DIRECT);
+    let with = |begin: &str, end: &str| format!("{begin}{long}{end}");
+    let texts = [
+        with("", ""),
+        with("", "\n"),
+        with("", "\n\n"),
+        with(" \t", " "),
+        with("a\n", "\nb"),
+        with("\u{fc}", "\n"),
+        with("", "\u{1}"),
+    ];
+    for text in &texts {
+        let written = |cut: usize, name: &str| {
+            let path = folder.path().join(name);
+            let mut writer = CassetteWriter::create(&path, &header, true).expect("a writer");
+            let Interaction {
+                started,
+                request,
+                outcome,
+                ..
+            } = streaming(1);
+            let opening = Opening::new(1, started, &request);
+            writer.begin(opening, Duration::ZERO, &outcome).expect("appended");
+            let (begin, rest) = text.as_bytes().split_at(cut);
+            writer.piece(1, Duration::ZERO, begin, rest).expect("appended");
+            writer.end(1, &End::default()).expect("ended");
+            writer.flush().expect("written");
+            std::fs::read(&path).expect("a file")
+        };
+        let copied = written(text.len(), "copied");
+        let cuts = [0, 1, 2, 3, 5].into_iter().filter(|cut| text.is_char_boundary(*cut));
+        for cut in cuts {
+            assert!(written(cut, "direct") == copied, "{:?}... cut at {cut}", &text[..8]);
+        }
+    }
+}

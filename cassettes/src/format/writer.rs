@@ -1,10 +1,14 @@
-//! Appending to a cassette while a session is recorded.
+//! Writer of cassettes that are recorded, and of whole cassettes.
 //!
-//! Promises: when [`CassetteWriter::flush`] returns, what was appended is in the file (the system's, not the disk's);
-//! the streams of several interactions can be open at once; memory is bounded by [`BUFFER`] and what one call appends.
+//! Guarantees:
+//! - When [`CassetteWriter::flush`] returns, everything appended was passed to the operating system, not necessarily to
+//!   the disk.
+//! - Streams of several interactions can be open at the same time.
+//! - Memory is bounded by [`BUFFER`] and the data of one call.
 
 use super::FormatError;
-use super::document::{came, frame, header, message, opening, piece, tail};
+use super::document;
+use super::document::{frame, header, message, opening, piece, piece_around_line, tail};
 use crate::interaction::{Cassette, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Request};
 use jiff::Timestamp;
 use std::fs::File;
@@ -16,35 +20,39 @@ use tempfile::NamedTempFile;
 const BEGIN: &str = "---\n";
 const ENDED: &str = "...\n";
 
-/// How much is kept before it is written to the file.
+/// Maximum size of the buffer in bytes.
 const BUFFER: usize = 64 << 10;
+
+/// A line of at least this length is written without being copied to the buffer.
+pub(super) const MIN_DIRECT: usize = 32 << 10;
 
 /// A cassette that is being recorded.
 #[derive(Debug)]
 pub(crate) struct CassetteWriter {
     path: PathBuf,
     file: File,
-    /// What is not in the file yet.
+    /// Bytes that are not in the file yet.
     buffer: Vec<u8>,
-    /// The stream whose document is the last one, and not ended.
+    /// The interaction whose document is the last one and not ended.
     open: Option<u64>,
+    /// Whether writing has failed.
     stopped: bool,
 }
 
-/// How a stream ended.
+/// End of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct End {
-    /// From the request to the end.
+    /// Time from the request to the end.
     pub took: Duration,
-    /// The fields that followed the body.
+    /// Trailer fields.
     pub trailers: Headers,
-    /// What cut it short, if something did.
+    /// Why the response is incomplete, if it is.
     pub cut: Option<String>,
 }
 
 impl CassetteWriter {
-    /// Begins a cassette in a new file, which only its owner can read. A file that exists is an error unless
-    /// `overwrite` says that it is replaced.
+    /// Creates a file that only its owner can read, and writes the header. An existing file is an error unless
+    /// `overwrite`.
     ///
     /// # Errors
     /// If the file exists, or cannot be written.
@@ -56,7 +64,7 @@ impl CassetteWriter {
             path: path.to_owned(),
             source,
         };
-        let mut file = created(path, overwrite).map_err(fail)?;
+        let mut file = create_private(path, overwrite).map_err(fail)?;
         file.write_all(text.as_bytes()).map_err(fail)?;
         Ok(Self {
             path: path.to_owned(),
@@ -67,12 +75,12 @@ impl CassetteWriter {
         })
     }
 
-    /// The file.
+    /// Path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends an interaction. One whose payload is a stream or messages, and which did not end, stays open for
+    /// Appends an interaction. If its payload is a stream or messages and `took` is none, it stays open for
     /// [`CassetteWriter::frame`], [`CassetteWriter::message`] and [`CassetteWriter::end`].
     ///
     /// # Errors
@@ -85,7 +93,7 @@ impl CassetteWriter {
         outcome: &Outcome,
     ) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
-        let open = close(&mut text, wait, took, outcome);
+        let open = append_outcome(&mut text, wait, took, outcome);
         self.write(&text, None, open.then_some(id))
     }
 
@@ -99,29 +107,38 @@ impl CassetteWriter {
         self.write(&text, Some((id, "stream:\n")), Some(id))
     }
 
-    /// Appends an interaction whose body is too long to be held whole, and comes in pieces: none is there yet. It stays
-    /// open for [`CassetteWriter::piece`] and [`CassetteWriter::end`].
+    /// Appends an interaction whose body is written in pieces. It stays open for [`CassetteWriter::piece`] and
+    /// [`CassetteWriter::end`].
     ///
     /// # Errors
     /// If the file cannot be written.
     pub(crate) fn begin(&mut self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
-        came(&mut text, wait, None, outcome);
+        document::outcome(&mut text, wait, None, outcome);
         text.push_str("pieces:\n");
         self.write(&text, None, Some(id))
     }
 
-    /// Appends a piece to the body of an interaction.
+    /// Appends a piece, given in two parts, to the body of an interaction.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn piece(&mut self, id: u64, at: Duration, data: &[u8]) -> Result<(), FormatError> {
+    pub(crate) fn piece(&mut self, id: u64, at: Duration, begin: &[u8], rest: &[u8]) -> Result<(), FormatError> {
         self.lead(Some((id, "pieces:\n")), Some(id))?;
-        piece(&mut self.buffer, at, data);
-        self.written()
+        match piece_around_line(begin, rest, at).filter(|_| rest.len() >= MIN_DIRECT) {
+            Some((before, line, after)) => {
+                self.buffer.extend_from_slice(&before);
+                self.flush()?;
+                self.write_to_file(line)?;
+                self.buffer.extend_from_slice(&after);
+            }
+            None if begin.is_empty() => piece(&mut self.buffer, at, rest),
+            None => piece(&mut self.buffer, at, &[begin, rest].concat()),
+        }
+        self.flush_if_full()
     }
 
-    /// Appends a message to an upgraded connection of an interaction.
+    /// Appends a message to an interaction with an upgraded connection.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -131,7 +148,7 @@ impl CassetteWriter {
         self.write(&text, Some((id, "messages:\n")), Some(id))
     }
 
-    /// Ends the stream, or the upgraded connection, of an interaction.
+    /// Ends a stream, a body in pieces or an upgraded connection.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -142,15 +159,21 @@ impl CassetteWriter {
         self.write(&text, Some((id, "")), None)
     }
 
-    /// Writes what was appended to the file.
+    /// Writes the buffer to the file.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub(crate) fn flush(&mut self) -> Result<(), FormatError> {
-        let result = self.file.write_all(&self.buffer);
-        self.buffer.clear();
-        result.map_err(|source| {
-            // What follows half a document would be read as part of it.
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let result = self.write_to_file(&buffer);
+        buffer.clear();
+        self.buffer = buffer;
+        result
+    }
+
+    fn write_to_file(&mut self, bytes: &[u8]) -> Result<(), FormatError> {
+        self.file.write_all(bytes).map_err(|source| {
+            // Later text would be read as part of the incomplete document.
             self.stopped = true;
             FormatError::File {
                 path: self.path.clone(),
@@ -159,14 +182,15 @@ impl CassetteWriter {
         })
     }
 
-    /// Appends `text` in the document of `within`, or where no document is open; `open` is what it leaves open.
+    /// Appends text to the document of `within`, or as a document of its own. `open` is the interaction that stays
+    /// open.
     fn write(&mut self, text: &str, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
         self.lead(within, open)?;
         self.buffer.extend_from_slice(text.as_bytes());
-        self.written()
+        self.flush_if_full()
     }
 
-    /// Appends what must come before a text for [`CassetteWriter::write`].
+    /// Appends the markers needed before a text. Arguments are as for [`CassetteWriter::write`].
     fn lead(&mut self, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
         if self.stopped {
             return Err(FormatError::Stopped);
@@ -184,8 +208,8 @@ impl CassetteWriter {
         Ok(())
     }
 
-    /// Keeps no more than [`BUFFER`].
-    fn written(&mut self) -> Result<(), FormatError> {
+    /// Writes the buffer to the file if it exceeds [`BUFFER`].
+    fn flush_if_full(&mut self) -> Result<(), FormatError> {
         if self.buffer.len() > BUFFER {
             self.flush()
         } else {
@@ -194,7 +218,7 @@ impl CassetteWriter {
     }
 }
 
-/// The beginning of an interaction's document: what is known before there is a response.
+/// The beginning of an interaction's document, up to the end of the request.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     id: u64,
@@ -202,7 +226,7 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// That of a request which is being recorded.
+    /// Formats the beginning of the document for a request.
     pub(crate) fn new(id: u64, started: Timestamp, request: &Request) -> Self {
         let mut text = String::with_capacity(1024);
         text.push_str(BEGIN);
@@ -211,9 +235,9 @@ impl Opening {
     }
 }
 
-/// Appends what came of a request, as far as it is known; says whether the document is still open.
-fn close(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> bool {
-    came(text, wait, took, outcome);
+/// Appends the outcome of a request. Returns whether the document stays open.
+fn append_outcome(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> bool {
+    document::outcome(text, wait, took, outcome);
     let payload = match outcome {
         Outcome::Response(response) => Some(&response.payload),
         Outcome::Failure(_) => None,
@@ -257,15 +281,15 @@ pub(crate) fn to_string(cassette: &Cassette) -> String {
             marks,
         } = interaction;
         opening(&mut text, *id, *started, note.as_deref(), marks, request);
-        if close(&mut text, *wait, *took, outcome) {
+        if append_outcome(&mut text, *wait, *took, outcome) {
             end(&mut text, None, outcome);
         }
     }
     text
 }
 
-/// A new file that only its owner can read.
-fn created(path: &Path, overwrite: bool) -> std::io::Result<File> {
+/// Creates a file that only its owner can read.
+fn create_private(path: &Path, overwrite: bool) -> std::io::Result<File> {
     let mut options = File::options();
     options.write(true);
     #[cfg(unix)]
@@ -279,8 +303,7 @@ fn created(path: &Path, overwrite: bool) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Writes a cassette to a file, a document for each interaction. The file has all of it or is as it was before; only
-/// its owner can read it.
+/// Writes a cassette to a file that only its owner can read. The file is replaced as a whole or not at all.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -288,7 +311,7 @@ pub(crate) fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError>
     replace(path, to_string(cassette).as_bytes())
 }
 
-/// Writes a file beside its place, and then puts it there. Only its owner can read it.
+/// Writes a temporary file in the same folder and renames it. Only its owner can read it.
 ///
 /// # Errors
 /// If the file cannot be written.

@@ -1,17 +1,19 @@
-//! Trees to YAML in block style, and YAML to trees.
+//! Conversion between trees and YAML in block style.
 //!
-//! Promises: what is written is read back the same by this reader and by any YAML 1.1 or 1.2 reader (strings that one
-//! of them would take for something else are quoted); no line of content begins at the margin, so that the markers
-//! `---` and `...` are only ever markers.
-//! Limits: no anchors, aliases or tags; [`DEPTH`] levels of JSON.
+//! Guarantees:
+//! - Written YAML is read back the same by this reader and by any YAML 1.1 or 1.2 reader. Strings that one of them
+//!   would resolve to another type are quoted.
+//! - Every line of content is indented, so `---` and `...` at the start of a line are always document markers.
+//!
+//! Limits: no anchors, aliases or tags; [`MAX_DEPTH`] levels of JSON.
 //! Source: YAML 1.2.2; the plain scalars that YAML 1.1 resolves.
 
-use super::node::{DEPTH, Node, is_number};
+use super::node::{MAX_DEPTH, Node, is_number};
 use granit_parser::{Event, Parser, ScalarStyle};
 use std::borrow::Cow;
 
-/// A longer text is a literal block even if it has one line.
-const LONGEST_LINE: usize = 4096;
+/// A longer text is written as a literal block even if it is one line.
+const MAX_SCALAR_LENGTH: usize = 4096;
 
 /// Appends `key: value` at an indentation.
 pub(super) fn entry(out: &mut String, indent: usize, key: &str, node: &Node<'_>) {
@@ -29,7 +31,7 @@ pub(super) fn text_entry(out: &mut String, indent: usize, key: &str, text: &str)
     string(out, indent, text);
 }
 
-/// Appends `key: text` in a line of its own, where the line has begun.
+/// Appends `key: text` and a line break to the current line.
 pub(super) fn scalar_entry(out: &mut String, key: &str, text: &str) {
     scalar(out, key);
     out.push_str(": ");
@@ -97,7 +99,7 @@ fn value(out: &mut String, indent: usize, node: &Node<'_>) {
 
 fn string(out: &mut String, indent: usize, text: &str) {
     out.push(' ');
-    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some()) && literal_holds(text) {
+    if (text.len() > MAX_SCALAR_LENGTH || memchr::memchr(b'\n', text.as_bytes()).is_some()) && literal_holds(text) {
         let mut block = Vec::with_capacity(text.len() + text.len() / 8 + 16);
         literal(&mut block, indent + 2, text.as_bytes());
         out.push_str(&String::from_utf8_lossy(&block));
@@ -107,9 +109,9 @@ fn string(out: &mut String, indent: usize, text: &str) {
     }
 }
 
-/// A literal block keeps line breaks, tabs and everything printable.
+/// Whether a literal block can hold a text: line breaks, tabs and printable characters.
 fn literal_holds(text: &str) -> bool {
-    // Without a way out of the inner loop many bytes are looked at at once.
+    // The inner loop has no exit, so that it is vectorized.
     let look = |(printable, ascii), byte: &u8| {
         let fine = ((*byte >= b' ') & (*byte != 0x7f)) | (*byte == b'\n') | (*byte == b'\t');
         (printable & fine, ascii & byte.is_ascii())
@@ -129,25 +131,36 @@ fn is_printable(c: char) -> bool {
     !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Whether bytes are text of which a literal block keeps every character, and ASCII.
+/// Whether bytes are ASCII text that a literal block can hold.
 pub(super) fn is_plain_ascii(bytes: &[u8]) -> bool {
     let fine = |fine, byte: &u8| fine & ((((*byte >= b' ') & (*byte < 0x7f)) | (*byte == b'\n')) | (*byte == b'\t'));
     bytes.chunks(256).all(|bytes| bytes.iter().fold(true, fine))
 }
 
-/// Appends a literal block of what it can hold.
-pub(super) fn literal(out: &mut Vec<u8>, indent: usize, text: &[u8]) {
+/// Whether bytes are ASCII text that one line of a literal block can hold.
+pub(super) fn is_plain_line(bytes: &[u8]) -> bool {
+    let fine = |fine, byte: &u8| fine & (((*byte >= b' ') & (*byte < 0x7f)) | (*byte == b'\t'));
+    bytes.chunks(256).all(|bytes| bytes.iter().fold(true, fine))
+}
+
+/// Appends the header of a literal block. `body` is its text without the final line break, if it has one.
+pub(super) fn literal_header(out: &mut Vec<u8>, first: Option<u8>, body: Option<&[u8]>) {
     out.push(b'|');
-    if matches!(text.first(), Some(b' ' | b'\n' | b'\t')) {
+    if matches!(first, Some(b' ' | b'\n' | b'\t')) {
         out.push(b'2');
     }
-    let body = text.strip_suffix(b"\n");
     match body {
         None => out.push(b'-'),
         Some(body) if body.ends_with(b"\n") || body.is_empty() => out.push(b'+'),
         Some(_) => {}
     }
     out.push(b'\n');
+}
+
+/// Appends a literal block. The text must be one that it can hold.
+pub(super) fn literal(out: &mut Vec<u8>, indent: usize, text: &[u8]) {
+    let body = text.strip_suffix(b"\n");
+    literal_header(out, text.first().copied(), body);
     let body = body.unwrap_or(text);
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', body).chain([body.len()]) {
@@ -181,7 +194,7 @@ fn scalar(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a string needs no quotes: every YAML reader takes it for that string.
+/// Whether every YAML reader reads the unquoted string as this string.
 fn is_plain(text: &str) -> bool {
     const WORDS: [&str; 11] = [
         "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
@@ -204,13 +217,16 @@ fn is_plain(text: &str) -> bool {
     last != b':' && !(text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text)))
 }
 
-/// The tree of one document, or what is wrong with it and in which of its lines (from 1).
+/// Parses one document.
+///
+/// # Errors
+/// The line, from 1, and the error.
 pub(super) fn read(text: &str) -> Result<Node<'static>, (usize, String)> {
     let mut stack: Vec<Open> = Vec::new();
     let mut root = None;
     let options = granit_parser::options! {
-        flow_nesting_limit: DEPTH + 20,
-        block_nesting_limit: DEPTH + 20,
+        flow_nesting_limit: MAX_DEPTH + 20,
+        block_nesting_limit: MAX_DEPTH + 20,
     };
     for next in Parser::new_from_str_with_options(text, options) {
         let (event, span) = next.map_err(|error| (error.marker().line(), error.to_string()))?;
@@ -318,7 +334,7 @@ mod tests {
         }
 
         #[test]
-        fn content_never_stands_at_the_margin(node in tree()) {
+        fn content_is_always_indented(node in tree()) {
             let mut out = String::new();
             entry(&mut out, 0, "it", &node);
             prop_assert!(out.lines().skip(1).all(|line| line.is_empty() || line.starts_with(' ')), "{}", out);

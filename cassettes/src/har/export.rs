@@ -1,6 +1,6 @@
-//! Cassettes to HAR.
+//! Export of cassettes as HAR.
 
-use super::NOWHERE;
+use super::UNKNOWN_ORIGIN;
 use crate::interaction::{
     Cassette, Data, Frame, Interaction, Message, Outcome, Payload, Request, Response, Sender, to_millis,
 };
@@ -8,10 +8,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-/// The HAR of a cassette, indented.
+/// Formats a cassette as indented HAR.
 pub(crate) fn export(cassette: &Cassette) -> String {
     let header = &cassette.header;
-    let base = header.upstream.as_deref().unwrap_or(NOWHERE);
+    let base = header.upstream.as_deref().unwrap_or(UNKNOWN_ORIGIN);
     let entries: Vec<Value> = cassette
         .interactions
         .iter()

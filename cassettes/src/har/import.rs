@@ -1,6 +1,6 @@
-//! HAR to cassettes.
+//! Import of cassettes from HAR.
 
-use super::{HarError, NOWHERE};
+use super::{HarError, UNKNOWN_ORIGIN};
 use crate::interaction::{
     Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload,
     Program, Request, Response, Sender, millis,
@@ -12,10 +12,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The cassette of a HAR.
+/// Parses a HAR.
 ///
 /// # Errors
-/// If the text is no HAR 1.2, or an entry has no method, URL, time or status.
+/// If the text is not HAR 1.2, or an entry has no method, URL, time or status.
 pub(crate) fn import(text: &str) -> Result<Cassette, HarError> {
     let har: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))?;
     let log = har
@@ -30,7 +30,7 @@ pub(crate) fn import(text: &str) -> Result<Cassette, HarError> {
             .first()
             .and_then(|entry| origin(string(entry.get("request")?, "url")?)),
     };
-    let base = upstream.as_deref().unwrap_or(NOWHERE);
+    let base = upstream.as_deref().unwrap_or(UNKNOWN_ORIGIN);
     let mut interactions = Vec::with_capacity(entries.len());
     for (number, each) in entries.iter().enumerate() {
         let wrong = |what: String| HarError::Entry { number, what };
@@ -69,7 +69,7 @@ pub(crate) fn import(text: &str) -> Result<Cassette, HarError> {
     })
 }
 
-/// The `gitVersion` of the server, if a request for it was recorded.
+/// The `gitVersion` of the server, if the HAR has a response with it.
 fn version(interactions: &[Interaction]) -> Option<String> {
     let asked = interactions.iter().find(|each| each.request.path() == "/version")?;
     let Payload::Body(body) = &asked.response()?.payload else {
@@ -109,7 +109,7 @@ fn entry(number: usize, entry: &Value, base: &str) -> Result<Interaction, String
     })
 }
 
-/// All that passed before the head of the response; connecting includes what TLS took.
+/// Time before the head of the response. `connect` includes `ssl`.
 fn wait(entry: &Value) -> Duration {
     let part = |key: &str| {
         entry
@@ -200,7 +200,7 @@ fn outcome(entry: &Value, started: Timestamp) -> Result<Outcome, String> {
     }))
 }
 
-/// Ours are objects; Chrome writes a code such as `net::ERR_CONNECTION_REFUSED`.
+/// Parses `_error`: an object in our files, a code such as `net::ERR_CONNECTION_REFUSED` in those of Chrome.
 fn failure(response: &Value) -> Failure {
     let error = response.get("_error");
     if let Some(kind) = error
@@ -233,7 +233,7 @@ fn failure(response: &Value) -> Failure {
     }
 }
 
-/// HTTP/2 pseudo fields, which browsers list among the others, are the request line and no fields.
+/// Parses header fields, without the HTTP/2 pseudo-header fields that browsers include.
 fn headers(of: &Value, key: &str) -> Headers {
     let fields = of.get(key).and_then(Value::as_array).into_iter().flatten();
     let pair = |field: &Value| Some((string(field, "name")?.to_owned(), string(field, "value")?.to_owned()));

@@ -1,10 +1,15 @@
-//! HAR 1.2 in and out.
+//! Import and export of HAR 1.2.
 //!
-//! Promises: a cassette that is exported and imported again is equal; what a browser saved is taken, with its streams
-//! in `_stream` and its WebSocket messages in `_webSocketMessages` as Chrome writes them.
-//! Limits: of what a browser adds (pages, cookies as lists, details of the timing, caches, the protocol's version)
-//! nothing is kept; a body that it left out is empty.
-//! Source: HAR 1.2; what Chrome writes.
+//! Guarantees:
+//! - A cassette that is exported and imported again is equal.
+//! - HAR files saved by browsers can be imported, with streams in `_stream`, and WebSocket messages in
+//!   `_webSocketMessages` as Chrome writes them.
+//!
+//! Limits:
+//! - Other data of browsers is dropped: pages, lists of cookies, timing details, caches, the protocol version.
+//! - A body that the browser did not save is empty.
+//!
+//! Source: HAR 1.2; files saved by Chrome.
 //!
 //! | in a cassette | in HAR |
 //! |---|---|
@@ -21,24 +26,24 @@ mod import;
 pub(crate) use export::export;
 pub(crate) use import::import;
 
-/// Stands for the server of a cassette that does not say which it was.
-const NOWHERE: &str = "http://cassette.invalid";
+/// Origin of requests in a cassette without an upstream.
+const UNKNOWN_ORIGIN: &str = "http://cassette.invalid";
 
-/// Why a HAR could not be imported.
+/// Errors of importing HAR.
 #[derive(Debug, thiserror::Error)]
 pub enum HarError {
-    /// It is no JSON.
-    #[error("this is no HAR: {0}")]
+    /// The text is not JSON.
+    #[error("not a HAR: {0}")]
     Json(#[from] serde_json::Error),
-    /// It lacks what a HAR has.
-    #[error("this is no HAR 1.2: {0}")]
+    /// A required part of HAR is missing.
+    #[error("not HAR 1.2: {0}")]
     Shape(String),
-    /// An entry cannot be read.
+    /// An entry is malformed.
     #[error("entry {number} of the HAR: {what}")]
     Entry {
-        /// Its number, from 0.
+        /// Number of the entry, from 0.
         number: usize,
-        /// What is wrong with it.
+        /// The error.
         what: String,
     },
 }

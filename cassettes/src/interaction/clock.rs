@@ -1,26 +1,26 @@
-//! Time as it is handed in and as it is kept.
+//! The clock of a recording, and durations with the resolution of a cassette.
 
 use jiff::Timestamp;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Says what time it is; handed in, so that a recording can be repeated byte for byte.
+/// A source of times. A fixed one makes a recording reproducible byte for byte.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    /// The system's clock.
+    /// The system clock.
     pub fn system() -> Self {
         Self::new(Timestamp::now)
     }
 
-    /// A clock that says what `now` says.
+    /// A clock that returns the times of `now`.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
-    /// The time, to the microsecond, which is what a cassette keeps.
+    /// The current time, in microseconds, the resolution of a cassette.
     pub fn now(&self) -> Timestamp {
         let now = (self.0)();
         Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
@@ -33,13 +33,13 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// A duration from milliseconds, to the microsecond; none where it is negative or no number.
+/// Converts milliseconds to a duration in microseconds. Returns none if the value is negative or not finite.
 pub(crate) fn millis(value: f64) -> Option<Duration> {
     let micros = (value * 1000.0).round();
     (micros.is_finite() && (0.0..9.0e15).contains(&micros)).then(|| Duration::from_micros(micros as u64))
 }
 
-/// A duration in milliseconds.
+/// Converts a duration to milliseconds.
 pub(crate) fn to_millis(value: Duration) -> f64 {
     value.as_micros() as f64 / 1000.0
 }

@@ -1,8 +1,8 @@
-//! What is put in the place of bytes that cannot be searched: their length and hash.
+//! Length and hash, written in place of bytes that cannot be searched for secrets.
 
 use sha2::{Digest as _, Sha256};
 
-/// The length and the hash of bytes as they come.
+/// Incremental length and SHA-256 of bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digest {
     length: u64,
@@ -10,26 +10,26 @@ pub(crate) struct Digest {
 }
 
 impl Digest {
-    /// More bytes.
+    /// Adds bytes.
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.length += bytes.len() as u64;
         self.hash.update(bytes);
     }
 
-    /// How many bytes there were.
+    /// Number of bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// What is put in their place.
+    /// The text that replaces the bytes.
     pub(crate) fn text(self) -> String {
         let hash: String = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         format!("[{} bytes, sha256 {hash}]", self.length)
     }
 }
 
-/// Splits a text that ends with a digest: what is before it, and the number of bytes and the hash that it names.
-fn parted(text: &str) -> Option<(&str, usize, &str)> {
+/// Splits a text that ends with a digest into the text before it, the number of bytes and the hash.
+fn split_digest(text: &str) -> Option<(&str, usize, &str)> {
     let (before, digest) = text.strip_suffix(']')?.rsplit_once('[')?;
     let (length, hash) = digest.split_once(" bytes, sha256 ")?;
     Some((before, length.parse().ok()?, hash))
@@ -37,13 +37,13 @@ fn parted(text: &str) -> Option<(&str, usize, &str)> {
 
 /// Whether a text ends with a digest.
 pub(crate) fn ends_with_digest(text: &str) -> bool {
-    parted(text).is_some()
+    split_digest(text).is_some()
 }
 
-/// The texts before the digest at the end of a recorded text, and before the bytes that it is of in a live one; none if
-/// the live one does not end with these bytes.
+/// The parts of a recorded text before its digest, and of a live text before the bytes of that digest. Returns none if
+/// the live text does not end with these bytes.
 pub(crate) fn before_digest<'r, 'l>(recorded: &'r str, live: &'l [u8]) -> Option<(&'r str, &'l [u8])> {
-    let (before, length, _) = parted(recorded)?;
+    let (before, length, _) = split_digest(recorded)?;
     let (head, tail) = live.split_at(live.len().checked_sub(length)?);
     let mut digest = Digest::default();
     digest.update(tail);
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_stands_for_its_bytes_alone() {
+    fn a_digest_matches_only_its_bytes() {
         let mut digest = Digest::default();
         digest.update(b"a: [b");
         let recorded = format!("x{}", digest.text());

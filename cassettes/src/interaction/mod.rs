@@ -1,8 +1,13 @@
-//! What a cassette holds: a header and the interactions of one session, in memory.
+//! The contents of a cassette in memory: a header and the interactions of one session.
 //!
-//! Promises: every body is kept as the bytes that the client or the server meant (content codings undone), in one
-//! place, however the file spells it; times have a resolution of one microsecond, which both file formats keep.
-//! Limits: a header value that is no UTF-8 is read as Latin-1; trailers of requests are not kept.
+//! Guarantees:
+//! - A body is kept as one sequence of bytes without content coding, however the file writes it.
+//! - Times have a resolution of one microsecond, in memory and in both file formats.
+//!
+//! Limits:
+//! - A header value that is not UTF-8 is read as Latin-1.
+//! - Trailers of requests are not kept.
+//!
 //! Source: RFC 9110 (messages), RFC 6455 (WebSocket messages).
 
 mod clock;
@@ -23,8 +28,8 @@ pub(crate) use placeholder::{is_of_length, is_placeholder, number, placeholder, 
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// What is said to have cut a response short that its client no longer waited for.
-pub(crate) const LEFT: &str = "the client went away";
+/// Recorded as the reason when the client closes the connection before the response ends.
+pub(crate) const CLIENT_CLOSED: &str = "the client went away";
 
 /// A recorded session: requests and their responses.
 ///
@@ -45,40 +50,40 @@ pub(crate) const LEFT: &str = "the client went away";
 pub struct Cassette {
     /// Where, when and how it was recorded.
     pub header: Header,
-    /// The interactions in the order in which they began.
+    /// The interactions, in the order of their requests.
     pub interactions: Vec<Interaction>,
 }
 
 /// Where, when and how a session was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
-    /// When the recording began.
+    /// Start of the recording.
     pub recorded: Timestamp,
     /// The program that recorded it, with its version.
     pub recorder: Program,
     /// Scheme and authority of the server, such as `http://cluster.test`.
     pub upstream: Option<String>,
-    /// What the server calls its version (`gitVersion` of `/version`).
+    /// Version of the server (`gitVersion` of `/version`).
     pub upstream_version: Option<String>,
-    /// The profile that the server follows.
+    /// Behaviour profile of the server.
     pub profile: Option<String>,
-    /// What the session is about.
+    /// Description of the session.
     pub comment: Option<String>,
-    /// The rules by which secrets were taken out.
+    /// Names of the redaction rules that were applied.
     pub redactions: Vec<String>,
 }
 
 /// A program and its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Its version; empty if it says none.
+    /// Version of the program. Empty if unknown.
     pub version: String,
 }
 
 impl Program {
-    /// This crate.
+    /// This crate, as the program that records.
     pub fn this() -> Self {
         Self {
             name: "stuntdouble".into(),
@@ -88,7 +93,7 @@ impl Program {
 }
 
 impl Header {
-    /// The header of a recording that begins now, by this program, of which nothing more is known.
+    /// Header of a recording by this program that starts at this time, without optional fields.
     pub fn new(recorded: Timestamp) -> Self {
         Self {
             recorded,
@@ -102,29 +107,29 @@ impl Header {
     }
 }
 
-/// One request and what came of it.
+/// A request and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interaction {
-    /// Its number in the session, from 1 on, in the order in which the requests came.
+    /// Number in the session, from 1, in the order of the requests.
     pub id: u64,
-    /// What it shows.
+    /// Description of the interaction.
     pub note: Option<String>,
-    /// When the request came.
+    /// Time of the request.
     pub started: Timestamp,
-    /// From the request to the head of the response.
+    /// Time from the request to the head of the response.
     pub wait: Duration,
-    /// From the request to the end of the response; none where the recording stopped before it.
+    /// Time from the request to the end of the response. None if the recording stopped before the end.
     pub took: Option<Duration>,
     /// The request.
     pub request: Request,
-    /// The response, or the failure.
+    /// The response or the failure.
     pub outcome: Outcome,
-    /// How it is to be judged.
+    /// Marks for the verifier.
     pub marks: Marks,
 }
 
 impl Interaction {
-    /// The response, where there was one.
+    /// The response, if there is one.
     pub fn response(&self) -> Option<&Response> {
         match &self.outcome {
             Outcome::Response(response) => Some(response),
@@ -132,7 +137,7 @@ impl Interaction {
         }
     }
 
-    /// The frames of a streamed response.
+    /// The frames of the response, if it is a stream.
     pub fn frames(&self) -> Option<&[Frame]> {
         match &self.response()?.payload {
             Payload::Stream(frames) => Some(frames),
@@ -140,7 +145,7 @@ impl Interaction {
         }
     }
 
-    /// The messages of an upgraded connection.
+    /// The messages, if the connection was upgraded.
     pub fn messages(&self) -> Option<&[Message]> {
         match &self.response()?.payload {
             Payload::Messages(messages) => Some(messages),
@@ -148,7 +153,7 @@ impl Interaction {
         }
     }
 
-    /// Whether the connection became one of WebSocket messages.
+    /// Whether the connection was upgraded to a WebSocket.
     pub fn is_websocket(&self) -> bool {
         self.messages().is_some()
             && self
@@ -159,13 +164,13 @@ impl Interaction {
     }
 }
 
-/// How an interaction is to be judged, beyond what it says.
+/// Marks that change how the verifier judges an interaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// It counts for nothing, for this reason.
+    /// Reason not to judge the interaction, if any.
     pub unjudged: Option<String>,
-    /// It concerns this profile only.
+    /// The only profile that the interaction applies to, if any.
     pub only: Option<String>,
-    /// The server words it differently from run to run.
+    /// Whether the text of the response differs from run to run.
     pub text_varies: bool,
 }

@@ -1,5 +1,5 @@
-//! Placeholders of secrets: `redacted-N`, the same for the same secret throughout a cassette, filled up with `~` to the
-//! length of the secret.
+//! Placeholders of secrets: `redacted-N`, padded with `~` to the length of the secret. The same secret has the same
+//! number in the whole cassette.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,18 +7,19 @@ use std::ops::Range;
 
 const PREFIX: &str = "redacted-";
 
-/// A longer secret has a placeholder of this length.
-const LONGEST: usize = 64 << 10;
+/// Maximum length of a padded placeholder.
+const MAX_LENGTH: usize = 64 << 10;
 
-/// The placeholder with this number of a secret of this length. It is longer than the secret if the number needs it.
+/// The placeholder with this number for a secret of this length in bytes. It is longer than a secret shorter than the
+/// number.
 pub(crate) fn placeholder(number: u64, length: usize) -> String {
     let mut text = format!("{PREFIX}{number}");
-    let missing = length.min(LONGEST).saturating_sub(text.len());
+    let missing = length.min(MAX_LENGTH).saturating_sub(text.len());
     text.extend(std::iter::repeat_n('~', missing));
     text
 }
 
-/// The places of placeholders in a text, in their plain form.
+/// The ranges of plain placeholders in a text.
 pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
     text.match_indices(PREFIX)
         .filter_map(|(at, prefix)| {
@@ -30,7 +31,7 @@ pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Whether all of a text is a placeholder, plain or as base64, which is its form in the data of a Secret.
+/// Whether the whole text is a placeholder, plain or in base64 as in the data of a Secret.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let plain = |text: &str| matches!(placeholders(text).as_slice(), [range] if range.len() == text.len());
     let decoded = || {
@@ -42,10 +43,10 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
     plain(text) || (text.starts_with("cmVkYWN0ZWQt") && decoded().is_some_and(|text| plain(&text)))
 }
 
-/// Whether a secret of this length can have been replaced by a placeholder in its plain form, which keeps its length.
+/// Whether a plain placeholder can be that of a secret of this length.
 pub(crate) fn is_of_length(placeholder: &str, length: usize) -> bool {
     match placeholder.len() {
-        LONGEST => length >= LONGEST,
+        MAX_LENGTH => length >= MAX_LENGTH,
         kept if placeholder.ends_with('~') => length == kept,
         // The secret may have been shorter.
         kept => length <= kept,
@@ -97,8 +98,8 @@ mod tests {
     #[case(14, 15, false)]
     #[case(3, 5, true)]
     #[case(3, 11, false)]
-    #[case(LONGEST + 9, LONGEST + 1, true)]
-    #[case(LONGEST + 9, LONGEST - 1, false)]
+    #[case(MAX_LENGTH + 9, MAX_LENGTH + 1, true)]
+    #[case(MAX_LENGTH + 9, MAX_LENGTH - 1, false)]
     fn a_placeholder_says_how_long_its_secret_was(#[case] length: usize, #[case] live: usize, #[case] is: bool) {
         assert_eq!(is_of_length(&placeholder(7, length), live), is);
     }

@@ -1,24 +1,24 @@
-//! Requests, answers, and what streams and upgraded connections carry.
+//! Requests and header fields.
 
 use bytes::Bytes;
 use url::Url;
 
-/// Header fields in their order, repeated ones included. Names are compared without regard to case.
+/// Header fields in order, including repeated ones. Names are compared case-insensitively.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(pub Vec<(String, String)>);
 
 impl Headers {
-    /// The value of the first field of this name.
+    /// The value of the first field with this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all(name).next()
     }
 
-    /// The value of the last field of this name.
+    /// The value of the last field with this name.
     pub fn last(&self, name: &str) -> Option<&str> {
         self.all(name).last()
     }
 
-    /// The values of all fields of this name.
+    /// The values of all fields with this name.
     pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
         self.0
             .iter()
@@ -26,7 +26,7 @@ impl Headers {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The media type of `Content-Type`, without its parameters; empty where there is none.
+    /// The media type of `Content-Type` without parameters. Empty if there is none.
     pub fn media_type(&self) -> &str {
         self.get("content-type")
             .and_then(|value| value.split(';').next())
@@ -56,13 +56,13 @@ fn text_of(value: &[u8]) -> String {
 pub struct Request {
     /// The method.
     pub method: String,
-    /// Path and query as they were sent; the whole URL where its authority is not the header's upstream.
+    /// Path and query as sent. The whole URL if its authority is not the upstream of the cassette.
     pub url: String,
     /// The header fields.
     pub headers: Headers,
-    /// The body; none where none was sent, which is not the same as one of no bytes.
+    /// The body. None if no body was sent; an empty body is not none.
     pub body: Option<Bytes>,
-    /// How many bytes of the body are missing here, because it was longer than what is kept.
+    /// Number of bytes at the end of the body that were not kept.
     pub omitted: u64,
 }
 
@@ -79,7 +79,7 @@ impl Request {
         }
     }
 
-    /// Path and query, whether or not the URL names an authority; never a fragment.
+    /// Path and query, without authority and fragment.
     pub fn target(&self) -> &str {
         let url = self.url.split('#').next().unwrap_or_default();
         match url.find("://") {
@@ -91,29 +91,29 @@ impl Request {
         }
     }
 
-    /// The path, as it was sent.
+    /// The path as sent.
     pub fn path(&self) -> &str {
         self.target().split('?').next().unwrap_or_default()
     }
 
-    /// The query, as it was sent; empty where there is none.
+    /// The query as sent. Empty if there is none.
     pub fn query(&self) -> &str {
         self.target().split_once('?').map_or("", |(_, query)| query)
     }
 
-    /// Scheme and authority, where the URL has them.
+    /// Scheme and authority, if the URL has them.
     pub fn origin(&self) -> Option<String> {
         let url = Url::parse(&self.url).ok()?;
         Some(url.origin().ascii_serialization())
     }
 
-    /// The body as text; empty where there is none.
+    /// The body as text. Empty if there is none.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(self.body.as_deref().unwrap_or_default())
     }
 
-    /// Whether the response goes on until a side ends it: a watch, a log that is followed, an upgraded
-    /// connection. Kubernetes takes any value of a flag for true but `false` and `0`, and reads the first of several.
+    /// Whether the request is for a stream that lasts until a side ends it: a watch, a followed log or an upgrade.
+    /// As in Kubernetes, any value of a flag except `false` and `0` is true, and the first of several values counts.
     pub fn asks_for_stream(&self) -> bool {
         let parameters = || {
             let pairs = self.query().split('&');

@@ -1,4 +1,4 @@
-//! Responses, and what streams and upgraded connections carry.
+//! Responses, frames of streams and messages of upgraded connections.
 
 use super::Headers;
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum Outcome {
     /// A response.
     Response(Response),
-    /// No response.
+    /// There was no response.
     Failure(Failure),
 }
 
@@ -20,27 +20,27 @@ pub struct Response {
     pub status: u16,
     /// The header fields.
     pub headers: Headers,
-    /// What followed the head.
+    /// The body, frames or messages.
     pub payload: Payload,
-    /// The fields that followed the body.
+    /// Trailer fields.
     pub trailers: Headers,
-    /// What cut the response short of its end, if something did.
+    /// Why the response is incomplete, if it is.
     pub cut: Option<String>,
 }
 
-/// What followed the head of a response.
+/// The content of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// A body that came at once.
+    /// A body, recorded as a whole.
     Body(Bytes),
-    /// A body that came bit by bit.
+    /// A streamed body, with the time of each frame.
     Stream(Vec<Frame>),
-    /// What went both ways over an upgraded connection.
+    /// Messages in both directions of an upgraded connection.
     Messages(Vec<Message>),
 }
 
 impl Payload {
-    /// The bytes of the body, of all frames together; none for an upgraded connection.
+    /// The bytes of the body or of all frames. Empty for an upgraded connection.
     pub fn bytes(&self) -> Bytes {
         match self {
             Self::Body(bytes) => bytes.clone(),
@@ -54,23 +54,23 @@ impl Payload {
     }
 }
 
-/// A piece of a streamed body: a line of a watch with its line break, a chunk of anything else.
+/// A part of a streamed body: a line of a watch with its line break, or a chunk of any other stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// When it came, counted from the request.
+    /// Time since the request.
     pub at: Duration,
-    /// Its bytes.
+    /// The bytes of the frame.
     pub data: Bytes,
 }
 
-/// What one side sent over an upgraded connection.
+/// A message on an upgraded connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When it came, counted from the request.
+    /// Time since the request.
     pub at: Duration,
-    /// Who sent it.
+    /// The side that sent it.
     pub from: Sender,
-    /// What it is.
+    /// The content.
     pub data: Data,
 }
 
@@ -88,42 +88,41 @@ pub enum Sender {
 pub enum Data {
     /// A WebSocket text message.
     Text(String),
-    /// A WebSocket binary message; bytes as they were read, for another protocol.
+    /// A WebSocket binary message. For other protocols, bytes as they were read.
     Binary(Bytes),
     /// A WebSocket ping.
     Ping(Bytes),
     /// A WebSocket pong.
     Pong(Bytes),
-    /// A WebSocket close, with its code and reason if it gave them; the end of what one side sends, for another
-    /// protocol.
+    /// A WebSocket close, with code and reason if present. For other protocols, the end of one direction.
     Close(Option<(u16, String)>),
 }
 
-/// Why there was no response.
+/// The reason why there was no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind of failure.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// How the failure was worded.
+    /// The error message.
     pub text: String,
 }
 
-/// The kinds of failure that a client can tell apart.
+/// Kinds of failure that a client can distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The connection was refused, or there was no way to the server.
+    /// The connection was refused, or the server is unreachable.
     Refused,
-    /// The connection ended before the response.
+    /// The connection was closed before the response.
     Closed,
-    /// The name could not be resolved.
+    /// The host name could not be resolved.
     Unresolved,
-    /// The server's certificate was not accepted, or TLS failed otherwise.
+    /// The TLS handshake failed, for example because of the server's certificate.
     Tls,
-    /// The response did not come in time.
+    /// The response timed out.
     Timeout,
-    /// What came was no HTTP.
+    /// The response was not HTTP.
     Protocol,
-    /// The client went away before the response, or its request was malformed.
+    /// The client closed the connection before the response, or its request was malformed.
     Abandoned,
 }
 
@@ -139,7 +138,7 @@ impl FailureKind {
         Self::Abandoned,
     ];
 
-    /// Its name in a cassette.
+    /// The name in a cassette.
     pub fn name(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -152,7 +151,7 @@ impl FailureKind {
         }
     }
 
-    /// The kind of this name.
+    /// The kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }

@@ -1,6 +1,6 @@
-//! Text from cassettes and servers on a terminal.
+//! Escaping of text from cassettes and servers for a terminal.
 
-/// A text in one line without characters that a terminal obeys: controls and changes of direction are escaped.
+/// Escapes line breaks, other control characters except tabs, and characters that change the text direction.
 pub fn line(text: &str) -> String {
     let is_unsafe = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -16,7 +16,7 @@ pub fn line(text: &str) -> String {
     out
 }
 
-/// A text of several lines, each as [`line()`] has it.
+/// Escapes each line of a text as [`line()`] does.
 pub fn lines(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_escaped() {
+    fn control_characters_are_escaped() {
         assert_eq!(line("a\u{1b}[2Jb\r\n\u{202e}ü"), "a\\u{1b}[2Jb\\r\\n\\u{202e}ü");
         assert_eq!(lines("a\nb\u{7}"), "a\nb\\u{7}");
     }

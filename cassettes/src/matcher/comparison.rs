@@ -1,24 +1,24 @@
-//! The comparison of two requests, value by value.
+//! Value-by-value comparison of two requests.
 
 use super::request::NAME_FIELDS;
 use super::volatile::{Location, pairs};
 use serde_json::Value;
 
-/// Collects volatile values and differences.
+/// The volatile values and differences of a comparison.
 #[derive(Default)]
 pub(super) struct Comparison {
     pairs: Vec<(String, String)>,
-    /// Random values in the name of the object that is created.
+    /// Random values in the name of the created object.
     introduced: Vec<(String, String)>,
-    /// Whether any name can be another random one.
+    /// Whether any two random names match.
     names_vary: bool,
-    /// Whether it ends at the first difference.
+    /// Whether to stop at the first difference.
     until_different: bool,
     differences: Vec<String>,
 }
 
 impl Comparison {
-    /// A comparison that ends at the first difference.
+    /// A comparison that stops at the first difference.
     pub(super) fn until_different() -> Self {
         Self {
             until_different: true,
@@ -26,7 +26,7 @@ impl Comparison {
         }
     }
 
-    /// A comparison of two sessions, that ends at the first difference. Any name can be another random one.
+    /// A comparison that stops at the first difference, in which any two random names match.
     pub(super) fn of_any_names() -> Self {
         Self {
             names_vary: true,
@@ -34,15 +34,15 @@ impl Comparison {
         }
     }
 
-    /// Whether there is nothing more to compare.
+    /// Whether the comparison has stopped.
     pub(super) fn is_decided(&self) -> bool {
         self.until_different && !self.differences.is_empty()
     }
 
-    /// The volatile values.
+    /// Returns the volatile values.
     ///
     /// # Errors
-    /// The differences, if there are any.
+    /// The differences, if any.
     pub(super) fn finish(self) -> Result<Vec<(String, String)>, Vec<String>> {
         if self.differences.is_empty() {
             Ok(self.pairs)
@@ -55,7 +55,7 @@ impl Comparison {
         self.differences.push(what);
     }
 
-    /// Takes the random values in the names of an object that is created.
+    /// Learns the random values in the names of a created object.
     pub(super) fn names(&mut self, recorded: &Value, live: &Value) {
         for field in NAME_FIELDS {
             let text = |of: &'_ Value| of.pointer(field).and_then(Value::as_str).map(str::to_owned);
@@ -66,7 +66,7 @@ impl Comparison {
         }
     }
 
-    /// Compares values of a query or a body.
+    /// Compares two values of a query or body.
     pub(super) fn value(&mut self, what: &str, recorded: &str, live: &str) {
         let introduced = std::mem::take(&mut self.introduced);
         self.text(what, recorded, live, Location::Value(&introduced));
@@ -84,7 +84,7 @@ impl Comparison {
         }
     }
 
-    /// Compares JSON values; `path` is where they are.
+    /// Compares JSON values at a path.
     pub(super) fn values(&mut self, path: &str, recorded: &Value, live: &Value) {
         match (recorded, live) {
             _ if self.is_decided() => {}

@@ -1,12 +1,14 @@
-//! Whether a live request is a recorded one.
+//! Matching of live requests with recorded ones.
 //!
-//! Guarantees: method, path, query and body decide; the order of query parameters, of a selector's terms and of JSON keys
-//! does not; values that a client makes up anew each time (UUIDs, times, its own ports, random names of the objects that
-//! it creates, secrets that were redacted) match one another, and are reported as pairs, so that a session can hold them
-//! one to one. Nothing
-//! else is guessed: a path differs in nothing but what was redacted, so that API groups, versions, resources and names
-//! are those that were recorded, or were made up in an earlier request.
-//! Limits: what is neither JSON nor equal does not match.
+//! Guarantees:
+//! - Method, path, query and body are compared. The order of query parameters, selector terms and JSON keys is ignored.
+//! - Values that a client generates anew each time match one another: UUIDs, times, its own ports, random names of the
+//!   objects that it creates, and redacted secrets. They are returned as pairs, so that a session can bind them one to
+//!   one.
+//! - Nothing else may differ. A path differs only in redacted parts, so API groups, versions, resources and names are
+//!   the recorded ones or were generated in an earlier request.
+//!
+//! Limit: a body that is not JSON matches only if it is equal, apart from redacted secrets.
 //! Source: DESIGN.md, decision 9.
 
 mod comparison;

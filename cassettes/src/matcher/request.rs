@@ -1,4 +1,4 @@
-//! A request as it is matched.
+//! Requests, parsed for matching.
 
 use super::comparison::Comparison;
 use super::volatile::{Location, is_time, may_vary, may_vary_in_path};
@@ -8,14 +8,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The query parameters of a watch that clients choose anew each time.
+/// Query parameters of a watch that may differ.
 const WATCH_PARAMETERS: [&str; 2] = ["resourceVersion", "timeoutSeconds"];
 
-/// The query parameters that are terms in any order.
+/// Query parameters whose comma-separated terms have no order.
 const SELECTORS: [&str; 2] = ["fieldSelector", "labelSelector"];
 
-/// The headers that choose between recorded responses to otherwise equal requests.
-const CHOOSING_HEADERS: [&str; 6] = [
+/// Headers that select one of several recorded responses to otherwise equal requests.
+const SELECTING_HEADERS: [&str; 6] = [
     "accept",
     "authorization",
     "content-type",
@@ -24,26 +24,26 @@ const CHOOSING_HEADERS: [&str; 6] = [
     "upgrade",
 ];
 
-/// The fields in which a client names an object that it creates.
+/// Fields with the names of a created object.
 pub(super) const NAME_FIELDS: [&str; 3] = ["/metadata/name", "/metadata/generateName", "/metadata/namespace"];
 
-/// How well a request matches, the best first.
+/// Quality of a match, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MatchQuality {
-    /// It is the same, apart from times.
+    /// Equal, apart from times.
     Same,
-    /// It is a watch from another version, or of another length.
+    /// A watch from another version or with another timeout.
     OtherWatch,
-    /// It has other volatile values of the same form.
+    /// Equal, apart from volatile values of the same form.
     Volatile,
 }
 
-/// A request that matches a recorded one.
+/// A match of a live request with a recorded one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestMatch {
-    /// How well it matches.
+    /// Quality of the match.
     pub(crate) quality: MatchQuality,
-    /// The volatile values in which the two differ, recorded and live.
+    /// Volatile values that differ, recorded and live.
     pub(crate) values: Vec<(String, String)>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct ParsedRequest {
     pub(crate) path: String,
     query: BTreeMap<String, Vec<String>>,
     body: Content,
-    /// The body as it was sent.
+    /// The body as sent.
     raw: Bytes,
     headers: BTreeMap<&'static str, String>,
     streams: bool,
@@ -69,7 +69,7 @@ pub(super) enum Content {
     Bytes,
 }
 
-/// A selector with its terms in order. A comma between parentheses parts values, not terms.
+/// Sorts the terms of a selector. A comma between parentheses separates values, not terms.
 fn selector(text: &str) -> String {
     let mut depth = 0_usize;
     let mut terms: Vec<&str> = text
@@ -110,22 +110,22 @@ impl ParsedRequest {
             query,
             body,
             raw: request.body.clone().unwrap_or_default(),
-            headers: CHOOSING_HEADERS.iter().filter_map(header).collect(),
+            headers: SELECTING_HEADERS.iter().filter_map(header).collect(),
             streams: request.asks_for_stream(),
         }
     }
 
-    /// How a live request matches this recorded one; none if it does not.
+    /// Matches a live request with this recorded one. Returns none if it does not match.
     pub(crate) fn matches(&self, live: &Self) -> Option<RequestMatch> {
         self.compared(live, Comparison::until_different()).ok()
     }
 
-    /// In what a live request differs from this recorded one; nothing if it matches.
+    /// The differences of a live request from this recorded one. Empty if it matches.
     pub(crate) fn differences(&self, live: &Self) -> Vec<String> {
         self.compared(live, Comparison::default()).err().unwrap_or_default()
     }
 
-    /// Whether a request of one session is like one of another, in which any name can be another random one.
+    /// Whether requests of two sessions match if any two random names do.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.compared(other, Comparison::of_any_names()).is_ok()
     }
@@ -148,7 +148,7 @@ impl ParsedRequest {
         Ok(RequestMatch { quality, values })
     }
 
-    /// Whether the queries are of watches from other versions, or of other lengths.
+    /// Compares the queries. Returns whether they are those of watches with other versions or timeouts.
     fn compare_queries(&self, live: &Self, all: &mut Comparison) -> bool {
         let mut other_watch = false;
         let more = live.query.keys().filter(|name| !self.query.contains_key(*name));
@@ -185,39 +185,38 @@ impl ParsedRequest {
             .ok()
             .and_then(|recorded| before_digest(recorded, &live.raw))
         {
-            // What could not be searched for secrets is recorded by its hash.
+            // Bytes that could not be searched for secrets are recorded as their hash.
             Some((there, here)) => all.value("body", there, &String::from_utf8_lossy(here)),
             None => match (&self.body, &live.body) {
                 (Content::Json(there), Content::Json(here)) => all.values("body", there, here),
                 (Content::Text(there), Content::Text(here)) => all.value("body", there, here),
-                // Secrets in bytes are redacted in their place.
+                // Secrets in binary bodies are redacted in place.
                 _ => all.value("body", &latin(&self.raw), &latin(&live.raw)),
             },
         }
     }
 
-    /// In how many of the headers that choose between answers a live request differs. `same` says whether a live
-    /// value stands for a recorded one.
+    /// Number of [`SELECTING_HEADERS`] that differ in a live request. `same` compares a recorded and a live value.
     pub(crate) fn other_headers(&self, live: &Self, same: impl Fn(&str, &str) -> bool) -> usize {
         let differs = |name: &&&str| match (self.headers.get(*name), live.headers.get(*name)) {
             (Some(there), Some(here)) => there != here && !same(there, here),
             (None, None) => false,
             _ => true,
         };
-        CHOOSING_HEADERS.iter().filter(|name| differs(name)).count()
+        SELECTING_HEADERS.iter().filter(|name| differs(name)).count()
     }
 
-    /// Whether the headers that choose between answers are the same.
+    /// Whether all [`SELECTING_HEADERS`] are equal.
     pub(crate) fn has_headers_of(&self, other: &Self) -> bool {
         self.headers == other.headers
     }
 
-    /// Whether it changes nothing.
+    /// Whether the method is a safe one, which changes nothing.
     pub(crate) fn reads(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
     }
 
-    /// Whether a live request that differs from this recorded one in its query or body can match it.
+    /// Whether a live request with another query or body can match this recorded one.
     pub(crate) fn may_vary(&self) -> bool {
         let named = |body: &Value| NAME_FIELDS.iter().any(|field| body.pointer(field).is_some());
         self.query.values().flatten().any(|value| may_vary(value))
@@ -233,17 +232,17 @@ impl ParsedRequest {
         may_vary_in_path(&self.path)
     }
 
-    /// Whether the body ends with the hash of what could not be searched for secrets.
+    /// Whether the body ends with the hash of bytes that could not be searched for secrets.
     pub(crate) fn has_digest(&self) -> bool {
         matches!(&self.body, Content::Text(text) if ends_with_digest(text))
     }
 
-    /// The hash of what decides. Requests that differ in nothing but times and order have the same.
+    /// Hash of the compared parts. Requests that differ only in times and order have the same.
     pub(crate) fn hash_code(&self) -> u64 {
         self.hash_without(&[])
     }
 
-    /// The hash of a watch without what clients choose anew each time; none if this is no watch.
+    /// Hash of a watch without [`WATCH_PARAMETERS`]. None if this is not a watch.
     pub(crate) fn watch_hash_code(&self) -> Option<u64> {
         self.streams.then(|| self.hash_without(&WATCH_PARAMETERS))
     }
@@ -268,12 +267,12 @@ impl ParsedRequest {
     }
 }
 
-/// Any two times are the same.
+/// Hashes a text. All times have the same hash.
 fn hash_text(text: &str, hasher: &mut DefaultHasher) {
     if is_time(text) { "" } else { text }.hash(hasher);
 }
 
-/// The order of keys makes no difference.
+/// Hashes a JSON value. The order of keys is ignored.
 fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
     match value {
         Value::Object(fields) => {
@@ -294,7 +293,7 @@ fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Whether a text in a document may vary.
+/// Whether any string in a JSON value may vary.
 fn varies(value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields.values().any(varies),
@@ -304,7 +303,7 @@ fn varies(value: &Value) -> bool {
     }
 }
 
-/// Bytes as characters of one byte each.
+/// Decodes bytes as Latin-1.
 fn latin(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| char::from(*byte)).collect()
 }

@@ -1,56 +1,58 @@
-//! What happens in an interaction, as it is sent to the thread that records.
+//! Events of an exchange, which are sent to the recording thread.
 
+use super::buffers::Buffer;
 use crate::interaction::{Failure, Headers, Message, Request as RecordedRequest, Response as RecordedResponse};
 use bytes::Bytes;
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A request as it is recorded.
+/// A request that was sent to the server.
 #[derive(Debug)]
-pub(super) struct Asked {
-    /// The request without its body.
+pub(super) struct RequestStart {
+    /// The request, without its body.
     pub(super) request: Arc<RecordedRequest>,
     pub(super) body: Option<Bytes>,
-    /// How many bytes of the body are left out.
+    /// Number of bytes of the body that are not kept.
     pub(super) omitted: u64,
     pub(super) started: Timestamp,
 }
 
-/// The head of a response, as a response without a body.
+/// Status and header fields of a response.
 #[derive(Debug)]
 pub(super) struct Head {
+    /// The response, without a body.
     pub(super) response: RecordedResponse,
-    /// From the request to the head.
+    /// Time from the request to the head.
     pub(super) wait: Duration,
 }
 
-/// How a body ended.
+/// End of a body.
 #[derive(Debug, Default)]
 pub(super) struct BodyEnd {
-    /// The fields after it.
+    /// Trailer fields.
     pub(super) trailers: Headers,
-    /// What cut it short.
+    /// Why the body is incomplete, if it is.
     pub(super) cut: Option<String>,
 }
 
-/// What happened in an interaction.
+/// An event of an exchange.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// There is a request. It comes first.
-    Asked(Box<Asked>),
-    /// There was no response.
+    /// The request was sent. Always the first event.
+    RequestStart(Box<RequestStart>),
+    /// The server did not respond.
     Failed(Failure),
     /// The whole response was received.
-    Whole(Box<Head>, Vec<Bytes>, BodyEnd),
-    /// A response began that is recorded as it comes: as the pieces of a long body, or as frames.
+    Whole(Box<Head>, Vec<Buffer>, BodyEnd),
+    /// A response started that is recorded while it arrives: as pieces of a long body, or as frames of a stream.
     Open { head: Box<Head>, pieces: bool },
     /// The connection was upgraded.
     Upgraded(Box<Head>),
-    /// More of a response that is recorded as it comes.
-    Data(Bytes),
+    /// A part of a body after [`Event::Open`].
+    Data(Buffer),
     /// A message of an upgraded connection.
     Message(Message),
-    /// The end of what is recorded as it comes.
+    /// The end of a body or connection after [`Event::Open`] or [`Event::Upgraded`].
     End(BodyEnd),
 }

@@ -1,11 +1,13 @@
-//! A request and its response on their way through the proxy, and what is sent of them to the thread that records.
+//! An exchange: a request that the proxy forwards, its response, and the events sent to the recording thread.
 
-use super::event::{Asked, BodyEnd, Event, Head};
+use super::buffers::Buffer;
+use super::event::{BodyEnd, Event, Head, RequestStart};
 use super::frames::{Frames, SpdyFrames, WebSocketFrames};
 use super::log::{Entry, Log};
 use super::request_body::RequestBody;
 use crate::interaction::{
-    Failure, FailureKind, Headers, LEFT, Message, Payload, Request as RecordedRequest, Response as RecordedResponse,
+    CLIENT_CLOSED, Failure, FailureKind, Headers, Message, Payload, Request as RecordedRequest,
+    Response as RecordedResponse,
 };
 use bytes::Bytes;
 use http::Response;
@@ -19,17 +21,17 @@ use tokio::time::Instant;
 /// Progress of an exchange.
 #[derive(Debug)]
 enum Stage {
-    /// There is no response yet.
-    Asked,
+    /// Waiting for the response.
+    AwaitingHead,
     /// The head of the response was received.
     Head(Box<Head>),
-    /// It is recorded as it comes.
+    /// The body is recorded while it arrives.
     Open,
-    /// It has ended.
+    /// The exchange has ended.
     Done,
 }
 
-/// An exchange that is being recorded. Dropping it before its end records that the client went away.
+/// An exchange that is being recorded. Dropping it before its end records that the client closed the connection.
 #[derive(Debug)]
 pub(super) struct Exchange {
     log: Arc<Log>,
@@ -38,7 +40,7 @@ pub(super) struct Exchange {
     sent: RequestBody,
     started: Timestamp,
     begun: Instant,
-    /// Whether the request was sent to the thread that records.
+    /// Whether the request was sent to the recording thread.
     is_recorded: bool,
     stage: Stage,
 }
@@ -60,31 +62,31 @@ impl Exchange {
             started,
             begun,
             is_recorded: false,
-            stage: Stage::Asked,
+            stage: Stage::AwaitingHead,
         }
     }
 
-    /// Waits until there is room for the request, and records it as far as it was sent.
-    pub(super) async fn asked(&mut self) {
+    /// Waits for free space in the queue, and records the request with the part of its body that was sent.
+    pub(super) async fn request_sent(&mut self) {
         if self.is_recorded {
             return;
         }
-        let permit = self.log.room(self.head_bytes() + self.sent.length()).await;
+        let permit = self.log.reserve(self.head_bytes() + self.sent.length()).await;
         self.record_request(permit);
     }
 
-    /// The way to the thread that records.
+    /// The event queue of the recording thread.
     pub(super) fn log(&self) -> Arc<Log> {
         self.log.clone()
     }
 
-    /// There was no response.
+    /// Records that the server did not respond.
     pub(super) fn failed(&mut self, failure: Failure) {
         self.stage = Stage::Done;
         self.record(Event::Failed(failure), None);
     }
 
-    /// The head of the response was received.
+    /// Keeps the head of the response for the event that follows.
     pub(super) fn head(&mut self, response: &Response<Incoming>) {
         let response = RecordedResponse {
             status: response.status().as_u16(),
@@ -97,34 +99,34 @@ impl Exchange {
         self.stage = Stage::Head(Box::new(Head { response, wait }));
     }
 
-    /// Whether the response is expected to go on.
+    /// Whether the response is a stream: successful, and the request asks for one.
     pub(super) fn streams(&self) -> bool {
         matches!(&self.stage, Stage::Head(head) if (200..300).contains(&head.response.status))
             && self.request.asks_for_stream()
     }
 
-    /// The whole response was received.
-    pub(super) fn whole(&mut self, chunks: Vec<Bytes>, end: BodyEnd, permit: Option<OwnedSemaphorePermit>) {
+    /// Records a complete response.
+    pub(super) fn whole(&mut self, chunks: Vec<Buffer>, end: BodyEnd, permit: Option<OwnedSemaphorePermit>) {
         if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Done) {
             self.record(Event::Whole(head, chunks, end), permit);
         }
     }
 
-    /// From now on the response is recorded as it comes: as frames, or as the pieces of a long body.
+    /// Starts recording the body while it arrives: as pieces of a long body, or as frames of a stream.
     pub(super) fn open(&mut self, pieces: bool) {
         if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Open) {
             self.record(Event::Open { head, pieces }, None);
         }
     }
 
-    /// The connection was upgraded.
+    /// Records that the connection was upgraded.
     pub(super) fn upgraded(&mut self) {
         if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Open) {
             self.record(Event::Upgraded(head), None);
         }
     }
 
-    /// Reads the messages of one direction of the connection.
+    /// Returns a reader for the messages of one direction of the upgraded connection.
     pub(super) fn frames(&self) -> Frames {
         let protocol = self.request.headers.get("upgrade").unwrap_or_default();
         match protocol.to_ascii_lowercase().as_str() {
@@ -134,17 +136,22 @@ impl Exchange {
         }
     }
 
-    /// A message of an upgraded connection was received.
+    /// Records a message of the upgraded connection.
     pub(super) fn message(&mut self, message: Message, permit: Option<OwnedSemaphorePermit>) {
         self.record(Event::Message(message), permit);
     }
 
-    /// More of a response that is recorded as it comes.
-    pub(super) fn data(&mut self, data: Bytes, permit: Option<OwnedSemaphorePermit>) {
+    /// Copies a part of the response body for [`Exchange::data`].
+    pub(super) fn copy(&self, data: &[u8]) -> Buffer {
+        self.log.copy(data)
+    }
+
+    /// Records a part of the body.
+    pub(super) fn data(&mut self, data: Buffer, permit: Option<OwnedSemaphorePermit>) {
         self.record(Event::Data(data), permit);
     }
 
-    /// The end of a response that is recorded as it comes.
+    /// Records the end of the body or the upgraded connection.
     pub(super) fn end(&mut self, end: BodyEnd) {
         if let Stage::Open = std::mem::replace(&mut self.stage, Stage::Done) {
             self.record(Event::End(end), None);
@@ -156,7 +163,7 @@ impl Exchange {
         self.begun.elapsed()
     }
 
-    /// Bytes of what is known of the heads.
+    /// Length of the URL and header fields in bytes.
     pub(super) fn head_bytes(&self) -> usize {
         let fields =
             |headers: &Headers| -> usize { headers.0.iter().map(|(name, value)| name.len() + value.len()).sum() };
@@ -172,13 +179,13 @@ impl Exchange {
             return;
         }
         let (body, omitted) = self.sent.take();
-        let asked = Asked {
+        let start = RequestStart {
             request: self.request.clone(),
             body,
             omitted,
             started: self.started,
         };
-        self.send(Event::Asked(Box::new(asked)), permit);
+        self.send(Event::RequestStart(Box::new(start)), permit);
     }
 
     fn record(&mut self, event: Event, permit: Option<OwnedSemaphorePermit>) {
@@ -200,10 +207,10 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         let left = || BodyEnd {
             trailers: Headers::default(),
-            cut: Some(LEFT.to_owned()),
+            cut: Some(CLIENT_CLOSED.to_owned()),
         };
         match self.stage {
-            Stage::Asked => self.failed(Failure {
+            Stage::AwaitingHead => self.failed(Failure {
                 kind: FailureKind::Abandoned,
                 text: "the client went away before the response".to_owned(),
             }),

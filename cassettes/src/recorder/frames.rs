@@ -1,28 +1,28 @@
-//! The messages in the bytes of an upgraded connection.
+//! Readers of the messages of an upgraded connection.
 //!
-//! Limits: a WebSocket message of more than [`LONGEST`] is recorded up to there.
+//! Limit: only the first [`MAX_MESSAGE_BYTES`] of a WebSocket message are recorded.
 //! Source: RFC 6455, section 5; SPDY/3.1, section 2.2.
 
 use crate::interaction::Data;
 use bytes::Bytes;
 
-/// How much of a message is kept.
-const LONGEST: usize = 16 << 20;
+/// Maximum length of a message.
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
-/// The length of the head of a SPDY frame, which ends with that of its content.
-const SPDY_HEAD: usize = 8;
+/// Length of a SPDY frame header. Its last three bytes are the length of the content.
+const SPDY_HEADER_LENGTH: usize = 8;
 
-/// Reads one direction of an upgraded connection.
+/// Reader of one direction of an upgraded connection.
 #[derive(Debug)]
 pub(super) enum Frames {
     WebSocket(WebSocketFrames),
     Spdy(SpdyFrames),
-    /// Bytes of a protocol without frames.
+    /// Another protocol: each read is a message.
     None,
 }
 
 impl Frames {
-    /// The messages that are complete with these bytes.
+    /// Adds bytes and returns the messages that are complete.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Data> {
         match self {
             Self::WebSocket(frames) => frames.read(bytes),
@@ -31,8 +31,7 @@ impl Frames {
         }
     }
 
-    /// The end: what was received of a message that is not complete, and, where the protocol has no message for it, the
-    /// end itself.
+    /// Ends the reader. Returns the incomplete message, if any, and an end for protocols that have no message for it.
     pub(super) fn finish(&mut self) -> Vec<Data> {
         let rest = match self {
             Self::WebSocket(_) => return Vec::new(),
@@ -44,7 +43,7 @@ impl Frames {
     }
 }
 
-/// Reads the frames of SPDY, each of which is a message.
+/// Reader of SPDY frames. Each frame is a message.
 #[derive(Debug, Default)]
 pub(super) struct SpdyFrames {
     bytes: Vec<u8>,
@@ -55,11 +54,13 @@ impl SpdyFrames {
         self.bytes.extend_from_slice(bytes);
         let mut found = Vec::new();
         let mut at = 0;
-        while let Some([_, _, _, _, _, high, middle, low]) =
-            self.bytes.get(at..).and_then(|rest| rest.first_chunk::<SPDY_HEAD>())
+        while let Some([_, _, _, _, _, high, middle, low]) = self
+            .bytes
+            .get(at..)
+            .and_then(|rest| rest.first_chunk::<SPDY_HEADER_LENGTH>())
         {
             let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
-            let Some(frame) = self.bytes.get(at..at + SPDY_HEAD + length) else {
+            let Some(frame) = self.bytes.get(at..at + SPDY_HEADER_LENGTH + length) else {
                 break;
             };
             found.push(Data::Binary(Bytes::copy_from_slice(frame)));
@@ -70,13 +71,13 @@ impl SpdyFrames {
     }
 }
 
-/// Reads one direction of a WebSocket.
+/// Reader of one direction of a WebSocket.
 #[derive(Debug, Default)]
 pub(super) struct WebSocketFrames {
     bytes: Vec<u8>,
-    /// How much of the frame at hand is passed over.
+    /// Number of bytes of the current frame still to skip.
     skip: usize,
-    /// A message that came in fragments, and whether it is text.
+    /// The fragments of a message so far, and whether it is text.
     message: Option<(bool, Vec<u8>)>,
     broken: bool,
 }
@@ -99,7 +100,7 @@ impl WebSocketFrames {
     fn frame(&mut self) -> Option<Frame> {
         let (first, second) = (*self.bytes.first()?, *self.bytes.get(1)?);
         if first & 0x70 != 0 {
-            // An extension, which was not offered: what follows cannot be read.
+            // Extensions are not offered to the server, so the rest cannot be read.
             self.broken = true;
             self.bytes.clear();
             return None;
@@ -118,7 +119,7 @@ impl WebSocketFrames {
             }
         };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let kept = length.min(LONGEST);
+        let kept = length.min(MAX_MESSAGE_BYTES);
         let mut payload = self.bytes.get(at..at + kept)?.to_vec();
         let end = (at + kept).min(self.bytes.len());
         self.bytes.drain(..end);
@@ -142,8 +143,8 @@ impl WebSocketFrames {
         match frame.opcode {
             0 => {
                 if let Some((_, bytes)) = &mut self.message {
-                    let room = LONGEST.saturating_sub(bytes.len()).min(frame.payload.len());
-                    bytes.extend_from_slice(frame.payload.get(..room).unwrap_or_default());
+                    let kept = MAX_MESSAGE_BYTES.saturating_sub(bytes.len()).min(frame.payload.len());
+                    bytes.extend_from_slice(frame.payload.get(..kept).unwrap_or_default());
                 }
             }
             1 | 2 => self.message = Some((frame.opcode == 1, frame.payload)),

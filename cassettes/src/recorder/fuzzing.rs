@@ -1,18 +1,19 @@
-//! Properties of what reads upgraded connections, for the fuzz targets in `fuzz/` and for the tests below.
+//! Properties of the readers of upgraded connections, for the fuzz targets in `fuzz/` and the tests below.
 
 use super::frames::{Frames, SpdyFrames, WebSocketFrames};
 use crate::interaction::{Data, Headers, Message, Sender};
 use crate::redactor::{Conversation, Redaction, Redactor};
 use std::time::Duration;
 
-/// The messages of one direction, whose bytes come in these pieces.
+/// Reads the messages of one direction from these pieces.
 fn messages<'a>(mut frames: Frames, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Data> {
     let mut found: Vec<Data> = pieces.flat_map(|piece| frames.read(piece)).collect();
     found.extend(frames.finish());
     found
 }
 
-/// Bytes of an upgraded connection: the messages in them are the same however the bytes are cut, and a redactor loses none.
+/// Checks that the same messages are read however the bytes of a connection are split, and that the redactor keeps
+/// each.
 pub fn frames(bytes: &[u8], cuts: &[u16]) {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| usize::from(*cut).min(bytes.len())).collect();
     cuts.extend([0, bytes.len()]);

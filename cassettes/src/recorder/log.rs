@@ -1,8 +1,11 @@
-//! The thread that records, and the way to it.
+//! The recording thread and its event queue.
 //!
-//! Promises: events are recorded in the order in which they were sent; at most [`ROOM`] bytes wait, beside the events of
-//! connections that end; traffic goes on when the thread has ended.
+//! Guarantees:
+//! - Events are recorded in the order in which they were sent.
+//! - The queue holds at most [`MAX_PENDING_BYTES`], plus the events of connections that end.
+//! - The proxy keeps forwarding after the thread has ended.
 
+use super::buffers::{Buffer, BufferPool};
 use super::event::Event;
 use super::pending::{CassetteLog, PendingInteraction};
 use crate::format::{CassetteWriter, FormatError};
@@ -15,56 +18,62 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, PollSemaphore};
 
-/// How many bytes wait to be recorded.
-const ROOM: usize = 32 << 20;
+/// Maximum number of bytes queued for recording.
+const MAX_PENDING_BYTES: usize = 32 << 20;
 
-/// The bytes of one permit.
-const UNIT: usize = 4 << 10;
+/// Number of bytes per permit.
+const PERMIT_BYTES: usize = 4 << 10;
 
-/// Events within this time are recorded together. A thread that is woken for each would cost more than they do.
-const GATHER: Duration = Duration::from_millis(1);
+/// Time to wait for more events after the first. Waking the thread for each event would cost more than recording it.
+const BATCH_DELAY: Duration = Duration::from_millis(1);
 
-/// An event, its interaction, and when it was since the request.
+/// A queued event.
 #[derive(Debug)]
 pub(super) struct Entry {
+    /// Number of the interaction.
     pub(super) id: u64,
+    /// Time since the request.
     pub(super) at: Duration,
     pub(super) event: Event,
-    /// The room that it takes.
+    /// Reserved space in the queue.
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct Pending {
     entries: Vec<Entry>,
-    /// Whether no more is sent.
+    /// Whether further events are ignored.
     closed: bool,
 }
 
 #[derive(Debug)]
 struct Queue {
-    waiting: Mutex<Waiting>,
-    came: Condvar,
-    room: Arc<Semaphore>,
+    pending: Mutex<Pending>,
+    /// Notified when an event is sent, and when the queue is closed.
+    changed: Condvar,
+    /// Free space.
+    permits: Arc<Semaphore>,
+    /// The error that stopped the recording.
     failure: Mutex<Option<String>>,
     /// Cancelled when the thread has ended.
     ended: CancellationToken,
 }
 
-/// The way to the thread that records. Dropping it ends the thread when all is recorded.
+/// The event queue of the recording thread. Dropping it ends the thread after the last event is recorded.
 #[derive(Debug)]
 pub(super) struct Log {
     path: PathBuf,
     queue: Arc<Queue>,
+    buffers: Arc<BufferPool>,
 }
 
 impl Log {
     /// Starts the thread.
     pub(super) fn start(writer: CassetteWriter, redactor: Redactor) -> Result<Self, FormatError> {
         let queue = Arc::new(Queue {
-            waiting: Mutex::default(),
-            came: Condvar::new(),
-            room: Arc::new(Semaphore::new(ROOM / UNIT)),
+            pending: Mutex::default(),
+            changed: Condvar::new(),
+            permits: Arc::new(Semaphore::new(MAX_PENDING_BYTES / PERMIT_BYTES)),
             failure: Mutex::new(None),
             ended: CancellationToken::new(),
         });
@@ -78,7 +87,11 @@ impl Log {
             .name("recorder".to_owned())
             .spawn(move || thread.run());
         match started {
-            Ok(_) => Ok(Self { path, queue }),
+            Ok(_) => Ok(Self {
+                path,
+                queue,
+                buffers: Arc::default(),
+            }),
             Err(source) => Err(FormatError::File { path, source }),
         }
     }
@@ -87,39 +100,44 @@ impl Log {
         &self.path
     }
 
-    /// Why nothing more is recorded, if that is so.
+    /// The error that stopped the recording, if any.
     pub(super) fn failure(&self) -> Option<String> {
         self.queue.failure.lock().clone()
     }
 
+    /// Copies a part of a response body for [`Log::send`].
+    pub(super) fn copy(&self, data: &[u8]) -> Buffer {
+        self.buffers.copy(data)
+    }
+
     /// Sends an event.
     pub(super) fn send(&self, entry: Entry) {
-        let mut waiting = self.queue.waiting.lock();
-        if !waiting.closed {
-            waiting.entries.push(entry);
-            self.queue.came.notify_one();
+        let mut pending = self.queue.pending.lock();
+        if !pending.closed {
+            pending.entries.push(entry);
+            self.queue.changed.notify_one();
         }
     }
 
-    /// Waits until so many bytes may wait. Returns none if nothing is recorded any more.
-    pub(super) async fn room(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        self.queue.room.clone().acquire_many_owned(units(bytes)).await.ok()
+    /// Waits for free space of this many bytes. Returns none if the recording has stopped.
+    pub(super) async fn reserve(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        self.queue.permits.clone().acquire_many_owned(permits(bytes)).await.ok()
     }
 
-    /// As [`Log::room`], for what is polled: a permit is for [`units`].
-    pub(super) fn permits(&self) -> PollSemaphore {
-        PollSemaphore::new(self.queue.room.clone())
+    /// The semaphore of the queue, for polling. [`permits`] converts bytes.
+    pub(super) fn semaphore(&self) -> PollSemaphore {
+        PollSemaphore::new(self.queue.permits.clone())
     }
 
-    /// Waits until all is recorded that was sent. What is sent later is not recorded.
+    /// Closes the queue and waits until every event is recorded. Later events are ignored.
     pub(super) async fn finish(&self) {
         self.close();
         self.queue.ended.cancelled().await;
     }
 
     fn close(&self) {
-        self.queue.waiting.lock().closed = true;
-        self.queue.came.notify_one();
+        self.queue.pending.lock().closed = true;
+        self.queue.changed.notify_one();
     }
 }
 
@@ -129,15 +147,15 @@ impl Drop for Log {
     }
 }
 
-/// The permits for so many bytes. What is longer than all the room takes all of it.
-pub(super) fn units(bytes: usize) -> u32 {
-    u32::try_from((bytes / UNIT + 1).min(ROOM / UNIT)).unwrap_or(u32::MAX)
+/// Number of permits for this many bytes. At most all permits of the queue.
+pub(super) fn permits(bytes: usize) -> u32 {
+    u32::try_from((bytes / PERMIT_BYTES + 1).min(MAX_PENDING_BYTES / PERMIT_BYTES)).unwrap_or(u32::MAX)
 }
 
-/// What the thread has.
+/// State of the recording thread.
 struct RecorderThread {
     cassette: CassetteLog,
-    /// Those that have not ended.
+    /// Interactions that have not ended, by number.
     interactions: HashMap<u64, PendingInteraction>,
     queue: Arc<Queue>,
 }
@@ -147,18 +165,18 @@ impl RecorderThread {
         while let Some(entries) = self.queue.next() {
             for Entry { id, at, event, permit } in entries {
                 let result = self.record(id, at, event);
-                self.note(result);
+                self.keep_error(result);
                 drop(permit);
             }
             let result = self.cassette.writer.flush();
-            self.note(result);
+            self.keep_error(result);
         }
     }
 
     fn record(&mut self, id: u64, at: Duration, event: Event) -> Result<(), FormatError> {
-        if let Event::Asked(asked) = event {
+        if let Event::RequestStart(start) = event {
             self.interactions
-                .insert(id, PendingInteraction::new(&self.cassette.redactor, id, *asked));
+                .insert(id, PendingInteraction::new(&self.cassette.redactor, id, *start));
             return Ok(());
         }
         let Some(interaction) = self.interactions.get_mut(&id) else {
@@ -172,8 +190,8 @@ impl RecorderThread {
         result
     }
 
-    /// Keeps the first error: the writer takes nothing after it.
-    fn note(&self, result: Result<(), FormatError>) {
+    /// Keeps the first error. The writer refuses everything after it.
+    fn keep_error(&self, result: Result<(), FormatError>) {
         if let Err(error) = result {
             self.queue.failure.lock().get_or_insert_with(|| error.to_string());
         }
@@ -181,33 +199,33 @@ impl RecorderThread {
 }
 
 impl Drop for RecorderThread {
-    /// Also after a panic, after which traffic goes on unrecorded.
+    /// Runs after a panic as well. The proxy then keeps forwarding without recording.
     fn drop(&mut self) {
-        let mut waiting = self.queue.waiting.lock();
-        if !waiting.closed || !waiting.entries.is_empty() {
-            let text = "the thread that records has ended".to_owned();
+        let mut pending = self.queue.pending.lock();
+        if !pending.closed || !pending.entries.is_empty() {
+            let text = "the recording thread has ended".to_owned();
             self.queue.failure.lock().get_or_insert(text);
         }
-        waiting.closed = true;
-        waiting.entries.clear();
-        self.queue.room.close();
+        pending.closed = true;
+        pending.entries.clear();
+        self.queue.permits.close();
         self.queue.ended.cancel();
     }
 }
 
 impl Queue {
-    /// Waits for what is sent, and for what follows it at once. Returns none after the end.
+    /// Waits for events and for those that follow within [`BATCH_DELAY`]. Returns none after the queue is closed.
     fn next(&self) -> Option<Vec<Entry>> {
-        let mut waiting = self.waiting.lock();
-        while waiting.entries.is_empty() {
-            if waiting.closed {
+        let mut pending = self.pending.lock();
+        while pending.entries.is_empty() {
+            if pending.closed {
                 return None;
             }
-            self.came.wait(&mut waiting);
+            self.changed.wait(&mut pending);
         }
-        if !waiting.closed {
-            MutexGuard::unlocked(&mut waiting, || std::thread::sleep(GATHER));
+        if !pending.closed {
+            MutexGuard::unlocked(&mut pending, || std::thread::sleep(BATCH_DELAY));
         }
-        Some(std::mem::take(&mut waiting.entries))
+        Some(std::mem::take(&mut pending.entries))
     }
 }

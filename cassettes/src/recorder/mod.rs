@@ -1,14 +1,20 @@
-//! A reverse proxy that records what passes.
+//! A reverse proxy that records the exchanges it forwards.
 //!
-//! Promises: bodies, frames and messages are passed on as they come, and recorded on a thread of their own in that order,
-//! within milliseconds: a kill loses at most the last of them (no more than 32 MiB wait), the responses in flight, and the
-//! ends of long ones; [`Recorder::stop`] loses nothing; secrets are taken out before the disk; the memory for a response
-//! is bounded however long it is; a client that does not read holds up nobody but its server.
-//! Limits: requests of more than [`LONGEST_REQUEST`] are passed on whole and recorded up to there; codings other than
-//! gzip and deflate, and the compression of WebSockets, are not offered to the server; what is recorded when the disk
-//! fails is lost, and [`Recorder::failure`] says so, while the proxy goes on.
+//! Guarantees:
+//! - Bodies, frames and messages are forwarded as they arrive, and recorded by one thread in that order, within
+//!   milliseconds. A kill loses at most the queued ones (32 MiB), responses in flight, and the ends of long ones.
+//! - [`Recorder::stop`] loses nothing.
+//! - Secrets are replaced before anything is written to the disk.
+//! - Memory per response is bounded, whatever its length. A client that does not read delays only its own server.
+//!
+//! Limits:
+//! - Only the first [`MAX_REQUEST_BODY_BYTES`] of a request body are recorded. All of it is forwarded.
+//! - Content codings other than gzip and deflate, and compression of WebSockets, are not offered to the server.
+//! - When the file cannot be written, recording stops and [`Recorder::failure`] returns the error. The proxy continues.
+//!
 //! Source: RFC 9110, section 7 (intermediaries); DESIGN.md, decision 8.
 
+mod buffers;
 mod event;
 mod exchange;
 mod frames;
@@ -44,15 +50,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// How much of a request's body is recorded.
-pub(crate) const LONGEST_REQUEST: usize = 64 << 20;
+/// Maximum length of the recorded part of a request body.
+pub(crate) const MAX_REQUEST_BODY_BYTES: usize = 64 << 20;
 
-/// The number of `SIGXFSZ`.
+/// Number of the signal `SIGXFSZ`.
 #[cfg(unix)]
 const FILE_SIZE_SIGNAL: i32 = 25;
 
-/// How long the upstream may take to say its version.
-const VERSION: Duration = Duration::from_secs(2);
+/// Timeout of the request for the version of the upstream.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Options of a [`Recorder`].
 ///
@@ -66,30 +72,30 @@ const VERSION: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecorderOptions {
-    /// The server's URL.
+    /// URL of the server.
     pub upstream: String,
-    /// Where to listen; a port of 0 is chosen by the system.
+    /// Address of the listener. Port 0 is replaced by a free one. Default: 127.0.0.1:0.
     pub listen: SocketAddr,
-    /// Hosts and origins whose requests are accepted. Default: its own only.
+    /// Hosts and origins whose requests are accepted. Default: those of the listener only.
     pub origins: Origins,
-    /// Certificate chain and key of the listener, both in PEM. Default: none, and no TLS.
+    /// Certificate chain and key of the listener, both in PEM. Default: no TLS.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
-    /// What to show the server, for requests that bring nothing of their own.
+    /// Credentials for requests without an `Authorization` of their own. Default: none.
     pub credentials: Credentials,
-    /// Whether a file that exists is replaced. Default: false.
+    /// Whether an existing file is replaced. Default: false.
     pub overwrite: bool,
-    /// What is secret. Default: credentials and the data of Secrets.
+    /// Redaction rules. Default: credentials and the data of Secrets.
     pub redaction: Redaction,
-    /// The profile that the server follows, for the header.
+    /// Behaviour profile of the server, for the header of the cassette.
     pub profile: Option<String>,
-    /// What the session is about, for the header.
+    /// Description of the session, for the header of the cassette.
     pub comment: Option<String>,
-    /// Says what time it is.
+    /// Source of the recorded times. Default: the system clock.
     pub clock: Clock,
 }
 
 impl RecorderOptions {
-    /// Records this server on a port of the system's choice.
+    /// Options with defaults for this server.
     pub fn new(upstream: impl Into<String>) -> Self {
         Self {
             upstream: upstream.into(),
@@ -106,7 +112,7 @@ impl RecorderOptions {
     }
 }
 
-/// The reasons why a recording cannot begin.
+/// Errors of [`Recorder::start`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecorderError {
@@ -118,7 +124,7 @@ pub enum RecorderError {
     Format(#[from] FormatError),
 }
 
-/// A reverse proxy that records what passes. Dropping it stops it.
+/// A reverse proxy that records the exchanges it forwards. Dropping it stops it.
 ///
 /// ```
 /// use stuntdouble_cassettes::{Cassette, Recorder, RecorderOptions};
@@ -128,7 +134,8 @@ pub enum RecorderError {
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("session.yaml");
-/// # let upstream = Cassette::open(concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/kubernetes-1.2/namespaces.yaml").as_ref())?;
+/// # let upstream = Cassette::open(concat!(env!("CARGO_MANIFEST_DIR"),
+/// "/sessions/kubernetes-1.2/namespaces.yaml").as_ref())?;
 /// # let server = Replayer::start(upstream, ReplayerOptions::default()).await?;
 /// let recorder = Recorder::start(RecorderOptions::new(server.url()), &path).await?;
 /// // The client sends its requests to recorder.url().
@@ -146,10 +153,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording in a new file.
+    /// Starts a recording in a new file.
     ///
     /// # Errors
-    /// If the address cannot be listened on, the upstream is none, or the file exists or cannot be written.
+    /// If the address cannot be bound, the upstream is not a URL of a server, or the file exists or cannot be written.
     pub async fn start(options: RecorderOptions, path: &Path) -> Result<Self, RecorderError> {
         survive_size_limits();
         let client = Client::new(&options.upstream, &options.credentials, true)?;
@@ -183,34 +190,34 @@ impl Recorder {
         })
     }
 
-    /// Where it listens.
+    /// Address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Its URL.
+    /// URL of the listener.
     pub fn url(&self) -> String {
         let scheme = if self.secure { "https" } else { "http" };
         format!("{scheme}://{}", self.address())
     }
 
-    /// The cassette.
+    /// Path of the cassette.
     pub fn path(&self) -> PathBuf {
         self.proxy.log.path().to_owned()
     }
 
-    /// How many requests came so far.
+    /// Number of requests so far.
     pub fn requests(&self) -> u64 {
         self.proxy.last.load(Ordering::Relaxed)
     }
 
-    /// Why nothing more is recorded, if that is so.
+    /// The error that stopped the recording, if any.
     pub fn failure(&self) -> Option<String> {
         self.proxy.log.failure()
     }
 
-    /// Stops, and waits until every connection has been closed and everything has been recorded. Returns why not
-    /// everything was, if that is so.
+    /// Stops, and waits until every connection is closed and every event is recorded. Returns the error that stopped
+    /// the recording, if any.
     pub async fn stop(self) -> Option<String> {
         self.server.stop().await;
         self.proxy.log.finish().await;
@@ -218,19 +225,19 @@ impl Recorder {
     }
 }
 
-/// Makes a file that may not grow further an error of that file, which otherwise ends the program.
+/// Handles `SIGXFSZ`, so that exceeding the file size limit is a write error instead of the end of the program.
 fn survive_size_limits() {
     #[cfg(unix)]
     {
-        // Without it, only the error is worse.
+        // Without the handler only the error message is worse.
         let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(FILE_SIZE_SIGNAL));
     }
 }
 
-/// What the server calls its version, where it says so at once.
+/// `gitVersion` of the server. None if it does not respond within [`VERSION_TIMEOUT`].
 async fn version(client: &Client) -> Option<String> {
     let request = Request::get("/version").body(full(Bytes::new())).ok()?;
-    let asked = async {
+    let fetch = async {
         let response = client.send(request).await.ok()?;
         let body = Limited::new(response.into_body(), 64 << 10)
             .collect()
@@ -240,7 +247,7 @@ async fn version(client: &Client) -> Option<String> {
         let value: serde_json::Value = serde_json::from_slice(&body).ok()?;
         Some(value.get("gitVersion")?.as_str()?.to_owned())
     };
-    timeout(VERSION, asked).await.ok().flatten()
+    timeout(VERSION_TIMEOUT, fetch).await.ok().flatten()
 }
 
 #[derive(Debug)]
@@ -259,7 +266,7 @@ impl Handler for Proxy {
     ) -> Result<Response<Body>, ConnectionClosed> {
         let (begun, started) = (Instant::now(), self.clock.now());
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        let asked = RecordedRequest {
+        let recorded = RecordedRequest {
             method: request.method().as_str().to_owned(),
             url: request
                 .uri()
@@ -277,21 +284,21 @@ impl Handler for Proxy {
         parts.headers.remove(HOST);
         strip_hop_by_hop(&mut parts.headers);
         restore(&mut parts.headers, protocol);
-        readable(&mut parts.headers);
+        offer_decodable(&mut parts.headers);
         let sent = RequestBody::default();
         let bare = body.is_end_stream();
         let body = match bare {
             true => {
-                sent.is_empty_with(length.is_some());
+                sent.set_empty(length.is_some());
                 full(Bytes::new())
             }
-            false => sent.tap(body),
+            false => sent.record(body),
         };
-        let mut exchange = Exchange::new(self.log.clone(), id, asked, sent, started, begun);
+        let mut exchange = Exchange::new(self.log.clone(), id, recorded, sent, started, begun);
         let request = self.client.send(Request::from_parts(parts, body));
         let response = match bare {
-            // The request is recorded while the server works, not while the client waits.
-            true => futures::join!(request, record_request(&mut exchange)).0,
+            // The request is sent first, and recorded while the server processes it.
+            true => futures::join!(request, exchange.request_sent()).0,
             false => request.await,
         };
         let mut response = match response {
@@ -302,7 +309,7 @@ impl Handler for Proxy {
             }
         };
         exchange.head(&response);
-        exchange.asked().await;
+        exchange.request_sent().await;
         let protocol = upgrade(response.headers()).cloned();
         strip_hop_by_hop(response.headers_mut());
         if let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) {
@@ -316,14 +323,8 @@ impl Handler for Proxy {
     }
 }
 
-/// Lets the request go out first.
-async fn record_request(exchange: &mut Exchange) {
-    tokio::task::yield_now().await;
-    exchange.asked().await;
-}
-
-/// Offers the server only content codings that can be decoded.
-fn readable(headers: &mut HeaderMap) {
+/// Removes content codings and extensions that cannot be decoded from a request.
+fn offer_decodable(headers: &mut HeaderMap) {
     headers.remove(SEC_WEBSOCKET_EXTENSIONS);
     let known = |offer: &&str| {
         let name = offer.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

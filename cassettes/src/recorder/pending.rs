@@ -1,6 +1,6 @@
 //! An interaction that is being recorded.
 
-use super::event::{Asked, BodyEnd, Event, Head};
+use super::event::{BodyEnd, Event, Head, RequestStart};
 use crate::format::{CassetteWriter, End, FormatError, Opening};
 use crate::interaction::{
     Failure, Frame, Headers, Message, Outcome, Payload, Request as RecordedRequest, Response as RecordedResponse,
@@ -9,32 +9,35 @@ use crate::redactor::{BodyRedactor, Conversation, Redactor};
 use crate::transport::Coding;
 use bytes::Bytes;
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A line longer than this is recorded in pieces.
-const LONGEST_LINE: usize = 1 << 20;
+/// A longer line of a watch is recorded as several frames.
+const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// The cassette, and what is secret in it.
+/// The cassette file and its redactor.
 #[derive(Debug)]
 pub(super) struct CassetteLog {
     pub(super) writer: CassetteWriter,
     pub(super) redactor: Redactor,
 }
 
+/// A response that is recorded while it arrives.
 #[derive(Debug)]
 struct Open {
-    /// Whether its frames are the pieces of one body.
+    /// Whether it is recorded as pieces of one body instead of frames.
     pieces: bool,
-    /// Whether a frame is a line.
+    /// Whether each frame is a line.
     lines: bool,
     decoder: Decoder,
+    /// The incomplete line.
     line: Vec<u8>,
     body: BodyRedactor,
-    /// Memory for what is ready of the body.
+    /// Buffer for redacted bytes, reused.
     ready: Vec<u8>,
-    /// The messages, if the connection was upgraded.
+    /// Redactor of the messages of an upgraded connection.
     conversation: Conversation,
 }
 
@@ -43,38 +46,42 @@ struct Open {
 pub(super) struct PendingInteraction {
     id: u64,
     request: Arc<RecordedRequest>,
-    /// The beginning of its document, until there is more of it.
+    /// The beginning of its document, until the rest is written.
     opening: Option<Opening>,
-    /// What is open in the cassette, as frames, pieces or messages.
+    /// The response, while it is recorded as frames, pieces or messages.
     open: Option<Box<Open>>,
 }
 
 impl PendingInteraction {
-    /// An interaction of which there is the request.
-    pub(super) fn new(redactor: &Redactor, id: u64, asked: Asked) -> Self {
+    /// Starts an interaction with its request.
+    pub(super) fn new(redactor: &Redactor, id: u64, start: RequestStart) -> Self {
         let mut request = RecordedRequest {
-            body: asked.body,
-            omitted: asked.omitted,
-            ..(*asked.request).clone()
+            body: start.body,
+            omitted: start.omitted,
+            ..(*start.request).clone()
         };
         crate::transport::decode_request(&mut request, redactor.is_off());
         Self {
             id,
-            opening: Some(Opening::new(id, asked.started, &redactor.request(&request))),
-            request: asked.request,
+            opening: Some(Opening::new(id, start.started, &redactor.request(&request))),
+            request: start.request,
             open: None,
         }
     }
 
-    /// Records what happened, so long after the request.
+    /// Records an event. `at` is the time since the request.
     pub(super) fn record(&mut self, log: &mut CassetteLog, at: Duration, event: Event) -> Result<(), FormatError> {
         match event {
-            Event::Asked(_) => Ok(()),
+            Event::RequestStart(_) => Ok(()),
             Event::Failed(failure) => self.failed(log, at, failure),
             Event::Whole(head, chunks, end) => {
-                let body = match chunks.as_slice() {
-                    [chunk] => chunk.clone(),
-                    chunks => chunks.concat().into(),
+                let mut chunks = chunks;
+                let body = match (chunks.pop(), chunks.is_empty()) {
+                    (Some(only), true) => only.into_bytes(),
+                    (last, _) => {
+                        chunks.extend(last);
+                        chunks.iter().flat_map(|chunk| chunk.iter().copied()).collect()
+                    }
                 };
                 self.whole(log, at, *head, &body, end)
             }
@@ -109,7 +116,7 @@ impl PendingInteraction {
         };
         let (body, cut) = match decoded {
             Some(decoded) => (decoded, end.cut),
-            // What cannot be read cannot be searched for secrets either.
+            // A body that cannot be decoded cannot be searched for secrets.
             None if redactor.is_off() => (body.clone(), end.cut),
             None => (
                 Bytes::new(),
@@ -127,7 +134,7 @@ impl PendingInteraction {
         self.append(log, wait, Some(took), &Outcome::Response(response))
     }
 
-    /// Begins what is recorded as it comes: as the pieces of a long body, or as frames.
+    /// Starts a response that is recorded as pieces of a long body, or as frames.
     fn begin(&mut self, log: &mut CassetteLog, head: Head, pieces: bool) -> Result<(), FormatError> {
         let Head { response, wait } = head;
         let (headers, status) = (response.headers.clone(), response.status);
@@ -187,25 +194,26 @@ impl PendingInteraction {
         Ok(())
     }
 
-    fn data(&mut self, log: &mut CassetteLog, at: Duration, data: &Bytes) -> Result<(), FormatError> {
+    fn data(&mut self, log: &mut CassetteLog, at: Duration, data: &[u8]) -> Result<(), FormatError> {
         let Some(open) = &mut self.open else { return Ok(()) };
         let data = open.decoder.decode(data);
         if !open.lines {
             return frame(log, self.id, open, at, &data);
         }
-        let mut rest = data;
-        while let Some(end) = memchr::memchr(b'\n', &rest) {
-            let end = rest.split_to(end + 1);
+        let mut rest = &*data;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (end, more) = rest.split_at(end + 1);
+            rest = more;
             if open.line.is_empty() {
-                frame(log, self.id, open, at, &end)?;
+                frame(log, self.id, open, at, end)?;
             } else {
-                open.line.extend_from_slice(&end);
+                open.line.extend_from_slice(end);
                 let line = std::mem::take(&mut open.line);
                 frame(log, self.id, open, at, &line)?;
             }
         }
-        open.line.extend_from_slice(&rest);
-        if open.line.len() > LONGEST_LINE {
+        open.line.extend_from_slice(rest);
+        if open.line.len() > MAX_LINE_BYTES {
             let line = std::mem::take(&mut open.line);
             frame(log, self.id, open, at, &line)?;
         }
@@ -222,7 +230,7 @@ impl PendingInteraction {
         }
         frame(log, self.id, &mut open, took, &line)?;
         let rest = open.body.finish(&log.redactor);
-        put(log, self.id, open.pieces, took, &rest)?;
+        put(log, self.id, open.pieces, took, [&rest, &[]])?;
         let end = End {
             took,
             trailers: log.redactor.headers(&end.trailers),
@@ -250,27 +258,34 @@ fn frame(log: &mut CassetteLog, id: u64, open: &mut Open, at: Duration, data: &[
         return Ok(());
     }
     open.ready.clear();
-    open.body.push_into(&log.redactor, data, &mut open.ready);
-    put(log, id, open.pieces, at, &open.ready)
+    let unaltered = open.body.push_into(&log.redactor, data, &mut open.ready);
+    put(log, id, open.pieces, at, [&open.ready, unaltered])
 }
 
-fn put(log: &mut CassetteLog, id: u64, pieces: bool, at: Duration, data: &[u8]) -> Result<(), FormatError> {
-    if data.is_empty() {
+/// Writes redacted bytes, which are in two parts, as a piece or frame.
+fn put(
+    log: &mut CassetteLog,
+    id: u64,
+    pieces: bool,
+    at: Duration,
+    [begin, rest]: [&[u8]; 2],
+) -> Result<(), FormatError> {
+    if begin.is_empty() && rest.is_empty() {
         return Ok(());
     }
     if pieces {
-        return log.writer.piece(id, at, data);
+        return log.writer.piece(id, at, begin, rest);
     }
-    let data = Bytes::copy_from_slice(data);
+    let data = Bytes::from([begin, rest].concat());
     log.writer.frame(id, &Frame { at, data })
 }
 
-/// Undoes a content coding as it comes.
+/// Incremental decoder of a content coding.
 enum Decoder {
     Plain,
     Gzip(MultiGzDecoder<Vec<u8>>),
     Deflate(ZlibDecoder<Vec<u8>>),
-    /// What cannot be read is not recorded.
+    /// An unknown or broken coding. Nothing is recorded.
     Unreadable,
 }
 
@@ -291,11 +306,11 @@ impl Decoder {
         }
     }
 
-    fn decode(&mut self, data: &Bytes) -> Bytes {
-        // A body that turns out not to be in its coding is recorded as far as it was.
+    fn decode<'a>(&mut self, data: &'a [u8]) -> Cow<'a, [u8]> {
+        // The part before an error is recorded.
         let (result, out) = match self {
-            Self::Plain => return data.clone(),
-            Self::Unreadable => return Bytes::new(),
+            Self::Plain => return data.into(),
+            Self::Unreadable => return Cow::default(),
             Self::Gzip(decoder) => (
                 decoder.write_all(data).and_then(|()| decoder.flush()),
                 decoder.get_mut(),
@@ -305,10 +320,10 @@ impl Decoder {
                 decoder.get_mut(),
             ),
         };
-        let out = Bytes::from(std::mem::take(out));
+        let out = std::mem::take(out);
         if result.is_err() {
             *self = Self::Unreadable;
         }
-        out
+        out.into()
     }
 }

@@ -1,9 +1,10 @@
-//! Bodies that are recorded as they pass.
+//! Response bodies, recorded while they are forwarded.
 
+use super::buffers::Buffer;
 use super::event::BodyEnd;
 use super::exchange::Exchange;
-use super::log::units;
-use crate::interaction::{Headers, LEFT};
+use super::log::permits;
+use crate::interaction::{CLIENT_CLOSED, Headers};
 use crate::transport::BodyError;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -15,35 +16,35 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::PollSemaphore;
 
-/// A body longer than this is recorded in pieces, without structure.
-const WHOLE: usize = 64 << 10;
+/// Maximum length of a body that is recorded as structure. A longer one is recorded as pieces of text.
+const MAX_BUFFERED_BYTES: usize = 64 << 10;
 
-/// A response of unknown length that has not ended after this is a stream.
-const STREAM: Duration = Duration::from_millis(100);
+/// A body of unknown length that takes longer than this is recorded as a stream.
+const STREAM_DELAY: Duration = Duration::from_millis(100);
 
-/// What was received of a body; none at its end.
+/// A frame of a body. None at its end.
 type Received = Option<Result<Frame<Bytes>, hyper::Error>>;
 
-/// The body of a response. What is received is sent to the thread that records, and then passed on.
+/// The body of a response. Each frame is sent to the recording thread before it is forwarded.
 pub(super) struct ResponseBody {
     inner: Incoming,
     exchange: Exchange,
     state: State,
-    /// The fields after the body.
+    /// Trailer fields.
     trailers: Headers,
-    room: PollSemaphore,
-    /// What was received and waits for room.
+    semaphore: PollSemaphore,
+    /// A frame that waits for space in the queue.
     received: Option<Received>,
 }
 
 enum State {
-    /// It may yet be taken whole.
+    /// Buffered, to be recorded as a whole.
     Whole {
-        chunks: Vec<Bytes>,
+        chunks: Vec<Buffer>,
         length: usize,
         limit: Option<Pin<Box<Sleep>>>,
     },
-    /// It is recorded as it comes.
+    /// Recorded while it arrives.
     Open,
     Done,
 }
@@ -57,19 +58,19 @@ impl ResponseBody {
         } else if exchange.streams() {
             exchange.open(false);
             State::Open
-        } else if length.is_some_and(|length| length > WHOLE as u64) {
+        } else if length.is_some_and(|length| length > MAX_BUFFERED_BYTES as u64) {
             exchange.open(true);
             State::Open
         } else {
             State::Whole {
                 chunks: Vec::new(),
                 length: 0,
-                limit: length.is_none().then(|| Box::pin(sleep(STREAM))),
+                limit: length.is_none().then(|| Box::pin(sleep(STREAM_DELAY))),
             }
         };
         Self {
             inner,
-            room: exchange.log().permits(),
+            semaphore: exchange.log().semaphore(),
             exchange,
             state,
             trailers: Headers::default(),
@@ -77,14 +78,14 @@ impl ResponseBody {
         }
     }
 
-    /// How many bytes the thread that records is sent because of this; none if nothing is sent.
-    fn cost(&self, received: &Received) -> Option<usize> {
+    /// Number of bytes that are sent to the recording thread with this frame. None if it sends no event.
+    fn bytes_to_send(&self, received: &Received) -> Option<usize> {
         let data = match received {
             Some(Ok(frame)) => frame.data_ref().map_or(0, Bytes::len),
             _ => 0,
         };
         match &self.state {
-            State::Whole { length, .. } if self.is_last(received) || length + data > WHOLE => {
+            State::Whole { length, .. } if self.is_last(received) || length + data > MAX_BUFFERED_BYTES => {
                 Some(length + data + self.exchange.head_bytes())
             }
             State::Open if data > 0 => Some(data),
@@ -92,7 +93,7 @@ impl ResponseBody {
         }
     }
 
-    /// Whether nothing follows: the body has the length that its head announced, or has ended otherwise.
+    /// Whether this is the last frame: the body has its announced length, has ended, or has failed.
     fn is_last(&self, received: &Received) -> bool {
         !matches!(received, Some(Ok(_))) || self.inner.is_end_stream()
     }
@@ -114,18 +115,18 @@ impl ResponseBody {
     fn data(&mut self, data: &Bytes, permit: &mut Option<OwnedSemaphorePermit>) {
         match &mut self.state {
             State::Whole { chunks, length, .. } => {
-                chunks.push(data.clone());
+                chunks.push(self.exchange.copy(data));
                 *length += data.len();
-                if *length > WHOLE {
+                if *length > MAX_BUFFERED_BYTES {
                     self.open(true, permit);
                 }
             }
-            State::Open => self.exchange.data(data.clone(), permit.take()),
+            State::Open => self.exchange.data(self.exchange.copy(data), permit.take()),
             State::Done => {}
         }
     }
 
-    /// From now on it is recorded as it comes, with what was received of it.
+    /// Starts recording the body while it arrives, beginning with the buffered part.
     fn open(&mut self, pieces: bool, permit: &mut Option<OwnedSemaphorePermit>) {
         if let State::Whole { chunks, .. } = std::mem::replace(&mut self.state, State::Open) {
             self.exchange.open(pieces);
@@ -147,8 +148,8 @@ impl ResponseBody {
         }
     }
 
-    /// Receives more. A response of unknown length that takes long is recorded as a stream.
-    fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<Received> {
+    /// Polls the next frame. Changes to a stream after [`STREAM_DELAY`].
+    fn poll_inner(&mut self, context: &mut Context<'_>) -> Poll<Received> {
         let received = Pin::new(&mut self.inner).poll_frame(context);
         if received.is_pending()
             && let State::Whole { limit: Some(limit), .. } = &mut self.state
@@ -170,11 +171,11 @@ impl HttpBody for ResponseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let received = match self.received.take() {
             Some(received) => received,
-            None => ready!(self.poll_received(context)),
+            None => ready!(self.poll_inner(context)),
         };
         let mut permit = None;
-        if let Some(bytes) = self.cost(&received) {
-            match self.room.poll_acquire_many(context, units(bytes)) {
+        if let Some(bytes) = self.bytes_to_send(&received) {
+            match self.semaphore.poll_acquire_many(context, permits(bytes)) {
                 Poll::Ready(acquired) => permit = acquired,
                 Poll::Pending => {
                     self.received = Some(received);
@@ -197,6 +198,6 @@ impl HttpBody for ResponseBody {
 
 impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.end(Some(LEFT.to_owned()), None);
+        self.end(Some(CLIENT_CLOSED.to_owned()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Upgraded connections, passed on and recorded both ways.
+//! Upgraded connections, forwarded and recorded in both directions.
 
 use super::event::BodyEnd;
 use super::exchange::Exchange;
@@ -8,19 +8,20 @@ use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 
+/// Size of a read buffer in bytes.
 const BUFFER: usize = 16 << 10;
 
-/// Passes bytes both ways until both sides have ended.
+/// Forwards bytes in both directions until both sides have ended.
 pub(super) async fn relay(near: OnUpgrade, far: OnUpgrade, exchange: Exchange) {
     let exchange = Mutex::new(exchange);
     let cut = match tokio::join!(near, far) {
         (Ok(near), Ok(far)) => {
             let (near_read, near_write) = split(TokioIo::new(near));
             let (far_read, far_write) = split(TokioIo::new(far));
-            let there = pass(near_read, far_write, Sender::Client, &exchange);
-            let back = pass(far_read, near_write, Sender::Server, &exchange);
-            let (there, back) = tokio::join!(there, back);
-            there.or(back)
+            let to_server = forward(near_read, far_write, Sender::Client, &exchange);
+            let to_client = forward(far_read, near_write, Sender::Server, &exchange);
+            let (to_server, to_client) = tokio::join!(to_server, to_client);
+            to_server.or(to_client)
         }
         (Err(error), _) | (_, Err(error)) => Some(error.to_string()),
     };
@@ -30,8 +31,9 @@ pub(super) async fn relay(near: OnUpgrade, far: OnUpgrade, exchange: Exchange) {
     });
 }
 
-/// Passes one direction on; messages are sent to the thread that records before their last bytes are passed on.
-async fn pass(
+/// Forwards one direction. A message is sent to the recording thread before its last bytes are forwarded. Returns the
+/// error that ended the connection, if any.
+async fn forward(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     sender: Sender,
@@ -46,16 +48,16 @@ async fn pass(
             Err(error) => break Some(error.to_string()),
         };
         record(exchange, sender, frames.read(bytes)).await;
-        let passed = async {
+        let forwarded = async {
             to.write_all(bytes).await?;
             to.flush().await
         };
-        if let Err(error) = passed.await {
+        if let Err(error) = forwarded.await {
             break Some(error.to_string());
         }
     };
     record(exchange, sender, frames.finish()).await;
-    // The other side may be closed already.
+    // An error means that the other side is closed already.
     let _ = to.shutdown().await;
     cut
 }
@@ -69,7 +71,7 @@ async fn record(exchange: &Mutex<Exchange>, from: Sender, messages: Vec<Data>) {
             Data::Close(_) => 0,
         };
         let log = exchange.lock().log();
-        let permit = log.room(length).await;
+        let permit = log.reserve(length).await;
         exchange.lock().message(Message { at, from, data }, permit);
     }
 }

@@ -1,7 +1,7 @@
-//! Secrets in blocks of lines within running text: the data of a Secret that a program prints, and values that begin on
-//! the line after their name.
+//! Secrets in blocks of lines within plain text: printed data of a Secret, and values that start on the line after
+//! their name.
 //!
-//! Source: YAML block mappings and scalars; JSON as it is printed on several lines.
+//! Source: YAML block mappings and scalars; JSON printed on several lines.
 
 use super::names;
 use crate::interaction::is_placeholder;
@@ -9,29 +9,29 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::ops::Range;
 
-/// The block that the last line of a text is in.
+/// The block of the last line of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Block {
-    /// None.
+    /// No block.
     #[default]
     None,
-    /// The entries of `data`, which are secret if they are base64, or `stringData`, which all are.
+    /// Entries of `data`, which are secret if they are base64, or of `stringData`, which are always secret.
     Data { indent: usize, all: bool },
-    /// A block scalar that is secret, and whether it is an entry of such data.
+    /// A secret block scalar, and whether it is an entry of such data.
     Value {
         indent: usize,
         within: Option<(usize, bool)>,
     },
     /// The name of a variable whose value is secret.
     Name,
-    /// A secret name whose value may be in the next line.
+    /// A secret name whose value may be on the next line.
     Next { indent: usize },
     /// An element whose text is secret.
     Element,
 }
 
 impl Block {
-    /// The values that are secret in the lines of a text, which goes on where the last one ended.
+    /// Finds the secret values in a text that follows the last one.
     pub(super) fn values(&mut self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut start = 0;
@@ -119,7 +119,7 @@ impl Block {
     }
 }
 
-/// Whether what follows `<` is all of a start tag, of an element whose name is secret.
+/// Whether the text after `<` is a complete start tag of an element with a secret name.
 fn opens_secret(tag: &str) -> bool {
     let whole = tag.strip_suffix('>').filter(|tag| !tag.contains(['<', '>']));
     let name = whole.and_then(|tag| tag.split_whitespace().next());
@@ -133,7 +133,7 @@ fn is_block_scalar(value: &str) -> bool {
         && indicator.bytes().skip(1).all(|byte| b"+-0123456789".contains(&byte))
 }
 
-/// The value of an entry of data, if it is secret.
+/// The range of the value of an entry of data, if it is secret.
 fn entry(value: &str, place: usize, all: bool) -> Option<Range<usize>> {
     let bare = value.trim_end_matches(',').trim_end_matches('}').trim_end();
     let (at, bare) = match bare.strip_prefix(['"', '\'']) {
@@ -144,7 +144,7 @@ fn entry(value: &str, place: usize, all: bool) -> Option<Range<usize>> {
     secret.then_some(place + at..place + at + bare.len())
 }
 
-/// The values of `{a: x, b: y}`.
+/// The secret values of a flow mapping, `{a: x, b: y}`.
 fn flow_entries(flow: &str, place: usize, all: bool) -> Vec<Range<usize>> {
     let Some(within) = flow.strip_prefix('{') else {
         return Vec::new();
@@ -161,7 +161,7 @@ fn flow_entries(flow: &str, place: usize, all: bool) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a word is base64 and no word of a language, number or name.
+/// Whether a word is base64 and not a natural word, number or name.
 fn is_base64(text: &str) -> bool {
     let kinds = [
         text.bytes().any(|byte| byte.is_ascii_lowercase()),

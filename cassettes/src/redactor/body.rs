@@ -1,8 +1,8 @@
-//! Bodies without their secrets, in pieces of any size.
+//! Redaction of bodies, in pieces of any size.
 //!
-//! A body is read by its form, whatever media type it names: JSON as structure, YAML as a whole document, forms by their
-//! parameters, protobuf by its fields, everything else as text. What cannot be read is replaced by its length and hash on
-//! a path of Secrets, and where it may have a Secret in it.
+//! The format is detected from the content, regardless of the media type: JSON as structure, YAML as a whole document,
+//! forms by their parameters, protobuf by its fields, everything else as text. A body that cannot be parsed is replaced
+//! with its length and hash on a path of Secrets, and if it may contain a Secret.
 
 use super::Redactor;
 use super::blocks::Block;
@@ -19,53 +19,53 @@ use super::yaml;
 use crate::interaction::{Digest, Headers};
 use std::sync::Arc;
 
-/// A longer document that is read as a whole is replaced by its length and hash.
-const LONGEST_DOCUMENT: usize = 8 << 20;
+/// A longer document of a format that is parsed as a whole is replaced with its length and hash.
+const MAX_DOCUMENT_BYTES: usize = 8 << 20;
 
-/// A longer line with the beginning of what may be a secret is replaced by its length and hash.
-const LONGEST_LINE: usize = 1 << 20;
+/// A longer line that may contain the beginning of a secret is replaced with its length and hash.
+const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// A longer word is passed on before its end.
-const LONGEST_WORD: usize = 4 << 10;
+/// A longer word is released before its end.
+const MAX_WORD_BYTES: usize = 4 << 10;
 
-/// How much space may come before a document.
-const LONGEST_SPACE: usize = 4 << 10;
+/// Maximum whitespace before a document.
+const MAX_LEADING_SPACE: usize = 4 << 10;
 
-/// How much of a body must be there, unless a line is, to recognize its form.
-const RECOGNIZED: usize = 256;
+/// Number of bytes needed to detect the format, unless there is a complete line.
+const MIN_DETECTED_BYTES: usize = 256;
 
-/// The mark of UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+/// Byte order mark of UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// A body on its way through a redactor.
+/// Incremental redactor of one body.
 #[derive(Debug)]
 pub(crate) struct BodyRedactor {
     form: Form,
-    /// Whether the path and the status say that there is the data of a Secret.
+    /// Whether the path and the status imply the data of a Secret.
     of_secret: bool,
     media_type: String,
-    /// Where the parts of a form are divided.
+    /// Boundary of a multipart form.
     boundary: Option<String>,
-    /// Whether it is of an upgraded connection, in which documents and other text follow one another.
-    running: bool,
+    /// Whether it is a direction of an upgraded connection, in which documents and other text can follow one another.
+    is_connection: bool,
 }
 
 #[derive(Debug)]
 enum Form {
-    /// Not enough was received.
+    /// Not detected yet.
     Unknown(Vec<u8>),
-    /// Nothing is secret.
+    /// Redaction is off.
     Off,
     Json(Box<Json>),
-    /// What is read as a whole.
+    /// A format that is parsed as a whole.
     Whole(Whole, Vec<u8>),
-    /// What is held back of a text, and the block that it is in.
+    /// Text: the part that is held back, and the block of its last line.
     Text(Vec<u8>, Block),
-    /// What cannot be read.
+    /// A body that is replaced with its length and hash.
     Unread(Digest),
 }
 
-/// The forms that are read as a whole.
+/// Formats that are parsed as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Yaml,
@@ -74,13 +74,13 @@ enum Whole {
     Protobuf,
     Gzip,
     Utf16,
-    /// The rest of JSON that turned out to be none.
+    /// The rest after a syntax error in JSON.
     Rest,
 }
 
 impl BodyRedactor {
-    /// The body of a request or response. `path` is that of the request; a body on a path of Secrets has the data of
-    /// one, unless it is the response to a request that failed.
+    /// A redactor for the body of a request or response. `path` is that of the request. On a path of Secrets the body
+    /// has the data of Secrets unless `failed`.
     pub(crate) fn new(redactor: &Redactor, headers: &Headers, path: &str, failed: bool) -> Self {
         let of_secret = redactor.rules.defaults && !failed && is_of_secrets(path);
         let media_type = headers.media_type().to_ascii_lowercase();
@@ -98,31 +98,33 @@ impl BodyRedactor {
             of_secret,
             boundary: boundary.filter(|boundary| media_type.starts_with("multipart/") && !boundary.is_empty()),
             media_type,
-            running: false,
+            is_connection: false,
         }
     }
 
-    /// One direction of an upgraded connection.
-    pub(crate) fn running(redactor: &Redactor) -> Self {
+    /// A redactor for one direction of an upgraded connection.
+    pub(crate) fn of_connection(redactor: &Redactor) -> Self {
         Self {
-            running: true,
+            is_connection: true,
             ..Self::new(redactor, &Headers::default(), "", false)
         }
     }
 
-    /// More of it; returns what is ready.
+    /// Adds a piece and returns the redacted bytes that are ready.
     pub(crate) fn push(&mut self, redactor: &Redactor, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
-        self.push_into(redactor, bytes, &mut out);
+        let rest = self.push_into(redactor, bytes, &mut out);
+        out.extend_from_slice(rest);
         out
     }
 
-    /// More of it; appends what is ready.
-    pub(crate) fn push_into(&mut self, redactor: &Redactor, bytes: &[u8], out: &mut Vec<u8>) {
-        redactor.with(|context| self.take(bytes, context, out));
+    /// Adds a piece. Appends redacted bytes that are ready to `out`, and returns those that follow and are an unaltered
+    /// part of `bytes`. Most of a long body is returned, and not copied.
+    pub(crate) fn push_into<'a>(&mut self, redactor: &Redactor, bytes: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+        redactor.with(|context| self.pass(bytes, context, out))
     }
 
-    /// Its end; returns what was held back.
+    /// Ends the body and returns the bytes that were held back.
     pub(crate) fn finish(self, redactor: &Redactor) -> Vec<u8> {
         let mut out = Vec::new();
         redactor.with(|context| self.end(context, &mut out));
@@ -130,29 +132,40 @@ impl BodyRedactor {
     }
 
     fn take(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
+        let rest = self.pass(bytes, context, out);
+        out.extend_from_slice(rest);
+    }
+
+    /// As [`BodyRedactor::push_into`].
+    fn pass<'a>(&mut self, bytes: &'a [u8], context: &mut RedactionContext<'_>, out: &mut Vec<u8>) -> &'a [u8] {
+        let is_first = matches!(&self.form, Form::Unknown(begun) if begun.is_empty());
+        if is_first && !bytes.starts_with(BOM) && (self.is_connection || is_detectable(bytes)) {
+            self.form = self.detect(bytes, context.rules);
+        }
         match &mut self.form {
-            Form::Off => out.extend_from_slice(bytes),
+            Form::Off => return bytes,
             Form::Unknown(begun) => {
                 begun.extend_from_slice(bytes);
-                if begun.starts_with(MARK) {
-                    out.extend(begun.drain(..MARK.len()));
+                if begun.starts_with(BOM) {
+                    out.extend(begun.drain(..BOM.len()));
                 }
-                if self.running || is_recognizable(begun) {
+                if self.is_connection || is_detectable(begun) {
                     let begun = std::mem::take(begun);
-                    self.form = self.recognized(&begun, context.rules);
+                    self.form = self.detect(&begun, context.rules);
                     self.take(&begun, context, out);
                 }
             }
-            Form::Json(json) => {
-                if let Err(broken) = json.push(bytes, context, out) {
+            Form::Json(json) => match json.push(bytes, context, out) {
+                Ok(rest) => return rest,
+                Err(error) => {
                     let has_secret = json.has_secret();
                     self.form = self.rest(has_secret);
-                    self.take(&broken.rest, context, out);
+                    self.take(&error.rest, context, out);
                 }
-            }
+            },
             Form::Whole(_, held) => {
                 held.extend_from_slice(bytes);
-                if held.len() > LONGEST_DOCUMENT {
+                if held.len() > MAX_DOCUMENT_BYTES {
                     self.form = Form::Unread(digest(held));
                 }
             }
@@ -162,12 +175,13 @@ impl BodyRedactor {
                 let rest = held.split_off(ready);
                 let ready = std::mem::replace(held, rest);
                 put(&ready, context, block, out);
-                if held.len() > LONGEST_LINE {
+                if held.len() > MAX_LINE_BYTES {
                     self.form = Form::Unread(digest(held));
                 }
             }
             Form::Unread(digest) => digest.update(bytes),
         }
+        &[]
     }
 
     fn end(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
@@ -176,17 +190,17 @@ impl BodyRedactor {
             if begun.iter().all(u8::is_ascii_whitespace) {
                 return out.extend_from_slice(&begun);
             }
-            self.form = self.recognized(&begun, context.rules);
+            self.form = self.detect(&begun, context.rules);
             self.take(&begun, context, out);
         }
         match std::mem::replace(&mut self.form, Form::Off) {
             Form::Off | Form::Unknown(_) => {}
             Form::Json(mut json) => {
                 let secret = json.is_within_secret() || matches!(self.rest(json.has_secret()), Form::Unread(_));
-                if let Err(broken) = json.finish(context, out) {
+                if let Err(error) = json.finish(context, out) {
                     match secret {
-                        true => unread(&broken.rest, out),
-                        false => put(&broken.rest, context, &mut Block::default(), out),
+                        true => unread(&error.rest, out),
+                        false => put(&error.rest, context, &mut Block::default(), out),
                     }
                 }
             }
@@ -239,17 +253,17 @@ impl BodyRedactor {
         }
     }
 
-    /// A body within this one, without its secrets.
+    /// Redacts a body within this one.
     fn inner(&self, body: &[u8], media_type: &str, context: &mut RedactionContext<'_>) -> Vec<u8> {
         let mut inner = Self {
             form: Form::Unknown(Vec::new()),
             of_secret: self.of_secret,
             media_type: media_type.to_owned(),
             boundary: None,
-            running: false,
+            is_connection: false,
         };
         let mut out = Vec::with_capacity(body.len());
-        // What is compressed in it again is not followed further.
+        // Nested compression is not followed.
         if encoded::is_gzip(body) || encoded::is_utf16(body) {
             inner.form = Form::Unread(Digest::default());
         }
@@ -258,8 +272,8 @@ impl BodyRedactor {
         out
     }
 
-    /// The form of a body that begins so.
-    fn recognized(&self, bytes: &[u8], rules: &Arc<Redaction>) -> Form {
+    /// Detects the format from the beginning of a body.
+    fn detect(&self, bytes: &[u8], rules: &Arc<Redaction>) -> Form {
         let text = bytes.trim_ascii_start();
         let is_yaml = self.media_type.contains("yaml");
         let whole = |form| Form::Whole(form, Vec::new());
@@ -270,7 +284,7 @@ impl BodyRedactor {
         if text.starts_with(b"k8s\0") || self.media_type == "application/vnd.kubernetes.protobuf" {
             return whole(Whole::Protobuf);
         }
-        if self.running {
+        if self.is_connection {
             return Form::Text(Vec::new(), Block::None);
         }
         if encoded::is_gzip(bytes) {
@@ -284,7 +298,7 @@ impl BodyRedactor {
                 .iter()
                 .any(|mark| line.starts_with(mark))
         };
-        // A form in parts begins as YAML may.
+        // A multipart form can begin like YAML.
         if self.boundary.is_some() {
             return whole(Whole::Multipart);
         }
@@ -300,9 +314,9 @@ impl BodyRedactor {
         }
     }
 
-    /// The form of the rest of JSON that turned out to be none.
+    /// The format of the rest after a syntax error in JSON.
     fn rest(&self, has_secret: bool) -> Form {
-        let is_text = self.running || !(self.media_type.is_empty() || self.media_type.contains("json"));
+        let is_text = self.is_connection || !(self.media_type.is_empty() || self.media_type.contains("json"));
         match () {
             () if self.of_secret || (has_secret && !is_text) => Form::Unread(Digest::default()),
             () if is_text => Form::Text(Vec::new(), Block::None),
@@ -322,31 +336,31 @@ fn is_of_secrets(path: &str) -> bool {
         .any(|segment| segment == "secrets" || (segment.contains('%') && decoded(segment)))
 }
 
-/// Whether enough of a body is there to recognize its form.
-fn is_recognizable(bytes: &[u8]) -> bool {
+/// Whether there are enough bytes to detect the format.
+fn is_detectable(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii_start();
     match text.first() {
-        None => bytes.len() > LONGEST_SPACE,
+        None => bytes.len() > MAX_LEADING_SPACE,
         Some(b'{' | b'[') => true,
-        Some(_) => text.contains(&b'\n') || text.len() >= RECOGNIZED,
+        Some(_) => text.contains(&b'\n') || text.len() >= MIN_DETECTED_BYTES,
     }
 }
 
-/// Whether what cannot be read may be a Secret.
+/// Whether bytes that cannot be parsed may be a Secret.
 fn may_have_secret(bytes: &[u8]) -> bool {
     let bytes = bytes.to_ascii_lowercase();
     let has = |word: &str| memchr::memmem::find(&bytes, word.as_bytes()).is_some();
     has("secret") || has("data") || has("\\u00")
 }
 
-/// How much of a text can be passed on before more of it comes.
+/// Length of the part of a text that can be released before more is added.
 fn ready(held: &[u8], context: &mut RedactionContext<'_>, block: Block) -> usize {
     let wait = text::unfinished(held, context, block);
     let ready = held.len() - wait;
     let rest = held.get(ready..).unwrap_or_default();
     let is_word = || !rest.iter().any(u8::is_ascii_whitespace) && !text::is_marked(rest, context.rules);
-    if wait > LONGEST_WORD && block == Block::None && is_word() {
-        return context.secrets.boundary(held, held.len() - LONGEST_WORD);
+    if wait > MAX_WORD_BYTES && block == Block::None && is_word() {
+        return context.secrets.boundary(held, held.len() - MAX_WORD_BYTES);
     }
     ready
 }

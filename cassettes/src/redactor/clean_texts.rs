@@ -1,43 +1,44 @@
-//! Texts in which no rule finds a secret, so that one that comes again is not searched again: lists repeat labels, images and times.
+//! Cache of texts in which no rule finds a secret, such as the repeated labels, images and times of a list.
 //!
-//! Bounded: [`PLACES`] texts of up to [`LONGEST`] bytes. A text takes the place of another with the same hash. Texts are compared as a whole.
+//! Limits: [`SLOTS`] texts of up to [`MAX_LENGTH`] bytes. A text replaces another with the same hash. Whole texts are
+//! compared.
 
 use foldhash::fast::RandomState;
 use std::hash::BuildHasher;
 
-/// How many texts have a place.
-const PLACES: usize = 4096;
+/// Number of slots.
+const SLOTS: usize = 4096;
 
-/// A longer text is not kept.
-const LONGEST: usize = 63;
+/// Maximum length of a cached text.
+const MAX_LENGTH: usize = 63;
 
-/// A text after its length; 0 for none.
-type Place = [u8; LONGEST + 1];
+/// A text after its length, which is 0 for an empty slot.
+type Slot = [u8; MAX_LENGTH + 1];
 
-/// Texts without a secret.
+/// The cache.
 #[derive(Debug, Default)]
 pub(super) struct CleanTexts {
     hasher: RandomState,
     /// Empty until the first text.
-    places: Vec<Place>,
+    slots: Vec<Slot>,
 }
 
 impl CleanTexts {
-    /// Whether a text is kept.
+    /// Whether a text is in the cache.
     pub(super) fn has(&self, text: &[u8]) -> bool {
-        let place = self.places.get(self.place(text));
+        let slot = self.slots.get(self.slot(text));
         let is_kept =
-            |[length, kept @ ..]: &Place| usize::from(*length) == text.len() && kept.get(..text.len()) == Some(text);
-        !text.is_empty() && place.is_some_and(is_kept)
+            |[length, kept @ ..]: &Slot| usize::from(*length) == text.len() && kept.get(..text.len()) == Some(text);
+        !text.is_empty() && slot.is_some_and(is_kept)
     }
 
-    /// Keeps a text.
+    /// Adds a text.
     pub(super) fn add(&mut self, text: &[u8]) {
-        if self.places.is_empty() {
-            self.places = vec![[0; LONGEST + 1]; PLACES];
+        if self.slots.is_empty() {
+            self.slots = vec![[0; MAX_LENGTH + 1]; SLOTS];
         }
-        let place = self.place(text);
-        let (Ok(length), Some([first, kept @ ..])) = (u8::try_from(text.len()), self.places.get_mut(place)) else {
+        let slot = self.slot(text);
+        let (Ok(length), Some([first, kept @ ..])) = (u8::try_from(text.len()), self.slots.get_mut(slot)) else {
             return;
         };
         if let Some(kept) = kept.get_mut(..text.len()) {
@@ -46,8 +47,8 @@ impl CleanTexts {
         }
     }
 
-    fn place(&self, text: &[u8]) -> usize {
-        usize::try_from(self.hasher.hash_one(text) % PLACES as u64).unwrap_or_default()
+    fn slot(&self, text: &[u8]) -> usize {
+        usize::try_from(self.hasher.hash_one(text) % SLOTS as u64).unwrap_or_default()
     }
 }
 
@@ -65,15 +66,15 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded() {
+    fn the_cache_is_bounded() {
         let mut texts = CleanTexts::default();
-        let long = [b'a'; LONGEST + 1];
+        let long = [b'a'; MAX_LENGTH + 1];
         texts.add(&long);
         assert!(!texts.has(&long));
-        for n in 0..4 * PLACES {
+        for n in 0..4 * SLOTS {
             texts.add(n.to_string().as_bytes());
         }
-        assert_eq!(texts.places.len(), PLACES);
-        assert!(texts.has((4 * PLACES - 1).to_string().as_bytes()));
+        assert_eq!(texts.slots.len(), SLOTS);
+        assert!(texts.has((4 * SLOTS - 1).to_string().as_bytes()));
     }
 }

@@ -1,14 +1,15 @@
-//! Secret values in commands and calls: flags that mean a password to one program, and `f('NAME', 'value')`.
+//! Secret values in commands and calls: password flags of certain programs, and `f('NAME', 'value')`.
 
 use super::names;
 use std::ops::Range;
 
-/// A flag that is followed by a password in lines with this word.
+/// A flag with a password in command lines that contain certain words.
 struct PasswordFlag {
     word: &'static str,
     flag: &'static str,
-    /// Whether the password is the rest of the flag's word, or the next word.
+    /// Whether the password can be the rest of the flag's word.
     attached: bool,
+    /// Whether the password can be the next word.
     separate: bool,
 }
 
@@ -39,7 +40,7 @@ const FLAGS: [PasswordFlag; 4] = [
     },
 ];
 
-/// What comes before a name and its value in lines that set a variable.
+/// Words before the name in lines that set a variable.
 const SETTERS: [&str; 8] = ["ENV", "ARG", "set", "set -x", "set -gx", "set -Ux", "setenv", "export"];
 
 /// Whether the beginning of a line sets the variable that follows it.
@@ -47,7 +48,7 @@ pub(super) fn sets(before: &str) -> bool {
     SETTERS.contains(&before.trim())
 }
 
-/// The secret values in the commands and calls of a text.
+/// Finds the secret values in the commands and calls of a text.
 pub(super) fn values(text: &str) -> Vec<Range<usize>> {
     let mut found = calls(text);
     if FLAGS.iter().any(|flag| text.contains(flag.word)) {
@@ -75,7 +76,7 @@ fn flags(line: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The word at a place, or what is within its quotes.
+/// The word at a position, without its quotes.
 fn word(line: &str, at: usize) -> Option<Range<usize>> {
     let rest = line.get(at..)?;
     let (start, end) = match rest.chars().next()? {
@@ -85,7 +86,7 @@ fn word(line: &str, at: usize) -> Option<Range<usize>> {
     (end > 0).then_some(start..start + end)
 }
 
-/// The second arguments of calls whose first is a secret name.
+/// The second arguments of calls whose first argument is a secret name.
 fn calls(text: &str) -> Vec<Range<usize>> {
     let call = |(comma, _): (usize, &str)| {
         let first = text.get(..comma)?.trim_end();

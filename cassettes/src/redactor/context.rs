@@ -1,17 +1,17 @@
-//! What a redactor goes by: its rules, and the secrets that were seen.
+//! The context of a redaction: rules, known secrets, and the search of nested texts.
 
 use super::redaction::Redaction;
 use super::secret_index::SecretIndex;
 use super::structure::Secret;
 use std::sync::Arc;
 
-/// How deep documents within texts are followed: an annotation holds the object that was applied, a ConfigMap a file.
-pub(super) const NESTED: usize = 8;
+/// Maximum nesting of documents in texts, such as an applied object in an annotation or a file in a ConfigMap.
+pub(super) const MAX_NESTING: usize = 8;
 
-/// Searches a text that is within so many others; none if there is no secret in it.
+/// Redacts a text at a nesting depth. Returns none if it has no secret.
 pub(super) type Search = fn(&str, &mut RedactionContext<'_>, usize) -> Option<String>;
 
-/// The rules, the secrets that were seen, and the search of texts within documents.
+/// Rules, known secrets, and the search of nested texts.
 pub(super) struct RedactionContext<'a> {
     pub(super) rules: &'a Arc<Redaction>,
     pub(super) secrets: &'a mut SecretIndex,
@@ -19,7 +19,7 @@ pub(super) struct RedactionContext<'a> {
 }
 
 impl RedactionContext<'_> {
-    /// The placeholder of a secret value.
+    /// Returns the placeholder of a secret value.
     pub(super) fn placeholder(&mut self, text: &str, secret: Secret) -> String {
         match secret {
             Secret::Credential | Secret::Value if !text.starts_with("LS0tLS1CRUdJTi") => {
@@ -29,8 +29,7 @@ impl RedactionContext<'_> {
         }
     }
 
-    /// A text within a document without its secrets; none if there are none in it. `depth` is how many texts it is
-    /// within.
+    /// Redacts a text within a document. Returns none if it has no secret. `depth` is the number of enclosing texts.
     pub(super) fn search(&mut self, text: &str, depth: usize) -> Option<String> {
         (self.search)(text, self, depth)
     }

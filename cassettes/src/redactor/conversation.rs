@@ -1,10 +1,15 @@
-//! Messages of an upgraded connection without their secrets, also those that are cut by the bounds of messages.
+//! Redaction of messages of an upgraded connection, including secrets that are split across messages.
 //!
-//! Promises: what each side sends on a channel or stream is searched as one text, however it is cut; order and number of
-//! messages stay, and their lengths where placeholders allow it.
-//! Limits: messages wait while one of them may end with the beginning of a secret; when more than [`MOST`] messages or
-//! [`LONGEST`] bytes wait, the bytes that are held back go with a later message; those of a stream that is not among the
-//! last [`FLOWS`] are left out.
+//! Guarantees:
+//! - Each direction of a channel or stream is searched as one text, however it is split into messages.
+//! - The order and number of messages does not change, nor their lengths if placeholders fit.
+//!
+//! Limits:
+//! - Messages are held back while one of them may end with the beginning of a secret. If more than
+//!   [`MAX_HELD_MESSAGES`] messages or [`MAX_HELD_BYTES`] are held back, the incomplete text is moved to a later
+//!   message.
+//! - Held back bytes of a stream that is not among the last [`MAX_FLOWS`] are dropped.
+//!
 //! Source: the API's subprotocols for WebSocket, in which the first byte of a message is its channel; SPDY/3.1 data
 //! frames.
 
@@ -15,64 +20,64 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::{HashMap, VecDeque};
 
-/// How many messages wait.
-const MOST: usize = 16 << 10;
+/// Maximum number of messages held back.
+const MAX_HELD_MESSAGES: usize = 16 << 10;
 
-/// How many bytes wait.
-const LONGEST: usize = 4 << 20;
+/// Maximum number of bytes held back.
+const MAX_HELD_BYTES: usize = 4 << 20;
 
-/// How many channels and streams are searched at a time, in both directions together. A connection of SPDY can have as
-/// many stream numbers as it has frames.
-const FLOWS: usize = 256;
+/// Maximum number of channels and streams that are searched at the same time, in both directions together. A SPDY
+/// connection can have as many streams as frames.
+const MAX_FLOWS: usize = 256;
 
-/// The length of the head of a SPDY frame.
-const HEAD: usize = 8;
+/// Length of a SPDY frame header.
+const SPDY_HEADER_LENGTH: usize = 8;
 
-/// Both directions of an upgraded connection.
+/// Redactor of both directions of an upgraded connection.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     framing: Framing,
-    /// Whether what follows the channel is base64.
+    /// Whether the content after the channel is base64.
     encoded: bool,
     waiting: VecDeque<Message>,
     size: usize,
     flows: HashMap<Flow, ChannelRedactor>,
-    /// How many messages there were.
+    /// Number of messages so far.
     count: u64,
 }
 
-/// What messages begin with, before their payload.
+/// Prefix of messages before the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
     Bare,
-    /// A channel.
+    /// A channel byte.
     Channels,
-    /// The head of a SPDY frame; each message is one.
+    /// A SPDY frame header. Each message is a frame.
     Spdy,
 }
 
 /// One direction, and one channel or stream of it.
 type Flow = (Sender, Option<u32>);
 
-/// What one side sends on a channel.
+/// Redactor of one direction of a channel.
 #[derive(Debug)]
 struct ChannelRedactor {
     body: BodyRedactor,
-    /// What was searched and is not in a message yet.
+    /// Redacted bytes that are not in a message yet.
     ready: VecDeque<u8>,
-    /// How many messages of it wait.
+    /// Number of its messages that are held back.
     waiting: usize,
     /// The number of its last message.
     last: u64,
 }
 
 impl Conversation {
-    /// The connection that a response with these headers to a request for this path begins.
+    /// A redactor for the connection that was upgraded by a response with these headers to a request for this path.
     pub(crate) fn new(headers: &Headers, path: &str) -> Self {
         let protocol = headers.get("sec-websocket-protocol").unwrap_or_default();
         let upgrade = headers.get("upgrade").unwrap_or_default();
         let last = path.rsplit('/').next().unwrap_or_default();
-        // Without a subprotocol, these have the first one.
+        // Without a subprotocol these paths use the first one.
         let channels = protocol.ends_with("channel.k8s.io")
             || (protocol.is_empty() && matches!(last, "exec" | "attach" | "portforward"));
         Self {
@@ -89,7 +94,7 @@ impl Conversation {
         }
     }
 
-    /// One more message; returns those that are ready, in their order.
+    /// Adds a message. Returns the messages that are ready, in order.
     pub(crate) fn push(&mut self, redactor: &Redactor, message: &Message) -> Vec<Message> {
         if redactor.is_off() {
             return vec![message.clone()];
@@ -97,11 +102,11 @@ impl Conversation {
         let (flow, payload) = (self.flow(message), self.payload(&message.data));
         let mut released = match self.flows.contains_key(&flow) {
             true => Vec::new(),
-            false => self.make_room(),
+            false => self.evict(),
         };
         self.count += 1;
         let searched = self.flows.entry(flow).or_insert_with(|| ChannelRedactor {
-            body: BodyRedactor::running(redactor),
+            body: BodyRedactor::of_connection(redactor),
             ready: VecDeque::new(),
             waiting: 0,
             last: 0,
@@ -114,7 +119,7 @@ impl Conversation {
         while let Some(first) = self.waiting.front() {
             let (flow, length) = (self.flow(first), self.payload(&first.data).len());
             let there = self.flows.get(&flow).map_or(0, |searched| searched.ready.len());
-            let crowded = self.waiting.len() > MOST || self.size > LONGEST;
+            let crowded = self.waiting.len() > MAX_HELD_MESSAGES || self.size > MAX_HELD_BYTES;
             if there < length && !crowded {
                 break;
             }
@@ -123,11 +128,11 @@ impl Conversation {
         released
     }
 
-    /// Forgets the channel or stream that was used least recently if there are too many. Returns the messages that
-    /// cannot wait any longer.
-    fn make_room(&mut self) -> Vec<Message> {
+    /// Drops the least recently used channel or stream if there are too many. Returns the messages that cannot be held
+    /// back any longer.
+    fn evict(&mut self) -> Vec<Message> {
         let mut released = Vec::new();
-        while self.flows.len() >= FLOWS {
+        while self.flows.len() >= MAX_FLOWS {
             let idle = self.flows.iter().filter(|(_, searched)| searched.waiting == 0);
             match idle.min_by_key(|(_, searched)| searched.last).map(|(flow, _)| *flow) {
                 Some(flow) => drop(self.flows.remove(&flow)),
@@ -137,7 +142,7 @@ impl Conversation {
         released
     }
 
-    /// Takes the first message that waits, with what was searched of it.
+    /// Releases the first message with its redacted bytes.
     fn release_searched(&mut self) -> Option<Message> {
         let first = self.waiting.front()?;
         let (flow, length) = (self.flow(first), self.payload(&first.data).len());
@@ -145,10 +150,10 @@ impl Conversation {
         self.release(length.min(there))
     }
 
-    /// The end; returns the messages that waited.
+    /// Ends the connection. Returns the messages that were held back.
     pub(crate) fn finish(&mut self, redactor: &Redactor) -> Vec<Message> {
         for searched in self.flows.values_mut() {
-            let body = std::mem::replace(&mut searched.body, BodyRedactor::running(redactor));
+            let body = std::mem::replace(&mut searched.body, BodyRedactor::of_connection(redactor));
             searched.ready.extend(body.finish(redactor));
         }
         let mut released = Vec::with_capacity(self.waiting.len());
@@ -163,7 +168,7 @@ impl Conversation {
         released
     }
 
-    /// Takes the first message that waits, with so many of the bytes that were searched.
+    /// Releases the first message with this many redacted bytes.
     fn release(&mut self, length: usize) -> Option<Message> {
         let mut message = self.waiting.pop_front()?;
         let payload = self.payload(&message.data);
@@ -183,26 +188,26 @@ impl Conversation {
         let of = match self.framing {
             Framing::Bare => None,
             Framing::Channels => all.first().map(|channel| u32::from(*channel)),
-            // A control frame has no text.
+            // Control frames have no text.
             Framing::Spdy => all.first_chunk().map(|head| u32::from_be_bytes(*head)),
         };
         (message.from, of)
     }
 
-    /// How much of a message comes before its payload.
-    fn head(&self, all: &[u8]) -> usize {
+    /// Length of the prefix before the payload.
+    fn prefix_length(&self, all: &[u8]) -> usize {
         match self.framing {
             Framing::Bare => 0,
             Framing::Channels => all.len().min(1),
             Framing::Spdy if all.first().is_some_and(|first| first & 0x80 != 0) => all.len(),
-            Framing::Spdy => all.len().min(HEAD),
+            Framing::Spdy => all.len().min(SPDY_HEADER_LENGTH),
         }
     }
 
-    /// What a message carries.
+    /// The payload of a message, decoded.
     fn payload(&self, data: &Data) -> Vec<u8> {
         let all = content(data);
-        let payload = all.get(self.head(all)..).unwrap_or_default();
+        let payload = all.get(self.prefix_length(all)..).unwrap_or_default();
         match self.encoded {
             true => STANDARD.decode(payload).unwrap_or_else(|_| payload.to_vec()),
             false => payload.to_vec(),
@@ -211,8 +216,8 @@ impl Conversation {
 
     fn with_payload(&self, data: &Data, payload: &[u8]) -> Data {
         let of = content(data);
-        let mut all = of.get(..self.head(of)).unwrap_or_default().to_vec();
-        if let (Framing::Spdy, Some(length)) = (self.framing, all.get_mut(5..HEAD)) {
+        let mut all = of.get(..self.prefix_length(of)).unwrap_or_default().to_vec();
+        if let (Framing::Spdy, Some(length)) = (self.framing, all.get_mut(5..SPDY_HEADER_LENGTH)) {
             let bytes = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
             length.copy_from_slice(bytes.get(1..).unwrap_or_default());
         }
@@ -317,11 +322,11 @@ mod tests {
             binary(Sender::Client, [&head, text.as_bytes()].concat())
         };
         let mut messages = Vec::new();
-        // The last text of each stream may go on: its message waits.
+        // The last text of each stream may continue, so its message is held back.
         for stream in 0..2_000 {
             for text in [format!("TOKEN={SECRET}\n"), "TOKEN=".to_owned()] {
                 messages.extend(conversation.push(&redactor, &frame(stream, &text)));
-                assert!(conversation.flows.len() <= FLOWS);
+                assert!(conversation.flows.len() <= MAX_FLOWS);
             }
         }
         messages.extend(conversation.finish(&redactor));
@@ -338,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_complete_does_not_wait() {
+    fn a_complete_message_is_not_held_back() {
         let redactor = Redactor::new(Redaction::default());
         let mut conversation = Conversation::new(&Headers::default(), "/");
         for text in ["{\"kind\":\"Pod\"}", "a line: of a log\n"] {

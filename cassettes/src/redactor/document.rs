@@ -1,9 +1,9 @@
-//! Texts that may be documents: JSON, YAML, base64 of them, and JSON within running text.
+//! Redaction of texts that may be documents: JSON, YAML, base64 of them, and JSON within plain text.
 //!
-//! Limits: at most [`OBJECTS`] objects are looked for in one text.
+//! Limit: at most [`MAX_OBJECTS`] JSON objects are parsed in one text.
 
 use super::blocks::Block;
-use super::context::{NESTED, RedactionContext};
+use super::context::{MAX_NESTING, RedactionContext};
 use super::encoded;
 use super::json::Json;
 use super::text;
@@ -14,11 +14,11 @@ use base64::engine::general_purpose::{NO_PAD, PAD};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::de::IgnoredAny;
 
-/// How many objects in a text are read.
-const OBJECTS: usize = 64;
+/// Maximum number of JSON objects parsed in one text.
+const MAX_OBJECTS: usize = 64;
 
-/// The shortest word of a text that is decoded as base64.
-const RUN: usize = 20;
+/// Minimum length of a word that is decoded as base64.
+const MIN_BASE64_LENGTH: usize = 20;
 
 const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -26,7 +26,7 @@ const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG);
 
-/// A text without its secrets; none if there are none in it. `depth` is how many texts it is within.
+/// Redacts a text. Returns none if it has no secret. `depth` is the number of enclosing texts.
 pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
     if !text::is_marked(text.as_bytes(), context.rules) {
         return context.secrets.text(text);
@@ -37,7 +37,7 @@ pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>, depth: usiz
     }
 }
 
-/// Lines of a text that goes on where another ended, without their secrets; none if there are none in them.
+/// Redacts lines of a text that follows another. Returns none if they have no secret.
 fn lines(text: &str, context: &mut RedactionContext<'_>, depth: usize, block: &mut Block) -> Option<String> {
     if *block == Block::None && !text::is_marked(text.as_bytes(), context.rules) {
         return context.secrets.text(text);
@@ -45,7 +45,7 @@ fn lines(text: &str, context: &mut RedactionContext<'_>, depth: usize, block: &m
     marked(text, context, depth, block)
 }
 
-/// As [`lines`], for a text that may have a secret in it.
+/// As [`lines`], for a text that may have a secret.
 fn marked(text: &str, context: &mut RedactionContext<'_>, depth: usize, block: &mut Block) -> Option<String> {
     if *block == Block::None
         && let Some(found) = base64(text, context, depth)
@@ -59,7 +59,7 @@ fn marked(text: &str, context: &mut RedactionContext<'_>, depth: usize, block: &
     found.or(objects)
 }
 
-/// As [`redact`], for bytes of any encoding that go on where others ended.
+/// As [`redact`], for bytes of any encoding that follow others.
 pub(super) fn bytes(bytes: &[u8], context: &mut RedactionContext<'_>, block: &mut Block) -> Option<Vec<u8>> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return lines(text, context, 0, block).map(String::into_bytes);
@@ -71,8 +71,8 @@ pub(super) fn bytes(bytes: &[u8], context: &mut RedactionContext<'_>, block: &mu
         .iter()
         .map(|byte| char::from(*byte))
         .collect();
-    match lines(&text, context, NESTED, block) {
-        // A placeholder is ASCII, and every other character was one byte.
+    match lines(&text, context, MAX_NESTING, block) {
+        // Placeholders are ASCII, and every other character was decoded from one byte.
         Some(text) => Some(
             text.chars()
                 .map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?'))
@@ -82,9 +82,9 @@ pub(super) fn bytes(bytes: &[u8], context: &mut RedactionContext<'_>, block: &mu
     }
 }
 
-/// A document in a text, without its secrets; none if the text is no document.
+/// Redacts a text that is a document. Returns none if it is not one.
 fn document(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
-    if depth >= NESTED {
+    if depth >= MAX_NESTING {
         return None;
     }
     if text.trim_start().starts_with(['{', '[']) {
@@ -97,9 +97,9 @@ fn document(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Opt
     }
 }
 
-/// A text that is base64 of a text with secrets, without them; one that is base64 of compressed secrets is replaced.
+/// Redacts base64 of a text with secrets. Base64 of compressed secrets is replaced as a whole.
 fn base64(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
-    if depth >= NESTED || !text::is_base64(text.as_bytes()) {
+    if depth >= MAX_NESTING || !text::is_base64(text.as_bytes()) {
         return None;
     }
     let engine = if text.contains(['-', '_']) { URL_SAFE } else { STANDARD };
@@ -135,9 +135,9 @@ fn base64(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Optio
     Some(code + text.get(text.trim_end().len()..).unwrap_or_default())
 }
 
-/// A text without the secrets that are base64 in words of it; none if there are none.
+/// Redacts words that are base64 of texts with secrets. Returns none if there are none.
 fn runs(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
-    if depth >= NESTED || !context.rules.defaults {
+    if depth >= MAX_NESTING || !context.rules.defaults {
         return None;
     }
     let is_code = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
@@ -153,9 +153,9 @@ fn runs(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<
             .take_while(|byte| **byte == b'=')
             .count();
         let end = at + length + padding;
-        // The parts of a JSON web token are secret as a whole.
+        // A JSON web token is redacted as a whole.
         let part = bytes.get(end) == Some(&b'.') || (at > 0 && bytes.get(at - 1) == Some(&b'.'));
-        if length >= RUN
+        if length >= MIN_BASE64_LENGTH
             && !part
             && let Some(run) = text.get(at..end)
             && let Some(found) = base64(run, context, depth + 1)
@@ -173,14 +173,14 @@ fn runs(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<
     Some(out)
 }
 
-/// A text without the secrets in the JSON objects within it; none if there are none.
+/// Redacts JSON objects within a text. Returns none if they have no secret.
 fn objects(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
-    if depth >= NESTED || !context.rules.defaults {
+    if depth >= MAX_NESTING || !context.rules.defaults {
         return None;
     }
     let mut out = String::new();
     let (mut done, mut at) = (0, 0);
-    for _ in 0..OBJECTS {
+    for _ in 0..MAX_OBJECTS {
         let Some(start) = text
             .get(at..)?
             .match_indices('{')

@@ -1,6 +1,6 @@
-//! Bodies that are written in another way than as text: compressed without saying so, in UTF-16, in parts of a form.
+//! Bodies in other encodings: undeclared gzip, UTF-16, multipart forms.
 //!
-//! A body with a secret in it that is not text is replaced by its length and hash.
+//! An encoded body with a secret is replaced with its length and hash.
 
 use super::context::RedactionContext;
 use super::names::{self, NameClass};
@@ -8,29 +8,31 @@ use crate::interaction::placeholder;
 use flate2::read::MultiGzDecoder;
 use std::io::Read;
 
-/// How much of a compressed text is searched.
-const LONGEST: u64 = 64 << 20;
+/// Maximum decompressed length that is searched.
+const MAX_DECOMPRESSED_BYTES: u64 = 64 << 20;
 
-/// Whether bytes begin as gzip does.
+/// Whether bytes begin with the magic number of gzip.
 pub(super) fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b, 8])
 }
 
-/// Whether bytes begin with the mark of UTF-16.
+/// Whether bytes begin with the byte order mark of UTF-16.
 pub(super) fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
 }
 
-/// What was compressed, as far as it can be read; none if nothing can, or it is too long.
+/// Decompresses gzip, up to the first error. Returns none if nothing can be decompressed, or it is too long.
 pub(super) fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    // What was cut off is searched up to there.
-    let read = MultiGzDecoder::new(bytes).take(LONGEST).read_to_end(&mut out);
-    let whole = (out.len() as u64) < LONGEST && (read.is_ok() || !out.is_empty());
+    // The part before an error is searched.
+    let read = MultiGzDecoder::new(bytes)
+        .take(MAX_DECOMPRESSED_BYTES)
+        .read_to_end(&mut out);
+    let whole = (out.len() as u64) < MAX_DECOMPRESSED_BYTES && (read.is_ok() || !out.is_empty());
     whole.then_some(out)
 }
 
-/// A text in UTF-16 with its mark.
+/// Decodes UTF-16 with its byte order mark.
 pub(super) fn utf16(bytes: &[u8]) -> String {
     let little = bytes.first() == Some(&0xff);
     let unit = |pair: &[u8]| match pair {
@@ -42,8 +44,7 @@ pub(super) fn utf16(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// The parts of a form (`multipart/form-data`) without the values of fields whose names are secret, and the others as
-/// `other` has them.
+/// Redacts `multipart/form-data`: fields with secret names as a whole, others with `other`.
 pub(super) fn multipart(
     body: &[u8],
     boundary: &str,

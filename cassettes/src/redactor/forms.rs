@@ -1,4 +1,4 @@
-//! Secrets by their form: JSON web tokens, private keys, keys of well-known services, `Bearer`, user info in URLs.
+//! Redaction by form: JSON web tokens, private keys, keys of well-known services, `Bearer`, user info in URLs.
 
 use super::context::RedactionContext;
 use super::structure::Secret;
@@ -12,13 +12,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// The subprotocol that has a token in it.
+/// Prefix of the WebSocket subprotocol that contains a token.
 const BEARER_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
 /// Base64 of `-----BEGIN`.
 const PEM: &str = "LS0tLS1CRUdJTi";
 
-/// Forms of which the first group, or else the whole, is secret.
+/// Forms of secrets. The first group, or the whole match if there is none, is secret.
 const FORMS: [&str; 11] = [
     r"eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){2,4}",
     r"(?i)\b(?:bearer|basic)[ +]+([A-Za-z0-9._~+/-]{8,}=*)",
@@ -33,7 +33,7 @@ const FORMS: [&str; 11] = [
     r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}(?:(?:\\?[rn]|\s)+[A-Za-z0-9+/]{16,})*=*",
 ];
 
-/// Without any of these no form is in a text.
+/// Every form contains at least one of these.
 pub(super) const MARKS: [&str; 23] = [
     "eyj",
     "bearer",
@@ -65,12 +65,12 @@ static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&MARKS
 static COMPILED: LazyLock<Vec<Regex>> =
     LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());
 
-/// Whether a form may be in a text.
+/// Whether a text may contain a form.
 pub(super) fn is_marked(text: &[u8]) -> bool {
     MARKED.as_ref().is_none_or(|marks| marks.is_match(text))
 }
 
-/// A text without secrets of a form and known ones; none if there are none in it.
+/// Redacts forms and known secrets in a text. Returns none if there are none.
 pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>) -> Option<String> {
     let mut out = Cow::Borrowed(text);
     if context.rules.defaults && is_marked(text.as_bytes()) {
@@ -87,7 +87,7 @@ pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>) -> Option<S
     }
 }
 
-/// The start of a private key, or of base64 of PEM, that goes on beyond a text.
+/// Start of an incomplete private key, or incomplete base64 of PEM, at the end of a text.
 pub(super) fn unfinished(bytes: &[u8]) -> Option<usize> {
     let is_open = |at: &usize| {
         let rest = bytes.get(*at..).unwrap_or_default();
@@ -142,7 +142,7 @@ fn placeholder(whole: &str, range: Range<usize>, context: &mut RedactionContext<
     if secret.starts_with(PEM) {
         return context.placeholder(secret, Secret::Data);
     }
-    // A credential is known as one beyond the spelling that it came in.
+    // A credential is searched for in other spellings as well.
     if whole.starts_with(BEARER_PROTOCOL)
         && let Ok(token) = URL_SAFE_NO_PAD.decode(secret)
     {
@@ -159,7 +159,7 @@ fn placeholder(whole: &str, range: Range<usize>, context: &mut RedactionContext<
     context.secrets.placeholder(secret, true)
 }
 
-/// Whether base64 is that of a private key in PEM, or its beginning.
+/// Whether base64 is the beginning of a private key in PEM.
 fn is_private_key(base64: &str) -> bool {
     let head = base64.get(..base64.len().min(80) / 4 * 4).unwrap_or_default();
     STANDARD

@@ -1,6 +1,6 @@
-//! Headers, URLs and queries without their secrets.
+//! Redaction of headers, URLs and queries.
 
-use super::context::{NESTED, RedactionContext};
+use super::context::{MAX_NESTING, RedactionContext};
 use super::document;
 use super::forms;
 use super::names::{self, NameClass};
@@ -9,12 +9,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
 
-/// Whether a name has secret values, by default or by a rule of the user's.
+/// Whether a name has secret values, by default or because the user added it.
 fn is_secret(name: &str, own: bool, context: &RedactionContext<'_>) -> bool {
     own || (context.rules.defaults && names::class(name) != NameClass::Plain)
 }
 
-/// The value of a header.
+/// Redacts the value of a header.
 pub(super) fn header(name: &str, value: &str, context: &mut RedactionContext<'_>) -> String {
     let own = context.rules.has_header(name);
     if names::is_trivial(false, value) || !is_secret(name, own, context) {
@@ -51,7 +51,7 @@ fn cookie(pair: &str, context: &mut RedactionContext<'_>) -> String {
     }
 }
 
-/// The scheme stays, and a password is known as one beyond the pair that it came in.
+/// Redacts the value of `Authorization`, except the scheme. The password of `Basic` is learned as a secret of its own.
 fn authorization(value: &str, context: &mut RedactionContext<'_>) -> String {
     let Some((scheme, secret)) = value.split_once(' ') else {
         return context.secrets.placeholder(value, true);
@@ -66,7 +66,7 @@ fn authorization(value: &str, context: &mut RedactionContext<'_>) -> String {
     format!("{scheme} {}", context.secrets.placeholder(secret, true))
 }
 
-/// A URL, or its path and query.
+/// Redacts a URL, or path and query.
 pub(super) fn url(url: &str, context: &mut RedactionContext<'_>) -> String {
     let (url, fragment) = url
         .split_once('#')
@@ -76,13 +76,13 @@ pub(super) fn url(url: &str, context: &mut RedactionContext<'_>) -> String {
         None => path(url, context).into_owned(),
     };
     if let Some(fragment) = fragment {
-        // Some protocols of authorization answer with tokens there.
+        // Some authorization protocols return tokens in the fragment.
         out = format!("{out}#{}", self::query(fragment, context));
     }
     forms::redact(&out, context).unwrap_or(out)
 }
 
-/// A path: the values of parameters in its segments (`/a;name=value/b`) whose names are secret.
+/// Redacts the values of secret parameters in the segments of a path (`/a;name=value/b`).
 fn path<'a>(path: &'a str, context: &mut RedactionContext<'_>) -> Cow<'a, str> {
     if !path.contains(';') {
         return Cow::Borrowed(path);
@@ -105,9 +105,9 @@ fn path<'a>(path: &'a str, context: &mut RedactionContext<'_>) -> Cow<'a, str> {
     out.into()
 }
 
-/// A query or a form: the values of parameters whose names are secret, and secrets within the others.
+/// Redacts a query or form: parameters with secret names, and secrets in other values.
 pub(super) fn query(query: &str, context: &mut RedactionContext<'_>) -> String {
-    // The name of the parameter whose value was a flag: commands are given a word at a time.
+    // The parameter whose last value was a flag: `exec` has one parameter per word of the command.
     let mut flag: Option<&str> = None;
     let mut out = Vec::new();
     for pair in query.split('&') {
@@ -138,13 +138,13 @@ pub(super) fn query(query: &str, context: &mut RedactionContext<'_>) -> String {
     out.join("&")
 }
 
-/// The decoded value of a parameter without the secrets in it; none if there are none. It may be percent-encoded again.
+/// Redacts the decoded value of a parameter, which may be percent-encoded twice. Returns none if it has no secret.
 fn parameter(value: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
     if let Some(found) = document::redact(value, context, 0) {
         return Some(found);
     }
     let inner = decoded(value);
-    let again = depth < NESTED && value.contains('%') && inner != value;
+    let again = depth < MAX_NESTING && value.contains('%') && inner != value;
     let found = again.then(|| parameter(&inner, context, depth + 1)).flatten()?;
     Some(encoded(&found))
 }

@@ -1,92 +1,94 @@
-//! Items of lists without a secret, of all documents, so that a list that comes again is read only where it differs.
+//! Cache of list items without a secret, of all documents. A list that is recorded again is parsed only where it
+//! differs.
 //!
-//! Items that followed one another are a run: as many of it as come again are passed over at once. An item stands for one of
-//! the same bytes in any document, at a place that is read in the same way, while no secret is learned.
-//! Bounded: items of up to [`LONGEST`] bytes each, [`BUDGET`] in all, [`PLACES`] at which a run can be begun again.
+//! Consecutive items are cached as a run, and equal ones are skipped with one comparison. A cached item is valid in any
+//! document at a position with the same [`ItemReading`], until a secret is learned.
+//! Limits: items of up to [`MAX_ITEM_BYTES`], [`MAX_CACHE_BYTES`] in all, and [`SLOTS`] entry points into runs.
 
 use super::structure::ItemReading;
 use foldhash::fast::RandomState;
 use std::hash::BuildHasher;
 use std::ops::Range;
 
-/// How many items have a place. One takes the place of another with the same hash.
-const PLACES: usize = 1 << 15;
+/// Number of slots. An item replaces another with the same hash.
+const SLOTS: usize = 1 << 15;
 
-/// A longer item is not kept.
-const LONGEST: usize = 16 << 10;
+/// Maximum length of a cached item.
+const MAX_ITEM_BYTES: usize = 16 << 10;
 
-/// Bytes of all items, and of what is between them.
-const BUDGET: usize = 8 << 20;
+/// Maximum size of all items and the separators between them.
+const MAX_CACHE_BYTES: usize = 8 << 20;
 
-/// Items are told apart by so many bytes at their beginning, where their name is.
-const BEGINNING: usize = 128;
+/// Number of bytes at the beginning of an item that are hashed. They contain its name.
+const HASHED_BYTES: usize = 128;
 
-/// The most that is between two items of a run: a comma, the end of a line and the space before the next.
-const SEPARATOR: usize = 64;
+/// Maximum length of a separator: a comma, a line break and indentation.
+const MAX_SEPARATOR: usize = 64;
 
-/// How many bytes are compared at once.
-const STEP: usize = 64;
+/// Block lengths of a comparison: long blocks first, then short ones near the first difference.
+const STEPS: [usize; 2] = [4 << 10, 64];
 
-/// How often others want the room of a run until they get it. More items than there is room for come in the same order
-/// again and again, and some of them shall be found.
-const WANTED: u8 = 8;
+/// Number of failed reservations after which a run is evicted. If lists exceed the cache, evicting at once would evict
+/// every run before its list is recorded again.
+const EVICTION_ATTEMPTS: u8 = 8;
 
-/// Items in which nothing is secret.
+/// Consecutive items without a secret.
 #[derive(Debug)]
 struct Run {
     reading: ItemReading,
-    /// How many needles were looked for in them.
+    /// Number of needles when the items were searched.
     needles: usize,
-    /// The items and what is between them.
+    /// The items and separators.
     bytes: Vec<u8>,
     items: Vec<Range<usize>>,
-    /// How often others wanted its room since it was found.
-    wanted: u8,
+    /// Number of failed reservations since it was last found.
+    eviction_attempts: u8,
 }
 
-/// Where an item is, unless another run has its room.
+/// Position of an item. Stale if the run was replaced.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Position {
     run: usize,
     item: usize,
 }
 
-/// Those that were read.
+/// The cache.
 #[derive(Debug, Default)]
 pub(super) struct Items {
     hasher: RandomState,
     /// Empty until the first item.
-    places: Vec<Option<Place>>,
+    slots: Vec<Option<Position>>,
     runs: Vec<Run>,
-    /// Runs without items.
+    /// Indices of evicted runs.
     free: Vec<usize>,
-    /// The run that the last item is in.
+    /// Index of the run of the last added item.
     last: usize,
-    /// The run whose room is wanted next.
+    /// Index of the next run to consider for eviction.
     next: usize,
-    /// Bytes of all.
+    /// Total size in bytes.
     size: usize,
 }
 
 impl Items {
-    /// The length of the items that `rest` begins with, and of what is between them, if the first was kept.
+    /// Returns the length of the cached items at the beginning of `rest`, including separators. None if the first is
+    /// not cached.
     pub(super) fn find(&mut self, reading: ItemReading, needles: usize, rest: &[u8]) -> Option<usize> {
-        let Place { run, item } = (*self.places.get(self.place(rest)?)?)?;
+        let Position { run, item } = (*self.slots.get(self.slot(rest)?)?)?;
         let run = self.runs.get_mut(run)?;
         if run.reading != reading || run.needles != needles {
             return None;
         }
         let items = run.items.get(item..)?;
         let begin = items.first()?.start;
-        let end = begin + alike(run.bytes.get(begin..)?, rest);
+        let end = begin + common_prefix(run.bytes.get(begin..)?, rest);
         let count = items.partition_point(|item| item.end <= end);
         let last = items.get(count.checked_sub(1)?)?;
-        run.wanted = 0;
+        run.eviction_attempts = 0;
         Some(last.end - begin)
     }
 
-    /// Keeps the item at a range of a piece; `last` is where in the piece the one ends that was kept before. Returns whether
-    /// it is kept.
+    /// Adds the item at a range of a piece. `last` is the end of the item added before in the same piece. Returns
+    /// whether it was added.
     pub(super) fn add(
         &mut self,
         reading: ItemReading,
@@ -97,8 +99,8 @@ impl Items {
     ) -> bool {
         let between = last.and_then(|last| piece.get(last..range.start));
         let item = piece.get(range).unwrap_or_default();
-        let Some(place) = self.place(item) else { return false };
-        if item.len() > LONGEST || !self.has_room(item.len() + SEPARATOR) {
+        let Some(slot) = self.slot(item) else { return false };
+        if item.len() > MAX_ITEM_BYTES || !self.reserve(item.len() + MAX_SEPARATOR) {
             return false;
         }
         let follows = |run: &Run| run.reading == reading && run.needles == needles && !run.items.is_empty();
@@ -116,11 +118,11 @@ impl Items {
         run.bytes.extend_from_slice(item);
         run.items.push(begin..run.bytes.len());
         self.size += between.map_or(0, <[u8]>::len) + item.len();
-        if self.places.is_empty() {
-            self.places.resize(PLACES, None);
+        if self.slots.is_empty() {
+            self.slots.resize(SLOTS, None);
         }
-        if let Some(place) = self.places.get_mut(place) {
-            *place = Some(Place {
+        if let Some(entry) = self.slots.get_mut(slot) {
+            *entry = Some(Position {
                 run: self.last,
                 item: run.items.len() - 1,
             });
@@ -128,14 +130,14 @@ impl Items {
         true
     }
 
-    /// Begins a run.
+    /// Starts a run.
     fn begin(&mut self, reading: ItemReading, needles: usize) {
         let run = Run {
             reading,
             needles,
             bytes: Vec::new(),
             items: Vec::new(),
-            wanted: 0,
+            eviction_attempts: 0,
         };
         let free = self.free.pop();
         self.last = free.unwrap_or(self.runs.len());
@@ -145,9 +147,9 @@ impl Items {
         }
     }
 
-    /// Whether there is room for so many bytes: that of a run which was not found for long is given to others.
-    fn has_room(&mut self, length: usize) -> bool {
-        if self.size + length <= BUDGET {
+    /// Whether this many bytes can be added. May evict a run that was not found for long.
+    fn reserve(&mut self, length: usize) -> bool {
+        if self.size + length <= MAX_CACHE_BYTES {
             return true;
         }
         let slot = self.next % self.runs.len().max(1);
@@ -155,34 +157,41 @@ impl Items {
         let Some(run) = self.runs.get_mut(slot) else {
             return false;
         };
-        run.wanted = run.wanted.saturating_add(1);
-        if run.wanted >= WANTED && !run.items.is_empty() {
+        run.eviction_attempts = run.eviction_attempts.saturating_add(1);
+        if run.eviction_attempts >= EVICTION_ATTEMPTS && !run.items.is_empty() {
             self.size -= run.bytes.len();
             run.bytes = Vec::new();
             run.items = Vec::new();
             self.free.push(slot);
         }
-        self.size + length <= BUDGET
+        self.size + length <= MAX_CACHE_BYTES
     }
 
-    /// The place of an item; none if it is too short to be told from others.
-    fn place(&self, bytes: &[u8]) -> Option<usize> {
-        let hash = self.hasher.hash_one(bytes.get(..BEGINNING)?);
-        usize::try_from(hash % PLACES as u64).ok()
+    /// The slot of an item. None if it is shorter than [`HASHED_BYTES`].
+    fn slot(&self, bytes: &[u8]) -> Option<usize> {
+        let hash = self.hasher.hash_one(bytes.get(..HASHED_BYTES)?);
+        usize::try_from(hash % SLOTS as u64).ok()
     }
 }
 
-/// Whether only a comma and space are between two items: they follow one another in one list.
+/// Whether the bytes between two items are a separator, so that both are in one list.
 fn is_separator(between: &[u8]) -> bool {
-    between.len() <= SEPARATOR && between.trim_ascii() == b","
+    between.len() <= MAX_SEPARATOR && between.trim_ascii() == b","
 }
 
-/// How many bytes two texts begin with that are the same.
-fn alike(one: &[u8], other: &[u8]) -> usize {
-    let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
-    let begin = STEP * steps.take_while(|(one, other)| one == other).count();
-    let rest = one.iter().zip(other).skip(begin);
-    begin + rest.take_while(|(one, other)| one == other).count()
+/// Length of the common prefix of two texts.
+fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    let mut same = 0;
+    for step in STEPS.into_iter().chain([1]) {
+        let rest = |text: &'_ [u8]| text.len().saturating_sub(same) / step;
+        let count = rest(one).min(rest(other));
+        let is_same = |n: &usize| {
+            let range = same + n * step..same + (n + 1) * step;
+            one.get(range.clone()) == other.get(range)
+        };
+        same += step * (0..count).take_while(is_same).count();
+    }
+    same
 }
 
 #[cfg(test)]
@@ -192,7 +201,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// By what the items of a list of this kind are read.
+    /// The [`ItemReading`] of a list of this kind.
     fn reading(kind: &str) -> ItemReading {
         let mut structure = Structure::new(Arc::new(Redaction::default()), false);
         structure.open(false);
@@ -208,7 +217,7 @@ mod tests {
 
     fn item(name: &str, length: usize) -> Vec<u8> {
         format!(
-            r#"{{"metadata":{{"name":"{name:x<BEGINNING$}"}},"spec":"{}"}}"#,
+            r#"{{"metadata":{{"name":"{name:x<HASHED_BYTES$}"}},"spec":"{}"}}"#,
             "x".repeat(length)
         )
         .into_bytes()
@@ -231,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_items_of_a_run_are_found_as_are_the_same() {
+    fn equal_items_of_a_run_are_found() {
         let pods = reading("PodList");
         let list: Vec<Vec<u8>> = (0..5).map(|n| item(&n.to_string(), 10 * n)).collect();
         for (between, are_a_run) in [(",", true), (",\n    ", true), ("],[", false), (",,", false)] {
@@ -242,7 +251,7 @@ mod tests {
             assert_eq!(found, Some(if are_a_run { piece.len() } else { first }), "{between:?}");
             let behind = first + between.len();
             let mut changed = piece.clone();
-            let of_third = behind + list[1].len() + between.len() + BEGINNING + 40;
+            let of_third = behind + list[1].len() + between.len() + HASHED_BYTES + 40;
             changed[of_third] = b'y';
             let two = behind + list[1].len();
             assert_eq!(
@@ -270,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_is_found_only_where_it_is_read_in_the_same_way() {
+    fn an_item_is_found_only_with_the_same_reading() {
         let (pods, any) = (reading("PodList"), reading("List"));
         let mut items = Items::default();
         let one = item("one", 10);
@@ -286,18 +295,18 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded() {
+    fn the_cache_is_bounded() {
         let pods = reading("PodList");
         let mut items = Items::default();
-        for short in [&b"{}"[..], &item("long", LONGEST)] {
+        for short in [&b"{}"[..], &item("long", MAX_ITEM_BYTES)] {
             add(&mut items, pods, 0, short);
             assert_eq!(items.find(pods, 0, short), None);
         }
-        for n in 0..4 * BUDGET / LONGEST {
-            add(&mut items, pods, 0, &item(&n.to_string(), LONGEST / 2));
+        for n in 0..4 * MAX_CACHE_BYTES / MAX_ITEM_BYTES {
+            add(&mut items, pods, 0, &item(&n.to_string(), MAX_ITEM_BYTES / 2));
         }
         let kept = items.runs.iter().map(|run| run.bytes.len()).sum::<usize>();
         assert_eq!(kept, items.size);
-        assert!((BUDGET / 2..=BUDGET).contains(&kept), "{kept}");
+        assert!((MAX_CACHE_BYTES / 2..=MAX_CACHE_BYTES).contains(&kept), "{kept}");
     }
 }

@@ -1,11 +1,14 @@
-//! JSON without its secrets, in pieces of any size.
+//! Incremental redaction of JSON.
 //!
-//! Promises: what comes out has the syntax of what went in, byte for byte but for the texts that were replaced; what is
-//! replaced does not depend on how the input is cut; at most [`HELD`](super::json_output) bytes and one text are held back.
-//! Limits: a text of more than [`LONGEST_TEXT`] is replaced by its length and hash.
+//! Guarantees:
+//! - The output is the input byte for byte, apart from replaced strings and numbers.
+//! - The output does not depend on how the input is split.
+//! - At most [`MAX_HELD_BYTES`](super::json_output) and one string are held back.
+//!
+//! Limit: a string of more than [`MAX_STRING_BYTES`] is replaced with its length and hash.
 
 use super::context::RedactionContext;
-use super::json_input::{Broken, Input, plain_length};
+use super::json_input::{Input, SyntaxError, plain_length};
 use super::json_output::Held;
 use super::json_string::{decoded, quoted};
 use super::repeats::Repeats;
@@ -16,10 +19,10 @@ use memchr::memchr2;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A longer text is not held.
-const LONGEST_TEXT: usize = 8 << 20;
+/// Maximum length of a string that is held until its end.
+const MAX_STRING_BYTES: usize = 8 << 20;
 
-/// What comes next.
+/// The next token expected by the syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Value,
@@ -30,15 +33,15 @@ enum Next {
     CommaOrEnd,
 }
 
-/// The token that is not complete.
+/// The incomplete token.
 #[derive(Debug)]
 enum Token {
     None,
-    /// A string after its quote; whether the next byte is escaped.
+    /// A string after its opening quote. `escaped` is whether the next byte is escaped.
     String {
         escaped: bool,
     },
-    /// A string too long to be held.
+    /// A string longer than [`MAX_STRING_BYTES`].
     Long {
         escaped: bool,
         digest: Digest,
@@ -47,33 +50,33 @@ enum Token {
     Scalar,
 }
 
-/// JSON that comes in pieces.
+/// Incremental redactor of JSON.
 #[derive(Debug)]
 pub(super) struct Json {
     structure: Structure,
     next: Next,
     token: Token,
-    /// The part of the token that was received.
+    /// The part of the incomplete token so far.
     begun: Vec<u8>,
     held: Held,
     repeats: Repeats,
-    /// Where in the piece the item ends that was kept last.
+    /// End of the last item of the piece that was cached.
     last_item: Option<usize>,
     depth: usize,
-    /// How many needles there were when the piece began.
+    /// Number of needles at the beginning of the piece.
     needles: usize,
 }
 
-/// What becomes of a text.
+/// Result for a string.
 enum Outcome {
     Kept,
     Replaced(String),
-    /// It is secret if its document says so later.
+    /// Decided later in the document.
     Deferred(Secret, Wait),
 }
 
 impl Json {
-    /// A body. `depth` is how many texts it is within.
+    /// A redactor. `depth` is the number of enclosing texts.
     pub(super) fn new(structure: Structure, depth: usize) -> Self {
         Self {
             structure,
@@ -88,22 +91,24 @@ impl Json {
         }
     }
 
-    /// A whole text without its secrets; none if it is not JSON.
+    /// Redacts a whole text. Returns none if it is not JSON.
     pub(super) fn whole(text: &str, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
         let mut json = Self::new(Structure::new(context.rules.clone(), false), depth);
         let mut out = Vec::with_capacity(text.len());
-        json.push(text.as_bytes(), context, &mut out).ok()?;
+        let rest = json.push(text.as_bytes(), context, &mut out).ok()?;
+        out.extend_from_slice(rest);
         json.finish(context, &mut out).ok()?;
         String::from_utf8(out).ok()
     }
 
-    /// More of it; appends what is ready.
-    pub(super) fn push(
+    /// Adds a piece. Appends redacted bytes that are ready to `out`, and returns those that follow and are an unaltered
+    /// part of `bytes`.
+    pub(super) fn push<'a>(
         &mut self,
-        bytes: &[u8],
+        bytes: &'a [u8],
         context: &mut RedactionContext<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Broken> {
+    ) -> Result<&'a [u8], SyntaxError> {
         let mut input = Input::new(bytes);
         self.needles = context.secrets.count();
         self.repeats.altered();
@@ -113,7 +118,7 @@ impl Json {
         while let Some(byte) = bytes.get(at) {
             let taken = match &mut self.token {
                 Token::None if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') => Some(1),
-                Token::None => self.mark(*byte, at, &mut input, context),
+                Token::None => self.token(*byte, at, &mut input, context),
                 token => {
                     let rest = bytes.get(at..).unwrap_or_default();
                     let taken = match token {
@@ -132,68 +137,73 @@ impl Json {
                 }
             }
         }
-        self.keep(&mut input, at);
+        let end = input.end.unwrap_or(at);
+        if sound && !self.held.has_deferred() {
+            self.held.release(context, self.depth, out);
+            return Ok(bytes.get(input.begin..end).unwrap_or_default());
+        }
+        self.keep(&mut input, end);
         if self.held.is_stuck() {
             self.structure.decide_all();
-            self.held.decided(&mut self.structure);
+            self.held.apply_decisions(&mut self.structure);
         }
         if sound {
             self.held.release(context, self.depth, out);
-            return Ok(());
+            return Ok(&[]);
         }
-        // Nothing decides any more what was deferred.
+        // The rest is not parsed, so deferred values cannot be decided later.
         self.structure.decide_all();
-        self.held.decided(&mut self.structure);
+        self.held.apply_decisions(&mut self.structure);
         self.held.release(context, self.depth, out);
         let rest = bytes.get(at..).unwrap_or_default().to_vec();
-        Err(Broken { rest })
+        Err(SyntaxError { rest })
     }
 
-    /// Its end; appends what was held back.
-    pub(super) fn finish(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
+    /// Ends the JSON and appends the bytes that were held back.
+    pub(super) fn finish(mut self, context: &mut RedactionContext<'_>, out: &mut Vec<u8>) -> Result<(), SyntaxError> {
         if matches!(self.token, Token::Scalar) {
             self.end_scalar(context);
         }
         let whole = self.structure.is_root() && matches!(self.token, Token::None);
         self.structure.decide_all();
-        self.held.decided(&mut self.structure);
+        self.held.apply_decisions(&mut self.structure);
         self.held.release(context, self.depth, out);
         match (whole, &self.token) {
             (true, _) => Ok(()),
-            // A text that was cut off may be a part of a secret.
+            // An incomplete string may be a part of a secret.
             (false, Token::String { .. }) => {
                 out.push(b'"');
-                Err(Broken { rest: self.begun })
+                Err(SyntaxError { rest: self.begun })
             }
             (false, Token::Long { digest, .. }) => {
                 out.push(b'"');
                 out.extend_from_slice(digest.clone().text().as_bytes());
-                Err(Broken { rest: Vec::new() })
+                Err(SyntaxError { rest: Vec::new() })
             }
-            (false, _) => Err(Broken { rest: Vec::new() }),
+            (false, _) => Err(SyntaxError { rest: Vec::new() }),
         }
     }
 
-    /// Whether what was read so far has the data of a Secret.
+    /// Whether the data of a Secret was found so far.
     pub(super) fn has_secret(&self) -> bool {
         self.structure.has_secret()
     }
 
-    /// Whether the text that is not complete is at a place of secrets.
+    /// Whether the incomplete string is at a position of a secret.
     pub(super) fn is_within_secret(&mut self) -> bool {
         matches!(self.token, Token::String { .. } | Token::Long { .. })
             && !matches!(self.next, Next::Key | Next::FirstKey)
             && !matches!(self.structure.scalar("?"), Verdict::Open)
     }
 
-    /// Copies what was read and is not replaced.
+    /// Copies the unaltered input up to a position.
     fn keep(&mut self, input: &mut Input<'_>, end: usize) {
         self.held.push(input.bytes.get(input.begin..end).unwrap_or_default());
         input.begin = end;
     }
 
-    /// A token that begins with this byte, as far as it is there; none if it cannot be there. Returns how much was taken.
-    fn mark(
+    /// Parses a token, as far as it is in the piece. Returns the number of bytes. None after a syntax error.
+    fn token(
         &mut self,
         byte: u8,
         at: usize,
@@ -205,6 +215,13 @@ impl Json {
             b'"' if value || matches!(self.next, Next::Key | Next::FirstKey) => {
                 let within = input.bytes.get(at + 1..)?;
                 let Some(length) = plain_length(within) else {
+                    if within.len() <= MAX_STRING_BYTES && memchr2(b'"', b'\\', within).is_none() {
+                        input.end = Some(at);
+                        self.begun.clear();
+                        self.begun.extend_from_slice(within);
+                        self.token = Token::String { escaped: false };
+                        return Some(within.len() + 1);
+                    }
                     self.keep(input, at);
                     input.begin = at + 1;
                     self.begun.clear();
@@ -217,7 +234,7 @@ impl Json {
             b'{' | b'[' if value => {
                 let reading = self.structure.reading();
                 if let Some(length) =
-                    reading.and_then(|reading| self.repeated(reading, input.bytes.get(at..)?, context))
+                    reading.and_then(|reading| self.skip_cached(reading, input.bytes.get(at..)?, context))
                 {
                     return Some(length);
                 }
@@ -259,13 +276,10 @@ impl Json {
         Some(1)
     }
 
-    /// A string that is in the input as a whole and has no escapes. Most are.
+    /// Handles a string that is complete and has no escapes, as most are. `place` excludes the quotes.
     fn plain_string(&mut self, place: Range<usize>, input: &mut Input<'_>, context: &mut RedactionContext<'_>) {
         let raw = input.bytes.get(place.clone()).unwrap_or_default();
-        let text = input
-            .text
-            .get(place.clone())
-            .map_or_else(|| decoded(raw), Cow::Borrowed);
+        let text = input.text(&place).map_or_else(|| decoded(raw), Cow::Borrowed);
         let search = input.has_secret(&place, context.secrets);
         let end = place.end + 1;
         match self.text(raw, &text, search, context) {
@@ -284,20 +298,20 @@ impl Json {
 
     fn close(&mut self, end: usize, input: &Input<'_>, context: &mut RedactionContext<'_>) {
         self.structure.close();
-        self.held.decided(&mut self.structure);
+        self.held.apply_decisions(&mut self.structure);
         if context.secrets.count() != self.needles {
             self.repeats.altered();
         }
         let piece = input.bytes.get(..end).unwrap_or_default();
         if let Some((reading, bytes)) = self.repeats.closed(piece) {
             match self.of_item(reading) {
-                // That a document has a Secret is found out by reading it.
+                // The items must be parsed, so that the Secret is noticed in each document.
                 Some(_) if self.structure.has_secret() => {}
                 Some(reading) => {
                     let range = end - bytes.len()..end;
                     let items = &mut context.secrets.items;
-                    let is_kept = items.add(reading, self.needles, piece, range, self.last_item);
-                    self.last_item = is_kept.then_some(end);
+                    let is_cached = items.add(reading, self.needles, piece, range, self.last_item);
+                    self.last_item = is_cached.then_some(end);
                 }
                 None => self
                     .repeats
@@ -307,14 +321,14 @@ impl Json {
         self.after_value();
     }
 
-    /// The length of the object or list at the start of `rest`, if it was read before.
-    fn repeated(&mut self, reading: Reading, rest: &[u8], context: &mut RedactionContext<'_>) -> Option<usize> {
+    /// Skips an object or list that is cached. Returns its length.
+    fn skip_cached(&mut self, reading: Reading, rest: &[u8], context: &mut RedactionContext<'_>) -> Option<usize> {
         let needles = context.secrets.count();
         let length = match self.of_item(reading) {
             Some(reading) => context.secrets.items.find(reading, needles, rest)?,
             None => {
                 let (length, last_key) = self.repeats.find(reading, needles, rest)?;
-                self.structure.go_on_after(last_key);
+                self.structure.continue_after(last_key);
                 length
             }
         };
@@ -322,7 +336,7 @@ impl Json {
         Some(length)
     }
 
-    /// By what an item is read. A text within a text is searched less deeply: its items stand for no others.
+    /// The reading of an item. None in nested texts, which are searched less deeply.
     fn of_item(&self, reading: Reading) -> Option<ItemReading> {
         reading.of_item().filter(|_| self.depth == 0)
     }
@@ -334,7 +348,7 @@ impl Json {
         };
     }
 
-    /// More of a string that was not complete; how much was taken.
+    /// Continues an incomplete string. Returns the number of bytes.
     fn string(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>) -> usize {
         let (Token::String { escaped } | Token::Long { escaped, .. }) = &mut self.token else {
             return 0;
@@ -364,7 +378,7 @@ impl Json {
             self.begun.extend_from_slice(part);
         }
         let Some(end) = end else {
-            if let (true, Token::String { escaped }) = (self.begun.len() > LONGEST_TEXT, &self.token) {
+            if let (true, Token::String { escaped }) = (self.begun.len() > MAX_STRING_BYTES, &self.token) {
                 let mut digest = Digest::default();
                 digest.update(&std::mem::take(&mut self.begun));
                 self.token = Token::Long {
@@ -378,7 +392,7 @@ impl Json {
             Token::Long { digest, .. } => digest.text().into_bytes(),
             _ => std::mem::take(&mut self.begun),
         };
-        // It was not searched as a whole yet.
+        // It was not searched as a whole before.
         let outcome = self.text(&raw, &decoded(&raw), true, context);
         let start = self.held.len();
         if let Outcome::Replaced(text) = &outcome {
@@ -394,7 +408,7 @@ impl Json {
         end + 1
     }
 
-    /// A complete string: as it is written between its quotes, and its text. `search` says whether it may have a known secret.
+    /// Handles a complete string. `raw` is the source between the quotes, `search` whether it may have a known secret.
     fn text(&mut self, raw: &[u8], text: &str, search: bool, context: &mut RedactionContext<'_>) -> Outcome {
         let search = search || context.secrets.count() != self.needles;
         let found = if matches!(self.next, Next::Key | Next::FirstKey) {
@@ -403,7 +417,7 @@ impl Json {
             search.then(|| context.secrets.text(text)).flatten()
         } else {
             let verdict = self.structure.scalar(text);
-            self.held.decided(&mut self.structure);
+            self.held.apply_decisions(&mut self.structure);
             self.after_value();
             match verdict {
                 Verdict::Secret(secret) if !text.is_empty() => Some(context.placeholder(text, secret)),
@@ -418,27 +432,27 @@ impl Json {
         })
     }
 
-    /// A text that has no known secret, without those that rules find in it; none if there are none. `raw` is how it is written.
+    /// Redacts a string without known secrets by the rules. Returns none if it has no secret. `raw` is its source.
     fn by_rules(&self, raw: &[u8], text: &str, context: &mut RedactionContext<'_>) -> Option<String> {
-        // A text within a text is searched less deeply.
-        let is_kept = self.depth == 0 && !text::is_word(raw);
-        if (is_kept && context.secrets.clean.has(raw)) || !text::is_marked(raw, context.rules) {
+        // Nested texts are searched less deeply, so the cache is not used.
+        let is_cacheable = self.depth == 0 && !text::is_word(raw);
+        if (is_cacheable && context.secrets.clean.has(raw)) || !text::is_marked(raw, context.rules) {
             return None;
         }
         let found = context.search(text, self.depth);
-        if is_kept && found.is_none() {
+        if is_cacheable && found.is_none() {
             context.secrets.clean.add(raw);
         }
         found
     }
 
-    /// Defers what is held from a place on.
+    /// Defers the held bytes from a position on.
     fn defer(&mut self, start: usize, secret: Secret, wait: Wait) {
         self.structure.defer(wait, self.held.defer(start, secret));
         self.repeats.altered();
     }
 
-    /// More of a number or literal; how much was taken.
+    /// Continues a number or literal. Returns the number of bytes.
     fn scalar(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>) -> usize {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
         let length = bytes.iter().position(|byte| !is_part(byte)).unwrap_or(bytes.len());
@@ -454,7 +468,7 @@ impl Json {
         let raw = std::mem::take(&mut self.begun);
         let text = String::from_utf8_lossy(&raw);
         let verdict = self.structure.scalar(&text);
-        self.held.decided(&mut self.structure);
+        self.held.apply_decisions(&mut self.structure);
         let start = self.held.len();
         let long = verdict != Verdict::Open && text.bytes().filter(u8::is_ascii_digit).count() >= 6;
         match verdict {

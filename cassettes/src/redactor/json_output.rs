@@ -1,29 +1,29 @@
-//! What was read of JSON and is not passed on yet.
+//! Redacted JSON that is held back until deferred values are decided.
 
 use super::context::RedactionContext;
 use super::json_string::{decoded, quoted};
 use super::structure::{Secret, Structure};
 use std::ops::Range;
 
-/// How much may wait for the kind of its object; more of it is taken for secret.
-pub(super) const HELD: usize = 4 << 20;
+/// Maximum number of bytes held back. If they exceed it, deferred values are treated as secret.
+pub(super) const MAX_HELD_BYTES: usize = 4 << 20;
 
-/// A value that is secret if its document says so later.
+/// A value that may be secret, decided by a later part of the document.
 #[derive(Debug)]
 struct Deferred {
     id: u64,
-    /// Its place in what is held, with its quotes.
+    /// Range in the held bytes, including quotes.
     range: Range<usize>,
     secret: Secret,
     is_secret: Option<bool>,
 }
 
-/// What is held back.
+/// Bytes that are held back.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     bytes: Vec<u8>,
     deferred: Vec<Deferred>,
-    /// The identifier of the value that was deferred last.
+    /// Identifier of the last deferred value.
     last: u64,
 }
 
@@ -36,12 +36,17 @@ impl Held {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Whether more waits than may.
-    pub(super) fn is_stuck(&self) -> bool {
-        self.bytes.len() > HELD && !self.deferred.is_empty()
+    /// Whether there are deferred values.
+    pub(super) fn has_deferred(&self) -> bool {
+        !self.deferred.is_empty()
     }
 
-    /// Defers the value from a place on; returns its identifier.
+    /// Whether deferred values hold back more than [`MAX_HELD_BYTES`].
+    pub(super) fn is_stuck(&self) -> bool {
+        self.bytes.len() > MAX_HELD_BYTES && !self.deferred.is_empty()
+    }
+
+    /// Defers the value from a position to the end. Returns its identifier.
     pub(super) fn defer(&mut self, start: usize, secret: Secret) -> u64 {
         self.last += 1;
         self.deferred.push(Deferred {
@@ -53,8 +58,8 @@ impl Held {
         self.last
     }
 
-    /// Takes what the structure has decided.
-    pub(super) fn decided(&mut self, structure: &mut Structure) {
+    /// Applies the decisions of the structure.
+    pub(super) fn apply_decisions(&mut self, structure: &mut Structure) {
         if self.deferred.is_empty() {
             return;
         }
@@ -66,11 +71,11 @@ impl Held {
         }
     }
 
-    /// Appends what is held up to the first value that is not decided.
+    /// Appends the held bytes up to the first undecided value.
     pub(super) fn release(&mut self, context: &mut RedactionContext<'_>, depth: usize, out: &mut Vec<u8>) {
         if self.deferred.is_empty() {
             match out.is_empty() {
-                // Both keep their memory for what comes next.
+                // Both keep their memory for the next piece.
                 true => std::mem::swap(out, &mut self.bytes),
                 false => out.append(&mut self.bytes),
             }

@@ -1,9 +1,9 @@
-//! Strings of JSON, as they are written and as they are meant.
+//! Decoding and encoding of JSON strings.
 
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// The text of a string as it is written.
+/// Decodes the source of a string, without its quotes.
 pub(super) fn decoded(raw: &[u8]) -> Cow<'_, str> {
     if memchr(b'\\', raw).is_none() {
         return std::str::from_utf8(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Borrowed);
@@ -15,7 +15,7 @@ pub(super) fn decoded(raw: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A text as a string, with the escapes that the string it replaces has.
+/// Encodes a text as a string with quotes, with the same optional escapes as the string that it replaces.
 pub(super) fn quoted(text: &str, instead_of: &[u8]) -> String {
     let plain = serde_json::Value::from(text).to_string();
     let has = |escape: &[u8]| memchr::memmem::find(instead_of, escape).is_some();

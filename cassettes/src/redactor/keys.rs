@@ -1,14 +1,14 @@
-//! Keys of objects, and what they say of their values.
+//! Keys of objects and what they imply about their values.
 
 use super::names::{self, NameClass};
 use super::structure::Secret;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-/// How many keys are remembered.
-const MOST: usize = 4096;
+/// Maximum number of cached keys.
+const MAX_KEYS: usize = 4096;
 
-/// Keys of an object that refers to a secret.
+/// Keys of a reference to a secret whose values are kept.
 const REFERENCE: [&str; 17] = [
     "name",
     "namespace",
@@ -29,7 +29,7 @@ const REFERENCE: [&str; 17] = [
     "expirationSeconds",
 ];
 
-/// Keys whose objects map names of fields or types to schemas.
+/// Keys of objects that map names of fields or types to schemas.
 const SCHEMAS: [&str; 7] = [
     "properties",
     "patternProperties",
@@ -40,7 +40,7 @@ const SCHEMAS: [&str; 7] = [
     "securitySchemes",
 ];
 
-/// Keys that the API gives a meaning.
+/// Keys with a meaning in the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Key {
     Kind,
@@ -54,20 +54,20 @@ pub(super) enum Key {
     Other,
 }
 
-/// What a key says of its value.
+/// Facts about the value of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyFacts {
     pub(super) key: Key,
     pub(super) class: NameClass,
-    /// Whether the value is kept in an object that refers to a secret.
+    /// Whether the value is kept in a reference to a secret.
     pub(super) kept: bool,
-    /// Whether the keys of the value are names of fields or types.
+    /// Whether the value maps names of fields or types to schemas.
     pub(super) opens_schema: bool,
     pub(super) plural: bool,
 }
 
 impl Default for KeyFacts {
-    /// Those of no key.
+    /// The facts without a key.
     fn default() -> Self {
         Self {
             key: Key::Other,
@@ -81,7 +81,7 @@ impl Default for KeyFacts {
 
 impl KeyFacts {
     fn new(name: &str) -> Self {
-        // The API's own decoder takes keys without regard to case.
+        // The decoder of the API server compares keys case-insensitively.
         let is = |key: &str| name.eq_ignore_ascii_case(key);
         let key = match () {
             () if is("kind") => Key::Kind,
@@ -108,24 +108,24 @@ impl KeyFacts {
 struct KnownKey {
     name: String,
     facts: KeyFacts,
-    /// The place of the key that came after this one when it last came. Lists repeat them.
+    /// Index of the key that followed the last occurrence of this one. Lists repeat keys in the same order.
     next: usize,
 }
 
-/// The keys that came, so that what they say is found out once.
+/// Cache of keys and their facts.
 #[derive(Debug, Default)]
 pub(super) struct KnownKeys {
     keys: Vec<KnownKey>,
-    /// Places in `keys`.
+    /// Indices in `keys`.
     places: HashMap<String, usize, RandomState>,
-    /// The place of the last key.
+    /// Index of the last key.
     last: usize,
-    /// How often all were forgotten.
-    clearings: usize,
+    /// Number of times that the cache was cleared.
+    resets: usize,
 }
 
 impl KnownKeys {
-    /// What the next key says.
+    /// Returns the facts about the next key.
     pub(super) fn get(&mut self, name: &str) -> KeyFacts {
         let expected = self.keys.get(self.last).map_or(0, |last| last.next);
         if let Some(known) = self.keys.get(expected).filter(|known| known.name == name) {
@@ -143,27 +143,27 @@ impl KnownKeys {
         self.keys.get(place).map_or_else(KeyFacts::default, |known| known.facts)
     }
 
-    /// The place of the key that came last.
+    /// Index of the last key.
     pub(super) fn last(&self) -> usize {
         self.last
     }
 
-    /// Goes on as if the key at this place had come last.
-    pub(super) fn go_on_after(&mut self, place: usize) {
+    /// Continues as if the key with this index were the last.
+    pub(super) fn continue_after(&mut self, place: usize) {
         self.last = place;
     }
 
-    /// How often places were given anew.
-    pub(super) fn clearings(&self) -> usize {
-        self.clearings
+    /// Number of times that the cache was cleared, and indices reset.
+    pub(super) fn resets(&self) -> usize {
+        self.resets
     }
 
     fn learn(&mut self, name: &str) -> usize {
-        if self.keys.len() >= MOST {
-            // They are keys of the data's own, of which most come once.
+        if self.keys.len() >= MAX_KEYS {
+            // So many are keys of data, most of which occur once.
             self.keys.clear();
             self.places.clear();
-            self.clearings += 1;
+            self.resets += 1;
         }
         let place = self.keys.len();
         self.places.insert(name.to_owned(), place);
@@ -181,15 +181,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_says_the_same_whatever_came_before_it() {
+    fn the_facts_about_a_key_do_not_depend_on_the_keys_before() {
         let names: Vec<String> = ["data", "password", "kind", "items"]
             .iter()
             .map(|name| (*name).to_owned())
-            .chain((0..2 * MOST).map(|n| format!("token-{n}")))
+            .chain((0..2 * MAX_KEYS).map(|n| format!("token-{n}")))
             .collect();
         let mut keys = KnownKeys::default();
-        for n in 0..4 * MOST {
-            // Some come again in the same order, and some do not.
+        for n in 0..4 * MAX_KEYS {
+            // Some are repeated in the same order, others are not.
             let name = &names[n * (1 + n % 3) % names.len()];
             let (known, fresh) = (keys.get(name), KeyFacts::new(name));
             assert_eq!(
@@ -198,6 +198,6 @@ mod tests {
                 "{name}"
             );
         }
-        assert!(keys.keys.len() <= MOST && keys.places.len() <= MOST);
+        assert!(keys.keys.len() <= MAX_KEYS && keys.places.len() <= MAX_KEYS);
     }
 }

@@ -1,13 +1,13 @@
-//! Secret values in XML and HTML: the texts of elements, and `value` beside another attribute that names it.
+//! Secret values in XML and HTML: texts of elements, and `value` next to an attribute with a secret name.
 
 use super::names;
 use crate::interaction::is_placeholder;
 use std::ops::Range;
 
-/// Attributes whose value names what the element holds.
+/// Attributes whose value is the name of the element's value.
 const NAMING: [&str; 4] = ["name", "key", "id", "type"];
 
-/// The secret values in the elements of a text.
+/// Finds the secret values in the elements of a text.
 pub(super) fn values(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     if memchr::memmem::find(text.as_bytes(), b"</").is_some() {
@@ -23,7 +23,7 @@ pub(super) fn values(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The texts of elements whose names are secret.
+/// The texts of elements with secret names.
 fn elements(text: &str) -> Vec<Range<usize>> {
     let element = |(at, _): (usize, &str)| {
         let head = text.get(..at)?;
@@ -37,7 +37,7 @@ fn elements(text: &str) -> Vec<Range<usize>> {
     text.match_indices("</").filter_map(element).collect()
 }
 
-/// The values of `value` in start tags where another attribute is a secret name.
+/// The values of `value` in start tags with a secret name in another attribute.
 fn attributes(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -57,14 +57,14 @@ fn attributes(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The value of an attribute in a tag, in any case.
+/// The value of an attribute in a tag. The name is compared case-insensitively.
 fn attribute(tag: &str, name: &str) -> Option<Range<usize>> {
     tag.match_indices('=').find_map(|(at, _)| {
         let key = tag.get(..at)?.trim_end();
         let begins = key.len().checked_sub(name.len())?;
         let is = key.get(begins..)?.eq_ignore_ascii_case(name) && key.get(..begins)?.ends_with(char::is_whitespace);
         let rest = tag.get(at + 1..)?;
-        // Quotes are escaped where the text is within another.
+        // Quotes are escaped in nested texts.
         let quote = ["\\\"", "\"", "'"].into_iter().find(|quote| rest.starts_with(quote))?;
         let start = at + 1 + quote.len();
         let end = tag.get(start..)?.find(quote)?;

@@ -1,16 +1,23 @@
-//! Takes secrets out of interactions before they reach the disk.
+//! Redaction: replaces secrets in interactions before they are written to the disk.
 //!
-//! Promises: a value that a rule names becomes a placeholder of its length, `redacted-N` filled up with `~`, the same
-//! secret the same N throughout a cassette, as base64 if it was base64; a secret that was seen once is found wherever it
-//! comes again: in any header, URL, body or frame, plain, as base64 at any alignment, percent-encoded, in hexadecimal or
-//! escaped, and across the bounds of pieces. JSON keeps its syntax however it is cut. What cannot be read on a path of
-//! Secrets is replaced by its length and hash.
-//! Limits: what came before a secret was known as one is found by [`scrub`], which goes over a cassette twice, and not
-//! while recording; values of fewer than 8 characters, or that could be any word, are taken out only where a rule
-//! names them, and so are those that were seen after 8 MiB of spellings of others; up to 100,000 secrets have numbers of their own.
-//! Deliberately kept: the names of objects, Secrets' among them; keys;
-//! certificates; values of names that say where a secret is (`secretName`, `password_file`); booleans and counts.
-//! Source: RFC 9110, section 11 (credentials); the API's Secret; the credentials of kubeconfig and docker config files.
+//! Guarantees:
+//! - A value that matches a rule is replaced with a placeholder of its length, `redacted-N` padded with `~`, in base64
+//!   if the value was base64. The same secret has the same N in the whole cassette.
+//! - A known secret is found everywhere: in any header, URL, body or frame, plain, in base64 at any alignment,
+//!   percent-encoded, in hexadecimal or escaped, and across the boundaries of pieces.
+//! - JSON keeps its syntax however it is split.
+//! - A body on a path of Secrets that cannot be parsed is replaced with its length and hash.
+//!
+//! Limits:
+//! - Occurrences before a secret is known are found by [`scrub`], which makes two passes, but not while recording.
+//! - Values of fewer than 8 characters, values that could be a common word, and values first seen after 8 MiB of
+//!   spellings of others are replaced only where they match a rule.
+//! - At most 100,000 secrets have their own number.
+//!
+//! Kept deliberately: names of objects, including Secrets; keys; certificates; values of names that locate a secret
+//! (`secretName`, `password_file`); booleans and counts.
+//!
+//! Source: RFC 9110, section 11 (credentials); the API's Secret; credentials in kubeconfig and docker config files.
 
 mod blocks;
 mod body;
@@ -53,10 +60,10 @@ use bytes::Bytes;
 use context::RedactionContext;
 use parking_lot::Mutex;
 use secret_index::SecretIndex;
-pub(crate) use secret_index::telling;
+pub(crate) use secret_index::is_distinct;
 use std::sync::Arc;
 
-/// Takes secrets out, and remembers them.
+/// The redaction rules and the known secrets.
 #[derive(Debug)]
 pub(crate) struct Redactor {
     rules: Arc<Redaction>,
@@ -64,7 +71,7 @@ pub(crate) struct Redactor {
 }
 
 impl Redactor {
-    /// A redactor by these rules.
+    /// A redactor with these rules.
     pub(crate) fn new(rules: Redaction) -> Self {
         let mut secrets = SecretIndex::default();
         for secret in &rules.literals {
@@ -76,7 +83,7 @@ impl Redactor {
         }
     }
 
-    /// Whether it does nothing.
+    /// Whether nothing is redacted.
     pub(crate) fn is_off(&self) -> bool {
         self.rules.is_none()
     }
@@ -86,7 +93,7 @@ impl Redactor {
         self.rules.describe()
     }
 
-    /// A request without its secrets.
+    /// Redacts a request.
     pub(crate) fn request(&self, request: &Request) -> Request {
         if self.is_off() {
             return request.clone();
@@ -104,7 +111,7 @@ impl Redactor {
         }
     }
 
-    /// The headers of a request or a response without their secrets.
+    /// Redacts header fields.
     pub(crate) fn headers(&self, headers: &Headers) -> Headers {
         if self.is_off() {
             return headers.clone();
@@ -115,7 +122,7 @@ impl Redactor {
         Headers(headers.0.iter().map(field).collect())
     }
 
-    /// A body without its secrets. `path` is that of the request, `failed` whether it is the response to one that failed.
+    /// Redacts a body. `path` is that of the request; `failed` is whether it is an error response.
     pub(crate) fn body(&self, body: &Bytes, headers: &Headers, path: &str, failed: bool) -> Bytes {
         if self.is_off() || body.is_empty() {
             return body.clone();
@@ -126,7 +133,7 @@ impl Redactor {
         out.into()
     }
 
-    /// A text without its secrets, such as that of an error or a message.
+    /// Redacts a text, such as an error message.
     pub(crate) fn text(&self, text: &str) -> String {
         if self.is_off() {
             return text.to_owned();
@@ -135,7 +142,7 @@ impl Redactor {
             .unwrap_or_else(|| text.to_owned())
     }
 
-    /// A URL, or its path and query, without its secrets.
+    /// Redacts a URL, or path and query.
     pub(crate) fn url(&self, url: &str) -> String {
         if self.is_off() {
             return url.to_owned();
@@ -194,14 +201,17 @@ impl Redactor {
     }
 }
 
-/// Takes the secrets out of a cassette, and names the rules in its header.
+/// Redacts a cassette and adds the names of the rules to its header.
 pub(crate) fn scrub(cassette: &mut Cassette, rules: Redaction) {
     let redactor = Redactor::new(rules);
     if redactor.is_off() {
         return;
     }
-    redactor.secrets.lock().avoid(&crate::format::to_string(cassette));
-    // Once to learn what is secret, once more for what came before it was known.
+    redactor
+        .secrets
+        .lock()
+        .reserve_numbers(&crate::format::to_string(cassette));
+    // The first pass learns the secrets, the second finds earlier occurrences.
     for _ in 0..2 {
         cassette
             .interactions

@@ -1,5 +1,5 @@
-//! Values in running text that the names before them say are secret: `PASSWORD=x`, `token: x`, `--password x`,
-//! `<password>x</password>`, `?sig=x`, and blocks of lines under a name.
+//! Values in plain text after secret names: `PASSWORD=x`, `token: x`, `--password x`, `<password>x</password>`,
+//! `?sig=x`, and blocks of lines under a name.
 //!
 //! Source: the syntax of YAML, .env, properties, INI and TOML files, of command lines, URLs and XML elements.
 
@@ -9,13 +9,13 @@ use super::names::{self, NameClass};
 use crate::interaction::is_placeholder;
 use std::ops::Range;
 
-/// Flags whose value is a user and a password.
+/// Flags whose value is `user:password`.
 const USER_FLAGS: [&str; 3] = ["-u", "--user", "--proxy-user"];
 
-/// The quotes of values, those of several lines first.
+/// Quotes of values, multi-line ones first.
 const QUOTES: [&str; 6] = ["\"\"\"", "'''", "\\\"", "\"", "'", "`"];
 
-/// The values that names in a text say are secret, in order.
+/// Finds the values after secret names, in order.
 pub(super) fn values(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let bytes = text.as_bytes();
@@ -43,18 +43,19 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_.-".contains(&byte)
 }
 
-/// The start of the name that ends at a place.
+/// Start of the name that ends at a position.
 fn name_start(bytes: &[u8], end: usize) -> usize {
     let head = bytes.get(..end).unwrap_or_default();
     head.iter().rposition(|byte| !is_name(*byte)).map_or(0, |at| at + 1)
 }
 
-/// What is before a place in its line.
+/// The part of a line before a position.
 fn line_before(text: &str, at: usize) -> Option<&str> {
     text.get(..at)?.rsplit('\n').next()
 }
 
-/// Whether a name is the first word of its line, follows what sets a variable, or `login USER` as in a .netrc.
+/// Whether a name is the first word of its line, or follows a word that sets a variable, or `login USER` as in a
+/// .netrc.
 fn leads(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
     let login = before.rsplit_once(' ').is_some_and(|(head, _)| head.ends_with("login"));
@@ -62,7 +63,7 @@ fn leads(text: &str, start: usize) -> bool {
     line.is_empty() || login || commands::sets(line)
 }
 
-/// The value after a space: that of a flag (`--token x`), a quoted one (`password 'x'`), or one that ends the line of a
+/// The value after a space: of a flag (`--token x`), quoted (`password 'x'`), or at the end of a line of a
 /// configuration (`requirepass x`).
 fn after_space(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
@@ -84,7 +85,7 @@ fn after_space(text: &str, at: usize) -> Option<Range<usize>> {
         return None;
     }
     if quoted {
-        // `secrets "x" not found` has the name of an object.
+        // In `secrets "x" not found` the value is the name of an object.
         return (names::class(name) == NameClass::Secret)
             .then(|| value_at(text, at + 1, &word))
             .flatten();
@@ -101,7 +102,7 @@ fn after_space(text: &str, at: usize) -> Option<Range<usize>> {
     (value.len() >= 8 && odd && rest.trim().is_empty()).then_some(range)
 }
 
-/// The value after `name=` or `name:`, where that is at `at`.
+/// The value after `name=` or `name:` at a position.
 fn after_name(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let colon = bytes.get(at) == Some(&b':');
@@ -166,7 +167,7 @@ fn after_name(text: &str, at: usize) -> Option<Range<usize>> {
     (!(number && (port || !names::is_secret_in_text(name)))).then_some(range)
 }
 
-/// The length of the scheme in `Authorization: Bearer x`, which stays.
+/// Length of the scheme in `Authorization: Bearer x`, which is kept.
 fn scheme(name: &str, value: &str) -> usize {
     let Some((scheme, secret)) = value.split_once(' ') else {
         return 0;
@@ -180,7 +181,7 @@ fn scheme(name: &str, value: &str) -> usize {
     if known || any { scheme.len() + 1 } else { 0 }
 }
 
-/// The length of an unquoted value at the start of a line: up to the next flag or `name=`.
+/// Length of an unquoted value: up to the next flag or `name=`.
 fn words(value: &str) -> usize {
     let ends = |at: &usize| {
         let rest = value.get(*at..).unwrap_or_default().trim_start();
@@ -195,7 +196,7 @@ fn words(value: &str) -> usize {
     value.get(..length).unwrap_or_default().trim_end().len()
 }
 
-/// The end of a value whose line may go on in the next one.
+/// End of a value whose line may continue on the next one.
 fn continued(text: &str, end: usize) -> usize {
     let mut end = end;
     while text.get(..end).is_some_and(|head| head.ends_with('\\')) {
@@ -211,7 +212,7 @@ fn continued(text: &str, end: usize) -> usize {
     end
 }
 
-/// The value at a place: within its quotes, or up to where it ends.
+/// The value at a position: within its quotes, or up to its end.
 fn value_at(text: &str, at: usize, ends: &dyn Fn(u8) -> bool) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     for quote in QUOTES {
@@ -226,7 +227,7 @@ fn value_at(text: &str, at: usize, ends: &dyn Fn(u8) -> bool) -> Option<Range<us
     (length > 0).then_some(at..at + length)
 }
 
-/// The place of a closing quote that no backslash escapes.
+/// Position of the closing quote that is not escaped by a backslash.
 fn closing(within: &str, quote: &str) -> Option<usize> {
     let escaped = |at: usize| {
         let head = within.get(..at).unwrap_or_default();

@@ -1,14 +1,14 @@
-//! The rule by name: which names of headers, parameters, keys, variables and flags have secret values.
+//! Rules by name: which names of headers, parameters, keys, variables and flags have secret values.
 //!
-//! One rule for all of them. Case and the marks between words do not matter: `X-Auth-Token`, `auth_token` and
-//! `authToken` are one name. What is deliberately kept: values of names that say where a secret is or how it is used
-//! (`secretName`, `tokenExpirationSeconds`, `password_file`), booleans and counts.
+//! The same rules apply to all of them. Case and separators are ignored: `X-Auth-Token`, `auth_token` and `authToken`
+//! are the same name. Kept deliberately: values of names that describe the location or use of a secret (`secretName`,
+//! `tokenExpirationSeconds`, `password_file`), booleans and counts.
 
 use super::words::automaton;
 use aho_corasick::AhoCorasick;
 use std::sync::LazyLock;
 
-/// Words that make a name secret anywhere in it.
+/// Words that make a name secret wherever they occur in it.
 const WORDS: [&str; 14] = [
     "token",
     "secret",
@@ -28,7 +28,7 @@ const WORDS: [&str; 14] = [
 
 static WORD: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&WORDS));
 
-/// A name without any of these, nor any of [`WORDS`], is not secret: each rule below needs one.
+/// Parts required by the other rules: a name without any of these and of [`WORDS`] is not secret.
 const PARTS: [&str; 13] = [
     "private",
     "key",
@@ -67,7 +67,7 @@ const WHOLE: [&str; 16] = [
     "fromliteral",
 ];
 
-/// Ends of names that are secret.
+/// Suffixes of secret names.
 const ENDS: [&str; 13] = [
     "authorization",
     "cookie",
@@ -84,10 +84,10 @@ const ENDS: [&str; 13] = [
     "registryauth",
 ];
 
-/// Last words of names of several words that are secret.
+/// Last words of secret names of several words.
 const LAST_WORDS: [&str; 5] = ["pass", "pwd", "pw", "sig", "auth"];
 
-/// Last words of names that speak of a secret and do not hold it.
+/// Last words of names that describe a secret but do not contain it.
 const KEPT: [&str; 33] = [
     "name",
     "names",
@@ -124,21 +124,21 @@ const KEPT: [&str; 33] = [
     "selector",
 ];
 
-/// Names that are too short or too common to be secret in running text.
+/// Names that are too short or too common to be secret in plain text.
 const NOT_IN_TEXT: [&str; 4] = ["code", "sig", "auth", "signature"];
 
 /// Class of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameClass {
-    /// Nothing.
+    /// Not secret.
     Plain,
-    /// It is secret.
+    /// Secret.
     Secret,
-    /// It is secret if it is a text; an object refers to a secret (`secret: {secretName: …}`).
+    /// Secret if the value is a text. An object is a reference to a secret (`secret: {secretName: …}`).
     Reference,
 }
 
-/// The class of a name.
+/// Classifies a name.
 pub(super) fn class(name: &str) -> NameClass {
     if name.len() < 3 {
         return NameClass::Plain;
@@ -153,12 +153,12 @@ pub(super) fn class(name: &str) -> NameClass {
     NameClass::Secret
 }
 
-/// Whether a name has secret values in running text, such as `name=value` in a line of a log.
+/// Whether a name has secret values in plain text, such as `name=value` in a log line.
 pub(super) fn is_secret_in_text(name: &str) -> bool {
     class(name) != NameClass::Plain && !NOT_IN_TEXT.contains(&normal(name).as_str())
 }
 
-/// Whether a value can be no secret: a boolean, nothing, or the count of a plural.
+/// Whether a value cannot be secret: a boolean, empty, or a count for a plural name.
 pub(super) fn is_trivial(plural: bool, value: &str) -> bool {
     let count = || plural && value.len() <= 6 && value.bytes().all(|byte| byte.is_ascii_digit());
     let words = ["", "true", "false", "null", "none", "nil", "yes", "no", "-"];
@@ -201,8 +201,8 @@ fn is_secret(name: &str, plain: &str) -> bool {
         || (several && LAST_WORDS.iter().any(|word| last.eq_ignore_ascii_case(word)))
 }
 
-/// Whether a name with the word of a secret in it only speaks of one: its last word says so, or what follows the word
-/// of a secret in a name of small letters.
+/// Whether a name with the word of a secret only describes one, by its last word or, in a lowercase name, by the rest
+/// after the word.
 fn is_kept(plain: &str, last: &str) -> bool {
     let joined = |end: &&str| {
         let before = plain.strip_suffix(*end).unwrap_or_default();
@@ -212,7 +212,7 @@ fn is_kept(plain: &str, last: &str) -> bool {
     KEPT.contains(&last) || KEPT.iter().any(joined)
 }
 
-/// The last word of a name, after a mark or from a capital on.
+/// The last word of a name, after a separator or from a capital letter.
 fn last_word(name: &str) -> &str {
     let bytes = name.as_bytes();
     let starts = |at: &usize| match (at.checked_sub(1).and_then(|at| bytes.get(at)), bytes.get(*at)) {

@@ -1,6 +1,6 @@
-//! Protobuf of the API without its secrets.
+//! Redaction of the API's protobuf.
 //!
-//! Values are replaced in place by placeholders of the same length, so that no length before them changes.
+//! Values are replaced in place with placeholders of the same length, so that length prefixes stay valid.
 //! Source: the API's envelope (`k8s` and a zero byte, then `runtime.Unknown`) and the field numbers of Secret.
 
 use super::blocks::Block;
@@ -12,18 +12,18 @@ use std::ops::Range;
 
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Deeper messages are not followed.
-const DEPTH: usize = 32;
+/// Maximum depth of nested messages.
+const MAX_DEPTH: usize = 32;
 
-/// A field with a length: its number and the place of its content.
+/// A length-delimited field: its number and the range of its content.
 struct Field {
     number: u64,
     content: Range<usize>,
 }
 
-/// Takes the secrets out of a body; false if it cannot be read.
+/// Redacts a body. Returns false if it cannot be parsed.
 pub(super) fn redact(body: &mut [u8], context: &mut RedactionContext<'_>) -> bool {
-    // A watch sends envelopes one after the other, each after its length.
+    // A watch is a sequence of envelopes, each after its length.
     let starts: Vec<usize> = memchr::memmem::find_iter(body, MAGIC).collect();
     if starts.is_empty() {
         return body.is_empty();
@@ -36,9 +36,9 @@ pub(super) fn redact(body: &mut [u8], context: &mut RedactionContext<'_>) -> boo
     sound
 }
 
-/// An object with its kind.
+/// Redacts an envelope: an object with its kind.
 fn envelope(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>) -> Option<()> {
-    // What follows the last field of a frame is the length of the next one.
+    // The last field of a frame is followed by the length of the next frame.
     let fields = fields(body, of, true)?;
     let kind_of = fields.iter().find(|field| field.number == 1)?.content.clone();
     let kind = self::fields(body, kind_of, false)?
@@ -59,7 +59,7 @@ fn envelope(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_
     }
 }
 
-/// A Secret: field 2 is `data`, field 4 `stringData`, each a list of entries of key and value.
+/// Redacts a Secret: field 2 is `data`, field 4 `stringData`. Both are lists of entries of key and value.
 fn secret(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>) -> Option<()> {
     for field in fields(body, of, false)? {
         match field.number {
@@ -77,8 +77,8 @@ fn secret(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>)
     Some(())
 }
 
-/// Searches the texts in a message of any kind. Field 1 of a variable or of an entry of a map is its name, field 2 its
-/// value; arguments of a command are one field after the other.
+/// Redacts the strings of a message of any kind. Field 1 of a variable or map entry is its name, field 2 its value.
+/// Arguments of a command are repeated fields.
 fn strings(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>, depth: usize) {
     let is_text = |text: &str| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
     let text = |body: &[u8], of: &Range<usize>| {
@@ -90,7 +90,7 @@ fn strings(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>
     {
         return fill(place, found.as_bytes());
     }
-    let inner = (depth < DEPTH).then(|| fields(body, of.clone(), false)).flatten();
+    let inner = (depth < MAX_DEPTH).then(|| fields(body, of.clone(), false)).flatten();
     let Some(inner) = inner.filter(|inner| !inner.is_empty()) else {
         let found = body
             .get(of.clone())
@@ -127,7 +127,7 @@ fn replace(body: &mut [u8], of: Range<usize>, context: &mut RedactionContext<'_>
     }
 }
 
-/// Puts a text in the place of another, cut or filled up to its length.
+/// Overwrites a text with another, truncated or padded to its length.
 fn fill(place: &mut [u8], text: &[u8]) {
     let rest = std::iter::repeat(&b'~');
     place
@@ -136,7 +136,7 @@ fn fill(place: &mut [u8], text: &[u8]) {
         .for_each(|(byte, put)| *byte = *put);
 }
 
-/// The fields with a length of a message; none if it is no message. `open` says that more may follow it.
+/// The length-delimited fields of a message. None if it is not a message. `open` is whether more data may follow.
 fn fields(body: &[u8], of: Range<usize>, open: bool) -> Option<Vec<Field>> {
     let mut found = Vec::new();
     let mut at = of.start;

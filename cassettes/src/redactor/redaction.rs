@@ -1,25 +1,25 @@
-//! What is secret.
+//! Redaction rules.
 
 use regex::Regex;
 
-/// The reasons why a rule cannot be used.
+/// Errors of redaction rules.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedactionError {
-    /// A pattern is no regular expression.
-    #[error("the pattern {pattern:?}: {source}")]
+    /// A pattern is not a valid regular expression.
+    #[error("invalid pattern {pattern:?}: {source}")]
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The error.
         source: Box<regex::Error>,
     },
 }
 
-/// Rules for what is secret.
+/// Redaction rules.
 ///
-/// The default finds credentials in headers, queries and bodies, and the data of Secrets. Own rules are added to it, or
-/// to [`Redaction::none`].
+/// The default redacts credentials in headers, queries and bodies, and the data of Secrets. More rules can be added to
+/// it, or to [`Redaction::none`].
 ///
 /// ```
 /// use stuntdouble_cassettes::{Cassette, Redaction};
@@ -47,7 +47,7 @@ pub struct Redaction {
 }
 
 impl Default for Redaction {
-    /// Credentials in headers, queries and bodies, and the data of Secrets.
+    /// Redacts credentials in headers, queries and bodies, and the data of Secrets.
     fn default() -> Self {
         Self {
             headers: Vec::new(),
@@ -61,7 +61,7 @@ impl Default for Redaction {
 }
 
 impl Redaction {
-    /// Nothing is secret.
+    /// Redacts nothing.
     pub fn none() -> Self {
         Self {
             headers: Vec::new(),
@@ -73,32 +73,32 @@ impl Redaction {
         }
     }
 
-    /// The values of this header are secret too.
+    /// Adds a header whose values are redacted.
     #[must_use]
     pub fn header(mut self, name: &str) -> Self {
         self.headers.push(name.to_ascii_lowercase());
         self
     }
 
-    /// The values of this query parameter are secret too.
+    /// Adds a query parameter whose values are redacted.
     #[must_use]
     pub fn query(mut self, name: &str) -> Self {
         self.query.push(name.to_owned());
         self
     }
 
-    /// The values at this path of JSON or YAML bodies are secret too: keys and numbers between dots, `*` for any one,
-    /// `**` for any number of them, such as `spec.**.apiToken`.
+    /// Adds a path in JSON and YAML bodies whose values are redacted: keys and indices separated by dots, `*` for any
+    /// one of them, `**` for any number of them. Example: `spec.**.apiToken`.
     #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         self.paths.push(path.split('.').map(str::to_owned).collect());
         self
     }
 
-    /// What this pattern matches, or its first group, is secret too.
+    /// Adds a regular expression. Its first group, or the whole match if it has none, is redacted.
     ///
     /// # Errors
-    /// If it is no regular expression.
+    /// If it is not valid.
     pub fn pattern(mut self, pattern: &str) -> Result<Self, RedactionError> {
         let wrong = |source| RedactionError::Pattern {
             pattern: pattern.to_owned(),
@@ -108,7 +108,7 @@ impl Redaction {
         Ok(self)
     }
 
-    /// This very text is secret.
+    /// Adds a secret by its text.
     #[must_use]
     pub fn literal(mut self, secret: &str) -> Self {
         if !secret.is_empty() {
@@ -117,7 +117,7 @@ impl Redaction {
         self
     }
 
-    /// Whether nothing is secret.
+    /// Whether nothing is redacted.
     pub fn is_none(&self) -> bool {
         let own = [
             self.headers.is_empty(),
@@ -144,12 +144,12 @@ impl Redaction {
         out
     }
 
-    /// Whether the values of a header are secret by a rule of the user's.
+    /// Whether the user added this header.
     pub(super) fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    /// Whether the values of a query parameter are secret by a rule of the user's.
+    /// Whether the user added this query parameter.
     pub(super) fn has_query(&self, name: &str) -> bool {
         self.query.iter().any(|own| own == name)
     }

@@ -1,88 +1,89 @@
-//! Objects and lists without a secret, so that one that comes again is not read again: the items of a list are alike.
+//! Cache of the objects and lists of one document without a secret, which are often repeated in the items of a list.
 //!
-//! Of each key the last is kept, and the last element of its list. It stands for one of the same bytes at a place that is
-//! read in the same way, while no secret is learned.
-//! Bounded: those of [`KEYS`] keys, of up to [`LONGEST`] bytes each.
+//! For each key the last value and the last element of a list are cached. A cached one is valid at a position with the
+//! same [`Reading`], until a secret is learned.
+//! Limits: [`MAX_KEYS`] keys, values of up to [`MAX_BYTES`].
 
 use super::structure::Reading;
 
-/// How many keys, the first of a document, have a place.
-const KEYS: usize = 256;
+/// Number of keys with a cache entry: the first ones of a document.
+const MAX_KEYS: usize = 256;
 
-/// A longer object or list is not kept.
-const LONGEST: usize = 2 << 10;
+/// Maximum length of a cached object or list.
+const MAX_BYTES: usize = 2 << 10;
 
-/// A shorter one is read as fast as it is compared.
-const SHORTEST: usize = 16;
+/// Minimum length of a cached object or list. Parsing a shorter one is as fast as comparing it.
+const MIN_BYTES: usize = 16;
 
-/// One that differed so often from the one before is kept only each so many-th time.
-const DIFFERENT: u32 = 8;
+/// After this many different values in a row, only every n-th one is cached.
+const MAX_MISSES: u32 = 8;
 
-/// An object or list in which nothing is secret.
+/// A cached object or list.
 #[derive(Debug)]
 struct Repeat {
     reading: Reading,
     bytes: Vec<u8>,
-    /// The place of the last key in it.
+    /// Index of its last key.
     last_key: usize,
-    /// How many needles were looked for in it.
+    /// Number of needles when it was searched.
     needles: usize,
 }
 
-/// What is kept of a key, or of the elements of its list.
+/// Cache entry of a key, or of the elements of its list.
 #[derive(Debug, Default)]
-struct Place {
+struct Slot {
     last: Option<Repeat>,
-    /// How many came that differed from what was kept.
-    different: u32,
+    /// Number of different values since the last hit.
+    misses: u32,
 }
 
 /// An object or list that has not ended.
 #[derive(Debug)]
 struct Open {
-    /// Where it begins in the piece.
+    /// Its start in the piece.
     at: usize,
     reading: Option<Reading>,
 }
 
-/// Those that were read.
+/// The cache.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
-    /// By the place of the key: the one of the key itself, and the element.
-    kept: Vec<[Place; 2]>,
+    /// Entries by index of the key: that of its value, and that of the elements of its list.
+    kept: Vec<[Slot; 2]>,
     open: Vec<Open>,
-    /// How many of those that are open are not kept: what was read differs from what was written, or is not in the piece.
+    /// Number of open ones, from the outermost, that cannot be cached because they were altered or start in an earlier
+    /// piece.
     altered: usize,
 }
 
 impl Repeats {
-    /// The one that begins `rest`: its length, and the place of the last key in it.
+    /// Returns the length and the last key of the cached one at the beginning of `rest`.
     pub(super) fn find(&mut self, reading: Reading, needles: usize, rest: &[u8]) -> Option<(usize, usize)> {
-        let place = self.place(reading)?;
-        let last = place.last.as_ref()?;
+        let slot = self.slot(reading)?;
+        let last = slot.last.as_ref()?;
         let is_same = last.reading == reading && last.needles == needles && rest.starts_with(&last.bytes);
         is_same.then(|| {
-            place.different = 0;
+            slot.misses = 0;
             (last.bytes.len(), last.last_key)
         })
     }
 
-    fn place(&mut self, reading: Reading) -> Option<&mut Place> {
+    fn slot(&mut self, reading: Reading) -> Option<&mut Slot> {
         let of_key = self.kept.get_mut(reading.key)?;
         of_key.get_mut(usize::from(reading.is_element))
     }
 
-    /// One begins at a place of the piece; `reading` is none if it is not kept.
+    /// An object or list starts. `reading` is none if it cannot be cached.
     pub(super) fn opened(&mut self, at: usize, reading: Option<Reading>) {
         self.open.push(Open { at, reading });
     }
 
-    /// Something was replaced or deferred, or a secret learned, or a piece has ended: what is open is not kept.
+    /// Excludes the open ones: a value was replaced or deferred, a secret was learned, or a piece has ended.
     pub(super) fn altered(&mut self) {
         self.altered = self.open.len();
     }
 
-    /// One ends where `read`, the piece so far, does. Returns how it was read and its bytes, if nothing in it is secret.
+    /// An object or list ends at the end of `read`. Returns its reading and bytes if it can be cached.
     pub(super) fn closed<'a>(&mut self, read: &'a [u8]) -> Option<(Reading, &'a [u8])> {
         let Open { at, reading } = self.open.pop()?;
         if self.open.len() < self.altered {
@@ -92,24 +93,24 @@ impl Repeats {
         reading.zip(read.get(at..))
     }
 
-    /// Keeps one in which nothing is secret.
+    /// Caches an object or list without a secret.
     pub(super) fn keep(&mut self, reading: Reading, needles: usize, bytes: &[u8], last_key: usize) {
-        if !(SHORTEST..=LONGEST).contains(&bytes.len()) || reading.key >= KEYS {
+        if !(MIN_BYTES..=MAX_BYTES).contains(&bytes.len()) || reading.key >= MAX_KEYS {
             return;
         }
         if self.kept.len() <= reading.key {
             self.kept.resize_with(reading.key + 1, Default::default);
         }
-        let Some(place) = self.place(reading) else { return };
-        place.different = place.different.saturating_add(1);
-        if place.different > DIFFERENT && !place.different.is_multiple_of(DIFFERENT) {
+        let Some(slot) = self.slot(reading) else { return };
+        slot.misses = slot.misses.saturating_add(1);
+        if slot.misses > MAX_MISSES && !slot.misses.is_multiple_of(MAX_MISSES) {
             return;
         }
-        // Its memory is taken over.
-        let mut kept = place.last.take().map(|last| last.bytes).unwrap_or_default();
+        // Its memory is reused.
+        let mut kept = slot.last.take().map(|last| last.bytes).unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(bytes);
-        place.last = Some(Repeat {
+        slot.last = Some(Repeat {
             reading,
             bytes: kept,
             last_key,
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// By what the value of the last of these keys is read.
+    /// The reading of the value of the last of these keys.
     fn reading(keys: &[&str]) -> Reading {
         let mut structure = Structure::new(Arc::new(Redaction::default()), false);
         structure.open(false);
@@ -142,7 +143,7 @@ mod tests {
     const TEXT: &[u8] = br#"{"app":"web","tier":"front"}"#;
 
     #[test]
-    fn one_is_found_only_where_it_is_read_in_the_same_way() {
+    fn a_value_is_found_only_with_the_same_reading() {
         let (labels, spec) = (reading(&["labels"]), reading(&["labels", "spec"]));
         let mut repeats = Repeats::default();
         repeats.opened(0, Some(labels));
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_which_something_was_altered_is_not_kept_and_the_next_is() {
+    fn an_altered_value_is_not_cached_and_the_next_one_is() {
         let labels = reading(&["labels"]);
         let mut repeats = Repeats::default();
         repeats.opened(0, None);
@@ -166,14 +167,14 @@ mod tests {
         repeats.opened(0, Some(labels));
         close(&mut repeats, TEXT, 0, 0);
         assert!(repeats.find(labels, 0, TEXT).is_some());
-        let longer = vec![b'['; LONGEST + 1];
+        let longer = vec![b'['; MAX_BYTES + 1];
         repeats.opened(0, Some(labels));
         close(&mut repeats, &longer, 0, 0);
         assert!(repeats.find(labels, 0, &longer).is_none(), "it is too long");
     }
 
     #[test]
-    fn what_always_differs_is_seldom_kept_and_what_comes_again_always_is() {
+    fn values_that_always_differ_are_seldom_cached() {
         let labels = reading(&["labels"]);
         let text = |n: u32| format!(r#"{{"labels":"of {n:08}"}}"#).into_bytes();
         let mut repeats = Repeats::default();
@@ -185,9 +186,9 @@ mod tests {
             }
             known
         };
-        assert!((0..10 * DIFFERENT).all(|n| !keep(n, &mut repeats)));
-        let again = (0..2 * DIFFERENT).filter(|_| !keep(0, &mut repeats)).count();
-        assert!(again <= DIFFERENT as usize, "{again}");
+        assert!((0..10 * MAX_MISSES).all(|n| !keep(n, &mut repeats)));
+        let again = (0..2 * MAX_MISSES).filter(|_| !keep(0, &mut repeats)).count();
+        assert!(again <= MAX_MISSES as usize, "{again}");
         assert!(!keep(1, &mut repeats) && keep(1, &mut repeats));
     }
 }

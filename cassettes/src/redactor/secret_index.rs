@@ -1,7 +1,8 @@
-//! The secrets that were seen, their numbers, and the search for them.
+//! Index of known secrets, their numbers, and the search for them.
 //!
-//! Promises: one pass over a text finds every known secret in every spelling; learning a secret costs no more than the
-//! logarithm of how many there are, so that a list of thousands is learned while it passes.
+//! Guarantees:
+//! - One pass over a text finds every known secret in every spelling.
+//! - The amortized cost of learning a secret is logarithmic in the number of secrets.
 
 use super::clean_texts::CleanTexts;
 use super::items::Items;
@@ -16,91 +17,92 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How many secrets have a number of their own.
-const MOST: usize = 100_000;
+/// Maximum number of secrets with their own number.
+const MAX_NUMBERED: usize = 100_000;
 
-/// How many bytes of spellings are looked for. Secrets that were seen after that are replaced only where a rule names them.
-const MOST_BYTES: usize = 8 << 20;
+/// Maximum total length of needles. Secrets learned after that are replaced only where they match a rule.
+const MAX_NEEDLE_BYTES: usize = 8 << 20;
 
 /// A longer secret is identified by its hash.
-const LONGEST_KEY: usize = 64;
+const MAX_KEY_LENGTH: usize = 64;
 
-/// A shorter secret is not looked for where no rule names it.
-const SHORTEST: usize = 8;
+/// Minimum length of a secret that is searched for.
+const MIN_LENGTH: usize = 8;
 
-/// A shorter one is, if a rule said that it is a credential.
-const SHORTEST_CREDENTIAL: usize = 6;
+/// Minimum length of a credential that is searched for.
+const MIN_CREDENTIAL_LENGTH: usize = 6;
 
-/// A shorter one of small letters, capitals or digits alone may be any word.
-const SHORTEST_OF_ONE_KIND: usize = 16;
+/// Minimum length of a secret of only small letters, capitals or digits. A shorter one may be a common word.
+const MIN_ONE_KIND_LENGTH: usize = 16;
 
-/// Values that are no credentials are looked for in hexadecimal while they are few.
-const HEX: u64 = 1_000;
+/// Secrets other than credentials are searched for in hexadecimal up to this number.
+const MAX_HEX: u64 = 1_000;
 
-/// A longer secret is looked for by its beginning alone where it may be cut.
-const LONGEST_TAIL: usize = 512;
+/// Maximum length of the beginning of a secret that is searched for at the end of a piece.
+const MAX_PARTIAL_LENGTH: usize = 512;
 
-/// A longer secret is not looked for elsewhere.
-const LONGEST: usize = 16 << 10;
+/// Maximum length of a secret that is searched for.
+const MAX_LENGTH: usize = 16 << 10;
 
-/// How many needles are looked for one by one before an automaton is built of them.
-const SINGLE: usize = 32;
+/// Number of needles that are searched for one by one before an automaton is built.
+const MAX_UNBUILT: usize = 32;
 
-/// When as many bytes as this times those of all needles were searched without a new secret, all automata are made one:
-/// the searches cost more by then than the automaton does.
-const SETTLED: usize = 32;
+/// After searching this many times the length of all needles without a new secret, one automaton is built of all
+/// needles. By then the searches have cost more than building it.
+const MERGE_FACTOR: usize = 32;
 
-/// A search costs as much as this many bytes, however short the text.
-const SEARCH: usize = 64;
+/// Fixed cost of a search, in bytes of text.
+const SEARCH_COST: usize = 64;
 
-/// An automaton of up to so many bytes of needles is one of states, which is the fastest and takes up to a KiB for each.
-const FAST: usize = 32 << 10;
+/// Maximum length of needles for a DFA, which is the fastest automaton and takes up to 1 KiB per byte.
+const MAX_DFA_BYTES: usize = 32 << 10;
 
-/// The secrets that were seen.
+/// Known secrets.
 #[derive(Debug, Default)]
 pub(super) struct SecretIndex {
-    /// Numbers by secret, or by the hash of a long one.
+    /// Numbers, by secret or by the hash of a long one.
     numbers: HashMap<Vec<u8>, u64>,
+    /// The last assigned number.
     last: u64,
     needles: Vec<Needle>,
-    /// Automata of consecutive needles, each of many more than the next.
+    /// Automata of consecutive ranges of needles, each of many more than the next.
     machines: Vec<Machine>,
-    /// Bytes of all needles.
+    /// Total length of needles.
     needle_bytes: usize,
-    /// The length of the longest needle.
+    /// Length of the longest needle.
     longest: usize,
-    /// Bytes that were searched since a secret was learned; none when all automata are one.
+    /// Number of bytes searched since the last secret was learned. None if there is one automaton of all needles.
     searched: Option<usize>,
-    /// Texts of bodies in which no rule finds a secret.
+    /// Cache of texts in which no rule finds a secret.
     pub(super) clean: CleanTexts,
-    /// Items of lists without a secret.
+    /// Cache of list items without a secret.
     pub(super) items: Items,
-    /// Needles in automata that were built, for a test of their cost.
+    /// Total number of needles of all automata built, for a test of the cost.
     #[cfg(test)]
     built_needles: usize,
 }
 
-/// A spelling of a secret.
+/// A spelling of a secret to search for.
 #[derive(Debug)]
 struct Needle {
     finder: Finder<'static>,
     number: u64,
-    /// The length of the secret.
+    /// Length of the secret.
     length: usize,
     base64: bool,
 }
 
-/// Finds a range of needles in one pass.
+/// Automaton of a range of needles.
 #[derive(Debug)]
 struct Machine {
     needles: Range<usize>,
-    /// None if there are too many needles for one.
+    /// Filter before the automaton. None if there are too many needles.
     sieve: Option<Sieve>,
     automaton: AhoCorasick,
 }
 
 impl Machine {
-    /// Appends the places of its needles.
+    /// Appends the ranges and indices of needles in a text.
     fn find(&self, bytes: &[u8], found: &mut Vec<(Range<usize>, usize)>) {
         let all = 0..bytes.len();
         let parts = self.sieve.as_ref().map(|sieve| sieve.parts(bytes));
@@ -115,45 +117,46 @@ impl Machine {
 }
 
 impl SecretIndex {
-    /// Numbers that a text uses already are not given again.
-    pub(super) fn avoid(&mut self, text: &str) {
+    /// Reserves the numbers of the placeholders in a text.
+    pub(super) fn reserve_numbers(&mut self, text: &str) {
         let used = placeholders(text)
             .into_iter()
             .filter_map(|range| number(text.get(range)?));
         self.last = self.last.max(used.max().unwrap_or_default());
     }
 
-    /// How many needles there are; grows with each secret that is looked for.
+    /// Number of needles. Grows with each secret that is searched for.
     pub(super) fn count(&self) -> usize {
         self.needles.len()
     }
 
-    /// The length of the longest needle.
+    /// Length of the longest needle.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// The number of a secret. A credential is looked for elsewhere; another only if it cannot be any word.
+    /// Learns a secret and returns its number. Values other than credentials are searched for only if they are distinct
+    /// from common words.
     pub(super) fn number(&mut self, secret: &[u8], credential: bool) -> u64 {
-        let key = match secret.len() <= LONGEST_KEY {
+        let key = match secret.len() <= MAX_KEY_LENGTH {
             true => secret.to_vec(),
             false => Sha256::digest(secret).to_vec(),
         };
         if let Some(number) = self.numbers.get(&key) {
             return *number;
         }
-        if self.numbers.len() >= MOST {
+        if self.numbers.len() >= MAX_NUMBERED {
             return 0;
         }
         self.last += 1;
         self.numbers.insert(key, self.last);
-        if secret.len() <= LONGEST && telling(secret, credential) {
-            self.look_for(secret, self.last, credential);
+        if secret.len() <= MAX_LENGTH && is_distinct(secret, credential) {
+            self.add_needles(secret, self.last, credential);
         }
         self.last
     }
 
-    /// The placeholder of a secret text.
+    /// Returns the placeholder of a secret.
     pub(super) fn placeholder(&mut self, secret: &str, credential: bool) -> String {
         if is_placeholder(secret) {
             return secret.to_owned();
@@ -161,7 +164,7 @@ impl SecretIndex {
         placeholder(self.number(secret.as_bytes(), credential), secret.len())
     }
 
-    /// The placeholder of a secret that is written as base64.
+    /// Returns the placeholder, in base64, of a secret in base64.
     pub(super) fn placeholder_of_base64(&mut self, secret: &str) -> String {
         if is_placeholder(secret) {
             return secret.to_owned();
@@ -173,8 +176,8 @@ impl SecretIndex {
         }
     }
 
-    /// Where secrets that are known are, or parts of them: in order, and apart from each other.
-    pub(super) fn places(&mut self, bytes: &[u8]) -> Vec<Range<usize>> {
+    /// Ranges of known secrets, in order, merged if they overlap or touch.
+    pub(super) fn ranges(&mut self, bytes: &[u8]) -> Vec<Range<usize>> {
         if self.needles.is_empty() {
             return Vec::new();
         }
@@ -190,13 +193,13 @@ impl SecretIndex {
         found
     }
 
-    /// A text without the secrets that are known; none if there are none in it.
+    /// Redacts known secrets in a text. Returns none if there are none.
     pub(super) fn text(&mut self, text: &str) -> Option<String> {
         self.bytes(text.as_bytes())
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Bytes without the secrets that are known; none if there are none in them.
+    /// Redacts known secrets in bytes. Returns none if there are none.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         if self.needles.is_empty() {
             return None;
@@ -226,11 +229,11 @@ impl SecretIndex {
         Some(out)
     }
 
-    /// How many of the last bytes could be the beginning of a secret that goes on.
-    pub(super) fn begun(&self, bytes: &[u8]) -> usize {
+    /// Length of the suffix that could be the beginning of a known secret.
+    pub(super) fn partial_match(&self, bytes: &[u8]) -> usize {
         let begins = |needle: &Needle| {
             let secret = needle.finder.needle();
-            let most = secret.len().saturating_sub(1).min(LONGEST_TAIL).min(bytes.len());
+            let most = secret.len().saturating_sub(1).min(MAX_PARTIAL_LENGTH).min(bytes.len());
             let tail = bytes.get(bytes.len() - most..)?;
             let starts = memchr::memchr_iter(*secret.first()?, tail);
             let begun = |at: &usize| tail.get(*at..).is_some_and(|tail| secret.starts_with(tail));
@@ -239,7 +242,7 @@ impl SecretIndex {
         self.needles.iter().filter_map(begins).max().unwrap_or_default()
     }
 
-    /// The place at or before another where bytes can be cut without cutting a secret.
+    /// The last position at or before `at` that is not within a known secret.
     pub(super) fn boundary(&mut self, bytes: &[u8], at: usize) -> usize {
         let found = self.find(bytes);
         let crossing = found
@@ -249,9 +252,9 @@ impl SecretIndex {
         crossing.map(|range| range.start).min().unwrap_or(at)
     }
 
-    /// The places of needles.
+    /// Finds the ranges and indices of needles.
     fn find(&mut self, bytes: &[u8]) -> Vec<(Range<usize>, usize)> {
-        self.settle(bytes.len());
+        self.build_automata(bytes.len());
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         for machine in &self.machines {
             machine.find(bytes, &mut found);
@@ -268,14 +271,16 @@ impl SecretIndex {
         self.machines.last().map_or(0, |machine| machine.needles.end)
     }
 
-    /// Builds automata of the needles that wait: of those of similar size one, and of all one when nothing was learned
-    /// for a while. `length` is that of the text to search.
-    fn settle(&mut self, length: usize) {
+    /// Builds an automaton of new needles if there are enough, merged with automata of similar size. Builds one of all
+    /// needles if none was learned for a while. `length` is that of the text to search.
+    fn build_automata(&mut self, length: usize) {
         let mut start = self.built();
-        let settled = SETTLED * self.needle_bytes;
+        let settled = MERGE_FACTOR * self.needle_bytes;
         let quiet = self.searched.is_some_and(|searched| searched >= settled);
-        self.searched = self.searched.map(|searched| searched.saturating_add(length + SEARCH));
-        if self.needles.len() - start < SINGLE && !quiet {
+        self.searched = self
+            .searched
+            .map(|searched| searched.saturating_add(length + SEARCH_COST));
+        if self.needles.len() - start < MAX_UNBUILT && !quiet {
             return;
         }
         if quiet {
@@ -293,9 +298,9 @@ impl SecretIndex {
         {
             self.built_needles += needles.len();
         }
-        // States cost time to build, which is worth it only when nothing more is learned.
+        // A DFA is slow to build, which pays off only if no secret is learned soon.
         let patterns = self.needles.iter().skip(start).map(|needle| needle.finder.needle());
-        let is_fast = quiet && patterns.clone().map(<[u8]>::len).sum::<usize>() <= FAST;
+        let is_fast = quiet && patterns.clone().map(<[u8]>::len).sum::<usize>() <= MAX_DFA_BYTES;
         let kind = is_fast.then_some(AhoCorasickKind::DFA);
         let built = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
@@ -322,11 +327,11 @@ impl SecretIndex {
         });
     }
 
-    /// Looks for a secret from now on, unless there are too many.
-    fn look_for(&mut self, secret: &[u8], number: u64, credential: bool) {
-        let Spellings { plain, base64 } = Spellings::new(secret, credential || number <= HEX);
+    /// Adds the needles of a secret, within [`MAX_NEEDLE_BYTES`].
+    fn add_needles(&mut self, secret: &[u8], number: u64, credential: bool) {
+        let Spellings { plain, base64 } = Spellings::new(secret, credential || number <= MAX_HEX);
         let bytes: usize = plain.iter().chain(&base64).map(Vec::len).sum();
-        if self.needle_bytes + bytes > MOST_BYTES {
+        if self.needle_bytes + bytes > MAX_NEEDLE_BYTES {
             return;
         }
         for bytes in plain {
@@ -338,10 +343,10 @@ impl SecretIndex {
     }
 }
 
-/// Whether a secret differs from any word, so that it is looked for where no rule names it.
-pub(crate) fn telling(secret: &[u8], credential: bool) -> bool {
+/// Whether a secret is distinct from common words, so that it can be searched for.
+pub(crate) fn is_distinct(secret: &[u8], credential: bool) -> bool {
     if credential {
-        return secret.len() >= SHORTEST_CREDENTIAL;
+        return secret.len() >= MIN_CREDENTIAL_LENGTH;
     }
     let kinds = [
         secret.iter().any(u8::is_ascii_lowercase),
@@ -351,8 +356,8 @@ pub(crate) fn telling(secret: &[u8], credential: bool) -> bool {
             .iter()
             .any(|byte| !byte.is_ascii_alphanumeric() && !b"-_. /".contains(byte)),
     ];
-    let one_long = secret.len() >= SHORTEST_OF_ONE_KIND && secret.iter().all(u8::is_ascii_alphanumeric);
-    secret.len() >= SHORTEST && (one_long || kinds.into_iter().filter(|kind| *kind).count() >= 2)
+    let one_long = secret.len() >= MIN_ONE_KIND_LENGTH && secret.iter().all(u8::is_ascii_alphanumeric);
+    secret.len() >= MIN_LENGTH && (one_long || kinds.into_iter().filter(|kind| *kind).count() >= 2)
 }
 
 #[cfg(test)]
@@ -361,7 +366,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn finds(secrets: &mut SecretIndex, bytes: &[u8]) -> bool {
-        !secrets.places(bytes).is_empty()
+        !secrets.ranges(bytes).is_empty()
     }
 
     #[test]
@@ -370,7 +375,7 @@ mod tests {
         let texts: Vec<String> = (0..300).map(|n| format!("S3cret/value+{n}.")).collect();
         for (n, secret) in texts.iter().enumerate() {
             secrets.number(secret.as_bytes(), false);
-            // Each is found at once, and so is the first.
+            // Each is found at once, and so are earlier ones.
             for other in [secret, &texts[0], &texts[n / 2]] {
                 assert!(
                     finds(&mut secrets, format!("a {other} b").as_bytes()),
@@ -394,7 +399,7 @@ mod tests {
                 assert!(!finds(&mut secrets, b"a header of a request"));
             }
         }
-        // Each needle was built into an automaton once for each time that their number grew by half, and once at the end of it.
+        // Each needle is in one automaton for each growth of their number by half, and in the final one.
         let logarithm = secrets.needles.len().ilog2() as usize;
         assert!(
             secrets.built_needles <= secrets.needles.len() * logarithm,
@@ -404,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn automata_of_long_secrets_take_a_bounded_amount_of_memory() {
+    fn the_memory_of_automata_is_bounded() {
         let mut secrets = SecretIndex::default();
         for n in 0..20 {
             secrets.number(format!("{n:08}{}", "S3cret/value+".repeat(500)).as_bytes(), true);
@@ -425,29 +430,29 @@ mod tests {
     }
 
     #[test]
-    fn places_are_in_order_and_apart_from_each_other() {
+    fn ranges_are_ordered_and_disjoint() {
         let mut secrets = SecretIndex::default();
         for secret in ["S3cret/value+1", "value+1/S3cret", "0ther.Secret"] {
             secrets.number(secret.as_bytes(), true);
         }
         let text = b"0ther.Secret S3cret/value+1/S3cret 0ther.Secret";
-        assert_eq!(secrets.places(text), [0..12, 13..34, 35..47]);
+        assert_eq!(secrets.ranges(text), [0..12, 13..34, 35..47]);
     }
 
     #[test]
-    fn what_is_looked_for_has_a_bound_in_bytes() {
+    fn the_length_of_needles_is_bounded() {
         let mut secrets = SecretIndex::default();
         let secret = |n: usize| format!("{n:08}{}", "S3cret/value+".repeat(800));
         let numbers: HashSet<u64> = (0..200).map(|n| secrets.number(secret(n).as_bytes(), true)).collect();
         assert_eq!(numbers.len(), 200, "each has a number of its own");
         assert!(
-            (MOST_BYTES / 2..=MOST_BYTES).contains(&secrets.needle_bytes),
+            (MAX_NEEDLE_BYTES / 2..=MAX_NEEDLE_BYTES).contains(&secrets.needle_bytes),
             "{}",
             secrets.needle_bytes
         );
         assert!(finds(&mut secrets, secret(0).as_bytes()) && !finds(&mut secrets, secret(199).as_bytes()));
         let keys: usize = secrets.numbers.keys().map(Vec::len).sum();
-        assert!(keys <= 200 * LONGEST_KEY, "{keys}");
+        assert!(keys <= 200 * MAX_KEY_LENGTH, "{keys}");
     }
 
     #[test]

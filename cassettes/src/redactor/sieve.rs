@@ -1,59 +1,59 @@
-//! Where needles may be in a text: most of it is passed over without a look.
+//! A filter before the search for needles, which skips most of a text.
 //!
-//! Source: Wu and Manber, "A fast algorithm for multi-pattern searching" (1994): the last three bytes of a window as long as
-//! the shortest needle say how far it can move on.
+//! Source: Wu and Manber, "A fast algorithm for multi-pattern searching" (1994). A window as long as the shortest
+//! needle is shifted by a distance that a table gives for its last three bytes.
 
 use std::ops::Range;
 
-/// How many bytes say how far a window moves on.
+/// Number of bytes that are looked up in the shift table.
 const BLOCK: usize = 3;
 
-/// How many places the table of moves has.
-const PLACES: usize = 1 << 15;
+/// Size of the shift table.
+const TABLE_SIZE: usize = 1 << 15;
 
-/// With more blocks than this many windows would stop for nothing.
-const MOST_BLOCKS: usize = PLACES / 4;
+/// Maximum number of blocks of all needles. With more, too many windows would stop by chance.
+const MAX_BLOCKS: usize = TABLE_SIZE / 4;
 
-/// Finds where any of some needles may be.
+/// A shift table for a set of needles.
 #[derive(Debug)]
 pub(super) struct Sieve {
     shortest: usize,
     longest: usize,
-    /// How far a window moves on, by the hash of its last bytes.
-    moves: Vec<u8>,
+    /// Shift of the window, by the hash of its last bytes.
+    shifts: Vec<u8>,
 }
 
 impl Sieve {
-    /// A sieve for needles; none if there are too many, or one is too short.
+    /// Builds the table. Returns none if there are too many needles or one is too short.
     pub(super) fn new<'a>(needles: impl Iterator<Item = &'a [u8]> + Clone) -> Option<Self> {
         let lengths = || needles.clone().map(<[u8]>::len);
         let (shortest, longest) = (lengths().min()?.min(usize::from(u8::MAX)), lengths().max()?);
-        if shortest < 2 * BLOCK || lengths().count() * shortest > MOST_BLOCKS {
+        if shortest < 2 * BLOCK || lengths().count() * shortest > MAX_BLOCKS {
             return None;
         }
         let most = u8::try_from(shortest - BLOCK + 1).unwrap_or(u8::MAX);
-        let mut moves = vec![most; PLACES];
+        let mut shifts = vec![most; TABLE_SIZE];
         for needle in needles.clone() {
             let window = needle.get(..shortest).unwrap_or_default();
             for (far, block) in (0..).zip(window.windows(BLOCK).rev()) {
-                if let Some(place) = moves.get_mut(place(block)) {
-                    *place = far.min(*place);
+                if let Some(shift) = shifts.get_mut(slot(block)) {
+                    *shift = far.min(*shift);
                 }
             }
         }
         Some(Self {
             shortest,
             longest,
-            moves,
+            shifts,
         })
     }
 
-    /// The parts of a text that any needle in it is within: in order, and apart from each other.
+    /// The parts of a text that contain every needle in it, in order and disjoint.
     pub(super) fn parts(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut parts: Vec<Range<usize>> = Vec::new();
         let mut end = self.shortest;
         while let Some(block) = text.get(end - BLOCK..end) {
-            let far = self.moves.get(place(block)).copied().unwrap_or_default();
+            let far = self.shifts.get(slot(block)).copied().unwrap_or_default();
             if far > 0 {
                 end += usize::from(far);
                 continue;
@@ -70,10 +70,10 @@ impl Sieve {
     }
 }
 
-fn place(block: &[u8]) -> usize {
+fn slot(block: &[u8]) -> usize {
     let hash = block.iter().fold(0, |hash: u32, byte| (hash << 8) | u32::from(*byte));
-    // Knuth's multiplier spreads them over the table.
-    (hash.wrapping_mul(2_654_435_769) >> (u32::BITS - PLACES.ilog2())) as usize
+    // Knuth's multiplicative hash.
+    (hash.wrapping_mul(2_654_435_769) >> (u32::BITS - TABLE_SIZE.ilog2())) as usize
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn too_many_needles_have_no_sieve() {
-        let needles: Vec<Vec<u8>> = (0..MOST_BLOCKS).map(|n| format!("{n:08}").into_bytes()).collect();
+        let needles: Vec<Vec<u8>> = (0..MAX_BLOCKS).map(|n| format!("{n:08}").into_bytes()).collect();
         assert!(Sieve::new(needles.iter().map(Vec::as_slice)).is_none());
         assert!(Sieve::new([&b"short"[..]].into_iter()).is_none());
         assert!(Sieve::new(std::iter::empty()).is_none());

@@ -1,21 +1,21 @@
-//! How else a secret may be written.
+//! Other spellings of a secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// Shorter base64 is not looked for.
-const SHORTEST_BASE64: usize = 8;
+/// Minimum length of base64 that is searched for.
+const MIN_BASE64_LENGTH: usize = 8;
 
 /// The spellings of a secret.
 pub(super) struct Spellings {
-    /// As it is, escaped, percent-encoded and in hexadecimal.
+    /// Unchanged, escaped, percent-encoded and in hexadecimal.
     pub(super) plain: Vec<Vec<u8>>,
-    /// As base64 wherever it begins.
+    /// In base64, at each of the three alignments.
     pub(super) base64: Vec<Vec<u8>>,
 }
 
 impl Spellings {
-    /// Those of a secret, in hexadecimal only if that is wanted.
+    /// The spellings of a secret, in hexadecimal only if `in_hex`.
     pub(super) fn new(secret: &[u8], in_hex: bool) -> Self {
         let hex = |upper: bool| -> Vec<u8> {
             let digits = |byte: &u8| {
@@ -48,13 +48,13 @@ impl Spellings {
         for before in 0..3 {
             for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
                 let code = engine.encode([&vec![0; before][..], secret].concat());
-                // What its neighbours have a part in is not its own.
+                // Characters that depend on neighbouring bytes are left out.
                 let first = [0, 2, 3].get(before).copied().unwrap_or_default();
                 let whole = (before + secret.len()).is_multiple_of(3);
                 let last = if whole { code.len() } else { code.len() - 1 };
                 base64.extend(
                     code.get(first..last)
-                        .filter(|code| code.len() >= SHORTEST_BASE64)
+                        .filter(|code| code.len() >= MIN_BASE64_LENGTH)
                         .map(Vec::from),
                 );
             }
@@ -65,7 +65,7 @@ impl Spellings {
     }
 }
 
-/// All but unreserved characters as percent escapes, as browsers and `encodeURIComponent` do.
+/// Percent-encodes all but unreserved characters, as browsers and `encodeURIComponent` do.
 fn percent(byte: u8) -> String {
     match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
@@ -73,7 +73,7 @@ fn percent(byte: u8) -> String {
     }
 }
 
-/// Percent escapes in small letters.
+/// Converts percent escapes to lowercase.
 fn small_escapes(encoded: &str) -> String {
     let mut parts = encoded.split('%');
     let mut out = parts.next().unwrap_or_default().to_owned();

@@ -1,8 +1,8 @@
-//! The path in a JSON or YAML document, and whether the values there are secret.
+//! Decides by the position in a JSON or YAML document whether a value is secret.
 //!
-//! The reader of a document reports keys, values and the bounds of objects and lists as they come; each text gets a
-//! [`Verdict`] at once. What cannot be decided yet (the data of an object whose kind comes later) is deferred under an
-//! identifier of the reader's, and decided by the end of the object at the latest.
+//! The parser reports keys, values, and the start and end of objects and lists. Each scalar gets a [`Verdict`] at once.
+//! If the verdict depends on a later part (the data of an object whose kind follows), the parser defers the value under
+//! an identifier, and it is decided at the end of the object at the latest.
 //! Source: the API's Secret and its references; JSON patch; kubeconfig and docker config files; OpenAPI.
 
 use super::keys::{Key, KeyFacts, KnownKeys};
@@ -10,32 +10,32 @@ use super::names::{self, NameClass};
 use super::redaction::Redaction;
 use std::sync::Arc;
 
-/// Deeper levels are all taken for secret.
-const DEPTH: usize = 512;
+/// Maximum depth of a document.
+const MAX_DEPTH: usize = 512;
 
-/// Whether a value is secret by its place.
+/// Whether a value is secret by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing: if it is a text, it is searched.
+    /// Not secret by its position. A text is still searched.
     Open,
     /// It is secret.
     Secret(Secret),
-    /// It is secret if the document says so later. The reader calls [`Structure::defer`].
+    /// Decided later. The parser calls [`Structure::defer`].
     Undecided { secret: Secret, wait: Wait },
 }
 
-/// What is known of a secret value.
+/// Kind of a secret value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Secret {
-    /// It is written as base64, and may be any word.
+    /// Base64 of a value that may be a common word.
     Data,
-    /// It may be any word.
+    /// A value that may be a common word.
     Value,
-    /// It is one wherever it comes again.
+    /// A credential, which is replaced wherever it occurs.
     Credential,
 }
 
-/// What decides later whether a value is secret: the kind, or the name, of the object at a level.
+/// What decides a deferred value: the kind or the name of the object at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wait {
     level: usize,
@@ -47,44 +47,44 @@ enum Kind {
     Unknown,
     Secret,
     Secrets,
-    /// A list of some other kind, whose items are of it.
+    /// A list of another kind.
     List,
-    /// Some other by the list that it is in, unless it says its own.
+    /// Another kind by its list, unless it has its own `kind`.
     Listed,
     Other,
 }
 
-/// What an object or list inherits from the place where it is.
+/// What an object or list inherits from its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Context {
     Open,
     Secret(Secret),
-    /// As an object turns out.
+    /// Decided later by an enclosing object.
     Undecided {
         secret: Secret,
         wait: Wait,
     },
     Reference,
-    /// The keys and paths of an object that refers to a secret.
+    /// The items of a reference to a secret: keys and paths.
     Items,
-    /// Keys are names of fields or types.
+    /// A schema: keys are names of fields or types.
     Schema,
 }
 
-/// By what an object or list is read. Those of the same bytes that are read by the same have the same secrets.
+/// Everything that determines how an object or list is redacted, besides its bytes and the known secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// The place of its key among those that came, or of its list's.
+    /// Index of its key, or of the key of its list.
     pub(super) key: usize,
     pub(super) is_element: bool,
-    /// How often places were given anew.
-    places: usize,
+    /// Number of times that the indices of keys were reset.
+    resets: usize,
     depth: usize,
     kind: Kind,
     item: bool,
 }
 
-/// By what an item of a list is read, in any document.
+/// The part of a [`Reading`] that matters for an item of a list, valid in any document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ItemReading {
     depth: usize,
@@ -92,7 +92,7 @@ pub(super) struct ItemReading {
 }
 
 impl Reading {
-    /// By what it is read if it is an item of a list.
+    /// The reading as an item of a list, if it is one.
     pub(super) fn of_item(&self) -> Option<ItemReading> {
         let Self { depth, kind, .. } = *self;
         (self.is_element && self.item).then_some(ItemReading { depth, kind })
@@ -102,28 +102,28 @@ impl Reading {
 #[derive(Debug)]
 struct Level {
     is_list: bool,
-    /// The place of its key, or of its list's.
+    /// Index of its key, or of the key of its list.
     key: usize,
     context: Context,
-    /// What the key of the value that comes next says.
+    /// Facts about the current key.
     of_key: KeyFacts,
     kind: Kind,
-    /// Whether it is a Secret, a part of one, or a list of them by the path of the request.
+    /// Whether it is a Secret, a part of one, or a list of Secrets, by the path of the request.
     of_secret: bool,
-    /// Whether it is an element of the items of the object one above its list.
+    /// Whether it is the `items` of a list object, or one of them.
     item: bool,
-    /// Whether the name in it is one of a secret variable.
+    /// Whether its `name` is that of a secret variable. None before the name.
     name: Option<bool>,
-    /// Whether the JSON patch operation is for something else than data.
+    /// Whether it is a JSON patch operation on a path outside the data of a Secret.
     elsewhere: bool,
-    /// Whether the element before was a flag with a secret value.
+    /// Whether the previous element was a flag with a secret value.
     flag: bool,
     index: usize,
-    /// The key, if rules by path need it.
+    /// The current key or index, if there are rules by path.
     segment: String,
 }
 
-/// The path in a document.
+/// The position in a document.
 #[derive(Debug)]
 pub(super) struct Structure {
     rules: Arc<Redaction>,
@@ -133,12 +133,12 @@ pub(super) struct Structure {
     keys: KnownKeys,
     deferred: Vec<(Wait, u64)>,
     decided: Vec<(u64, bool)>,
-    /// Whether a Secret was in it, or data that could be one's.
+    /// Whether there was a Secret, or data that could be that of one.
     has_secret: bool,
 }
 
 impl Structure {
-    /// The root of a document. `of_secret` says whether the request's path is one of Secrets.
+    /// The start of a document. `of_secret` is whether the path of the request is one of Secrets.
     pub(super) fn new(rules: Arc<Redaction>, of_secret: bool) -> Self {
         let of_secret = of_secret && rules.defaults;
         Self {
@@ -153,7 +153,7 @@ impl Structure {
         }
     }
 
-    /// Whether a Secret was in it, or data that could be one's.
+    /// Whether there was a Secret, or data that could be that of one.
     pub(super) fn has_secret(&self) -> bool {
         self.has_secret
     }
@@ -163,28 +163,28 @@ impl Structure {
         self.stack.is_empty()
     }
 
-    /// Whether what is open is a list; none at the root.
+    /// Whether the innermost open value is a list. None at the root.
     pub(super) fn in_list(&self) -> Option<bool> {
         self.stack.last().map(|level| level.is_list)
     }
 
-    /// What was decided of deferred values since it was last taken: identifier and whether it is secret.
+    /// Takes the decisions about deferred values: identifiers, and whether each value is secret.
     pub(super) fn take_decided(&mut self) -> Vec<(u64, bool)> {
         std::mem::take(&mut self.decided)
     }
 
-    /// Defers a value that was undecided.
+    /// Defers an undecided value.
     pub(super) fn defer(&mut self, wait: Wait, id: u64) {
         self.has_secret |= !wait.for_name;
         self.deferred.push((wait, id));
     }
 
-    /// Decides all that is deferred: it is secret.
+    /// Decides that all deferred values are secret.
     pub(super) fn decide_all(&mut self) {
         self.decided.extend(self.deferred.drain(..).map(|(_, id)| (id, true)));
     }
 
-    /// A key of the open object.
+    /// Reports a key of the open object.
     pub(super) fn key(&mut self, name: &str) {
         let known = self.keys.get(name);
         if self.stack.len() == 1 && matches!(name, "swagger" | "swaggerVersion" | "openapi") {
@@ -198,7 +198,7 @@ impl Structure {
         }
     }
 
-    /// By what an object or list is read that begins now; none where it may be secret, or a rule goes by its path.
+    /// The reading of the object or list that starts now. None if it may be secret or there are rules by path.
     pub(super) fn reading(&self) -> Option<Reading> {
         let parent = self.stack.last()?;
         let is_plain =
@@ -206,31 +206,31 @@ impl Structure {
         is_plain.then(|| Reading {
             key: self.key_of_value(parent),
             is_element: parent.is_list,
-            places: self.keys.clearings(),
+            resets: self.keys.resets(),
             depth: self.stack.len(),
             kind: parent.kind,
             item: parent.item,
         })
     }
 
-    /// The place of the key of the value that comes next, or of its list's.
+    /// Index of the key of the next value, or of the key of its list.
     fn key_of_value(&self, parent: &Level) -> usize {
         if parent.is_list { parent.key } else { self.keys.last() }
     }
 
-    /// The place of the key that came last.
+    /// Index of the last key.
     pub(super) fn last_key(&self) -> usize {
         self.keys.last()
     }
 
-    /// Goes on as if an object or list had been read that ends with this key.
-    pub(super) fn go_on_after(&mut self, last_key: usize) {
-        self.keys.go_on_after(last_key);
+    /// Continues after a skipped object or list whose last key has this index.
+    pub(super) fn continue_after(&mut self, last_key: usize) {
+        self.keys.continue_after(last_key);
     }
 
-    /// An object or a list begins. Returns false if it is too deep to be followed.
+    /// Reports the start of an object or list. Returns false if it exceeds [`MAX_DEPTH`].
     pub(super) fn open(&mut self, is_list: bool) -> bool {
-        if self.stack.len() >= DEPTH {
+        if self.stack.len() >= MAX_DEPTH {
             return false;
         }
         self.element();
@@ -270,13 +270,13 @@ impl Structure {
         true
     }
 
-    /// The open object or list ends.
+    /// Reports the end of the innermost object or list.
     pub(super) fn close(&mut self) {
         let Some(level) = self.stack.pop() else { return };
         let at = self.stack.len();
         if self.deferred.iter().any(|(wait, _)| wait.level == at) {
             self.decide(at, true, false);
-            // The kind of an item that has none is that of its list.
+            // An item without a kind has that of its list.
             let list = at.checked_sub(2).filter(|_| level.item && level.kind == Kind::Unknown);
             let may_say = |list: &Level| matches!(list.kind, Kind::Unknown | Kind::Listed);
             let unknown = |at: &usize| self.stack.get(*at).is_some_and(may_say);
@@ -293,7 +293,7 @@ impl Structure {
         }
     }
 
-    /// A scalar: a text, or a number or literal as it is spelled.
+    /// Reports a scalar: a text, or the source of a number or literal.
     pub(super) fn scalar(&mut self, text: &str) -> Verdict {
         self.element();
         let Some(level) = self.stack.last() else {
@@ -334,9 +334,9 @@ impl Structure {
         verdict
     }
 
-    /// The verdict on a value that is not trivial.
+    /// The verdict by position alone.
     fn verdict_of_place(&self, level: &Level, free: bool) -> Verdict {
-        // A text of this name is secret also where an object of this name is the description of a field.
+        // In a schema an object with this name describes a field, but a text with this name is a value.
         let named =
             level.of_key.class != NameClass::Plain && !(level.context == Context::Reference && level.of_key.kept);
         if self.rules.defaults && free && !level.is_list && named {
@@ -350,7 +350,7 @@ impl Structure {
         }
     }
 
-    /// What a value at the present place inherits.
+    /// What a value at the current position inherits.
     fn inherited(&self) -> Context {
         let Some(level) = self.stack.last() else {
             return Context::Open;
@@ -375,7 +375,7 @@ impl Structure {
             Key::Data(secret) if level.of_secret || level.kind == Kind::Secret => {
                 return Context::Secret(secret);
             }
-            // The kind may come later, or once more.
+            // The kind may follow, or be repeated.
             Key::Data(secret) => {
                 let wait = Wait {
                     level: at,
@@ -399,7 +399,7 @@ impl Structure {
         }
         match level.of_key.class {
             _ if level.of_key.opens_schema => Context::Schema,
-            // The field or type has this name; what is in it describes it.
+            // The name is that of a field or type, and the value describes it.
             _ if self.is_schema || level.context == Context::Schema => Context::Open,
             NameClass::Plain => Context::Open,
             NameClass::Reference => Context::Reference,
@@ -440,7 +440,7 @@ impl Structure {
         }
     }
 
-    /// Decides what was deferred for the name, or the kind, of the object at a level.
+    /// Decides the values that were deferred for the name or kind of the object at a level.
     fn decide(&mut self, level: usize, for_name: bool, secret: bool) {
         let (decided, now) = (&mut self.decided, Wait { level, for_name });
         self.deferred.retain(|(wait, id)| {

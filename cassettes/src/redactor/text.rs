@@ -1,5 +1,4 @@
-//! Secrets in running text: by the name before them, by their form, by the user's own patterns, and because they were
-//! seen before.
+//! Redaction of plain text: by names before values, by form, by the user's patterns, and of known secrets.
 
 use super::blocks::Block;
 use super::context::RedactionContext;
@@ -14,31 +13,31 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// A shorter text without marks is a word, in which no form of a secret has room.
-const SHORT: usize = 12;
+/// A shorter text without marks is a word, which is too short for any form of a secret.
+const MIN_SECRET_LENGTH: usize = 12;
 
-/// A shorter base64 is not decoded.
-const SHORTEST_BASE64: usize = 16;
+/// Minimum length of base64 that is decoded.
+const MIN_BASE64_LENGTH: usize = 16;
 
-/// Without any of these no default rule finds anything in a text.
+/// No default rule matches a text without any of these.
 const MARKS: [&str; 5] = ["=", ":", "--", "{", "</"];
 
-/// Words of names, and of commands, whose value may follow after a space.
+/// Words of names and commands whose value may follow a space.
 const NAMES: [&str; 7] = ["pass", "token", "secret", "auth", "login", "mysql", "redis-cli"];
 
 static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&[&MARKS[..], &forms::MARKS].concat()));
 
 static NAMED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&NAMES));
 
-/// Whether a text is a short word, in which no default rule finds anything.
+/// Whether a text is a short word, which no default rule matches.
 pub(super) fn is_word(text: &[u8]) -> bool {
-    text.len() < SHORT
+    text.len() < MIN_SECRET_LENGTH
         && !text
             .iter()
             .any(|byte| matches!(byte, b'=' | b':' | b'{' | b' ' | b'\n'))
 }
 
-/// Whether a text needs to be searched, beyond known secrets.
+/// Whether a text must be searched by rules.
 pub(super) fn is_marked(text: &[u8], rules: &Redaction) -> bool {
     !rules.patterns.is_empty()
         || (rules.defaults
@@ -47,7 +46,7 @@ pub(super) fn is_marked(text: &[u8], rules: &Redaction) -> bool {
         || (!rules.paths.is_empty() && text.first().is_some_and(|first| b"{[ \n".contains(first)))
 }
 
-/// Whether all of a text may be base64 of something else.
+/// Whether a whole text may be base64 of a text.
 pub(super) fn is_base64(text: &[u8]) -> bool {
     let begins = || {
         let mut head = [0; 8];
@@ -63,14 +62,14 @@ pub(super) fn is_base64(text: &[u8]) -> bool {
         let mut bytes = [0; 6];
         STANDARD_NO_PAD.decode_slice(head, &mut bytes).is_ok() && is_text(&bytes)
     };
-    text.len() >= SHORTEST_BASE64
+    text.len() >= MIN_BASE64_LENGTH
         && text
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || b"+/=-_\r\n".contains(byte))
         && begins()
 }
 
-/// Whether bytes are those of a text, or of one that is compressed.
+/// Whether bytes may be a text or gzip.
 fn is_text(bytes: &[u8]) -> bool {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -82,12 +81,12 @@ fn is_text(bytes: &[u8]) -> bool {
     !text.chars().any(|c| c.is_control() && !c.is_whitespace())
 }
 
-/// Whether a text has a name and a value with nothing but space, a comma, quotes or the end of a tag between them.
+/// Whether a text may have a name and value separated by only whitespace, a comma, quotes or the end of a tag.
 fn is_pair(text: &[u8]) -> bool {
     memchr::memchr3(b' ', b',', b'<', text).is_some() && NAMED.as_ref().is_none_or(|names| names.is_match(text))
 }
 
-/// Running text without its secrets; none if there are none in it. `block` is that of the text before it.
+/// Redacts plain text. Returns none if it has no secret. `block` is that of the text before.
 pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>, block: &mut Block) -> Option<String> {
     let named = match context.rules.defaults {
         true => named(text, context, block),
@@ -97,7 +96,7 @@ pub(super) fn redact(text: &str, context: &mut RedactionContext<'_>, block: &mut
     formed.or(named)
 }
 
-/// Takes out values whose names are secret.
+/// Redacts values with secret names.
 fn named(text: &str, context: &mut RedactionContext<'_>, block: &mut Block) -> Option<String> {
     let mut ranges: Vec<Range<usize>> = named::values(text);
     ranges.extend(block.values(text));
@@ -119,11 +118,11 @@ fn named(text: &str, context: &mut RedactionContext<'_>, block: &mut Block) -> O
     Some(out)
 }
 
-/// How much of the end of a text must wait for what follows it: a line that could have the beginning of a secret.
+/// Length of the suffix that must be held back because it may be the beginning of a secret.
 pub(super) fn unfinished(bytes: &[u8], context: &RedactionContext<'_>, block: Block) -> usize {
     let start = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     let line = bytes.get(start..).unwrap_or_default();
-    let begun = context.secrets.begun(line);
+    let begun = context.secrets.partial_match(line);
     if !context.rules.defaults && context.rules.patterns.is_empty() {
         return begun;
     }
@@ -135,7 +134,7 @@ pub(super) fn unfinished(bytes: &[u8], context: &RedactionContext<'_>, block: Bl
         return line.len();
     }
     let word = line.iter().rev().take_while(|byte| !byte.is_ascii_whitespace()).count();
-    // How far a line is indented says which block it is in.
+    // The indentation of a line determines its block.
     if line.len() == word
         || line
             .get(..line.len() - word)

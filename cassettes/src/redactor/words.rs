@@ -1,8 +1,8 @@
-//! A search for any of some words, in any case.
+//! Case-insensitive search for any of a set of words.
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// Finds words in one pass, in any case. Of states, which is the fastest for few words.
+/// Builds a case-insensitive automaton: a DFA, which is the fastest for few words.
 pub(super) fn automaton(words: &[&str]) -> Option<AhoCorasick> {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)

@@ -1,7 +1,7 @@
-//! YAML without its secrets.
+//! Redaction of YAML.
 //!
-//! Promises: only the scalars that are replaced change; an anchor whose alias is secret is replaced where it is defined.
-//! Limits: a document is read as a whole; keys are kept.
+//! Guarantees: only redacted scalars change. If an alias is at a position of a secret, the anchored value is redacted.
+//! Limits: a document is parsed as a whole; keys are kept.
 
 use super::blocks::Block;
 use super::context::RedactionContext;
@@ -12,7 +12,7 @@ use granit_parser::{Event, Parser, ScalarStyle};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A scalar, its place with its quotes, and how it is written.
+/// A scalar, its range including quotes, and its style.
 #[derive(Clone, Debug)]
 struct Scalar {
     range: Range<usize>,
@@ -21,7 +21,7 @@ struct Scalar {
     anchor: usize,
 }
 
-/// What is known of a scalar.
+/// Verdict on a scalar.
 #[derive(Clone, Copy, Debug)]
 enum State {
     Open,
@@ -29,7 +29,7 @@ enum State {
     Deferred { secret: Secret },
 }
 
-/// A text without its secrets; none if it is not YAML with an object or a list at its root.
+/// Redacts a text. Returns none if it is not YAML with a mapping or sequence at its root.
 pub(super) fn redact(text: &str, of_secret: bool, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
     let scalars = scalars(text, of_secret, context)?;
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn redact(text: &str, of_secret: bool, context: &mut RedactionContext
     })
 }
 
-/// A document without the secrets in its comments. What has the look of a comment within a scalar was searched already.
+/// Redacts comments. Parts of scalars that look like comments were redacted before.
 fn comments(text: &str, context: &mut RedactionContext<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -95,7 +95,7 @@ fn comments(text: &str, context: &mut RedactionContext<'_>) -> String {
     out
 }
 
-/// A text as a scalar in the style of the one that it replaces; a placeholder needs no quotes.
+/// Formats a text in the style of the scalar that it replaces. A placeholder needs no quotes.
 fn written(text: &str, style: ScalarStyle, indent: usize) -> String {
     let plain = is_placeholder(text);
     let lines = |between: &str| {
@@ -111,7 +111,7 @@ fn written(text: &str, style: ScalarStyle, indent: usize) -> String {
     }
 }
 
-/// The content of a block scalar without the space before what follows it, and its indentation.
+/// The range of a block scalar's content without trailing whitespace, and its indentation.
 fn block(text: &str, range: Range<usize>) -> Option<(Range<usize>, usize)> {
     let start = text.get(..range.start)?.rfind('\n')? + 1;
     let space = text.get(start..range.start)?;
@@ -123,12 +123,12 @@ fn block(text: &str, range: Range<usize>) -> Option<(Range<usize>, usize)> {
     space.trim().is_empty().then_some((range.start..end, space.len()))
 }
 
-/// The scalars of a text, but for keys, with what is known of them.
+/// The scalars of a text, except keys, with verdicts.
 fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Option<Vec<(Scalar, State)>> {
     let mut found: Vec<(Scalar, State)> = Vec::new();
     let mut anchors: HashMap<usize, usize> = HashMap::new();
     let mut structure = Structure::new(context.rules.clone(), of_secret);
-    // For each open object, whether a key comes next.
+    // For each open mapping, whether a key is next.
     let mut keys: Vec<bool> = Vec::new();
     let mut nested = false;
     for next in Parser::new_from_str(text) {
@@ -153,7 +153,7 @@ fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Optio
             Event::Scalar(value, ..) if is_key => structure.key(&value),
             Event::Scalar(value, style, anchor, _) => {
                 let verdict = structure.scalar(&value);
-                // As in JSON, a short number is a number of something.
+                // As in JSON, a short number is a count.
                 let number = style == ScalarStyle::Plain && value.len() < 6 && value.parse::<f64>().is_ok();
                 let verdict = if number { Verdict::Open } else { verdict };
                 let scalar = Scalar {
@@ -184,7 +184,7 @@ fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Optio
                     {
                         *state = State::Secret { secret };
                     }
-                    // The anchor of an object: its values cannot be redacted one by one any more.
+                    // The anchor of a mapping or sequence, whose scalars cannot be redacted afterwards.
                     (_, Verdict::Secret(_) | Verdict::Undecided { .. }) => return None,
                     _ => {}
                 }
@@ -200,7 +200,7 @@ fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Optio
                 };
             }
         }
-        // After a key comes its value, after a value a key.
+        // Keys and values alternate.
         if let Some(key) = keys.last_mut().filter(|_| structure.in_list() == Some(false)) {
             *key = ended || !is_key;
         }

@@ -1,9 +1,9 @@
-//! Values that clients make up anew: each recorded value is bound to one live value.
+//! Aliases of values that clients generate anew: each recorded value is bound to one live value.
 //!
-//! Guarantee: replacing values takes time for the text, not for the number of values.
+//! Guarantee: the time to replace values depends on the length of the text, not on the number of values.
 
 use crate::interaction::{is_placeholder, number};
-use crate::redactor::telling;
+use crate::redactor::is_distinct;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -14,19 +14,19 @@ pub(super) struct Aliases {
     to_recorded: Replacements,
 }
 
-/// Texts and what replaces them, found by the word that they begin with.
+/// Replacements, indexed by the first word of the replaced text.
 #[derive(Debug, Default)]
 struct Replacements {
     all: HashMap<String, String>,
-    /// The texts that begin with a word or with another character, the longest first.
+    /// Replacements by first word, or first other character. Longest texts first.
     by_beginning: HashMap<String, Vec<String>>,
 }
 
 impl Aliases {
-    /// Whether pairs are at odds with none that are known, nor with one another.
+    /// Whether pairs contradict neither known pairs nor one another.
     pub(super) fn admit(&self, pairs: &[(String, String)]) -> bool {
         let fits = |(n, (there, here)): (usize, &(String, String))| {
-            self.stands_for(there, here)
+            self.can_match(there, here)
                 && pairs
                     .iter()
                     .take(n)
@@ -35,9 +35,9 @@ impl Aliases {
         pairs.iter().enumerate().all(fits)
     }
 
-    /// Whether a live value is bound, or can be bound, to a recorded one. The placeholder 0 is that of all secrets that
-    /// were too many to tell apart.
-    pub(super) fn stands_for(&self, recorded: &str, live: &str) -> bool {
+    /// Whether a live value is or can be bound to a recorded one. Placeholder 0 is shared by all secrets without their
+    /// own number.
+    pub(super) fn can_match(&self, recorded: &str, live: &str) -> bool {
         match (self.to_live.all.get(recorded), self.to_recorded.all.get(live)) {
             (Some(known), _) => known == live,
             (None, Some(_)) => number(recorded) == Some(0),
@@ -45,12 +45,12 @@ impl Aliases {
         }
     }
 
-    /// Takes pairs that were admitted. A secret that could be any word was taken out only where a rule names it, and stays in
-    /// other texts.
+    /// Adds admitted pairs. A secret that could be a common word was redacted only where a rule matched, so it is not
+    /// replaced in other texts.
     pub(super) fn learn(&mut self, pairs: Vec<(String, String)>) {
         for (recorded, live) in pairs {
             if !self.to_recorded.all.contains_key(&live) {
-                if is_placeholder(&recorded) && !telling(live.as_bytes(), false) {
+                if is_placeholder(&recorded) && !is_distinct(live.as_bytes(), false) {
                     self.to_recorded.all.insert(live.clone(), recorded.clone());
                 } else {
                     self.to_recorded.insert(live.clone(), recorded.clone());
@@ -60,12 +60,12 @@ impl Aliases {
         }
     }
 
-    /// A live text as it would have been recorded.
+    /// Converts a live text to the recorded one.
     pub(super) fn recorded<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.to_recorded.replace(text)
     }
 
-    /// A recorded text for the live clients.
+    /// Converts a recorded text to the live one.
     pub(super) fn live<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.to_live.replace(text)
     }
@@ -120,7 +120,7 @@ impl Replacements {
     }
 }
 
-/// The letters and digits that a text begins with; else its first character.
+/// The letters and digits at the beginning of a text, or else its first character.
 fn beginning(text: &str) -> &str {
     let end = text
         .char_indices()
@@ -132,7 +132,7 @@ fn beginning(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Whether a word ends there.
+/// Whether a word ends at a position.
 fn ends(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     let is_part = |character: Option<char>| character.is_some_and(char::is_alphanumeric);

@@ -1,35 +1,36 @@
-//! Which changes concern which paths: the one holds the other, in its namespace or across all of them, or watches it.
+//! Changes, and the paths that they affect: the changed path, paths that contain it or are below it, in one or all
+//! namespaces, and watches of them.
 //!
-//! Guarantee: noting a change and finding the last one that concerns a path take time for the segments of one path each,
-//! however many changes there were.
+//! Guarantee: the time to add a change, and to find the last one that affects a path, depends only on the number of
+//! path segments.
 
 use std::collections::HashMap;
 
-/// The changes that have been replayed.
+/// The replayed changes.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     with_namespaces: LastChanges,
     without_namespaces: LastChanges,
 }
 
-/// The last change of paths, as segments joined by slashes.
+/// The last changes by path.
 #[derive(Debug, Default)]
 struct LastChanges {
-    /// Of a path itself.
+    /// Changes of the path itself.
     at: HashMap<String, usize>,
-    /// Of a path and of all below it.
+    /// Changes of the path and all paths below it.
     below: HashMap<String, usize>,
 }
 
 impl Changes {
-    /// Notes a change of what is at a path; `position` is that of the interaction.
+    /// Adds a change of a path. `position` is that of the interaction.
     pub(super) fn note(&mut self, path: &str, position: usize) {
         let segments = segments(path);
         self.with_namespaces.note(&segments, position);
         self.without_namespaces.note(&without_namespace(&segments), position);
     }
 
-    /// The position of the last change in the session that concerns a path, of those that were noted.
+    /// Position of the last added change that affects a path.
     pub(super) fn last(&self, path: &str) -> Option<usize> {
         let segments = segments(path);
         let within = self.with_namespaces.last(&segments);
@@ -57,14 +58,14 @@ impl LastChanges {
     }
 }
 
-/// Whether what happens at one path can be seen at the other.
+/// Whether a change of one path affects the other.
 pub(super) fn concerns(change: &str, path: &str) -> bool {
     let (these, those) = (segments(change), segments(path));
     let shared = |one: &[&str], two: &[&str]| one.iter().zip(two).all(|(one, two)| one == two);
     shared(&these, &those) || shared(&without_namespace(&these), &without_namespace(&those))
 }
 
-/// A path's segments without the marks of a watch or a proxy.
+/// The segments of a path without those of a watch or proxy.
 fn segments(path: &str) -> Vec<&str> {
     path.split('/')
         .filter(|segment| !segment.is_empty() && *segment != "watch" && *segment != "proxy")

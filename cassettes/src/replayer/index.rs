@@ -1,61 +1,64 @@
-//! The recorded requests of a session, found by what they ask for.
+//! Index of the recorded requests of a session.
 //!
-//! Guarantees: a request that was recorded as it is, but for times, is found by its hash, and a watch from another
-//! version by the rest of it. Only recorded requests with values that can vary are compared one by one: those of the same
-//! method and path that were not replayed yet, in their order, until one matches.
-//! Limits: an explanation compares at most [`COMPARED`] requests, those with the nearest paths.
+//! Guarantees:
+//! - A request that is equal to a recorded one, apart from times, is found by its hash. So is a watch from another
+//!   version.
+//! - Only recorded requests with volatile values are compared one by one: those with the same method and path that were
+//!   not replayed yet, in order, until one matches.
+//!
+//! Limit: an explanation compares at most [`MAX_COMPARED`] requests, those with the nearest paths.
 
 use crate::matcher::{MatchQuality, ParsedRequest, RequestMatch};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many requests an explanation compares with, on each side of the path.
-const COMPARED: usize = 200;
+/// Maximum number of requests compared for an explanation, on each side of the path.
+const MAX_COMPARED: usize = 200;
 
-/// The recorded requests, equal ones together.
+/// The recorded requests, grouped by equality.
 pub(super) struct RequestIndex {
     groups: Vec<Group>,
-    /// The groups of each interaction: of equal requests, and of watches that differ in what clients choose anew.
+    /// The groups of each interaction: of equal requests, and of watches that are equal apart from version and timeout.
     groups_of: Vec<(usize, Option<usize>)>,
     same: HashMap<u64, Vec<usize>>,
     watches: HashMap<u64, Vec<usize>>,
-    /// The groups of a method and path that can match other queries and bodies.
+    /// Groups that can match other queries and bodies, by method and path.
     varying: HashMap<(String, String), Vec<usize>>,
-    /// The groups of a method that can match other paths.
+    /// Groups that can match other paths, by method.
     varying_paths: HashMap<String, Vec<usize>>,
     by_path: BTreeMap<String, Vec<usize>>,
     #[cfg(test)]
     comparisons: AtomicUsize,
 }
 
-/// Interactions whose requests are equal.
+/// Interactions with equal requests.
 struct Group {
     request: ParsedRequest,
-    /// Their positions in the session, rising.
+    /// Their positions in the session, ascending.
     positions: Vec<usize>,
-    /// Whether its body is known by its hash in part, so that a better match can come after a first one.
+    /// Whether part of the body is a hash, so that a later group can match better than the first one.
     has_digest: bool,
 }
 
-/// Which interactions of each group have been replayed.
+/// The replayed interactions of each group.
 pub(super) struct Unplayed {
     by_group: Vec<BTreeSet<usize>>,
-    /// The groups of [`RequestIndex::varying`] that were not replayed as a whole.
+    /// The groups of [`RequestIndex::varying`] that were not completely replayed.
     varying: HashMap<(String, String), BTreeSet<usize>>,
 }
 
-/// A group that matches a request.
+/// A group with a matching request.
 pub(super) struct Candidate {
     pub(super) group: usize,
-    /// How well it matches: the quality, and in how many headers it differs.
+    /// Quality of the match and number of different headers.
     pub(super) rank: (MatchQuality, usize),
-    /// The volatile values in which it differs, recorded and live.
+    /// Volatile values that differ, recorded and live.
     pub(super) values: Vec<(String, String)>,
 }
 
 impl RequestIndex {
-    /// The index of these requests, in the order of the session.
+    /// Builds the index of requests in the order of the session.
     pub(super) fn new(requests: impl Iterator<Item = ParsedRequest>) -> Self {
         let mut index = Self {
             groups: Vec::new(),
@@ -91,7 +94,7 @@ impl RequestIndex {
         index
     }
 
-    /// The group whose requests are equal to this one, but for what the hash leaves out.
+    /// The group of requests that are equal to this one in the hashed parts.
     fn equal(&self, groups: Option<&Vec<usize>>, request: &ParsedRequest) -> Option<usize> {
         let is_equal = |group: &usize| {
             self.groups.get(*group).is_some_and(|group| {
@@ -126,7 +129,7 @@ impl RequestIndex {
         group
     }
 
-    /// Every interaction, none of which has been replayed.
+    /// A record with no replayed interactions.
     pub(super) fn unplayed(&self) -> Unplayed {
         let of = |groups: &Vec<usize>| groups.iter().copied().collect();
         Unplayed {
@@ -153,8 +156,8 @@ impl RequestIndex {
         self.groups.get(group).map_or(&[], |group| group.positions.as_slice())
     }
 
-    /// The groups that match a request best. `other_headers` says in how many headers a recorded request differs, and
-    /// `admits` whether its volatile values can be those.
+    /// The groups that match a request best. `other_headers` counts different headers; `admits` checks volatile values
+    /// against the known ones.
     pub(super) fn find(
         &self,
         request: &ParsedRequest,
@@ -211,15 +214,15 @@ impl RequestIndex {
             }
         }
         if found.is_empty() {
-            // What was replayed already explains what is missing.
-            let last = groups.into_iter().flatten().rev().take(COMPARED).copied();
+            // Requests that were already replayed are compared last.
+            let last = groups.into_iter().flatten().rev().take(MAX_COMPARED).copied();
             found.extend(last.filter_map(compared));
         }
         best(found.into_iter())
     }
 
-    /// In what a request differs from the recorded ones with the nearest paths: the differences and the first position of
-    /// each, the nearest first.
+    /// The differences from the recorded requests with the nearest paths, and the first position of each. Nearest
+    /// first.
     pub(super) fn nearest(&self, request: &ParsedRequest) -> Vec<(Vec<String>, usize)> {
         let path = request.path.as_str();
         let groups = |(_, groups): (&String, &Vec<usize>)| groups.clone();
@@ -228,12 +231,12 @@ impl RequestIndex {
             .range(..request.path.clone())
             .rev()
             .flat_map(groups)
-            .take(COMPARED);
+            .take(MAX_COMPARED);
         let after = self
             .by_path
             .range(request.path.clone()..)
             .flat_map(groups)
-            .take(COMPARED);
+            .take(MAX_COMPARED);
         let mut found = Vec::new();
         for group in before.chain(after).filter_map(|group| self.groups.get(group)) {
             let differences = group.request.differences(request);
@@ -250,7 +253,7 @@ impl RequestIndex {
             .collect()
     }
 
-    /// Notes that an interaction was replayed. Returns whether it had been before.
+    /// Marks an interaction as replayed. Returns whether it was before.
     pub(super) fn play(&self, position: usize, unplayed: &mut Unplayed) -> bool {
         let Some((same, watch)) = self.groups_of.get(position).copied() else {
             return true;
@@ -282,7 +285,7 @@ impl RequestIndex {
         left.is_none_or(|left| !left.contains(&position))
     }
 
-    /// How many requests were compared so far.
+    /// Number of comparisons so far.
     #[cfg(test)]
     pub(super) fn comparisons(&self) -> usize {
         self.comparisons.load(Ordering::Relaxed)
@@ -290,7 +293,7 @@ impl RequestIndex {
 }
 
 impl Unplayed {
-    /// The first position of a group that was not replayed, after this one.
+    /// The first position of a group after this one that was not replayed.
     pub(super) fn after(&self, group: usize, position: Option<usize>) -> Option<usize> {
         let left = self.by_group.get(group)?;
         match position {
@@ -300,7 +303,7 @@ impl Unplayed {
     }
 }
 
-/// The candidates of the best rank.
+/// Keeps the candidates with the best rank.
 fn best(candidates: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = candidates.collect();
     let rank = found.iter().map(|candidate| candidate.rank).min();
@@ -308,7 +311,7 @@ fn best(candidates: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
     found
 }
 
-/// How many segments and characters two paths begin with both.
+/// Number of common leading segments and characters of two paths.
 fn shared(one: &str, two: &str) -> (usize, usize) {
     let segments = one.split('/').zip(two.split('/')).take_while(|(one, two)| one == two);
     let characters = one.chars().zip(two.chars()).take_while(|(one, two)| one == two);

@@ -1,12 +1,16 @@
-//! Serves the recorded responses of a cassette.
+//! Server that replays the responses of a cassette.
 //!
-//! Promises: the same requests get the same responses, each request its recorded sequence, whatever other clients ask in
-//! between; a response that a later change has made stale is passed over; a stream comes at the recorded speed, any
-//! factor of it or at once, but no frame before the change that caused it was made, as long as clients are making
-//! changes at all; what a client made up anew is put into its responses; the response to a request that was not recorded says which
-//! were nearest and in what it differs, or is answered by another server; the work for a request that was recorded does
-//! not grow with the length of the session.
-//! Limits: bodies of requests up to [`LONGEST_BODY`]; a stream that was compressed is served uncompressed.
+//! Guarantees:
+//! - Equal requests get their recorded responses in the recorded order, whatever other clients request in between. A
+//!   response that a later change has made stale is skipped.
+//! - A stream is sent at the recorded speed, a multiple of it, or at once. No frame is sent before the change that
+//!   wait_for_causes it, while clients make changes.
+//! - Values that a client generates anew are replaced in its responses.
+//! - The response to a request that was not recorded lists the nearest recorded ones with differences, or is that of
+//!   another server.
+//! - The time to answer a recorded request does not depend on the length of the session.
+//!
+//! Limits: request bodies of up to [`MAX_BODY_BYTES`]; a compressed stream is sent uncompressed.
 //! Source: DESIGN.md, decisions 8 and 9.
 
 mod aliases;
@@ -38,16 +42,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 
-/// A request's body may be this long.
-pub(crate) const LONGEST_BODY: usize = 64 << 20;
+/// Maximum length of a request body.
+pub(crate) const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// Speed at which streams are replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Speed {
-    /// This many times as fast as they were recorded.
+    /// A multiple of the recorded speed.
     Factor(f64),
-    /// At once.
+    /// Without delays.
     Instant,
 }
 
@@ -55,20 +59,20 @@ pub enum Speed {
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum OnMiss {
-    /// Answers 501 and says which recorded requests were nearest.
+    /// Responds with 501 and the nearest recorded requests.
     Fail,
-    /// Passes it on to this server.
+    /// Forwards the request to this server.
     Forward(String, Credentials),
-    /// Has a server brought to the state that the cassette implies, which answers from then on.
+    /// Starts a server with the state that the cassette implies, and forwards this and all later requests to it.
     Thaw(Arc<dyn Thaw>),
 }
 
-/// The URL of a thawed server, or why there is none.
+/// The URL of a thawed server, or the error.
 pub type Thawed = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
-/// Brings a server to a state.
+/// Starts a server with a given state.
 pub trait Thaw: Send + Sync {
-    /// Starts a server in this state. Called once in a session, at the first request that was not recorded.
+    /// Starts a server with this state. Called once per session, at the first request that was not recorded.
     fn thaw(&self, state: State) -> Thawed;
 }
 
@@ -83,15 +87,15 @@ pub trait Thaw: Send + Sync {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ReplayerOptions {
-    /// Where to listen; a port of 0 is chosen by the system.
+    /// Address of the listener. Port 0 is replaced by a free one. Default: 127.0.0.1:0.
     pub listen: SocketAddr,
-    /// Hosts and origins whose requests are accepted. Default: its own only.
+    /// Hosts and origins whose requests are accepted. Default: those of the listener only.
     pub origins: Origins,
-    /// How fast streams come.
+    /// Speed of streams.
     pub speed: Speed,
-    /// What happens to a request that was not recorded.
+    /// Action on a request that was not recorded.
     pub on_miss: OnMiss,
-    /// A frame waits for the change that caused it until no client has sent a request for this long.
+    /// A frame is delayed until the change that wait_for_causes it, unless no client has sent a request for this long.
     pub hold: Duration,
 }
 
@@ -107,7 +111,7 @@ impl Default for ReplayerOptions {
     }
 }
 
-/// A server that answers from a cassette. Dropping it stops it.
+/// A server that replays a cassette. Dropping it stops it.
 ///
 /// ```
 /// use stuntdouble_cassettes::{Cassette, Replayer, ReplayerOptions};
@@ -135,14 +139,14 @@ pub struct Replayer {
 }
 
 impl Replayer {
-    /// Serves a cassette.
+    /// Starts to replay a cassette.
     ///
     /// # Errors
-    /// If the address cannot be listened on, or the server to forward to is none.
+    /// If the address cannot be bound, or the URL of the server to forward to is invalid.
     pub async fn start(cassette: Cassette, options: ReplayerOptions) -> Result<Self, TransportError> {
         let elsewhere = OnceCell::new();
         if let OnMiss::Forward(upstream, credentials) = &options.on_miss {
-            // The cell was made here and is empty.
+            // Never fails: the cell is new and empty.
             let _ = elsewhere.set(Client::new(upstream, credentials, true)?);
         }
         let (listen, origins) = (options.listen, options.origins.clone());
@@ -158,30 +162,31 @@ impl Replayer {
         })
     }
 
-    /// Where it listens.
+    /// Address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Its URL.
+    /// URL of the listener.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
 
-    /// The explanations of the requests that were not recorded, so far; the first thousand.
+    /// Explanations of requests that were not recorded: the first thousand.
     pub fn misses(&self) -> Vec<String> {
         self.player.playback.misses()
     }
 
-    /// The numbers of the interactions that have not been replayed.
+    /// Numbers of the interactions that were not replayed.
     pub fn unplayed(&self) -> Vec<u64> {
         self.player.playback.unplayed()
     }
 
-    /// Panics unless every recorded interaction was replayed and every request was recorded.
+    /// Asserts that every interaction was replayed and every request was recorded.
     ///
     /// # Panics
-    /// With the requests that were not recorded, and the numbers of the interactions that were not replayed.
+    /// If the assertion fails, with the requests that were not recorded and the numbers of the interactions that were
+    /// not replayed.
     pub fn assert_all_played(&self) {
         let (misses, unplayed) = (self.misses(), self.unplayed());
         assert!(
@@ -195,7 +200,7 @@ impl Replayer {
         );
     }
 
-    /// Stops, and waits until every connection has been closed.
+    /// Stops the server and waits until every connection is closed.
     pub async fn stop(self) {
         self.server.stop().await;
     }
@@ -204,7 +209,7 @@ impl Replayer {
 struct Player {
     playback: Arc<Playback>,
     options: ReplayerOptions,
-    /// The server that answers what was not recorded.
+    /// The server that requests are forwarded to if they were not recorded.
     elsewhere: OnceCell<Client>,
 }
 
@@ -218,14 +223,17 @@ impl Handler for Player {
             .is_some()
             .then(|| hyper::upgrade::on(&mut request));
         let (parts, body) = request.into_parts();
-        let bytes = match Limited::new(body, LONGEST_BODY).collect().await {
+        let bytes = match Limited::new(body, MAX_BODY_BYTES).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-                return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long"));
+                return Ok(error_response(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "the request's body is too long",
+                ));
             }
             Err(error) => {
                 let why = format!("the request's body cannot be read: {error}");
-                return Ok(refusal(StatusCode::BAD_REQUEST, &why));
+                return Ok(error_response(StatusCode::BAD_REQUEST, &why));
             }
         };
         let mut asked = RecordedRequest {
@@ -245,19 +253,19 @@ impl Handler for Player {
             match self.playback.select(&asked) {
                 Ok(selected) => return self.recorded(&asked, selected, near, &tasks),
                 Err(why) if matches!(self.options.on_miss, OnMiss::Fail) => {
-                    return Ok(refusal(StatusCode::NOT_IMPLEMENTED, &why));
+                    return Ok(error_response(StatusCode::NOT_IMPLEMENTED, &why));
                 }
                 Err(_) => {}
             }
         }
         let client = match self.elsewhere().await {
             Ok(client) => client,
-            Err(why) => return Ok(refusal(StatusCode::BAD_GATEWAY, &why)),
+            Err(why) => return Ok(error_response(StatusCode::BAD_GATEWAY, &why)),
         };
         let request = Request::from_parts(parts, bytes);
         match transport::forward(client, request, near, &tasks).await {
             Ok(response) => Ok(response),
-            Err(failure) => Ok(refusal(StatusCode::BAD_GATEWAY, &failure.text)),
+            Err(failure) => Ok(error_response(StatusCode::BAD_GATEWAY, &failure.text)),
         }
     }
 }
@@ -280,7 +288,7 @@ impl Player {
                 tasks.spawn(socket::run(near, selected, self.playback.clone(), self.pace()));
                 Ok(response)
             }
-            (Payload::Messages(_), None) => Ok(refusal(
+            (Payload::Messages(_), None) => Ok(error_response(
                 StatusCode::UPGRADE_REQUIRED,
                 "the recorded connection was upgraded, and this one is not",
             )),
@@ -305,8 +313,8 @@ impl Player {
     }
 }
 
-/// A response of the replayer's own, in the form that clients of the API know.
-fn refusal(status: StatusCode, message: &str) -> Response<Body> {
+/// An error response of the replayer, as a `Status` of the API.
+fn error_response(status: StatusCode, message: &str) -> Response<Body> {
     let body = json!({
         "kind": "Status",
         "apiVersion": "v1",

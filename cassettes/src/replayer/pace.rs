@@ -1,10 +1,10 @@
-//! The times at which recorded streams are sent.
+//! Times of replayed streams.
 
 use super::Speed;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// When what a stream carries is due.
+/// The time base of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     begun: Instant,
@@ -21,7 +21,7 @@ impl Pace {
         }
     }
 
-    /// Waits until what came at this time is due.
+    /// Waits until a frame that was recorded at this time is due.
     pub(super) async fn due(&self, at: Duration) {
         if let Speed::Factor(factor) = self.speed
             && let Ok(after) = Duration::try_from_secs_f64(at.as_secs_f64() / factor)
@@ -30,7 +30,7 @@ impl Pace {
         }
     }
 
-    /// Whether time passes at all.
+    /// Whether there are delays.
     pub(super) fn is_instant(&self) -> bool {
         self.speed == Speed::Instant
     }

@@ -1,4 +1,4 @@
-//! Progress of a session: which interactions have been replayed, and which is next for a request.
+//! Progress of a session: the replayed interactions, and the next one for a request.
 
 use super::aliases::Aliases;
 use super::changes::{Changes, concerns};
@@ -15,26 +15,28 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-/// How many explanations of misses are kept.
-const MISSES: usize = 1000;
+/// Maximum number of explanations that are kept.
+const MAX_MISSES: usize = 1000;
 
-/// How many of the nearest requests an explanation names, and how many differences of each.
-const NEAREST: usize = 3;
-const DIFFERENCES: usize = 4;
+/// Maximum number of requests in an explanation.
+const MAX_NEAREST: usize = 3;
 
-/// How many characters of a URL an explanation shows.
-const SHOWN: usize = 300;
+/// Maximum number of differences of each.
+const MAX_DIFFERENCES: usize = 4;
+
+/// Maximum length of a URL in an explanation.
+const MAX_URL_LENGTH: usize = 300;
 
 /// A session that is being replayed.
 ///
-/// The work for a request does not grow with the length of the session.
+/// The time to answer a request does not depend on the length of the session.
 pub(super) struct Playback {
     interactions: Vec<Arc<Interaction>>,
     index: RequestIndex,
-    /// The UUIDs in responses, with the position of the first. Clients received them, and make no others up.
+    /// UUIDs in responses, with the position of the first. Clients received them and do not generate others for them.
     answered: HashMap<String, usize>,
     progress: Mutex<Progress>,
-    /// When the last request was answered.
+    /// Time of the last response.
     last_request: watch::Sender<Instant>,
 }
 
@@ -45,16 +47,16 @@ struct Progress {
     misses: Vec<String>,
 }
 
-/// The interaction that answers a request.
+/// The interaction for a request.
 #[derive(Clone)]
 pub(super) struct SelectedInteraction {
     pub(super) position: usize,
     pub(super) interaction: Arc<Interaction>,
-    /// Whether it had been replayed before.
+    /// Whether it was replayed before.
     pub(super) again: bool,
 }
 
-/// The changes that a stream waits for: the position up to which all have been replayed.
+/// The position up to which all changes were replayed, for streams that wait for them.
 #[derive(Debug)]
 pub(super) struct Causes(usize);
 
@@ -86,10 +88,10 @@ impl Playback {
         }
     }
 
-    /// Selects the interaction that answers a request.
+    /// Selects the interaction for a request.
     ///
     /// # Errors
-    /// The explanation why there is none.
+    /// An explanation if there is none.
     pub(super) fn select(&self, request: &Request) -> Result<SelectedInteraction, String> {
         let mut progress = self.progress.lock();
         let parsed = ParsedRequest::new(&as_recorded(request, &progress.aliases));
@@ -126,8 +128,8 @@ impl Playback {
             .is_some_and(|first| *first < position)
     }
 
-    /// The position of the next of equal requests, and its candidate: the first that has not been replayed and that no
-    /// change has made stale; of what only reads, else the last one again.
+    /// The next interaction of a group: the first that was not replayed and is not stale. If there is none, the last
+    /// one again if the request is safe.
     fn next(
         &self,
         request: &ParsedRequest,
@@ -205,7 +207,7 @@ impl Playback {
     }
 
     fn miss(&self, progress: &mut Progress, why: String) -> String {
-        if progress.misses.len() < MISSES {
+        if progress.misses.len() < MAX_MISSES {
             progress.misses.push(why.clone());
         }
         self.last_request.send_replace(Instant::now());
@@ -214,25 +216,25 @@ impl Playback {
 
     fn explain(&self, parsed: &ParsedRequest, request: &Request) -> String {
         let mut text = format!("{} {} was not recorded.", request.method, shown(&request.url));
-        for (differences, position) in self.index.nearest(parsed).into_iter().take(NEAREST) {
+        for (differences, position) in self.index.nearest(parsed).into_iter().take(MAX_NEAREST) {
             let Some(interaction) = self.interactions.get(position) else {
                 continue;
             };
             let (method, url) = (&interaction.request.method, shown(&interaction.request.url));
             text.push_str(&format!("\nNear is {} ({method} {url}):", interaction.id));
-            for difference in differences.iter().take(DIFFERENCES) {
+            for difference in differences.iter().take(MAX_DIFFERENCES) {
                 text.push_str(&format!("\n  {difference}"));
             }
         }
         text
     }
 
-    /// A recorded text for the live clients.
+    /// Converts a recorded text to the live one.
     pub(super) fn live<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.progress.lock().aliases.live(text)
     }
 
-    /// Whether recorded texts are served as they are.
+    /// Whether recorded texts need no conversion.
     pub(super) fn is_verbatim(&self) -> bool {
         self.progress.lock().aliases.is_empty()
     }
@@ -241,7 +243,7 @@ impl Playback {
         self.progress.lock().misses.clone()
     }
 
-    /// The interactions that have been replayed, or those that have not.
+    /// The interactions that were replayed, or those that were not.
     fn played(&self, played: bool) -> Vec<&Arc<Interaction>> {
         let unplayed = &self.progress.lock().unplayed;
         let is = |position: &usize| self.index.is_played(*position, unplayed) == played;
@@ -251,7 +253,7 @@ impl Playback {
             .collect()
     }
 
-    /// The numbers of the interactions that have not been replayed.
+    /// Numbers of the interactions that were not replayed.
     pub(super) fn unplayed(&self) -> Vec<u64> {
         self.played(false)
             .into_iter()
@@ -259,7 +261,7 @@ impl Playback {
             .collect()
     }
 
-    /// What the interactions that were replayed add up to.
+    /// The state that the replayed interactions imply.
     pub(super) fn state(&self) -> State {
         State::of(self.played(true).into_iter().map(AsRef::as_ref))
     }
@@ -269,13 +271,18 @@ impl Playback {
         Causes(stream.position + 1)
     }
 
-    /// Waits until the changes have been replayed that could have caused what a stream carried at a time, or there was
-    /// no request for a while.
-    pub(super) async fn caused(&self, stream: &SelectedInteraction, at: Duration, causes: &mut Causes, hold: Duration) {
+    /// Waits until all changes before a frame were replayed, or there was no request for a while.
+    pub(super) async fn wait_for_causes(
+        &self,
+        stream: &SelectedInteraction,
+        at: Duration,
+        causes: &mut Causes,
+        hold: Duration,
+    ) {
         let mut requests = self.last_request.subscribe();
         loop {
             let last = *requests.borrow_and_update();
-            if self.has_caused(stream, at, causes) {
+            if self.are_causes_replayed(stream, at, causes) {
                 return;
             }
             match timeout_at(last + hold, requests.changed()).await {
@@ -285,7 +292,7 @@ impl Playback {
         }
     }
 
-    fn has_caused(&self, stream: &SelectedInteraction, at: Duration, causes: &mut Causes) -> bool {
+    fn are_causes_replayed(&self, stream: &SelectedInteraction, at: Duration, causes: &mut Causes) -> bool {
         let path = stream.interaction.request.path();
         let Some(until) = stream.interaction.started.checked_add(at).ok() else {
             return true;
@@ -313,7 +320,7 @@ fn uuids(body: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Whether two credentials of a request are the same, or one was redacted and can be bound to the other.
+/// Whether two credentials are equal, or the recorded one was redacted and can be bound to the live one.
 fn is_redacted(recorded: &str, live: &str, aliases: &Aliases) -> bool {
     let secret = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
     let scheme = |text: &str| {
@@ -324,7 +331,7 @@ fn is_redacted(recorded: &str, live: &str, aliases: &Aliases) -> bool {
     is_placeholder(&there)
         && is_of_length(&there, here.len())
         && scheme(recorded) == scheme(live)
-        && aliases.stands_for(&there, &here)
+        && aliases.can_match(&there, &here)
 }
 
 fn as_recorded(request: &Request, aliases: &Aliases) -> Request {
@@ -342,9 +349,9 @@ fn as_recorded(request: &Request, aliases: &Aliases) -> Request {
     }
 }
 
-/// A URL as an explanation shows it.
+/// Formats a URL for an explanation.
 fn shown(url: &str) -> Cow<'_, str> {
-    match url.char_indices().nth(SHOWN) {
+    match url.char_indices().nth(MAX_URL_LENGTH) {
         Some((end, _)) => format!("{}...", url.get(..end).unwrap_or_default()).into(),
         None => url.into(),
     }

@@ -1,8 +1,8 @@
-//! Recorded responses as live ones.
+//! Conversion of recorded responses to live ones.
 
 use super::pace::Pace;
 use super::playback::{Causes, Playback, SelectedInteraction};
-use crate::interaction::{Headers, LEFT, Payload, Request, Response as RecordedResponse};
+use crate::interaction::{CLIENT_CLOSED, Headers, Payload, Request, Response as RecordedResponse};
 use crate::transport::{self, Body, BodyError, Coding, strip_hop_by_hop};
 use bytes::Bytes;
 use futures::stream;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-/// A response with all of its body.
+/// A response with a whole body.
 pub(super) fn plain(recorded: &RecordedResponse, body: &Bytes, method: &str, playback: &Playback) -> Response<Body> {
     let coding = Coding::named(recorded.headers.get("content-encoding"));
     let bytes = live(body, playback);
@@ -26,7 +26,7 @@ pub(super) fn plain(recorded: &RecordedResponse, body: &Bytes, method: &str, pla
     let trailers = fields(&recorded.trailers, playback);
     let body = match trailers.is_empty() {
         true => transport::full(bytes),
-        // Without a known length: they follow chunks only.
+        // Trailers require a chunked body, without a known length.
         false => {
             let frames = [Ok(Frame::data(bytes)), Ok(Frame::trailers(trailers))];
             StreamBody::new(stream::iter(frames)).boxed_unsync()
@@ -58,7 +58,7 @@ pub(super) fn switching(recorded: &RecordedResponse, asked: &Request, playback: 
     response
 }
 
-/// A response whose frames come as they came.
+/// A response whose frames are sent at their recorded times.
 pub(super) fn stream(selected: SelectedInteraction, playback: Arc<Playback>, pace: Pace) -> Response<Body> {
     let Some(recorded) = selected.interaction.response().cloned() else {
         return Response::new(transport::full(Bytes::new()));
@@ -93,27 +93,27 @@ impl Streaming {
         let Payload::Stream(frames) = &recorded.payload else {
             return None;
         };
-        // A watch that is opened once more repeats no event.
+        // A watch that is opened again does not repeat events.
         let frame = frames
             .get(self.next)
             .filter(|_| !(self.selected.again && interaction.request.asks_for_stream()));
         if let Some(frame) = frame {
             self.next += 1;
             self.pace.due(frame.at).await;
-            // A response that only came slowly was complete when it began.
+            // Only frames of a stream wait for changes. A slow body was complete at the start.
             if interaction.request.asks_for_stream() {
                 let hold = self.pace.hold;
                 self.playback
-                    .caused(&self.selected, frame.at, &mut self.causes, hold)
+                    .wait_for_causes(&self.selected, frame.at, &mut self.causes, hold)
                     .await;
             }
             let data = live(&frame.data, &self.playback);
             return Some((Ok(Frame::data(data)), self));
         }
-        let left = recorded.cut.as_deref() == Some(LEFT);
+        let left = recorded.cut.as_deref() == Some(CLIENT_CLOSED);
         match interaction.took {
             Some(took) if !left => self.pace.due(took).await,
-            // The recording stopped first, or the client left: the end of the stream is unknown.
+            // The recording stopped or the client closed the connection, so the end of the stream is unknown.
             _ if !self.pace.is_instant() => std::future::pending::<()>().await,
             _ => {}
         }
@@ -137,7 +137,7 @@ fn head(recorded: &RecordedResponse, playback: &Playback, body: Body) -> Respons
     strip_hop_by_hop(&mut headers);
     headers.remove(header::CONTENT_LENGTH);
     headers.remove(header::SEC_WEBSOCKET_ACCEPT);
-    // HTTP/1.1 sends those trailers only that are announced.
+    // HTTP/1.1 sends only announced trailers.
     let names: Vec<&str> = recorded.trailers.0.iter().map(|(name, _)| name.as_str()).collect();
     if !names.is_empty() && !headers.contains_key(header::TRAILER) {
         headers.extend(HeaderValue::from_str(&names.join(", ")).map(|names| (header::TRAILER, names)));
@@ -148,7 +148,7 @@ fn head(recorded: &RecordedResponse, playback: &Playback, body: Body) -> Respons
     response
 }
 
-/// Recorded fields for the live clients.
+/// Converts recorded fields to live ones.
 fn fields(recorded: &Headers, playback: &Playback) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for (name, value) in &recorded.0 {
@@ -163,7 +163,7 @@ fn fields(recorded: &Headers, playback: &Playback) -> HeaderMap {
     fields
 }
 
-/// Recorded bytes for the live clients.
+/// Converts recorded bytes to live ones.
 pub(super) fn live(bytes: &Bytes, playback: &Playback) -> Bytes {
     if playback.is_verbatim() {
         return bytes.clone();

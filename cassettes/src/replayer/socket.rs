@@ -1,4 +1,4 @@
-//! Upgraded connections: each message of the server is sent after the client's messages that came before it.
+//! Replay of upgraded connections. Each message of the server is sent after the client's messages before it.
 
 use super::pace::Pace;
 use super::playback::{Playback, SelectedInteraction};
@@ -21,10 +21,10 @@ use tokio_tungstenite::tungstenite::protocol::{Message as Wire, Role};
 
 type Io = TokioIo<Upgraded>;
 
-/// How long a message of the server waits for the recorded messages of the client before it.
-const CLIENT: Duration = Duration::from_secs(10);
+/// Maximum delay of a message of the server until the recorded messages of the client before it have arrived.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sends what the server sent over an upgraded connection.
+/// Sends the recorded messages of the server.
 pub(super) async fn run(near: OnUpgrade, selected: SelectedInteraction, playback: Arc<Playback>, pace: Pace) {
     let Ok(upgraded) = near.await else { return };
     let io = TokioIo::new(upgraded);
@@ -50,7 +50,7 @@ pub(super) async fn run(near: OnUpgrade, selected: SelectedInteraction, playback
     }
 }
 
-/// Counts the client's messages until it goes away.
+/// Counts the client's messages until it disconnects.
 async fn count_messages(mut stream: SplitStream<WebSocketStream<Io>>, received: watch::Sender<u64>) {
     while let Some(Ok(message)) = stream.next().await {
         match message {
@@ -59,11 +59,11 @@ async fn count_messages(mut stream: SplitStream<WebSocketStream<Io>>, received: 
             Wire::Ping(_) | Wire::Pong(_) | Wire::Frame(_) => {}
         }
     }
-    // The response to a close frame may follow, and the server may have recorded messages after it.
+    // The close frame must be answered, and there may be recorded messages after it.
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-/// Counts the client's bytes until it goes away.
+/// Counts the client's bytes until it disconnects.
 async fn count_bytes(mut read: ReadHalf<Io>, received: watch::Sender<u64>) {
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count) = read.read(&mut buffer).await {
@@ -93,9 +93,9 @@ impl ServerSide {
             }
             let Message { at, data, .. } = message;
             self.pace.due(*at).await;
-            let _ = timeout(CLIENT, self.receiver.wait_for(|received| *received >= expected)).await;
+            let _ = timeout(CLIENT_TIMEOUT, self.receiver.wait_for(|received| *received >= expected)).await;
             self.playback
-                .caused(&self.selected, *at, &mut causes, self.pace.hold)
+                .wait_for_causes(&self.selected, *at, &mut causes, self.pace.hold)
                 .await;
             if sink.send(data, &self.playback).await.is_err() {
                 return;
@@ -106,14 +106,14 @@ impl ServerSide {
             None if !self.pace.is_instant() => std::future::pending().await,
             None => {}
         }
-        let _ = timeout(CLIENT, self.receiver.wait_for(|received| *received >= expected)).await;
+        let _ = timeout(CLIENT_TIMEOUT, self.receiver.wait_for(|received| *received >= expected)).await;
         sink.close().await;
     }
 }
 
-/// Where the messages of the server are sent.
+/// Destination of the server's messages.
 trait MessageSink {
-    /// How much a message of the client counts, in messages or in bytes.
+    /// Amount by which a message of the client is counted: one message, or its bytes.
     fn size(&self, data: &Data) -> u64;
     async fn send(&mut self, data: &Data, playback: &Playback) -> Result<(), ()>;
     async fn close(self);
@@ -144,7 +144,7 @@ impl MessageSink for Frames {
     }
 
     async fn close(mut self) {
-        // The client may have gone already.
+        // An error means that the client is already disconnected.
         let _ = self.0.close().await;
     }
 }

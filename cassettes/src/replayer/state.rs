@@ -1,27 +1,27 @@
-//! The state of a server that the responses of a session imply.
+//! State of a server, derived from the responses of a session.
 
 use crate::interaction::{Interaction, Payload};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The objects that a server holds after the interactions that have been replayed.
+/// The objects of a server after a series of interactions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// The objects, by path.
     pub objects: Vec<Object>,
 }
 
-/// An object and where it is.
+/// An object and its path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// Its path, such as `/api/v1/namespaces/default/pods/web`.
+    /// Path, such as `/api/v1/namespaces/default/pods/web`.
     pub path: String,
-    /// The object as it was last seen, with its kind and group.
+    /// The last known object, with kind and group.
     pub value: Value,
 }
 
 impl State {
-    /// What interactions, in their order, add up to.
+    /// The state after these interactions.
     pub fn of<'a>(interactions: impl Iterator<Item = &'a Interaction>) -> Self {
         let mut there: BTreeMap<String, Value> = BTreeMap::new();
         for interaction in interactions {
@@ -93,10 +93,10 @@ fn put(there: &mut BTreeMap<String, Value>, path: &str, object: Value) {
     }
 }
 
-/// Where an object is: its own link, or below the collection that it came from.
+/// The path of an object: its self link, or its name below the path of its collection.
 fn located(path: &str, object: &Value) -> Option<String> {
     let name = object.pointer("/metadata/name")?.as_str()?;
-    // Only what is kept has a UID; what is answered for a moment (a review, a scale's face) has none of its own.
+    // Only stored objects have a UID. Others, such as reviews and scales, have none of their own.
     object.pointer("/metadata/uid")?.as_str()?;
     let link = object
         .pointer("/metadata/selfLink")
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_created_and_not_deleted_is_there() {
+    fn objects_that_were_created_and_not_deleted_are_in_the_state() {
         let mut there = BTreeMap::new();
         change(&mut there, "POST", "/api/v1/namespaces/a/pods", pod("one").as_bytes());
         change(&mut there, "POST", "/api/v1/namespaces/a/pods", pod("two").as_bytes());

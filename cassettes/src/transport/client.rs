@@ -1,4 +1,4 @@
-//! A client for one server.
+//! HTTP client for one server.
 
 use super::connector::Connector;
 use super::{Body, Credentials, TransportError};
@@ -14,27 +14,27 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-/// How long connecting may take.
-const CONNECT: Duration = Duration::from_secs(30);
+/// Timeout of a connection attempt.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A client for one server; clones share their connections.
+/// A client for one server. Clones share connections.
 #[derive(Clone, Debug)]
 pub struct Client {
     pool: Pool<HttpsConnector<Connector>, Body>,
-    /// Connections of HTTP/1.1, which alone can be upgraded.
+    /// Connections of HTTP/1.1, for upgrades.
     upgradable: Pool<HttpsConnector<Connector>, Body>,
     scheme: Scheme,
     authority: Authority,
-    /// The path of the server's URL, a prefix of every request's path.
+    /// Path of the server's URL, which is prepended to the path of each request.
     prefix: String,
     authorization: Option<HeaderValue>,
 }
 
 impl Client {
-    /// A client for the server at this URL that keeps connections for later requests, or takes a new one for each.
+    /// Creates a client for the server at this URL. `keep` is whether connections are reused.
     ///
     /// # Errors
-    /// If the URL is none of a server, or the credentials cannot be used.
+    /// If the URL is not an HTTP or HTTPS URL, or the credentials are invalid.
     pub fn new(upstream: &str, credentials: &Credentials, keep: bool) -> Result<Self, TransportError> {
         let wrong = || TransportError::Upstream(upstream.to_owned());
         let uri: Uri = upstream.parse().map_err(|_| wrong())?;
@@ -46,7 +46,7 @@ impl Client {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.enforce_http(false);
-        connector.set_connect_timeout(Some(CONNECT));
+        connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
         let connector = Connector(connector);
         let tls = credentials.tls()?;
         let upgradable = HttpsConnectorBuilder::new()
@@ -75,7 +75,7 @@ impl Client {
         format!("{}://{}", self.scheme, self.authority)
     }
 
-    /// Sends a request, whose URI is path and query, to the server, with the credentials unless it has its own.
+    /// Sends a request, whose URI is path and query. Adds the credentials unless it has an `Authorization`.
     ///
     /// # Errors
     /// If there is no response.
@@ -101,7 +101,7 @@ impl Client {
         {
             request.headers_mut().insert(header::AUTHORIZATION, own.clone());
         }
-        // The version of the connection is negotiated, whatever that of the client's is.
+        // The version is negotiated for each connection, independently of the incoming request.
         *request.version_mut() = Version::HTTP_11;
         let pool = match super::upgrade(request.headers()) {
             Some(_) => &self.upgradable,
@@ -110,7 +110,7 @@ impl Client {
         pool.request(request).await.map_err(|error| failed(&error))
     }
 
-    /// Replaces the origin of a page by the server's own: who passes a request on has checked where it comes from.
+    /// Replaces the `Origin` of a web page with the server's own. The listener has already checked it.
     fn translate_origin(&self, headers: &mut HeaderMap) {
         headers.remove("sec-fetch-site");
         let is_page = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("://"));
@@ -135,7 +135,7 @@ fn failed(error: &legacy::Error) -> Failure {
     Failure { kind, text: found.text }
 }
 
-/// What kind of failure an error is, and all that it says, each cause once.
+/// Converts an error to a failure with the messages of all its causes.
 pub fn failure(error: &(dyn Error + 'static)) -> Failure {
     let mut kind = FailureKind::Closed;
     let mut texts: Vec<String> = Vec::new();
@@ -171,7 +171,7 @@ pub fn failure(error: &(dyn Error + 'static)) -> Failure {
     }
 }
 
-/// Errors of TLS come wrapped in errors of input and output, and those in one another.
+/// Whether an error is one of TLS, possibly wrapped in nested I/O errors.
 fn is_tls(error: &(dyn Error + 'static)) -> bool {
     let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner))

@@ -6,13 +6,13 @@ use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
 use std::io::{Error, Read, Write};
 
-/// What a body decodes to may be this much larger than the body, and no more: a bomb is an error.
-const EXPANSION: u64 = 1100;
+/// Maximum ratio of decoded to encoded length. A larger one is an error, to stop decompression bombs.
+const MAX_EXPANSION: u64 = 1100;
 
-/// A content coding that can be undone and done again.
+/// A content coding that can be decoded and encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// As it is.
+    /// No coding.
     Identity,
     /// gzip.
     Gzip,
@@ -21,7 +21,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// The coding that `Content-Encoding` names; none where it cannot be undone.
+    /// The coding with a name in `Content-Encoding`. None if it is not supported.
     pub fn named(name: Option<&str>) -> Option<Self> {
         match name.map(|name| name.trim().to_ascii_lowercase()).as_deref() {
             None | Some("" | "identity") => Some(Self::Identity),
@@ -31,10 +31,10 @@ impl Coding {
         }
     }
 
-    /// A body in this coding.
+    /// Encodes a body.
     ///
     /// # Errors
-    /// Never in memory; the type of the encoders has one.
+    /// Never, because it is written to memory. The encoders return an error type.
     pub fn encode(self, bytes: &[u8]) -> Result<Vec<u8>, Error> {
         match self {
             Self::Identity => Ok(bytes.to_vec()),
@@ -52,12 +52,12 @@ impl Coding {
     }
 }
 
-/// A body with its coding undone.
+/// Decodes a body.
 ///
 /// # Errors
-/// If it is not in this coding, or is a bomb.
+/// If it is not in this coding, or exceeds the maximum expansion.
 pub fn decode(coding: Coding, bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let limit = (bytes.len() as u64).saturating_mul(EXPANSION);
+    let limit = (bytes.len() as u64).saturating_mul(MAX_EXPANSION);
     let mut out = Vec::new();
     match coding {
         Coding::Identity => return Ok(bytes.to_vec()),
@@ -70,7 +70,7 @@ pub fn decode(coding: Coding, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// Undoes the content coding of a request's body, and takes its header out. A body that cannot be read is omitted unless
+/// Decodes the body of a request and removes its `Content-Encoding`. A body that cannot be decoded is omitted unless
 /// `keep_unread` is set.
 pub fn decode_request(asked: &mut Request, keep_unread: bool) {
     let Some(body) = asked.body.as_ref().filter(|body| !body.is_empty()) else {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_coding_is_an_error() {
+    fn a_body_in_another_coding_is_an_error() {
         assert!(decode(Coding::Gzip, b"plain").is_err());
         assert_eq!(Coding::named(Some("br")), None);
     }

@@ -1,7 +1,8 @@
-//! Connections to servers that may answer before they have read a request.
+//! Connections to servers that may respond before they have read the whole request.
 //!
-//! A server that refuses an upload may say so and close the connection while the rest is on its way. Writing fails then, and an HTTP client that
-//! gives up loses the response, which is there to be read. Here nothing fails before reading ends: what cannot be written is dropped.
+//! A server that rejects an upload may respond and close the connection before the end of the upload. The write then
+//! fails, and an HTTP client that stops at this error loses the response. Here a failed write is ignored until reading
+//! ends, and the rest of the request is dropped.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,7 +18,7 @@ use tower_service::Service;
 
 type Error = <HttpConnector as Service<Uri>>::Error;
 
-/// Connects over TCP.
+/// Connector for TCP.
 #[derive(Clone, Debug)]
 pub(super) struct Connector(pub(super) HttpConnector);
 
@@ -39,7 +40,7 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// A connection whose peer is heard out: as long as it can be read, writing does not fail.
+/// A connection on which writing does not fail before reading has ended.
 #[derive(Debug)]
 pub(super) struct ReadToEnd<T> {
     io: T,
@@ -47,7 +48,7 @@ pub(super) struct ReadToEnd<T> {
 }
 
 impl<T> ReadToEnd<T> {
-    /// The outcome of writing: `dropped` if it failed, and reading has not ended.
+    /// Result of a write: `dropped` if it failed before reading has ended.
     fn written<V>(&self, outcome: io::Result<V>, dropped: V) -> Poll<io::Result<V>> {
         Poll::Ready(if self.ended { outcome } else { outcome.or(Ok(dropped)) })
     }

@@ -1,4 +1,4 @@
-//! Passing a request on whose body is there already, with whatever its connection becomes.
+//! Forwarding of requests with complete bodies, including upgrades.
 
 use super::{Body, Client, Tasks, full, strip_hop_by_hop, upgrade};
 use crate::interaction::Failure;
@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use hyper::upgrade::OnUpgrade;
 use stuntdouble_server::relay_upgraded;
 
-/// Passes a request on to a server, and its response back.
+/// Forwards a request to a server and returns its response.
 ///
 /// # Errors
 /// If there is no response.
@@ -35,7 +35,7 @@ pub async fn forward(
     Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
 }
 
-/// Puts back the fields by which a connection is upgraded.
+/// Restores the header fields of an upgrade.
 pub fn restore(headers: &mut http::HeaderMap, protocol: Option<HeaderValue>) {
     if let Some(protocol) = protocol {
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));

@@ -1,8 +1,14 @@
-//! HTTP/1.1 and HTTP/2 on both sides, with TLS or without: a server that hands each request to a function, and a client with any credentials.
+//! HTTP/1.1 and HTTP/2, with and without TLS: a server that passes each request to a handler, and a client.
 //!
-//! Promises: bodies are passed on as they come; each failure has a kind; a connection of an upgraded
-//! protocol is handed over as it is.
-//! Limits: towards a server HTTP/2 is spoken over TLS alone, and what is upgraded is HTTP/1.1; certificates are judged by the system's roots and those given.
+//! Guarantees:
+//! - Bodies are forwarded as they arrive.
+//! - Each failure has a kind.
+//! - An upgraded connection is passed on unchanged.
+//!
+//! Limits:
+//! - The client uses HTTP/2 only over TLS, and HTTP/1.1 for upgrades.
+//! - Certificates are verified with the roots of the system and the given ones.
+//!
 //! Source: RFC 9110, RFC 9112, RFC 9113.
 
 mod client;
@@ -23,18 +29,18 @@ use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 
-/// What went wrong while a body came.
+/// Error of a body.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body of any origin.
+/// A body of any type.
 pub type Body = UnsyncBoxBody<Bytes, BodyError>;
 
-/// A body that is there already.
+/// A body of known bytes.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// The fields that concern one connection and are not passed on.
+/// Header fields that apply to one connection and are not forwarded.
 const HOP_BY_HOP: [&str; 6] = [
     "connection",
     "keep-alive",
@@ -44,7 +50,7 @@ const HOP_BY_HOP: [&str; 6] = [
     "transfer-encoding",
 ];
 
-/// Takes the fields of one connection out, `Upgrade` and what `Connection` names among them.
+/// Removes hop-by-hop fields, including `Upgrade` and those named by `Connection`.
 pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
     let named: Vec<String> = headers
         .get_all(http::header::CONNECTION)
@@ -54,7 +60,7 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
         .map(|name| name.trim().to_ascii_lowercase())
         .filter(|name| !name.is_empty() && name != "close")
         .collect();
-    // `TE: trailers` and `Trailer` are passed on: they say that trailers are taken, and that they follow.
+    // `TE: trailers` and `Trailer` are forwarded, because trailers are.
     let takes_trailers = headers.get(http::header::TE).is_some_and(|value| value == "trailers");
     if !takes_trailers {
         headers.remove(http::header::TE);
@@ -65,7 +71,7 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
     }
 }
 
-/// The protocol that a message would have its connection upgraded to.
+/// The protocol of an upgrade, if the message is one.
 pub fn upgrade(headers: &http::HeaderMap) -> Option<&http::HeaderValue> {
     let connection = headers.get_all(http::header::CONNECTION);
     let named = connection
@@ -81,7 +87,7 @@ mod tests {
     use http::{HeaderMap, HeaderValue};
 
     #[test]
-    fn fields_of_one_connection_are_not_passed_on() {
+    fn hop_by_hop_fields_are_not_forwarded() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("connection", "X-Mine, Upgrade"),

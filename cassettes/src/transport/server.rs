@@ -1,4 +1,4 @@
-//! A server that passes each request to a handler.
+//! HTTP server that passes each request to a handler.
 
 use super::{Body, TransportError, full, tls};
 use http::{HeaderValue, Request, Response, header};
@@ -19,21 +19,22 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long the system is given to have sockets again when it has none.
-const EXHAUSTED: Duration = Duration::from_millis(50);
+/// Delay before the next `accept` after an error, such as too many open files.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// How long a client may take for the TLS handshake, or to send.
-const HANDSHAKE: Duration = Duration::from_secs(30);
+/// Timeout of the TLS handshake, and of the first bytes of a connection.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many connections are open. Further ones wait to be accepted.
-const CONNECTIONS: usize = 16_384;
+/// Maximum number of open connections. Further ones are not accepted until one is closed.
+const MAX_CONNECTIONS: usize = 16_384;
 
 /// The connection preface of HTTP/2 without TLS.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
 /// Handles the requests of a server.
 pub trait Handler: Send + Sync + 'static {
-    /// Returns the response to a request. What outlives the response, such as an upgraded connection, runs as a task.
+    /// Returns the response to a request. Work that outlives the response, such as an upgraded connection, runs as a
+    /// task.
     fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -53,7 +54,7 @@ impl std::fmt::Display for ConnectionClosed {
 
 impl std::error::Error for ConnectionClosed {}
 
-/// The tasks of a server, which end when it is stopped.
+/// The tasks of a server, which are cancelled when it is stopped.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     stop: CancellationToken,
@@ -61,7 +62,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Runs a task until it is done or the server is stopped.
+    /// Runs a task until it completes or the server is stopped.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
         self.tracker.spawn(async move {
@@ -74,13 +75,13 @@ impl Tasks {
 }
 
 impl Tasks {
-    /// Runs work that blocks, on a thread of its own; when the server is stopped it is waited for.
+    /// Runs blocking work on its own thread. Stopping the server waits for it.
     pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) {
         self.tracker.spawn_blocking(work);
     }
 }
 
-/// A server on one address; dropping it stops it.
+/// A server on one address. Dropping it stops it.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -88,19 +89,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens, and answers from then on. A port of 0 is chosen by the system. Only requests for its own host and of its own origin are
+    /// Starts a server. Port 0 is replaced by a free one. Only requests for its own host and from its own origin are
     /// accepted.
     ///
     /// # Errors
-    /// If the address cannot be listened on.
+    /// If the address cannot be bound.
     pub async fn start(address: SocketAddr, handler: Arc<impl Handler>) -> Result<Self, TransportError> {
         Self::start_with(address, Origins::default(), handler).await
     }
 
-    /// Like [`Server::start`], and accepts the hosts and origins of `origins` as well.
+    /// As [`Server::start`], and also accepts the hosts and origins of `origins`.
     ///
     /// # Errors
-    /// If the address cannot be listened on.
+    /// If the address cannot be bound.
     pub async fn start_with(
         address: SocketAddr,
         origins: Origins,
@@ -109,10 +110,10 @@ impl Server {
         Self::start_secure(address, origins, None, handler).await
     }
 
-    /// Like [`Server::start_with`], with TLS if there is a certificate chain and its key, both in PEM.
+    /// As [`Server::start_with`], with TLS if there is a certificate chain and key, both in PEM.
     ///
     /// # Errors
-    /// If the address cannot be listened on, or the certificate cannot be used.
+    /// If the address cannot be bound, or the certificate cannot be used.
     pub async fn start_secure(
         address: SocketAddr,
         origins: Origins,
@@ -128,12 +129,12 @@ impl Server {
         Ok(Self { address, tasks })
     }
 
-    /// Where it listens.
+    /// Address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops, and waits until every connection has been closed.
+    /// Stops the server and waits until every connection is closed.
     pub async fn stop(self) {
         self.tasks.stop.cancel();
         self.tasks.tracker.close();
@@ -154,14 +155,14 @@ async fn accept(
     handler: Arc<impl Handler>,
     tasks: Tasks,
 ) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     while let Ok(permit) = permits.clone().acquire_owned().await {
         let Ok((socket, client)) = listener.accept().await else {
-            tokio::time::sleep(EXHAUSTED).await;
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         let _ = socket.set_nodelay(true);
-        // The peer is gone already.
+        // An error means that the peer is already disconnected.
         let Ok(local) = socket.local_addr() else { continue };
         let (origins, handler, inner) = (origins.clone(), handler.clone(), tasks.clone());
         let acceptor = acceptor.clone();
@@ -169,7 +170,7 @@ async fn accept(
             let _permit = permit;
             let service = service_fn(move |mut request: Request<Incoming>| {
                 let (origins, handler, inner) = (origins.clone(), handler.clone(), inner.clone());
-                name_host(&mut request);
+                add_host(&mut request);
                 async move {
                     let log = RequestLog::begin(&request, client);
                     let response = match origins.check(&request, local) {
@@ -186,11 +187,13 @@ async fn accept(
             });
             match acceptor {
                 None => {
-                    let newer = timeout(HANDSHAKE, begins_with_preface(&socket)).await.unwrap_or(false);
+                    let newer = timeout(HANDSHAKE_TIMEOUT, begins_with_preface(&socket))
+                        .await
+                        .unwrap_or(false);
                     serve(socket, newer, service).await;
                 }
                 Some(acceptor) => {
-                    if let Ok(Ok(socket)) = timeout(HANDSHAKE, acceptor.accept(socket)).await {
+                    if let Ok(Ok(socket)) = timeout(HANDSHAKE_TIMEOUT, acceptor.accept(socket)).await {
                         let newer = socket.get_ref().1.alpn_protocol() == Some(b"h2");
                         serve(socket, newer, service).await;
                     }
@@ -200,8 +203,8 @@ async fn accept(
     }
 }
 
-/// Gives a request of HTTP/2 the `Host` that one of HTTP/1.1 has.
-fn name_host(request: &mut Request<Incoming>) {
+/// Adds `Host` to an HTTP/2 request.
+fn add_host(request: &mut Request<Incoming>) {
     let authority = request
         .uri()
         .authority()
@@ -211,7 +214,7 @@ fn name_host(request: &mut Request<Incoming>) {
     }
 }
 
-/// Whether a connection begins with the preface of HTTP/2.
+/// Whether a connection starts with the preface of HTTP/2.
 async fn begins_with_preface(socket: &TcpStream) -> bool {
     let mut begun = [0; PREFACE.len()];
     loop {
@@ -225,12 +228,12 @@ async fn begins_with_preface(socket: &TcpStream) -> bool {
         if count == PREFACE.len() {
             return true;
         }
-        // The rest of it is on its way: what is there already does not announce it.
+        // The socket stays readable, so it cannot be awaited until the rest arrives.
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-/// Serves a connection. A client that goes away, or sends no HTTP, ends its connection and nothing else.
+/// Serves a connection. Errors concern only this client, so they are ignored.
 async fn serve<S>(socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, newer: bool, service: S)
 where
     S: HttpService<Incoming, ResBody = Body, Error = ConnectionClosed>,

@@ -1,4 +1,4 @@
-//! Whom to trust, and who one is.
+//! Credentials, trusted certificates, and TLS settings.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,23 +12,23 @@ use std::sync::Arc;
 use stuntdouble_server::{Identity, PemError};
 use tokio_rustls::TlsAcceptor;
 
-/// The credentials of a client, and the certificates that it trusts.
+/// Credentials and trusted certificates of a client.
 #[derive(Clone, Default)]
 pub struct Credentials {
     /// A bearer token.
     pub token: Option<String>,
-    /// A user and a password.
+    /// User and password.
     pub basic: Option<(String, String)>,
-    /// A client certificate, with those that lead to its root, and its key, both in PEM.
+    /// Chain and key of a client certificate, both in PEM.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
-    /// Certificates to trust besides the system's, in PEM.
+    /// Trusted certificates in addition to those of the system, in PEM.
     pub authority: Option<Vec<u8>>,
-    /// Accept any certificate.
+    /// Whether any certificate is accepted.
     pub insecure: bool,
 }
 
 impl std::fmt::Debug for Credentials {
-    /// Says which there are, never what they are.
+    /// Shows which credentials are present, never their values.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Credentials")
             .field("token", &self.token.is_some())
@@ -40,44 +40,44 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// Why a client or a server could not be set up.
+/// Errors of starting a client or server.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// A certificate or key cannot be used.
+    /// A certificate or key is invalid.
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// A PEM text cannot be read.
+    /// A PEM text is invalid.
     #[error("{what}: {source}")]
     Pem {
-        /// Which text.
+        /// Name of the text.
         what: &'static str,
-        /// What is wrong with it.
+        /// The error.
         source: rustls::pki_types::pem::Error,
     },
-    /// The certificate or key of a listener cannot be read.
+    /// The certificate or key of a listener is invalid.
     #[error(transparent)]
     Identity(#[from] PemError),
-    /// A credential has characters that no header can carry.
-    #[error("a credential cannot be sent in a header")]
+    /// A credential has characters that are not allowed in a header.
+    #[error("a credential has characters that are not allowed in a header")]
     Credential,
-    /// The address cannot be listened on.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: std::net::SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The upstream's URL is none of a server.
-    #[error("{0} is no http or https URL of a server")]
+    /// The URL of the upstream is not an HTTP or HTTPS URL.
+    #[error("{0} is not an http or https URL of a server")]
     Upstream(String),
 }
 
 impl Credentials {
-    /// The `Authorization` to send.
+    /// The value of `Authorization`.
     ///
     /// # Errors
-    /// If a credential has characters that no header can carry.
+    /// If a credential has characters that are not allowed in a header.
     pub fn authorization(&self) -> Result<Option<HeaderValue>, TransportError> {
         let text = match (&self.token, &self.basic) {
             (Some(token), _) => format!("Bearer {token}"),
@@ -91,14 +91,14 @@ impl Credentials {
         Ok(Some(value))
     }
 
-    /// The settings of TLS.
+    /// TLS settings of the client.
     pub(super) fn tls(&self) -> Result<ClientConfig, TransportError> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
         let builder = if self.insecure {
             builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+                .with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate(provider)))
         } else {
             builder.with_root_certificates(self.roots()?)
         };
@@ -124,7 +124,7 @@ impl Credentials {
     }
 }
 
-/// A server's side of TLS with this certificate chain and key, both in PEM, for HTTP/2 and HTTP/1.1.
+/// A TLS acceptor for HTTP/2 and HTTP/1.1 with this certificate chain and key, both in PEM.
 pub(super) fn acceptor((certificates, key): &(Vec<u8>, Vec<u8>)) -> Result<TlsAcceptor, TransportError> {
     let identity = Identity::from_pem(certificates, key)?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -135,11 +135,11 @@ pub(super) fn acceptor((certificates, key): &(Vec<u8>, Vec<u8>)) -> Result<TlsAc
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Accepts any certificate, but still only a signature by its key.
+/// Accepts any certificate, but verifies the signature by its key.
 #[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anyone {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_is_none_is_an_error() {
+    fn an_invalid_certificate_is_an_error() {
         let identity = Some((b"-----BEGIN CERTIFICATE-----\n!\n".to_vec(), b"no key".to_vec()));
         assert!(matches!(
             Credentials {

@@ -1,4 +1,4 @@
-//! What the documents have a recorded response be, where they differ from the recorded server.
+//! Expected responses by the documents, where they differ from the recorded server.
 //!
 //! Source: DESIGN.md, "Two profiles".
 
@@ -7,20 +7,20 @@ use crate::interaction::Interaction;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What is expected of a response.
+/// An expected response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expected<'a> {
-    /// The status; none for any refusal of a client's mistake.
+    /// The status. None for any client error.
     pub(super) status: Option<u16>,
     /// The body.
     pub(super) text: Cow<'a, str>,
-    /// Judge a watch by what it adds up to.
+    /// Whether a watch is judged by the objects at its end.
     pub(super) outcome: bool,
-    /// Judge only the kind of the body.
+    /// The kind of the body, if nothing else of it is judged.
     pub(super) kind: Option<&'static str>,
 }
 
-/// What the recorded server answered.
+/// A recorded response.
 pub(super) fn recorded(status: u16, text: Cow<'_, str>) -> Expected<'_> {
     Expected {
         status: Some(status),
@@ -30,13 +30,13 @@ pub(super) fn recorded(status: u16, text: Cow<'_, str>) -> Expected<'_> {
     }
 }
 
-/// What the documents expect; none where they leave it open.
+/// Returns what the documents expect. None if they do not say.
 pub(super) fn documented<'a>(interaction: &Interaction, status: u16, text: Cow<'a, str>) -> Option<Expected<'a>> {
     let request = &interaction.request;
     let (method, path, query) = (request.method.as_str(), request.path(), request.query());
     let mut expected = recorded(status, text);
     if path.contains("/proxy") {
-        // A query parameter `path` is the path to proxy to; the recorded server redirects.
+        // The query parameter `path` is the path to proxy to. The recorded server redirects instead.
         let names_path = query.split('&').any(|pair| pair.starts_with("path="));
         return (!names_path).then_some(expected);
     }
@@ -68,7 +68,7 @@ pub(super) fn documented<'a>(interaction: &Interaction, status: u16, text: Cow<'
     Some(expected)
 }
 
-/// The frames of changes after a version; the recorded server repeats the version itself.
+/// The frames of changes after a version. The recorded server also sends the change of the version itself.
 fn after(text: &str, start: u128) -> String {
     let later = |frame: &&str| {
         let frame: Value = serde_json::from_str(frame).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! The verdict on one response.
+//! Verdicts on responses.
 
 use super::documented::{Expected, documented, recorded};
-use super::player::Got;
-use super::watch::{outcome, settled, start, watching};
+use super::player::LiveResponse;
+use super::watch::{outcome, sort_initial_frames, start, watching};
 use super::{DOCUMENTED, RECORDED, Verdict};
 use crate::bindings::Bindings;
 use crate::differ::{Comparison, Finding, Grade, body, short};
@@ -10,11 +10,11 @@ use crate::interaction::{Data, Interaction, Message, Outcome, Response, Sender, 
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The headers that a response hangs on.
-const HEADERS: [&str; 4] = ["location", "www-authenticate", "set-cookie", "content-encoding"];
+/// Headers that affect the verdict.
+const JUDGED_HEADERS: [&str; 4] = ["location", "www-authenticate", "set-cookie", "content-encoding"];
 
-/// The headers that say nothing about the server's behaviour.
-const INCIDENTAL: [&str; 6] = [
+/// Headers that are ignored.
+const IGNORED_HEADERS: [&str; 6] = [
     "content-type",
     "content-length",
     "date",
@@ -23,13 +23,13 @@ const INCIDENTAL: [&str; 6] = [
     "transfer-encoding",
 ];
 
-/// A frame may be this much later than it was recorded.
-const LATE: Duration = Duration::from_millis(1500);
+/// Maximum delay of a frame compared with its recorded time.
+const MAX_DELAY: Duration = Duration::from_millis(1500);
 
-/// Judges the responses of a session, one after the other.
+/// Judges the responses of a session in order.
 pub(super) struct Judge {
     profile: String,
-    /// Whether the recorded responses must be translated to what the documents say.
+    /// Whether recorded responses are replaced with those that the documents expect.
     translate: bool,
     pub(super) bound: Bindings,
 }
@@ -44,12 +44,12 @@ impl Judge {
         }
     }
 
-    /// Whether an interaction concerns this profile.
+    /// Whether an interaction applies to this profile.
     pub(super) fn concerns(&self, interaction: &Interaction) -> bool {
         interaction.marks.only.as_ref().is_none_or(|only| *only == self.profile)
     }
 
-    pub(super) fn verdict(&mut self, interaction: &Interaction, got: &Got) -> Verdict {
+    pub(super) fn verdict(&mut self, interaction: &Interaction, got: &LiveResponse) -> Verdict {
         let mut found = match &interaction.outcome {
             Outcome::Response(response) => self.findings(interaction, response, got),
             Outcome::Failure(failure) if got.status != 0 && interaction.marks.unjudged.is_none() => {
@@ -64,7 +64,7 @@ impl Judge {
         Verdict::new(interaction, found)
     }
 
-    fn findings(&mut self, interaction: &Interaction, response: &Response, got: &Got) -> Vec<Finding> {
+    fn findings(&mut self, interaction: &Interaction, response: &Response, got: &LiveResponse) -> Vec<Finding> {
         let bytes = response.payload.bytes();
         let text = String::from_utf8_lossy(&bytes);
         let original = text.clone();
@@ -73,7 +73,7 @@ impl Judge {
             false => Some(recorded(response.status, text)),
         };
         let Some(expected) = expected else {
-            // Not judged, but what it binds is needed later.
+            // Not judged, but its bindings are needed later.
             let (there, here) = (body(&original, "application/json"), body(&got.text, "application/json"));
             Comparison::new(&mut self.bound, "").values("", &there, &here);
             return Vec::new();
@@ -82,7 +82,7 @@ impl Judge {
             return Vec::new();
         }
         let Some(status) = expected.status else {
-            return refusal(got);
+            return judge_client_error(got);
         };
         let stream = watching(interaction) && response.status == 200;
         let media_type = match self.profile.as_str() {
@@ -127,8 +127,8 @@ impl Judge {
         found
     }
 
-    fn headers(&self, response: &Response, got: &Got, found: &mut Vec<Finding>) {
-        for name in HEADERS {
+    fn headers(&self, response: &Response, got: &LiveResponse, found: &mut Vec<Finding>) {
+        for name in JUDGED_HEADERS {
             let wanted = self.bound.text(response.headers.last(name).unwrap_or_default());
             let given = got.headers.last(name).unwrap_or_default();
             if wanted != given {
@@ -140,7 +140,7 @@ impl Judge {
         }
         for (name, wanted) in &response.headers.0 {
             let known = |names: &[&str]| names.iter().any(|other| other.eq_ignore_ascii_case(name));
-            if known(&HEADERS) || known(&INCIDENTAL) || got.status == 0 {
+            if known(&JUDGED_HEADERS) || known(&IGNORED_HEADERS) || got.status == 0 {
                 continue;
             }
             let given = got.headers.last(name);
@@ -155,8 +155,9 @@ impl Judge {
     }
 }
 
-/// A client's mistake that the recorded server calls an error of its own.
-fn refusal(got: &Got) -> Vec<Finding> {
+/// Judges the response to a client error that the recorded server reports as an internal error: any 4xx `Status` is
+/// right.
+fn judge_client_error(got: &LiveResponse) -> Vec<Finding> {
     let kind = body(&got.text, &got.media_type);
     let is_status = kind.get("kind").and_then(Value::as_str) == Some("Status");
     if (400..500).contains(&got.status) && is_status {
@@ -169,16 +170,16 @@ fn refusal(got: &Got) -> Vec<Finding> {
     )]
 }
 
-fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
+fn timing(interaction: &Interaction, got: &LiveResponse, found: &mut Vec<Finding>) {
     let took = interaction.took.unwrap_or_default();
     if let Some(first) = interaction.frames().and_then(|frames| frames.first()) {
         let came = got.first.unwrap_or(got.took);
-        if first.at + LATE < took && got.took > LATE && came + Duration::from_millis(500) > got.took {
+        if first.at + MAX_DELAY < took && got.took > MAX_DELAY && came + Duration::from_millis(500) > got.took {
             found.push(Finding::new(
                 Grade::Status,
                 "frames were held back until the stream ended",
             ));
-        } else if got.first.is_some() && came > first.at + LATE {
+        } else if got.first.is_some() && came > first.at + MAX_DELAY {
             let text = format!(
                 "the first frame came after {:.1} s, recorded {:.1} s",
                 came.as_secs_f64(),
@@ -193,7 +194,7 @@ fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
     }
 }
 
-fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &Got, from_now: bool) {
+fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &LiveResponse, from_now: bool) {
     let frames = |text: &str| -> Vec<Value> {
         text.lines()
             .filter(|line| !line.trim().is_empty())
@@ -204,7 +205,7 @@ fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got:
     if expected.outcome {
         (there, here) = (outcome(&there), outcome(&here));
     } else if from_now {
-        (there, here) = (settled(there), settled(here));
+        (there, here) = (sort_initial_frames(there), sort_initial_frames(here));
     }
     compare_lists(comparison, "frame", &there, &here);
 }
@@ -225,19 +226,19 @@ fn compare_lists(comparison: &mut Comparison<'_>, what: &str, there: &[Value], h
     }
 }
 
-fn compare_messages(comparison: &mut Comparison<'_>, messages: &[Message], got: &Got, from_now: bool) {
+fn compare_messages(comparison: &mut Comparison<'_>, messages: &[Message], got: &LiveResponse, from_now: bool) {
     let contents = |messages: &[Message]| -> Vec<Value> {
         let from_server = messages.iter().filter(|message| message.from == Sender::Server);
         from_server.filter_map(|message| content(&message.data)).collect()
     };
     let (mut there, mut here) = (contents(messages), contents(&got.messages));
     if from_now {
-        (there, here) = (settled(there), settled(here));
+        (there, here) = (sort_initial_frames(there), sort_initial_frames(here));
     }
     compare_lists(comparison, "message", &there, &here);
 }
 
-/// What of a message is compared: pings and closes are the connection's own.
+/// The compared content of a message. Pings and closes are not compared.
 fn content(data: &Data) -> Option<Value> {
     match data {
         Data::Text(text) => Some(body(text, "application/json")),
@@ -252,7 +253,7 @@ fn content(data: &Data) -> Option<Value> {
 fn compare_bodies(
     comparison: &mut Comparison<'_>,
     expected: &Expected<'_>,
-    got: &Got,
+    got: &LiveResponse,
     media_type: &str,
     documented_delete: bool,
 ) {

@@ -1,11 +1,14 @@
-//! Plays the requests of a cassette against a server, and judges each response.
+//! Sends the requests of a cassette to a server and judges the responses.
 //!
-//! Promises: the three verdicts are those of the reference's own scoring, interaction by interaction: *answer* (status,
-//! media type and the headers that a response hangs on), *shape* (answer, and the body is equal but for messages),
-//! *exact* (shape, and the messages are equal too); what is checked beyond (other headers, timing) is reported and
-//! changes no verdict. Requests go out in the recorded order and with the recorded concurrency, with volatile values
-//! bound; every wait has a bound.
-//! Limits: an upgraded connection that is no WebSocket is judged by its handshake.
+//! Guarantees:
+//! - There are three verdicts per interaction, the same as in the reference's scoring. *Answer*: status, media type and
+//!   judged headers are equal. *Shape*: answer, and the body is equal apart from messages. *Exact*: shape, and the
+//!   messages are equal.
+//! - Other differences (other headers, timing) are reported and do not change a verdict.
+//! - Requests are sent in the recorded order and with the recorded concurrency, with volatile values bound. Every wait
+//!   has a timeout.
+//!
+//! Limit: an upgraded connection other than a WebSocket is judged by its handshake.
 //! Source: DESIGN.md, decision 9 and "Two profiles".
 
 mod documented;
@@ -21,13 +24,13 @@ use crate::interaction::Cassette;
 use crate::transport::{Client, Credentials, TransportError};
 use std::time::Duration;
 
-/// The profile that judges by the documents where they differ from the recorded server.
+/// The profile in which the documents take precedence over the recorded server.
 pub const DOCUMENTED: &str = "documented";
 
 /// The profile of the recorded server.
 pub const RECORDED: &str = "kubernetes-1.2";
 
-/// Judges a server by a cassette: sends the recorded requests and compares the responses.
+/// Checks a server against a cassette: sends the recorded requests and compares the responses.
 ///
 /// ```
 /// use stuntdouble_cassettes::{Cassette, Verifier};
@@ -48,7 +51,7 @@ pub const RECORDED: &str = "kubernetes-1.2";
 pub struct Verifier {
     /// URL of the server.
     pub against: String,
-    /// Credentials for requests whose own were redacted, and for a server that requires some. Default: none.
+    /// Credentials for requests without an `Authorization` or with a redacted one. Default: none.
     pub credentials: Credentials,
     /// Profile to judge by. Default: the profile of the cassette.
     pub profile: Option<String>,
@@ -57,7 +60,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier of the server at a URL, by the cassette's own profile.
+    /// A verifier for the server at a URL, with the profile of the cassette.
     pub fn new(against: impl Into<String>) -> Self {
         Self {
             against: against.into(),
@@ -67,8 +70,8 @@ impl Verifier {
         }
     }
 
-    /// Sends the requests of a cassette and judges the responses. A server that does not respond gets bad verdicts and
-    /// is not an error.
+    /// Sends the requests of a cassette and judges the responses. A server that does not respond is not an error, but
+    /// gets failed verdicts.
     ///
     /// # Errors
     /// If the URL is not one of a server, or the credentials cannot be used.

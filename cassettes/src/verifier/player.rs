@@ -1,4 +1,4 @@
-//! Sends recorded requests, rewritten for the server at hand, and takes its responses.
+//! Sends recorded requests with live values, and receives the responses.
 
 use crate::bindings::{Bindings, Kind};
 use crate::interaction::{Data, Headers, Interaction, Message, Payload, Sender};
@@ -19,28 +19,28 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::{Message as Wire, Role};
 
-/// A redacted credential: the server is shown the verifier's own instead.
+/// Prefix of a redacted credential, which is replaced with that of the verifier.
 const PLACEHOLDER: &str = "redacted-";
 
-/// How long a message of a WebSocket may be late.
-const QUIET: Duration = Duration::from_secs(3);
+/// Maximum wait for a WebSocket message.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What a server answered.
+/// A live response.
 #[derive(Debug, Default)]
-pub(super) struct Got {
-    /// The status; 0 where there was no response.
+pub(super) struct LiveResponse {
+    /// The status. 0 if there was no response.
     pub(super) status: u16,
     pub(super) media_type: String,
     pub(super) text: String,
     pub(super) headers: Headers,
-    /// From the head of the response to its first line.
+    /// Time from the head of the response to its first line.
     pub(super) first: Option<Duration>,
-    /// From the head of the response to its end.
+    /// Time from the head of the response to its end.
     pub(super) took: Duration,
     pub(super) messages: Vec<Message>,
 }
 
-impl Got {
+impl LiveResponse {
     pub(super) fn nothing(why: impl Into<String>) -> Self {
         Self {
             text: why.into(),
@@ -49,11 +49,11 @@ impl Got {
     }
 }
 
-/// A request ready to be sent.
-pub(super) struct Call {
+/// A request to send.
+pub(super) struct PreparedRequest {
     request: Request<Body>,
     streams: bool,
-    /// The recorded messages of a WebSocket.
+    /// The recorded messages, for a WebSocket.
     messages: Option<Vec<Message>>,
 }
 
@@ -69,8 +69,11 @@ impl Player {
         Self { client, patience }
     }
 
-    /// The request of an interaction as it would be now, or why there can be none.
-    pub(super) fn call(&self, interaction: &Interaction, bound: &Bindings) -> Result<Call, String> {
+    /// Builds the request of an interaction with live values.
+    ///
+    /// # Errors
+    /// If it cannot be built.
+    pub(super) fn call(&self, interaction: &Interaction, bound: &Bindings) -> Result<PreparedRequest, String> {
         let recorded = &interaction.request;
         let query = match recorded.query() {
             "" => String::new(),
@@ -107,44 +110,44 @@ impl Player {
             interaction.response().map(|response| &response.payload),
             Some(Payload::Stream(_))
         );
-        Ok(Call {
+        Ok(PreparedRequest {
             request,
             streams,
             messages,
         })
     }
 
-    /// Sends a request and takes all of its response; `opened` is notified when the head has come.
-    pub(super) async fn play(&self, call: Call, opened: Arc<Notify>) -> Got {
+    /// Sends a request and receives the whole response. `opened` is notified when the head arrives.
+    pub(super) async fn play(&self, call: PreparedRequest, opened: Arc<Notify>) -> LiveResponse {
         let response = timeout(self.patience, self.client.send(call.request)).await;
         opened.notify_one();
         let response = match response {
             Ok(Ok(response)) => response,
-            Ok(Err(failure)) => return Got::nothing(failure.text),
-            Err(_) => return Got::nothing("the response did not come in time"),
+            Ok(Err(failure)) => return LiveResponse::nothing(failure.text),
+            Err(_) => return LiveResponse::nothing("the response timed out"),
         };
-        let got = Got {
+        let got = LiveResponse {
             status: response.status().as_u16(),
             headers: Headers::from(response.headers()),
-            ..Got::default()
+            ..LiveResponse::default()
         };
         match call.messages {
-            Some(recorded) if got.status == 101 => self.talk(got, response, recorded).await,
+            Some(recorded) if got.status == 101 => self.exchange_messages(got, response, recorded).await,
             _ if got.status == 101 => got,
             _ => self.read(got, response, call.streams).await,
         }
     }
 
-    async fn read(&self, mut got: Got, response: Response<Incoming>, streams: bool) -> Got {
+    async fn read(&self, mut got: LiveResponse, response: Response<Incoming>, streams: bool) -> LiveResponse {
         let begun = Instant::now();
         let mut bytes: Vec<u8> = Vec::new();
         let mut incoming = response.into_body();
         loop {
             let frame = match timeout(self.patience, incoming.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(error))) => return Got::nothing(error.to_string()),
+                Ok(Some(Err(error))) => return LiveResponse::nothing(error.to_string()),
                 Ok(None) => break,
-                Err(_) => return Got::nothing("the response stopped"),
+                Err(_) => return LiveResponse::nothing("the response stopped"),
             };
             let Ok(data) = frame.into_data() else {
                 continue;
@@ -158,7 +161,7 @@ impl Player {
         if got.headers.get("content-encoding") == Some("gzip") {
             match transport::decode(Coding::Gzip, &bytes) {
                 Ok(decoded) => bytes = decoded,
-                Err(error) => return Got::nothing(error.to_string()),
+                Err(error) => return LiveResponse::nothing(error.to_string()),
             }
         }
         got.media_type = got.headers.media_type().to_owned();
@@ -166,12 +169,18 @@ impl Player {
         got
     }
 
-    /// Sends the client's messages, each after the server's messages before it, and receives as many as were recorded.
-    async fn talk(&self, mut got: Got, response: Response<Incoming>, recorded: Vec<Message>) -> Got {
+    /// Sends the client's messages, each after the server's messages before it. Receives as many messages as were
+    /// recorded.
+    async fn exchange_messages(
+        &self,
+        mut got: LiveResponse,
+        response: Response<Incoming>,
+        recorded: Vec<Message>,
+    ) -> LiveResponse {
         let begun = Instant::now();
         let upgraded = match hyper::upgrade::on(response).await {
             Ok(upgraded) => upgraded,
-            Err(error) => return Got::nothing(error.to_string()),
+            Err(error) => return LiveResponse::nothing(error.to_string()),
         };
         let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, None).await;
         for message in recorded {
@@ -183,10 +192,10 @@ impl Player {
                     }
                 }
                 Sender::Server => {
-                    let limit = QUIET.max(self.patience.min(message.at + QUIET).saturating_sub(at));
+                    let limit = MESSAGE_TIMEOUT.max(self.patience.min(message.at + MESSAGE_TIMEOUT).saturating_sub(at));
                     match timeout(limit, socket.next()).await {
                         Ok(Some(Ok(heard))) => {
-                            let data = heard_data(heard);
+                            let data = data_of(heard);
                             got.messages.extend(data.map(|data| Message {
                                 at,
                                 from: Sender::Server,
@@ -199,12 +208,12 @@ impl Player {
             }
         }
         got.took = begun.elapsed();
-        let _ = timeout(QUIET, socket.close(None)).await;
+        let _ = timeout(MESSAGE_TIMEOUT, socket.close(None)).await;
         got
     }
 }
 
-/// The fields that a request is sent with: all but those of the connection, and credentials that were redacted.
+/// The header fields to send: all except hop-by-hop fields and redacted credentials.
 fn field(name: &str, value: &str, upgrades: bool) -> Option<(HeaderName, HeaderValue)> {
     let lower = name.to_ascii_lowercase();
     let dropped = match lower.as_str() {
@@ -283,7 +292,7 @@ fn wire(data: Data) -> Wire {
     }
 }
 
-fn heard_data(message: Wire) -> Option<Data> {
+fn data_of(message: Wire) -> Option<Data> {
     match message {
         Wire::Text(text) => Some(Data::Text(text.to_string())),
         Wire::Binary(bytes) => Some(Data::Binary(bytes)),

@@ -1,30 +1,30 @@
-//! Verdicts as text, JSON and JUnit.
+//! Reports of verdicts in text, JSON and JUnit.
 
 use crate::differ::{Finding, Grade};
 use crate::interaction::{Interaction, terminal};
 use serde_json::{Value, json};
 
-/// How many differences of an interaction are shown in text.
-const SHOWN: usize = 8;
+/// Maximum number of differences per interaction in the text.
+const MAX_DIFFERENCES: usize = 8;
 
 /// The verdict on one interaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The number of the interaction.
+    /// Number of the interaction.
     pub id: u64,
-    /// Its method.
+    /// Method of the request.
     pub method: String,
-    /// Its path and query.
+    /// Path and query of the request.
     pub target: String,
-    /// What it shows.
+    /// Description of the interaction.
     pub note: Option<String>,
-    /// Status, media type and the headers that an answer hangs on are as recorded.
+    /// Whether status, media type and judged headers are as recorded.
     pub answer: bool,
-    /// So is the body, but for messages.
+    /// Whether the body is also as recorded, apart from messages.
     pub shape: bool,
-    /// So are the messages.
+    /// Whether the messages are also as recorded.
     pub exact: bool,
-    /// What differs, and what is noted beyond the verdicts.
+    /// Differences, including those that do not change a verdict.
     pub findings: Vec<Finding>,
 }
 
@@ -46,30 +46,30 @@ impl Verdict {
     }
 }
 
-/// How many interactions got which verdict.
+/// Numbers of interactions by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many were played.
+    /// Number of interactions.
     pub interactions: usize,
-    /// How many were answered as recorded.
+    /// Number of interactions with the recorded answer.
     pub answer: usize,
-    /// How many had the shape too.
+    /// Number of interactions that also have the recorded shape.
     pub shape: usize,
-    /// How many were exact.
+    /// Number of exact interactions.
     pub exact: usize,
 }
 
 /// The verdicts on a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The server's URL.
+    /// URL of the server.
     pub against: String,
-    /// The verdicts in the order of the interactions.
+    /// Verdicts in the order of the interactions.
     pub verdicts: Vec<Verdict>,
 }
 
 impl Report {
-    /// How many interactions got which verdict.
+    /// Numbers of interactions by verdict.
     pub fn tally(&self) -> Tally {
         let count = |which: fn(&Verdict) -> bool| self.verdicts.iter().filter(|verdict| which(verdict)).count();
         Tally {
@@ -85,7 +85,7 @@ impl Report {
         self.verdicts.iter().all(|verdict| verdict.exact)
     }
 
-    /// Each interaction that differs, with the differences by their grades, then the tally.
+    /// Formats each interaction with differences, by grade, and the tally.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         for verdict in self.verdicts.iter().filter(|verdict| !verdict.findings.is_empty()) {
@@ -96,12 +96,15 @@ impl Report {
                 .unwrap_or_default();
             let title = format!("[{}] {} {}{note}", verdict.id, verdict.method, verdict.target);
             out.push_str(&format!("{}\n", terminal::line(&title)));
-            for finding in verdict.findings.iter().take(SHOWN) {
+            for finding in verdict.findings.iter().take(MAX_DIFFERENCES) {
                 let text = terminal::line(&finding.text);
                 out.push_str(&format!("    {}: {text}\n", finding.grade.name()));
             }
-            if verdict.findings.len() > SHOWN {
-                out.push_str(&format!("    ... and {} more\n", verdict.findings.len() - SHOWN));
+            if verdict.findings.len() > MAX_DIFFERENCES {
+                out.push_str(&format!(
+                    "    ... and {} more\n",
+                    verdict.findings.len() - MAX_DIFFERENCES
+                ));
             }
         }
         let tally = self.tally();
@@ -138,7 +141,7 @@ impl Report {
         })
     }
 
-    /// The report as a JUnit test suite of this name: a test for each interaction, failed unless it is exact.
+    /// The report as a JUnit test suite with this name. Each interaction is a test, which fails unless it is exact.
     pub fn to_junit(&self, name: &str) -> String {
         let tally = self.tally();
         let mut out = format!(
@@ -178,7 +181,7 @@ impl Report {
     }
 }
 
-/// Text as XML takes it: what it has no characters for is left out.
+/// Escapes a text for XML. Characters that are not allowed are removed.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

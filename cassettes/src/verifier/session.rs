@@ -1,8 +1,8 @@
-//! The order and the concurrency of a session: streams stay open while the requests that move them are played.
+//! Order and concurrency of a session: streams stay open while the requests that cause their frames are sent.
 
 use super::Verdict;
 use super::judge::Judge;
-use super::player::{Got, Player};
+use super::player::{LiveResponse, Player};
 use crate::interaction::{Cassette, Interaction, Payload};
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// A pause in the recording longer than this was meant: something was waited for.
-const PAUSE: Duration = Duration::from_millis(900);
+/// A longer pause in the recording is repeated, because the client waited for something.
+const MIN_PAUSE: Duration = Duration::from_millis(900);
 
-/// No pause is waited for longer than this.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Maximum length of a repeated pause.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
-/// A stream whose head does not come (some servers send it with the first frame) is taken to be open after this.
-const OPENED: Duration = Duration::from_millis(300);
+/// Timeout for the head of a stream. Some servers send it only with the first frame.
+const HEAD_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// A stream that is open has this long to be set up on the server's side.
-const SETTLE: Duration = Duration::from_millis(150);
+/// Delay after the head of a stream, so that the server can start it.
+const SETTLE_DELAY: Duration = Duration::from_millis(150);
 
-/// How long the end of a stream is waited for.
-const STREAM_END: Duration = Duration::from_secs(40);
+/// Timeout for the end of a stream.
+const STREAM_END_TIMEOUT: Duration = Duration::from_secs(40);
 
 struct Pending<'a> {
     interaction: &'a Interaction,
-    task: JoinHandle<Got>,
+    task: JoinHandle<LiveResponse>,
     place: usize,
 }
 
-/// Plays a session; the verdicts are in the order of its interactions.
+/// Sends the requests of a session. Returns the verdicts in the order of the interactions.
 pub(super) async fn play(cassette: &Cassette, mut judge: Judge, player: Player) -> Vec<Verdict> {
     let mut verdicts: Vec<Option<Verdict>> = Vec::new();
     let mut pending: Vec<Pending<'_>> = Vec::new();
@@ -58,16 +58,16 @@ pub(super) async fn play(cassette: &Cassette, mut judge: Judge, player: Player) 
         let pause = last.map_or(Duration::ZERO, |last| {
             Duration::try_from(interaction.started.duration_since(last)).unwrap_or_default()
         });
-        if pause > PAUSE {
+        if pause > MIN_PAUSE {
             if pending.is_empty() {
-                sleep(pause.min(LONGEST_PAUSE)).await;
+                sleep(pause.min(MAX_PAUSE)).await;
             } else {
                 collect(&mut pending, &mut verdicts, &mut judge).await;
             }
         }
         let got = match player.call(interaction, &judge.bound) {
             Ok(call) => player.play(call, Arc::new(Notify::new())).await,
-            Err(why) => Got::nothing(why),
+            Err(why) => LiveResponse::nothing(why),
         };
         verdicts.push(Some(judge.verdict(interaction, &got)));
         last = interaction
@@ -85,28 +85,28 @@ fn streams(interaction: &Interaction) -> bool {
     matches!(payload, Some(Payload::Stream(_) | Payload::Messages(_)))
 }
 
-async fn open(player: &Player, judge: &Judge, interaction: &Interaction) -> JoinHandle<Got> {
+async fn open(player: &Player, judge: &Judge, interaction: &Interaction) -> JoinHandle<LiveResponse> {
     let opened = Arc::new(Notify::new());
     let (call, player, told) = (player.call(interaction, &judge.bound), player.clone(), opened.clone());
     let task = tokio::spawn(async move {
         match call {
             Ok(call) => player.play(call, told).await,
-            Err(why) => Got::nothing(why),
+            Err(why) => LiveResponse::nothing(why),
         }
     });
-    let _ = timeout(OPENED, opened.notified()).await;
-    sleep(SETTLE).await;
+    let _ = timeout(HEAD_TIMEOUT, opened.notified()).await;
+    sleep(SETTLE_DELAY).await;
     task
 }
 
 async fn collect(pending: &mut Vec<Pending<'_>>, verdicts: &mut [Option<Verdict>], judge: &mut Judge) {
     for mut stream in pending.drain(..) {
-        let got = match timeout(STREAM_END, &mut stream.task).await {
+        let got = match timeout(STREAM_END_TIMEOUT, &mut stream.task).await {
             Ok(Ok(got)) => got,
-            Ok(Err(error)) => Got::nothing(error.to_string()),
+            Ok(Err(error)) => LiveResponse::nothing(error.to_string()),
             Err(_) => {
                 stream.task.abort();
-                Got::nothing("the stream did not end")
+                LiveResponse::nothing("the stream did not end")
             }
         };
         if let Some(verdict) = verdicts.get_mut(stream.place) {

@@ -1,4 +1,4 @@
-//! Watches: which answers are, and what their frames say where order means nothing.
+//! Watches: recognition, and comparison of frames regardless of their order.
 
 use crate::differ::place;
 use crate::interaction::Interaction;
@@ -19,13 +19,13 @@ pub(super) fn watching(interaction: &Interaction) -> bool {
             || WATCH.as_ref().is_some_and(|watch| watch.is_match(request.query())))
 }
 
-/// The version that a watch starts from, where it names one.
+/// The version that a watch starts from, if it has one.
 pub(super) fn start(query: &str) -> Option<u128> {
     FROM.as_ref()?.captures(query)?.get(1)?.as_str().parse().ok()
 }
 
-/// What is there when a watch from no version begins comes as ADDED in no particular order.
-pub(super) fn settled(mut frames: Vec<Value>) -> Vec<Value> {
+/// Sorts the initial ADDED frames of a watch without a version, which have no defined order.
+pub(super) fn sort_initial_frames(mut frames: Vec<Value>) -> Vec<Value> {
     let added = |frame: &Value| {
         frame.get("type").and_then(Value::as_str) == Some("ADDED") && frame.pointer("/object/metadata").is_some()
     };
@@ -36,7 +36,7 @@ pub(super) fn settled(mut frames: Vec<Value>) -> Vec<Value> {
     frames
 }
 
-/// What a watch adds up to: the objects that are there at its end.
+/// The objects at the end of a watch.
 pub(super) fn outcome(frames: &[Value]) -> Vec<Value> {
     let mut there: Vec<((String, String), Value)> = Vec::new();
     for frame in frames {
@@ -81,7 +81,7 @@ mod tests {
             event("MODIFIED", "b"),
             event("ADDED", "a"),
         ];
-        let names: Vec<String> = settled(frames)
+        let names: Vec<String> = sort_initial_frames(frames)
             .iter()
             .map(|f| f["object"]["metadata"]["name"].to_string())
             .collect();

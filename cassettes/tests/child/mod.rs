@@ -1,4 +1,4 @@
-//! A recorder in a process of its own: the test program once more, in which another of its tests records.
+//! A recorder in a child process: the same test program, which runs another of its tests.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStdout, Command};
 const UPSTREAM: &str = "STUNTDOUBLE_TEST_UPSTREAM";
 const FILE: &str = "STUNTDOUBLE_TEST_FILE";
 
-/// The recorder of the child process, which prints its URL; none in any other process.
+/// The recorder of the child process, which prints its URL. None in any other process.
 pub(crate) async fn recorder() -> Option<Recorder> {
     let (upstream, file) = std::env::var(UPSTREAM).ok().zip(std::env::var(FILE).ok())?;
     let recorder = Recorder::start(RecorderOptions::new(upstream), Path::new(&file))
@@ -28,7 +28,7 @@ pub(crate) struct RecorderProcess {
 }
 
 impl RecorderProcess {
-    /// Starts `command`, which runs the test that records, and waits until it does.
+    /// Starts `command`, which runs the recording test, and waits until it records.
     pub(crate) async fn start(command: &mut Command, upstream: &str, file: &Path) -> Self {
         let mut process = command
             .env(UPSTREAM, upstream)
@@ -48,7 +48,7 @@ impl RecorderProcess {
         child
     }
 
-    /// The rest of the next line of its output that begins with `mark`.
+    /// The rest of the next line of the output that starts with `mark`.
     pub(crate) async fn line(&mut self, mark: &str) -> String {
         while let Some(line) = self.output.next_line().await.expect("a line") {
             if let Some(rest) = line.strip_prefix(mark) {

@@ -1,4 +1,4 @@
-//! A proxy that alters responses: the same ones in the same way for the same requests.
+//! A proxy that alters responses deterministically.
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -11,22 +11,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stuntdouble_cassettes::transport::{self, Body, Client, ConnectionClosed, Credentials, Handler, Server, Tasks};
 
-/// Alters responses of a server.
+/// A proxy that alters responses of a server.
 pub(crate) struct FaultyProxy {
     client: Client,
     seed: u64,
-    /// One response in this many is altered.
+    /// One of this many responses is altered.
     one_in: u64,
     asked: Mutex<HashMap<String, u64>>,
-    /// The UID that was altered last, as the server has it.
+    /// The original of the last altered UID.
     uid: Mutex<Option<String>>,
 }
 
-/// What a UID is altered to.
+/// The altered UID.
 const ALTERED_UID: &str = "01234567-89ab-cdef-0123-456789abcdef";
 
 impl FaultyProxy {
-    /// Starts before the server at this URL.
+    /// Starts a proxy for the server at this URL.
     pub(crate) async fn start(upstream: &str, seed: u64, one_in: u64) -> Server {
         let client = Client::new(upstream, &Credentials::default(), false).expect("a client");
         let proxy = Self {
@@ -54,7 +54,7 @@ impl FaultyProxy {
     }
 }
 
-/// A small generator of numbers.
+/// A small pseudo-random number generator.
 struct Chance(u64);
 
 impl Chance {

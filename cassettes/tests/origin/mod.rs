@@ -1,4 +1,4 @@
-//! A server to record: it counts, streams, floods, compresses, echoes and upgrades.
+//! A server to record, with responses of every kind: counters, streams, long bodies, compression, echoes, upgrades.
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, stream};
@@ -21,12 +21,12 @@ use tokio_tungstenite::tungstenite::protocol::{Message, Role};
 #[derive(Default)]
 pub(crate) struct Origin {
     asked: AtomicU64,
-    /// The lists that were asked for, encoded once.
+    /// Encoded lists, by number of items.
     lists: Mutex<HashMap<u64, Bytes>>,
 }
 
 impl Origin {
-    /// Starts it on a port of the system's choice.
+    /// Starts the server on a free port.
     pub(crate) async fn start() -> Server {
         Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Self::default()))
             .await
@@ -164,7 +164,7 @@ fn cut() -> Response<Body> {
     Response::new(StreamBody::new(frames).boxed_unsync())
 }
 
-/// Greets, says what it hears twice, and ends at `bye`.
+/// Upgrades to a WebSocket that sends a greeting, repeats each message twice, and closes after `bye`.
 fn upgrade(request: &mut Request<Incoming>, tasks: &Tasks) -> Result<Response<Body>, ConnectionClosed> {
     let key = request
         .headers()

@@ -216,7 +216,8 @@ async fn no_secret_reaches_the_disk_from_any_place_at_any_split() {
     only_cassettes(folder.path(), splits().len());
 }
 
-/// Requests with secrets match those that were recorded without them. Variants do not all: a secret within base64 in a text matches nothing else.
+/// Requests with secrets match those that were recorded without them. Variants do not all: a secret within base64 in a
+/// text matches nothing else.
 async fn replays(cassette: Cassette, asked: &[(usize, &Place)], split: Split) {
     let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await

@@ -1,4 +1,4 @@
-//! Reads what a file defines, imports and names.
+//! Collects the definitions, imports and names of a file.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use syn::{
 
 use crate::module::{Literal, Module};
 
-/// Whether an item is there for tests only.
+/// Whether an item is compiled for tests only.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
@@ -20,7 +20,7 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// What an item's attributes and name are, where it has them.
+/// Returns the attributes of an item, and its name if it has one.
 fn named(item: &Item) -> (&[Attribute], Option<&syn::Ident>) {
     match item {
         Item::Const(item) => (&item.attrs, Some(&item.ident)),
@@ -42,12 +42,12 @@ fn named(item: &Item) -> (&[Attribute], Option<&syn::Ident>) {
 /// Fills a module from the items of its file.
 pub(crate) struct Collector<'a> {
     pub(crate) module: &'a mut Module,
-    /// Modules that a file declares for tests only, by name.
+    /// Names of modules that the file declares for tests only.
     pub(crate) test_modules: &'a mut Vec<String>,
-    /// Inline modules that the visitor is in.
+    /// Path of the inline modules around the current item.
     pub(crate) inside: Vec<String>,
-    /// Whether the import at hand is a re-export.
-    pub(crate) hands_on: bool,
+    /// Whether the current import is a re-export.
+    pub(crate) is_re_export: bool,
 }
 
 impl Collector<'_> {
@@ -80,13 +80,13 @@ impl Collector<'_> {
 
     fn imported(&mut self, alias: String, path: Vec<String>) {
         self.module.imports.insert(alias, path.clone());
-        // A name that is only handed on ties whoever uses it, not the module that it passes through.
-        if !self.hands_on {
+        // A re-exported name is a dependency of the modules that use it, not of this one.
+        if !self.is_re_export {
             self.name(path);
         }
     }
 
-    /// The paths from the crate's root and the literals among the tokens of a macro call.
+    /// Collects the paths and literals among the tokens of a macro call.
     fn tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -151,8 +151,8 @@ impl<'ast> Visit<'ast> for Collector<'_> {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.hands_on = !matches!(item.vis, Visibility::Inherited);
-        // A path in an inline module starts there: `super` is the file's own module.
+        self.is_re_export = !matches!(item.vis, Visibility::Inherited);
+        // In an inline module `super` is the module of the file: its imports are not those of the file.
         let mut collected = BTreeMap::new();
         std::mem::swap(&mut collected, &mut self.module.imports);
         self.import(&item.tree, &[]);
@@ -177,10 +177,10 @@ impl<'ast> Visit<'ast> for Collector<'_> {
     }
 
     fn visit_visibility(&mut self, _: &'ast Visibility) {
-        // `pub(super)` names no code.
+        // A visibility such as `pub(super)` is not a dependency.
     }
 
     fn visit_attribute(&mut self, _: &'ast Attribute) {
-        // Documentation and lint reasons are prose.
+        // Documentation and lint reasons are not code.
     }
 }

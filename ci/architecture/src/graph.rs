@@ -1,23 +1,23 @@
-//! Files, and which names which.
+//! The dependency graph of the files of a crate.
 
 use std::collections::BTreeMap;
 
 use petgraph::{algo::tarjan_scc, graphmap::DiGraphMap};
 
-/// Which file names something that another defines, and what.
+/// Dependencies between files: which file names a definition of which other file.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    ties: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    dependencies: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
 impl Graph {
     pub(crate) fn add(&mut self, file: &str) {
-        self.ties.entry(file.to_owned()).or_default();
+        self.dependencies.entry(file.to_owned()).or_default();
     }
 
-    pub(crate) fn tie(&mut self, from: &str, to: &str, name: &str) {
+    pub(crate) fn add_dependency(&mut self, from: &str, to: &str, name: &str) {
         let names = self
-            .ties
+            .dependencies
             .entry(from.to_owned())
             .or_default()
             .entry(to.to_owned())
@@ -27,34 +27,38 @@ impl Graph {
         }
     }
 
-    /// Every tie: from, to, and the first name that makes it.
-    pub fn ties(&self) -> impl Iterator<Item = (&str, &str, &str)> {
-        self.ties.iter().flat_map(|(from, to)| {
+    /// Returns every dependency: from, to, and the first name that causes it.
+    pub fn dependencies(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.dependencies.iter().flat_map(|(from, to)| {
             to.iter()
                 .map(move |(to, names)| (from.as_str(), to.as_str(), names.first().map_or("", String::as_str)))
         })
     }
 
-    /// The groups of more than `most` files each of which leads to all others, with the ties among them.
-    pub fn circles(&self, most: usize) -> Vec<String> {
+    /// Describes the dependency cycles (strongly connected components) of more than `max` files.
+    pub fn cycles(&self, max: usize) -> Vec<String> {
         let mut graph: DiGraphMap<&str, ()> = DiGraphMap::new();
-        for file in self.ties.keys() {
+        for file in self.dependencies.keys() {
             graph.add_node(file);
         }
-        for (from, to, _) in self.ties() {
+        for (from, to, _) in self.dependencies() {
             graph.add_edge(from, to, ());
         }
-        let circles = tarjan_scc(&graph).into_iter().filter(|circle| circle.len() > most);
-        circles
-            .map(|mut circle| {
-                circle.sort_unstable();
+        let cycles = tarjan_scc(&graph).into_iter().filter(|cycle| cycle.len() > max);
+        cycles
+            .map(|mut cycle| {
+                cycle.sort_unstable();
                 let within = self
-                    .ties()
-                    .filter(|(from, to, _)| circle.contains(from) && circle.contains(to));
-                let ties: Vec<String> = within
+                    .dependencies()
+                    .filter(|(from, to, _)| cycle.contains(from) && cycle.contains(to));
+                let dependencies: Vec<String> = within
                     .map(|(from, to, name)| format!("  {from} -> {to} ({name})"))
                     .collect();
-                format!("{} files name one another:\n{}", circle.len(), ties.join("\n"))
+                format!(
+                    "{} files depend on one another:\n{}",
+                    cycle.len(),
+                    dependencies.join("\n")
+                )
             })
             .collect()
     }

@@ -1,12 +1,11 @@
-//! The structure of a crate, read from its sources: its modules, what each names of the others, and what it says in text.
+//! The structure of a crate, read from its sources: its modules, their dependencies and their string literals.
 //!
-//! - Sources are parsed, so that groups, renamed imports, re-exports and paths in expressions count as what they are.
-//! - Code under `#[cfg(test)]` and files that only tests declare are left out, wherever they stand.
-//! - A name belongs to the file that defines it: importing it through a re-export ties the importer to that file, and the re-export
-//!   ties nobody.
+//! - Sources are parsed, so groups, renamed imports, re-exports and paths in expressions are resolved.
+//! - Code under `#[cfg(test)]` and files that only tests declare are ignored.
+//! - A name belongs to the file that defines it: importing it through a re-export is a dependency on that file, and the
+//!   re-export itself is none.
 //!
-//! Limits: methods and fields are not followed, and of a macro's arguments only the paths that begin with `crate` and the
-//! literals are seen.
+//! Limits: methods and fields are not resolved. Of the arguments of a macro only the paths and the literals are seen.
 
 mod collect;
 mod graph;
@@ -17,23 +16,23 @@ use std::{io, path::PathBuf};
 pub use graph::Graph;
 pub use module::{Crate, Literal, Module};
 
-/// Why the structure of a crate cannot be read.
+/// The error of reading the structure of a crate.
 #[derive(Debug, thiserror::Error)]
 pub enum StructureError {
     /// A file or folder cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
-    /// A file is no Rust.
+    /// A file is not valid Rust.
     #[error("cannot parse {path}: {source}")]
     Parse {
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: syn::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! A crate's modules, and how a name in one leads to the file that defines it.
+//! The modules of a crate, and the resolution of names to the files that define them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,10 +10,10 @@ use syn::visit::Visit;
 
 use crate::{Graph, StructureError, collect::Collector};
 
-/// A text in the code.
+/// A string literal in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
-    /// Where it stands, counted from 1.
+    /// Line, starting at 1.
     pub line: usize,
     /// Its value.
     pub text: String,
@@ -24,34 +24,34 @@ pub struct Literal {
 pub struct Module {
     /// Path of the file within `src`, with slashes.
     pub file: String,
-    /// Its lines, tests included.
+    /// Number of lines, including tests.
     pub lines: usize,
-    /// The string literals of its code, without attributes and tests.
+    /// String literals of the code, without attributes and tests.
     pub literals: Vec<Literal>,
-    /// Path of the module: empty for the crate's root.
+    /// Path of the module; empty for the root of the crate.
     pub(crate) path: Vec<String>,
     pub(crate) definitions: BTreeSet<String>,
-    /// What the names that `use` brings stand for.
+    /// Paths of the names that `use` imports.
     pub(crate) imports: BTreeMap<String, Vec<String>>,
     pub(crate) globs: Vec<Vec<String>>,
-    /// Every path that the code names.
+    /// All paths in the code.
     pub(crate) names: Vec<Vec<String>>,
 }
 
-/// A crate's own code, without its tests.
+/// The code of a crate, without its tests.
 #[derive(Clone, Debug)]
 pub struct Crate {
     modules: BTreeMap<Vec<String>, Module>,
 }
 
-/// How many re-exports may stand between a name and its definition.
-const RE_EXPORTS: usize = 16;
+/// Maximum number of re-exports between a name and its definition.
+const MAX_RE_EXPORTS: usize = 16;
 
 impl Crate {
     /// Reads the crate in `folder`.
     ///
     /// # Errors
-    /// A file that cannot be read or parsed.
+    /// If a file cannot be read or parsed.
     pub fn read(folder: &Path) -> Result<Self, StructureError> {
         let src = folder.join("src");
         let mut modules = BTreeMap::new();
@@ -82,12 +82,12 @@ impl Crate {
         Ok(Self { modules })
     }
 
-    /// Its files.
+    /// Returns its modules.
     pub fn modules(&self) -> impl Iterator<Item = &Module> {
         self.modules.values()
     }
 
-    /// The first part of every path that leads out of the crate, or to something local, with the file.
+    /// Returns the first segment of every path, with the file: a crate, a module or a local name.
     pub fn outside(&self) -> impl Iterator<Item = (&str, &str)> {
         self.modules.values().flat_map(|module| {
             let names = module.names.iter().filter_map(|name| name.first());
@@ -95,24 +95,24 @@ impl Crate {
         })
     }
 
-    /// Which file names something that another defines. A module and those within it belong together: they are not tied.
+    /// Returns the dependencies between files. Those between a module and its submodules are left out.
     pub fn graph(&self) -> Graph {
         let mut graph = Graph::default();
         for module in self.modules.values() {
             graph.add(&module.file);
             for name in &module.names {
-                if let Some(other) = self.resolve(module, name, RE_EXPORTS)
+                if let Some(other) = self.resolve(module, name, MAX_RE_EXPORTS)
                     && !other.path.starts_with(&module.path)
                     && !module.path.starts_with(&other.path)
                 {
-                    graph.tie(&module.file, &other.file, &name.join("::"));
+                    graph.add_dependency(&module.file, &other.file, &name.join("::"));
                 }
             }
         }
         graph
     }
 
-    /// The module whose file defines what `name` means in `module`: `None` where that is of another crate or local.
+    /// Returns the module that defines `name` as seen in `module`. `None` if it is local or in another crate.
     fn resolve(&self, module: &Module, name: &[String], re_exports: usize) -> Option<&Module> {
         let first = name.first()?.as_str();
         match first {
@@ -133,7 +133,7 @@ impl Crate {
                     || here.imports.contains_key(first)
                     || self.modules.contains_key(&child);
                 if known {
-                    // What `use` brought is counted where it is brought.
+                    // Imported names are counted at the import.
                     return match here.imports.contains_key(first) {
                         true => None,
                         false => self.descend(here, name, re_exports),
@@ -149,7 +149,7 @@ impl Crate {
         }
     }
 
-    /// Follows a path from a module down, and through what it re-exports.
+    /// Resolves a path downwards from a module, through its re-exports.
     fn descend<'a>(&'a self, module: &'a Module, path: &[String], re_exports: usize) -> Option<&'a Module> {
         let Some((first, rest)) = path.split_first() else {
             return Some(module);
@@ -170,7 +170,7 @@ impl Crate {
         module.globs.iter().find_map(through)
     }
 
-    /// What an import of `module` stands for.
+    /// Resolves the path of an import of `module`.
     fn follow(&self, module: &Module, path: &[String], re_exports: usize) -> Option<&Module> {
         match path.first().map(String::as_str) {
             Some("crate" | "self" | "super") => self.resolve(module, path, re_exports),
@@ -184,7 +184,7 @@ impl Crate {
     }
 }
 
-/// Reads one file: its module, and the modules that it declares for tests.
+/// Parses one file. Returns its module, and the names of the modules that it declares for tests.
 fn parse(file: &Path, text: &str) -> syn::Result<(Module, Vec<String>)> {
     let parsed = syn::parse_file(text)?;
     let mut module = Module {
@@ -198,7 +198,7 @@ fn parse(file: &Path, text: &str) -> syn::Result<(Module, Vec<String>)> {
         module: &mut module,
         test_modules: &mut tests,
         inside: Vec::new(),
-        hands_on: false,
+        is_re_export: false,
     }
     .visit_file(&parsed);
     Ok((module, tests))

@@ -1,14 +1,14 @@
-//! What the reader takes for a tie, a literal and a circle.
+//! Tests of the reader: dependencies, literals and cycles.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 use std::fs;
 
 use rstest::rstest;
 use stuntdouble_architecture::Crate;
 
-/// A crate of these files.
-fn written(files: &[(&str, &str)]) -> Crate {
+/// Reads a crate of these files.
+fn read_crate(files: &[(&str, &str)]) -> Crate {
     let folder = tempfile::tempdir().unwrap();
     for (file, text) in files {
         let path = folder.path().join("src").join(file);
@@ -18,9 +18,12 @@ fn written(files: &[(&str, &str)]) -> Crate {
     Crate::read(folder.path()).unwrap()
 }
 
-fn ties(files: &[(&str, &str)]) -> Vec<String> {
-    let graph = written(files).graph();
-    graph.ties().map(|(from, to, _)| format!("{from} {to}")).collect()
+fn dependencies(files: &[(&str, &str)]) -> Vec<String> {
+    let graph = read_crate(files).graph();
+    graph
+        .dependencies()
+        .map(|(from, to, _)| format!("{from} {to}"))
+        .collect()
 }
 
 #[rstest]
@@ -36,16 +39,16 @@ fn ties(files: &[(&str, &str)]) -> Vec<String> {
 #[case::imported_for_tests("#[cfg(test)]\nuse crate::b::B;", false)]
 #[case::in_a_comment("// crate::b::B\n/// [`crate::b::B`]\nstruct S;", false)]
 #[case::of_its_own("struct B;\nfn f(_: B) {}", false)]
-fn a_name_ties_a_file_to_the_one_that_defines_it(#[case] a: &str, #[case] tied: bool) {
+fn a_name_is_a_dependency_on_the_file_that_defines_it(#[case] a: &str, #[case] is_dependency: bool) {
     let root = "mod a;\nmod b;\npub use b::B;";
     let b = "pub struct B;\npub fn f() -> u8 { 1 }";
-    let found = ties(&[("lib.rs", root), ("a/mod.rs", a), ("b.rs", b)]);
-    assert_eq!(found.contains(&"a/mod.rs b.rs".to_owned()), tied, "{found:?}");
+    let found = dependencies(&[("lib.rs", root), ("a/mod.rs", a), ("b.rs", b)]);
+    assert_eq!(found.contains(&"a/mod.rs b.rs".to_owned()), is_dependency, "{found:?}");
 }
 
 #[test]
-fn files_that_only_tests_declare_are_left_out() {
-    let found = written(&[
+fn files_that_only_tests_declare_are_ignored() {
+    let found = read_crate(&[
         ("lib.rs", "#[cfg(test)]\nmod tests;\nmod a;"),
         ("tests.rs", "use crate::a::A;"),
         ("a.rs", "pub struct A;"),
@@ -56,9 +59,10 @@ fn files_that_only_tests_declare_are_left_out() {
 
 #[test]
 fn literals_are_read_without_comments_attributes_and_tests() {
-    let found = written(&[(
+    let found = read_crate(&[(
         "lib.rs",
-        "// \"pods\"\n#[doc = \"pods\"]\nconst A: &str = \"pods\";\nfn f() { print!(\"x\", \"Pod\"); }\n#[cfg(test)]\nmod tests {\nconst A: &str = \"pods\";\n}",
+        "// \"pods\"\n#[doc = \"pods\"]\nconst A: &str = \"pods\";\nfn f() { print!(\"x\", \"Pod\"); }\n\
+         #[cfg(test)]\nmod tests {\nconst A: &str = \"pods\";\n}",
     )]);
     let literals = &found.modules().next().unwrap().literals;
     let literals: Vec<(usize, &str)> = literals.iter().map(|l| (l.line, l.text.as_str())).collect();
@@ -66,20 +70,21 @@ fn literals_are_read_without_comments_attributes_and_tests() {
 }
 
 #[test]
-fn a_circle_shows_its_files_and_what_ties_them() {
-    let found = written(&[
+fn a_cycle_shows_its_files_and_names() {
+    let found = read_crate(&[
         ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;"),
         ("a.rs", "use crate::b::B;\npub struct A;"),
         ("b.rs", "use crate::c::C;\npub struct B;"),
         ("c.rs", "use crate::a::A;\npub struct C;"),
         ("d.rs", "use crate::a::A;\npub struct D;"),
     ]);
-    let circles = found.graph().circles(2);
+    let cycles = found.graph().cycles(2);
     assert_eq!(
-        circles,
+        cycles,
         [
-            "3 files name one another:\n  a.rs -> b.rs (crate::b::B)\n  b.rs -> c.rs (crate::c::C)\n  c.rs -> a.rs (crate::a::A)"
+            "3 files depend on one another:\n  a.rs -> b.rs (crate::b::B)\n  b.rs -> c.rs (crate::c::C)\n  \
+             c.rs -> a.rs (crate::a::A)"
         ]
     );
-    assert!(found.graph().circles(3).is_empty());
+    assert!(found.graph().cycles(3).is_empty());
 }

@@ -1,6 +1,9 @@
-//! Holds every crate to its layers, and the code of each layer to what it may name.
+//! Checks that the layers of each crate depend only on lower layers, and that generic code names no kind.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test is_allowed panic, and so is_allowed its helpers"
+)]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,14 +15,14 @@ use std::{
 use rstest::rstest;
 use stuntdouble_architecture::Crate;
 
-/// Most lines of a file.
-const LINES: usize = 500;
+/// Maximum number of lines of a file.
+const MAX_LINES: usize = 500;
 
-/// A crate, its layers from the lowest, and the modules that every layer may name.
+/// The layers of a crate, the lowest first, and the modules that every layer may use.
 struct Layers {
     folder: &'static str,
     layers: &'static [&'static [&'static str]],
-    beside: &'static [&'static str],
+    shared: &'static [&'static str],
 }
 
 const SIMULATOR: Layers = Layers {
@@ -40,7 +43,7 @@ const SIMULATOR: Layers = Layers {
         &["http"],
         &["simulator"],
     ],
-    beside: &["clock", "profile", "rng"],
+    shared: &["clock", "profile", "rng"],
 };
 
 const CASSETTES: Layers = Layers {
@@ -53,7 +56,7 @@ const CASSETTES: Layers = Layers {
         &["recorder", "replayer", "verifier"],
         &["once", "cassette"],
     ],
-    beside: &[],
+    shared: &[],
 };
 
 const SUITE: Layers = Layers {
@@ -66,7 +69,7 @@ const SUITE: Layers = Layers {
         &["report"],
         &["cli"],
     ],
-    beside: &[],
+    shared: &[],
 };
 
 fn root() -> PathBuf {
@@ -77,7 +80,7 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// The structure of a crate, which is read once for all tests.
+/// Reads the structure of a crate, once for all tests.
 fn read(folder: &'static str) -> Arc<Crate> {
     static READ: Mutex<BTreeMap<&str, Arc<OnceLock<Arc<Crate>>>>> = Mutex::new(BTreeMap::new());
     let place = READ.lock().unwrap().entry(folder).or_default().clone();
@@ -86,7 +89,7 @@ fn read(folder: &'static str) -> Arc<Crate> {
         .clone()
 }
 
-/// The module of the crate's root that a file belongs to.
+/// Returns the top-level module of a file.
 fn top(file: &str) -> &str {
     file.split('/').next().unwrap().trim_end_matches(".rs")
 }
@@ -95,15 +98,15 @@ fn top(file: &str) -> &str {
 #[case::simulator(SIMULATOR)]
 #[case::cassettes(CASSETTES)]
 #[case::suite(SUITE)]
-fn a_layer_names_only_what_stands_to_its_left(#[case] Layers { folder, layers, beside }: Layers) {
+fn a_layer_depends_only_on_lower_layers(#[case] Layers { folder, layers, shared }: Layers) {
     let structure = read(folder);
     let rank = |module: &str| layers.iter().position(|layer| layer.contains(&module));
     for module in structure.modules().map(|module| top(&module.file)) {
-        let placed = ["lib", "main"].contains(&module) || beside.contains(&module) || rank(module).is_some();
+        let placed = ["lib", "main"].contains(&module) || shared.contains(&module) || rank(module).is_some();
         assert!(placed, "{folder}: {module} has no layer");
     }
     let mut wrong = Vec::new();
-    for (from, to, name) in structure.graph().ties() {
+    for (from, to, name) in structure.graph().dependencies() {
         let (upper, lower) = (top(from), top(to));
         if let (Some(from_rank), Some(to_rank)) = (rank(upper), rank(lower))
             && upper != lower
@@ -116,7 +119,7 @@ fn a_layer_names_only_what_stands_to_its_left(#[case] Layers { folder, layers, b
 }
 
 #[rstest]
-fn no_circle_has_more_than_two_files(
+fn no_dependency_cycle_has_more_than_two_files(
     #[values(
         "fixtures",
         "simulator/server",
@@ -129,11 +132,11 @@ fn no_circle_has_more_than_two_files(
     )]
     folder: &'static str,
 ) {
-    let circles = read(folder).graph().circles(2);
-    assert!(circles.is_empty(), "{folder}: {}", circles.join("\n"));
+    let cycles = read(folder).graph().cycles(2);
+    assert!(cycles.is_empty(), "{folder}: {}", cycles.join("\n"));
 }
 
-/// Every source of the workspace: its path from the root.
+/// Returns the paths of all Rust sources of the workspace.
 fn sources() -> Vec<PathBuf> {
     let folders = ["ci", "cassettes", "fixtures", "fuzz", "simulator", "suite"];
     let entries = folders.iter().flat_map(|folder| {
@@ -147,20 +150,20 @@ fn sources() -> Vec<PathBuf> {
 }
 
 #[test]
-fn no_file_has_more_lines_than_a_reader_takes_in() {
+fn no_file_is_too_long() {
     let sources = sources();
     assert!(sources.len() > 300);
     let lines = |path: &Path| fs::read_to_string(path).unwrap().lines().count();
     let long: Vec<String> = sources
         .iter()
         .map(|path| (path, lines(path)))
-        .filter(|(_, lines)| *lines > LINES)
+        .filter(|(_, lines)| *lines > MAX_LINES)
         .map(|(path, lines)| format!("{}: {lines} lines", path.display()))
         .collect();
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
-/// Adds the names of the kinds and resources that the files of `folder` describe.
+/// Collects the names of the kinds and resources in the files of `folder`.
 fn kinds(folder: &stuntdouble_fixtures::Dir<'_>, names: &mut BTreeSet<String>) {
     folder.dirs().for_each(|folder| kinds(folder, names));
     for text in folder.files().filter_map(|file| file.contents_utf8()) {
@@ -170,7 +173,7 @@ fn kinds(folder: &stuntdouble_fixtures::Dir<'_>, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The layers whose code is the same for every kind.
+/// Layers whose code is independent of the kind.
 const GENERIC: [&str; 5] = ["http", "profile", "registry", "store", "watch"];
 
 #[test]
@@ -186,10 +189,10 @@ fn generic_code_names_no_resource_and_no_kind() {
     for module in generic {
         for literal in &module.literals {
             let first = literal.text.split(['/', '.', ' ']).next().unwrap_or_default();
-            // The contract test of stores needs some kind, and namespaces are a segment of paths.
-            let may = module.file.ends_with("contract.rs")
+            // Exceptions: the contract test of stores needs a kind, and `namespaces` is a segment of paths.
+            let is_allowed = module.file.ends_with("contract.rs")
                 || (module.file == "http/route/table.rs" && literal.text == "namespaces");
-            if names.contains(first) && !may {
+            if names.contains(first) && !is_allowed {
                 wrong.push(format!("{}:{}: {:?}", module.file, literal.line, literal.text));
             }
         }
@@ -197,19 +200,19 @@ fn generic_code_names_no_resource_and_no_kind() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Where the suite may name the simulator: the judge shares no code with the judged.
-const NAME_THE_SIMULATOR: [&str; 2] = ["target/simulator.rs", "cli/"];
+/// Files of the suite that may use the simulator. All others share no code with it.
+const USES_SIMULATOR: [&str; 2] = ["target/simulator.rs", "cli/"];
 
 #[test]
-fn only_the_target_and_the_program_name_the_simulator() {
+fn only_the_target_and_the_program_use_the_simulator() {
     for (file, crate_name) in read("suite").outside() {
-        let may = NAME_THE_SIMULATOR.iter().any(|allowed| file.starts_with(allowed));
-        let judged = ["stuntdouble_simulator", "stuntdouble_search", "stuntdouble_server"].contains(&crate_name);
-        assert!(may || !judged, "{file} names {crate_name}");
+        let is_allowed = USES_SIMULATOR.iter().any(|allowed| file.starts_with(allowed));
+        let is_simulator = ["stuntdouble_simulator", "stuntdouble_search", "stuntdouble_server"].contains(&crate_name);
+        assert!(is_allowed || !is_simulator, "{file} names {crate_name}");
     }
 }
 
-/// The crates of ours that each crate may depend on.
+/// The workspace crates that each crate may depend on.
 const CRATES: [(&str, &[&str]); 7] = [
     ("fixtures", &[]),
     ("simulator/server", &[]),
@@ -223,7 +226,7 @@ const CRATES: [(&str, &[&str]); 7] = [
             "stuntdouble_search",
             "stuntdouble_server",
             "stuntdouble_shell",
-            // Of its tests.
+            // For its tests.
             "stuntdouble_etcd",
         ],
     ),
@@ -240,7 +243,7 @@ const CRATES: [(&str, &[&str]); 7] = [
 ];
 
 #[test]
-fn a_crate_names_only_crates_below_it() {
+fn a_crate_depends_only_on_lower_crates() {
     for (folder, below) in CRATES {
         for (file, crate_name) in read(folder).outside() {
             let ours = crate_name.starts_with("stuntdouble_");

@@ -1,21 +1,24 @@
-//! A paced writer and a thousand watchers, with and without one that never reads: `cargo bench -p stuntdouble-bench --bench fanout [-- [--quick] [--rate N]]`.
+//! A paced writer and a thousand watchers, with and without one that never reads.
 //!
-//! The server is a process of its own, this program again with another first argument; everyone is connected to it over the loopback interface.
-//! What it shows depends on the rate being one that the machine can give; where other work takes the processors, `--rate` asks for less.
-//! Rounds come in pairs, one without the watcher that never reads and one with it, in turns, and what is compared is the median of their ratios.
-//! Each watcher counts every change; one whose stream ends resumes after the last change that it has seen. A change that is lost or doubled ends
-//! the benchmark with an error, and so does a watcher that never reads and is not ended.
+//! `cargo bench -p stuntdouble-bench --bench fanout [-- [--quick] [--rate N]]`
 //!
-//! On a machine that limits open files, the thousand connections need `ulimit -n 4096`.
+//! The server is a separate process: this program with another first argument. All connections use the loopback
+//! interface. The result is meaningful only if the machine can keep up with the rate; `--rate` lowers it on a busy
+//! machine. Rounds come in pairs, without and with the watcher that never reads, in alternating order; the result is
+//! the median of their ratios. Each watcher counts every change; one whose stream ends resumes after the last change
+//! that it has seen. The benchmark fails if a change is lost or repeated, or if the watcher that never reads is not
+//! closed by the server.
+//!
+//! The thousand connections need `ulimit -n 4096` on a machine that limits open files.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a benchmark may panic, and so may its helpers"
 )]
 
 #[path = "../src/client.rs"]
-#[expect(dead_code, reason = "what else the program of this crate asks")]
+#[expect(dead_code, reason = "the other functions are used by the program of this crate")]
 mod client;
 #[path = "../src/own_process.rs"]
 mod own_process;
@@ -38,15 +41,15 @@ use tokio::{
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// How long anything may take that has to come.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of each wait.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much is measured.
+/// Size of the measurement.
 struct Scale {
     watchers: usize,
-    /// Changes that the writer makes in a round.
+    /// Number of changes per round.
     changes: usize,
-    /// Changes a second that it makes if it can.
+    /// Maximum changes per second.
     rate: f64,
     pairs: usize,
 }
@@ -89,18 +92,18 @@ async fn simulator() -> Outcome {
     std::future::pending().await
 }
 
-/// What a round has come to.
+/// Results of a round.
 #[derive(Default)]
 struct Round {
-    /// Changes a second that the writer has made.
+    /// Changes per second made by the writer.
     rate: f64,
-    /// Events that the watchers have seen, all together.
+    /// Events received by all watchers together.
     events: usize,
-    /// How often one of them was ended and has resumed.
+    /// Number of watches that were closed and resumed.
     resumed: usize,
-    /// From the writer's last answer until the last watcher has seen it.
+    /// Time from the last response to the writer until the last watcher has the change.
     behind: Duration,
-    /// The bytes that were on their way to the watcher that never reads when it was ended.
+    /// Bytes still unread by the watcher that never reads when it was closed.
     unread: Option<usize>,
 }
 
@@ -124,7 +127,7 @@ async fn measure(scale: &Scale) -> Outcome {
             let round = round(&server.address, scale, stalled).await?;
             let fate = round
                 .unread
-                .map_or("-".to_owned(), |unread| format!("ended, {unread} bytes unread"));
+                .map_or("-".to_owned(), |unread| format!("closed, {unread} bytes unread"));
             let name = if stalled { "with" } else { "without" };
             let behind = round.behind.as_secs_f64() * 1e3;
             println!(
@@ -152,8 +155,8 @@ async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
     let first = version(&created).ok_or("an object without a version")?;
     let last = first + scale.changes as u64;
 
-    let mut asleep = if stalled {
-        Some(sleeper(address, first).await?)
+    let mut stalled_watch = if stalled {
+        Some(start_stalled_watch(address, first).await?)
     } else {
         None
     };
@@ -167,7 +170,7 @@ async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
         )));
     }
 
-    // The writer has a thread of its own: what the watchers cost here is not to slow it.
+    // The writer has a separate thread, so that the watchers in this process do not slow it.
     let (changes, rate) = (scale.changes, scale.rate);
     let written = std::thread::spawn(move || {
         Builder::new_current_thread()
@@ -177,28 +180,28 @@ async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
     });
     let (written, over) = tokio::task::spawn_blocking(|| written.join())
         .await?
-        .map_err(|_| "the writer has failed")??;
+        .map_err(|_| "the writer panicked")??;
     let mut round = Round {
         rate: changes as f64 / written.as_secs_f64(),
         ..Round::default()
     };
     for watcher in watchers {
-        let (events, resumed) = timeout(PATIENCE, watcher).await.map_err(|_| "a watcher hangs")???;
+        let (events, resumed) = timeout(TIMEOUT, watcher).await.map_err(|_| "a watcher hangs")???;
         round.events += events;
         round.resumed += resumed;
     }
     round.behind = over.elapsed();
-    if let Some(asleep) = &mut asleep {
+    if let Some(stalled_watch) = &mut stalled_watch {
         round.unread = Some(
-            timeout(PATIENCE, rest(asleep))
+            timeout(TIMEOUT, rest(stalled_watch))
                 .await
-                .map_err(|_| "the watcher that never reads is not ended")?,
+                .map_err(|_| "the watcher that never reads was not closed")?,
         );
     }
     Ok(round)
 }
 
-/// Makes this many changes at this rate, or as fast as they are answered: how long it took, and when it was over.
+/// Makes changes at this rate, or as fast as the server responds. Returns the duration and the end.
 async fn write(address: String, changes: usize, rate: f64) -> Outcome<(Duration, Instant)> {
     let mut client = Client::connect(&address).await?;
     let object = format!("{MAPS}/counter");
@@ -214,8 +217,8 @@ fn map(n: usize) -> String {
     format!(r#"{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"counter"}},"data":{{"count":"{n}"}}}}"#)
 }
 
-/// Asks for a watch and reads nothing; little fits on the way to it.
-async fn sleeper(address: &str, after: u64) -> Outcome<TcpStream> {
+/// Starts a watch and reads nothing. The receive buffer is small.
+async fn start_stalled_watch(address: &str, after: u64) -> Outcome<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.set_recv_buffer_size(4096)?;
     let mut socket = socket.connect(address.parse()?).await?;
@@ -223,7 +226,7 @@ async fn sleeper(address: &str, after: u64) -> Outcome<TcpStream> {
     Ok(socket)
 }
 
-/// The bytes that still come until the connection ends.
+/// Counts the bytes until the connection ends.
 async fn rest(socket: &mut TcpStream) -> usize {
     let (mut buffer, mut count) = (vec![0; 1 << 16], 0);
     while let Ok(read @ 1..) = socket.read(&mut buffer).await {
@@ -236,7 +239,7 @@ fn request(after: u64) -> String {
     format!("GET /api/v1/watch/configmaps?resourceVersion={after} HTTP/1.1\r\nhost: localhost\r\n\r\n")
 }
 
-/// A watch's stream.
+/// The stream of a watch.
 struct Watching {
     socket: TcpStream,
     buffer: Vec<u8>,
@@ -254,7 +257,7 @@ impl Watching {
         };
         loop {
             if watching.fill().await? == 0 {
-                return Err("a watch is refused".into());
+                return Err("a watch was refused".into());
             }
             if let Some(end) = watching.buffer[..watching.filled]
                 .windows(4)
@@ -283,7 +286,8 @@ impl Watching {
     }
 }
 
-/// Sees every change after `first` up to `last`, each once and in order: how many, and how often the stream was ended and resumed.
+/// Reads every change after `first` up to `last`, each once and in order. Returns the number of changes, and how often
+/// the stream was resumed.
 async fn follow(address: String, first: u64, last: u64, mut watching: Watching) -> Outcome<(usize, usize)> {
     let (mut seen, mut resumed) = (first, 0);
     loop {
@@ -292,7 +296,8 @@ async fn follow(address: String, first: u64, last: u64, mut watching: Watching) 
             let event = &watching.buffer[from..from + end];
             if let Some(version) = version(event) {
                 if version != seen + 1 {
-                    return Err(format!("after change {seen} comes {}", String::from_utf8_lossy(event)).into());
+                    let received = String::from_utf8_lossy(event);
+                    return Err(format!("expected the change after {seen}, received {received}").into());
                 }
                 seen = version;
             }
@@ -309,12 +314,12 @@ async fn follow(address: String, first: u64, last: u64, mut watching: Watching) 
     }
 }
 
-/// The length of the line that the text begins with.
+/// Returns the length of the first line.
 fn line(text: &[u8]) -> Option<usize> {
     memchr(b'\n', text).map(|at| at + 1)
 }
 
-/// The version of the object in a text.
+/// Returns the resource version in a text.
 fn version(text: &[u8]) -> Option<u64> {
     const FIELD: &[u8] = br#""resourceVersion":""#;
     static FIND: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(FIELD));

@@ -2,10 +2,11 @@
 //!
 //! `cargo bench -p stuntdouble-bench --bench search -- [--lines 1000000] [--threads 2] [--seed 1] [--rounds 100]`
 //!
-//! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy gets as many indexing threads, and as many
-//! threads that parse lines for it, in an index a day with the fields `log`, `stream`, `tag`, `_all` (text, with positions), `@timestamp`
-//! (fast), `_id` and the stored source; its queries give the ten best and the count, as ours do.
-#![expect(clippy::expect_used, reason = "a measurement that cannot go on ends")]
+//! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy has the same number of
+//! indexing threads, and the same number of threads that parse lines. It uses one index per day with the fields `log`,
+//! `stream`, `tag`, `_all` (text, with positions), `@timestamp` (fast), `_id` and the stored source. Its queries return
+//! the ten best documents and the count, like those of the backend.
+#![expect(clippy::expect_used, reason = "a benchmark may panic")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,21 +43,21 @@ fn settings() -> Settings {
             arguments
                 .next()
                 .and_then(|text| text.parse::<usize>().ok())
-                .expect("a number")
+                .expect("expected a number")
         };
         match argument.as_str() {
             "--lines" => settings.lines = number(),
             "--threads" => settings.threads = number(),
             "--seed" => settings.seed = number() as u64,
             "--rounds" => settings.rounds = number(),
-            // What cargo itself passes.
+            // Arguments that Cargo adds.
             _ => {}
         }
     }
     settings
 }
 
-/// Resident memory and its peak, in megabytes.
+/// Returns the resident memory and its peak, in MB.
 fn memory() -> (usize, usize) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let of = |name: &str| {
@@ -68,7 +69,7 @@ fn memory() -> (usize, usize) {
     (of("VmRSS:"), of("VmHWM:"))
 }
 
-/// The processor time that the process has taken, in seconds: what a busy machine does not change much.
+/// Returns the processor time of the process in seconds, which depends little on other load.
 fn processor() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
@@ -82,7 +83,7 @@ fn processor() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// Has `threads` threads take lines, a thousand at a time, until there are none.
+/// Distributes the lines to threads, a thousand at a time.
 fn share(threads: usize, lines: &[Line], work: impl Fn(&[Line]) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -118,10 +119,10 @@ fn by_library(settings: &Settings, lines: &[Line]) -> (SearchServer, f64) {
         for line in part {
             server
                 .index(&line.index(), "fluentd", Some(&line.id()), line.source.as_bytes())
-                .expect("indexed");
+                .expect("indexing failed");
         }
     });
-    server.refresh().expect("refreshed");
+    server.refresh().expect("refresh failed");
     (server, rate("library", lines.len(), began.elapsed()))
 }
 
@@ -129,11 +130,11 @@ fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line
     let server = SearchServer::new(Options::default());
     let listener = runtime
         .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
-        .expect("a port");
-    let url = format!("http://{}/_bulk", listener.local_addr().expect("an address"));
+        .expect("cannot bind a port");
+    let url = format!("http://{}/_bulk", listener.local_addr().expect("no local address"));
     let serving = server.clone();
     let task = runtime.spawn(async move { serving.serve(listener).await });
-    // What the whole workspace is built with may leave the choice of one open.
+    // Several providers may be compiled in, so one must be installed.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::new();
     let began = Instant::now();
@@ -142,16 +143,16 @@ fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line
         for line in part {
             body.push_str(&line.bulk());
         }
-        let answered = runtime
+        let response = runtime
             .block_on(async { client.post(&url).body(body).send().await?.text().await })
-            .expect("answered");
+            .expect("the bulk request failed");
         assert!(
-            answered.contains("\"errors\":false"),
+            response.contains("\"errors\":false"),
             "{}",
-            &answered[..answered.len().min(300)]
+            &response[..response.len().min(300)]
         );
     });
-    server.refresh().expect("refreshed");
+    server.refresh().expect("refresh failed");
     let rate = rate("HTTP bulk", lines.len(), began.elapsed());
     task.abort();
     rate
@@ -161,7 +162,7 @@ fn ask(runtime: &tokio::runtime::Runtime, server: &SearchServer, uri: &str, body
     use http_body_util::{BodyExt, Full};
     let request = http::Request::post(uri)
         .body(Full::new(bytes::Bytes::from(body.to_owned())))
-        .expect("a request");
+        .expect("invalid request");
     let began = Instant::now();
     let answer = runtime.block_on(async {
         server
@@ -170,11 +171,11 @@ fn ask(runtime: &tokio::runtime::Runtime, server: &SearchServer, uri: &str, body
             .into_body()
             .collect()
             .await
-            .expect("a body")
+            .expect("no body")
             .to_bytes()
     });
     let took = began.elapsed();
-    let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
+    let answer: serde_json::Value = serde_json::from_slice(&answer).expect("the response is not JSON");
     (
         took,
         answer["hits"]["total"].as_u64().unwrap_or_else(|| panic!("{answer}")),
@@ -183,7 +184,7 @@ fn ask(runtime: &tokio::runtime::Runtime, server: &SearchServer, uri: &str, body
 
 fn main() {
     let settings = settings();
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let runtime = tokio::runtime::Runtime::new().expect("cannot start the runtime");
     let mut random = StdRng::seed_from_u64(settings.seed);
     println!(
         "{} lines, {} threads, seed {}",
@@ -240,7 +241,9 @@ fn main() {
                 _ => (
                     "/_search".to_owned(),
                     format!(
-                        "{{\"size\":0,\"query\":{{\"term\":{{\"log\":\"{}\"}}}},\"aggs\":{{\"h\":{{\"date_histogram\":{{\"field\":\"@timestamp\",\"interval\":\"hour\"}}}}}}}}",
+                        "{{\"size\":0,\"query\":{{\"term\":{{\"log\":\"{}\"}}}},\
+                         \"aggs\":{{\"h\":{{\"date_histogram\":\
+                         {{\"field\":\"@timestamp\",\"interval\":\"hour\"}}}}}}}}",
                         words[0]
                     ),
                 ),
@@ -255,7 +258,8 @@ fn main() {
         let (half, most) = (percentile(&mut ours, 0.5), percentile(&mut ours, 0.99));
         let (their_half, their_most) = (percentile(&mut theirs, 0.5), percentile(&mut theirs, 0.99));
         println!(
-            "{kind:<16} p50 {half:>7.2} ms, p99 {most:>7.2} ms; tantivy alone p50 {their_half:>7.2} ms, p99 {their_most:>7.2} ms; {:.2} of its p99; hits {} and {}",
+            "{kind:<16} p50 {half:>7.2} ms, p99 {most:>7.2} ms; tantivy alone p50 {their_half:>7.2} ms, \
+             p99 {their_most:>7.2} ms; {:.2} of its p99; hits {} and {}",
             most / their_most,
             totals.0,
             totals.1

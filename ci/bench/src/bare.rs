@@ -1,4 +1,4 @@
-//! Bare hyper servers: one that sends files from memory and a stream of what is posted, and one that passes requests on.
+//! Bare hyper servers: one that serves files from memory and a stream of posted bodies, and a reverse proxy.
 
 use std::{collections::HashMap, convert::Infallible, sync::Arc};
 
@@ -24,7 +24,8 @@ use crate::client::Outcome;
 
 type Body = UnsyncBoxBody<Bytes, hyper::Error>;
 
-/// Serves the files given, each under its name. What is posted to `/post` comes to everyone who asks for `/watch`; any other body is sent back.
+/// Serves the files, each under its name. A body posted to `/post` is sent to all clients of `/watch`; other bodies are
+/// echoed.
 pub(crate) async fn files(files: &[String]) -> Outcome {
     let name = |file: &str| format!("/{}", file.rsplit('/').next().unwrap_or_default());
     let bodies: HashMap<String, Bytes> = files
@@ -37,10 +38,10 @@ pub(crate) async fn files(files: &[String]) -> Outcome {
         let socket = accept(&listener).await?;
         let (bodies, posted) = (bodies.clone(), posted.clone());
         tokio::spawn(async move {
-            let answer = service_fn(|request| async { Ok::<_, Infallible>(respond(&bodies, &posted, request).await) });
-            // A client that leaves ends its connection.
+            let service = service_fn(|request| async { Ok::<_, Infallible>(respond(&bodies, &posted, request).await) });
+            // Errors here concern only the client: nothing to report.
             let _ = http1::Builder::new()
-                .serve_connection(TokioIo::new(socket), answer)
+                .serve_connection(TokioIo::new(socket), service)
                 .await;
         });
     }
@@ -55,7 +56,7 @@ async fn respond(
         "/watch" => return Response::new(UnsyncBoxBody::new(StreamBody::new(frames(posted.subscribe())))),
         "/post" => {
             let body = collect(request).await;
-            // Nobody may be watching.
+            // Fails without watchers: not an error.
             let _ = posted.send(body.clone());
             body
         }
@@ -103,7 +104,7 @@ async fn accept(listener: &TcpListener) -> Outcome<TcpStream> {
     Ok(socket)
 }
 
-/// A reverse proxy to `upstream` that changes nothing but the address.
+/// Runs a reverse proxy to `upstream` that changes only the address.
 pub(crate) async fn proxy(upstream: &str) -> Outcome {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
@@ -113,16 +114,16 @@ pub(crate) async fn proxy(upstream: &str) -> Outcome {
         let socket = accept(&listener).await?;
         let (client, upstream) = (client.clone(), upstream.to_owned());
         tokio::spawn(async move {
-            let answer = service_fn(|request| pass_on(&client, &upstream, request));
-            // A client that leaves ends its connection.
+            let service = service_fn(|request| forward(&client, &upstream, request));
+            // Errors here concern only the client: nothing to report.
             let _ = http1::Builder::new()
-                .serve_connection(TokioIo::new(socket), answer)
+                .serve_connection(TokioIo::new(socket), service)
                 .await;
         });
     }
 }
 
-async fn pass_on(
+async fn forward(
     client: &Client<HttpConnector, Incoming>,
     upstream: &str,
     mut request: Request<Incoming>,

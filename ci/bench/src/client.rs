@@ -1,4 +1,4 @@
-//! A client that costs little: one request at a time on each connection, and no more parsing than it takes to find the end of a response.
+//! A cheap client: one request at a time per connection, and minimal parsing to find the end of a response.
 
 use std::{
     sync::{
@@ -17,18 +17,21 @@ use tokio::{
 
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Bytes that are read at a time.
-const BUFFER: usize = 1 << 18;
+/// Size of the read buffer, in bytes.
+const BUFFER_BYTES: usize = 1 << 18;
 
-/// The bytes of a request. Patches are strategic merge patches.
+/// Returns the bytes of a request. Patches are strategic merge patches.
 pub(crate) fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
     let media_type = match method {
         "PATCH" => "application/strategic-merge-patch+json",
         _ => "application/json",
     };
     let length = body.len();
-    format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\n\r\n{body}")
-        .into_bytes()
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media_type}\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
 }
 
 /// A connection.
@@ -44,7 +47,7 @@ impl Client {
         socket.set_nodelay(true)?;
         Ok(Self {
             socket,
-            buffer: vec![0; BUFFER],
+            buffer: vec![0; BUFFER_BYTES],
             filled: 0,
         })
     }
@@ -59,7 +62,7 @@ impl Client {
         }
     }
 
-    /// Reads the head of a response; what follows it stays in the buffer.
+    /// Reads the head of a response. Data after it stays in the buffer.
     async fn head(&mut self) -> Outcome<String> {
         let end = loop {
             if let Some(end) = memmem::find(&self.buffer[..self.filled], b"\r\n\r\n") {
@@ -73,10 +76,10 @@ impl Client {
         Ok(head)
     }
 
-    /// Sends a request and reads its response: the number of bytes of its body, and the body if `keep`.
+    /// Sends a request and reads its response. Returns the size of the body, and the body if `keep`.
     ///
     /// # Errors
-    /// The response is not a success, or has no length.
+    /// If the response is not a success, or has no length.
     pub(crate) async fn exchange(&mut self, request: &[u8], keep: bool) -> Outcome<(usize, Vec<u8>)> {
         self.socket.write_all(request).await?;
         let head = self.head().await?;
@@ -102,21 +105,21 @@ impl Client {
         if is_success {
             Ok((length, body))
         } else {
-            let asked = String::from_utf8_lossy(request.get(..200).unwrap_or(request)).into_owned();
-            Err(format!("{asked}: {head}{}", String::from_utf8_lossy(&body)).into())
+            let start = String::from_utf8_lossy(request.get(..200).unwrap_or(request)).into_owned();
+            Err(format!("{start}: {head}{}", String::from_utf8_lossy(&body)).into())
         }
     }
 
-    /// The body of a response.
+    /// Sends a request. Returns the body of the response.
     pub(crate) async fn ask(&mut self, method: &str, path: &str, body: &str) -> Outcome<Vec<u8>> {
         Ok(self.exchange(&request(method, path, body), true).await?.1)
     }
 }
 
-/// Requests of one round, in order.
+/// Requests of a round, in order.
 pub(crate) type Requests = Arc<Vec<Vec<u8>>>;
 
-/// Sends all requests over several connections, each of which takes the next; returns requests a second.
+/// Sends all requests over several connections, each taking the next one. Returns requests per second.
 pub(crate) async fn throughput(address: &str, connections: usize, requests: &Requests) -> Outcome<f64> {
     let next = Arc::new(AtomicUsize::new(0));
     let mut clients = Vec::new();

@@ -1,4 +1,4 @@
-//! Log lines by a seed.
+//! Log lines from a seed.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -54,13 +54,13 @@ const WORDS: [&str; 48] = [
     "token",
 ];
 
-/// One of the words, the first ones more often.
+/// Returns a random word. The first ones are more frequent.
 pub(crate) fn word(random: &mut StdRng) -> &'static str {
     let share: f64 = random.random();
     WORDS[((share * share * WORDS.len() as f64) as usize).min(WORDS.len() - 1)]
 }
 
-/// A log line, on one of seven days.
+/// A log line of one of seven days.
 pub(crate) struct Line {
     pub(crate) number: usize,
     pub(crate) day: usize,
@@ -85,7 +85,8 @@ impl Line {
         );
         let stream = if random.random_bool(0.25) { "stderr" } else { "stdout" };
         let source = format!(
-            "{{\"log\":\"{log}\\n\",\"stream\":\"{stream}\",\"tag\":\"kubernetes.pod-{pod}_default_main\",\"@timestamp\":\"{time}\"}}"
+            "{{\"log\":\"{log}\\n\",\"stream\":\"{stream}\",\"tag\":\"kubernetes.pod-{pod}_default_main\",\
+             \"@timestamp\":\"{time}\"}}"
         );
         Line { number, day, source }
     }
@@ -94,7 +95,7 @@ impl Line {
         format!("logstash-2015.06.{}", 22 + self.day)
     }
 
-    /// The line in the body of a bulk request.
+    /// Returns the line as part of a bulk request.
     pub(crate) fn bulk(&self) -> String {
         format!(
             "{{\"index\":{{\"_index\":\"{}\",\"_type\":\"fluentd\",\"_id\":\"{}\"}}}}\n{}\n",

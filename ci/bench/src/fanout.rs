@@ -1,7 +1,7 @@
-//! Watches: how long a change takes to each of many watchers, and how many frames go out a second.
+//! Watches: delay of a change to each of many watchers, and frames per second.
 //!
-//! Each change has a number. A watcher checks that it gets every number that concerns it, once and in order, so that a change that is lost or doubled
-//! ends the measurement with an error.
+//! Each change has a number. A watcher checks that it gets every number that concerns it, once and in order. A lost or
+//! repeated change ends the measurement with an error.
 
 use std::{
     sync::{
@@ -29,14 +29,14 @@ use crate::{
 };
 
 const SECTION: &str = "Watches";
-/// Changes a second that the writer makes.
+/// Changes per second that the writer makes.
 const RATE: f64 = 200.0;
-/// How long anything may take that has to come.
-const LIMIT: Duration = Duration::from_secs(120);
-/// What is before a change's number.
+/// Time limit of each wait.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Text before the number of a change.
 const MARK: &[u8] = br#""count":""#;
 
-/// Who watches what.
+/// Distribution of changes to watchers.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Every watcher gets every change.
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// The difference between two numbers that a watcher gets one after the other.
+    /// Difference between two consecutive numbers that a watcher gets.
     fn step(self) -> usize {
         if self == Kind::Node { NODES } else { 1 }
     }
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// Method, path and body of a change.
+    /// Returns method, path and body of a change.
     fn change(self, number: usize) -> (&'static str, String, String) {
         match self {
             Kind::All => ("PUT", format!("{MAPS}/counter"), config_map("counter", number)),
@@ -139,19 +139,19 @@ fn delivery(bench: &mut Bench, kind: Kind, watchers: usize, ours: &Round, bare: 
     });
 }
 
-/// What a round has come to.
+/// Results of a round.
 struct Round {
-    /// Milliseconds from the start of each change's request to its frame, over all watchers.
+    /// Milliseconds from the request of each change to its frame, for all watchers.
     delays: Vec<f64>,
-    /// Frames a second.
+    /// Frames per second.
     rate: f64,
     /// Processor time of the server, in seconds.
     processor: f64,
-    /// Resident memory of the server for each watcher, in KB.
+    /// Resident memory of the server per watcher, in KB.
     memory: f64,
 }
 
-/// When each change was sent, in nanoseconds after the start.
+/// Times at which changes were sent, in nanoseconds since the start.
 struct Sent {
     start: Instant,
     times: Vec<AtomicU64>,
@@ -166,7 +166,7 @@ async fn round(bench: &Bench, kind: Kind, watchers: usize, changes: usize, rate:
     let mut version = 0;
     let present = match kind {
         Kind::Bare => Vec::new(),
-        // Another number than the first change's, which would change nothing.
+        // Differs from the number of the first change, which would otherwise change nothing.
         Kind::All => vec![(MAPS, config_map("counter", changes))],
         Kind::Node => (0..NODES).map(|n| (PODS, pod("node", n))).collect(),
     };
@@ -191,20 +191,20 @@ async fn round(bench: &Bench, kind: Kind, watchers: usize, changes: usize, rate:
     let memory = server.resident()? - empty;
     let (begun, before) = (Instant::now(), server.processor()?);
     let (address, times) = (server.address.clone(), sent.clone());
-    // The writer has a thread of its own: what the watchers cost here must not slow it.
+    // The writer has a separate thread, so that the watchers in this process do not slow it.
     let writer = std::thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(write(&address, kind, &times, rate))
     });
     let mut delays = Vec::new();
-    while let Some(followed) = timeout(LIMIT, followers.join_next())
+    while let Some(followed) = timeout(TIMEOUT, followers.join_next())
         .await
         .map_err(|_| "a watcher hangs")?
     {
         delays.extend(followed??);
     }
     let took = begun.elapsed().as_secs_f64();
-    writer.join().map_err(|_| "the writer has failed")??;
+    writer.join().map_err(|_| "the writer panicked")??;
     Ok(Round {
         rate: delays.len() as f64 / took,
         processor: server.processor()? - before,
@@ -213,7 +213,7 @@ async fn round(bench: &Bench, kind: Kind, watchers: usize, changes: usize, rate:
     })
 }
 
-/// Makes the changes at this rate, or as fast as they are answered.
+/// Makes the changes at this rate, or as fast as the server responds.
 async fn write(address: &str, kind: Kind, sent: &Sent, rate: f64) -> Outcome {
     let mut client = Client::connect(address).await?;
     let begun = Instant::now();
@@ -226,7 +226,7 @@ async fn write(address: &str, kind: Kind, sent: &Sent, rate: f64) -> Outcome {
     Ok(())
 }
 
-/// A watch's stream.
+/// The stream of a watch.
 struct Watch {
     socket: TcpStream,
     read: Vec<u8>,
@@ -240,7 +240,7 @@ impl Watch {
         let mut read = Vec::with_capacity(4096);
         while !read.windows(4).any(|end| end == b"\r\n\r\n") {
             if socket.read_buf(&mut read).await? == 0 {
-                return Err("a watch is refused".into());
+                return Err("a watch was refused".into());
             }
         }
         if read.starts_with(b"HTTP/1.1 200") {
@@ -250,13 +250,13 @@ impl Watch {
         }
     }
 
-    /// Follows the changes from `first` on; returns the delay of each in milliseconds.
+    /// Reads the changes from `first` on. Returns the delay of each in milliseconds.
     async fn follow(mut self, sent: Arc<Sent>, first: usize, step: usize) -> Outcome<Vec<f64>> {
         let finder = Finder::new(MARK);
         let (mut next, mut delays) = (first, Vec::new());
         while next < sent.times.len() {
             if self.socket.read_buf(&mut self.read).await? == 0 {
-                return Err(format!("a watch has ended before change {next}").into());
+                return Err(format!("a watch ended before change {next}").into());
             }
             let now = sent.start.elapsed().as_nanos() as u64;
             let mut done = 0;
@@ -267,13 +267,13 @@ impl Watch {
                 };
                 let number: usize = std::str::from_utf8(&self.read[digits..digits + length])?.parse()?;
                 if number != next {
-                    return Err(format!("change {number} comes where {next} should").into());
+                    return Err(format!("received change {number}, expected {next}").into());
                 }
                 delays.push(now.saturating_sub(sent.times[number].load(Ordering::Acquire)) as f64 / 1e6);
                 next += step;
                 done = digits + length;
             }
-            // What may be the beginning of a mark stays.
+            // Keep a possible start of a mark.
             let kept = self.read.len().min(4096);
             done = done.max(self.read.len() - kept);
             self.read.drain(..done);

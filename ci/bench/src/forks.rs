@@ -1,4 +1,4 @@
-//! Copies of a cluster, in a process of its own so that their memory can be told apart.
+//! Copies of a cluster, in a process of their own so that their memory can be measured.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use stuntdouble_simulator::Simulator;
 
 use crate::client::Outcome;
 
-/// Prints the milliseconds and the megabytes that `count` copies take.
+/// Prints the milliseconds and the megabytes of `count` copies.
 pub(crate) async fn measure(count: usize) -> Outcome {
     let simulator = Simulator::builder().bare(true).start().await?;
     let before = resident()?;

@@ -1,4 +1,4 @@
-//! A living cluster: until pods run, and what it uses when nothing happens.
+//! A full cluster: time until pods run, and resources used when idle.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ use crate::{
 const SECTION: &str = "Living cluster";
 const CONTROLLERS: &str = "/api/v1/namespaces/default/replicationcontrollers";
 const REPLICAS: usize = 500;
-/// How long the pods may take to run.
-const LIMIT: Duration = Duration::from_secs(300);
+/// Time limit until the pods run.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Pods, nodes, and the bar in seconds.
+/// Pods, nodes, and the target in seconds.
 const SIZES: [(usize, usize, Option<f64>); 4] = [
     (100, 2, None),
     (1_000, 10, Some(5.0)),
@@ -50,30 +50,32 @@ pub(crate) async fn measure(bench: &mut Bench) -> Outcome {
     Ok(())
 }
 
-/// Creates replication controllers for so many pods, and waits until all run: seconds.
+/// Creates replication controllers for this many pods, and waits until all run. Returns the seconds.
 async fn run(server: &Server, pods: usize) -> Outcome<f64> {
     let mut client = Client::connect(&server.address).await?;
     let begun = Instant::now();
     for first in (0..pods).step_by(REPLICAS) {
         let replicas = REPLICAS.min(pods - first);
         let controller = format!(
-            r#"{{"metadata":{{"name":"web-{first}"}},"spec":{{"replicas":{replicas},"selector":{{"part":"{first}"}},"template":{{"metadata":{{"labels":{{"part":"{first}"}}}},"spec":{{"containers":[{{"name":"main","image":"nginx"}}]}}}}}}}}"#
+            "{{\"metadata\":{{\"name\":\"web-{first}\"}},\"spec\":{{\"replicas\":{replicas},\
+             \"selector\":{{\"part\":\"{first}\"}},\"template\":{{\"metadata\":{{\"labels\":{{\"part\":\"{first}\"}}}},\
+             \"spec\":{{\"containers\":[{{\"name\":\"main\",\"image\":\"nginx\"}}]}}}}}}}}"
         );
         client.ask("POST", CONTROLLERS, &controller).await?;
     }
     let running = format!("{PODS}?fieldSelector=status.phase%3DRunning");
     let waiting = format!("{PODS}?fieldSelector=status.phase%21%3DRunning");
-    while begun.elapsed() < LIMIT {
+    while begun.elapsed() < TIMEOUT {
         if count(&mut client, &waiting).await? == 0 && count(&mut client, &running).await? == pods {
             return Ok(begun.elapsed().as_secs_f64());
         }
         sleep(Duration::from_millis(100)).await;
     }
     let left = count(&mut client, &running).await?;
-    Err(format!("{left} of {pods} pods run after {} s", LIMIT.as_secs()).into())
+    Err(format!("{left} of {pods} pods run after {} s", TIMEOUT.as_secs()).into())
 }
 
-/// The share of a core in percent that it uses over some seconds, once it has settled.
+/// Returns the use of a core in percent over some seconds, after the cluster has settled.
 async fn idle_share(server: &Server, seconds: usize) -> Outcome<f64> {
     sleep(Duration::from_secs(10)).await;
     let (before, begun) = (server.processor()?, Instant::now());

@@ -1,9 +1,10 @@
-//! Measures Stuntdouble beside a bare hyper server in the same run, and writes what it found as data, as tables and as plots.
+//! Measures Stuntdouble and a bare hyper server in the same run, and writes the figures as data, tables and plots.
 //!
-//! - Every server is a process of its own, reached over the loopback interface. Rounds alternate between Stuntdouble and bare hyper, and a figure is
-//!   the median of its rounds, a ratio the median of the rounds' ratios: what else the machine does weighs on both.
-//! - `run` measures and writes `docs/performance.json`, `report` writes the tables and plots of `docs/performance.md` from it, `scale` is the
-//!   simulation behind `docs/scale.md`.
+//! - Every server is a separate process, reached over the loopback interface.
+//! - Rounds alternate between Stuntdouble and bare hyper. A figure is the median of its rounds, a ratio the median of
+//!   the ratios of the rounds, so other load on the machine affects both.
+//! - `run` measures and writes `docs/performance.json`. `report` writes the tables and plots of `docs/performance.md`
+//!   from it. `scale` writes the simulation of `docs/scale.md`.
 
 mod bare;
 mod client;
@@ -33,7 +34,7 @@ use client::Outcome;
 use results::Row;
 
 #[derive(Parser)]
-#[command(about = "Measure Stuntdouble beside a bare hyper server")]
+#[command(about = "Measure Stuntdouble and a bare hyper server")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -41,15 +42,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure, print the tables, and write the figures into a file
+    /// Measure, print the tables, and write the figures to a file
     Run {
-        /// Fewer rounds and smaller sizes: a few minutes in all
+        /// Fewer rounds and smaller sizes: takes a few minutes
         #[arg(long)]
         quick: bool,
-        /// The program to measure
+        /// Program to measure
         #[arg(long, value_name = "FILE", default_value = "target/release/stuntdouble")]
         program: PathBuf,
-        /// Where the figures go; those of sections that are not measured now stay
+        /// File for the figures. Those of sections that are not measured stay
         #[arg(long, value_name = "FILE", default_value = "docs/performance.json")]
         out: PathBuf,
         /// Sections to measure: start, requests, fanout, passing, search, stores, living. Default: all
@@ -57,29 +58,29 @@ enum Command {
     },
     /// Write the tables and plots of docs/performance.md from the figures of a run
     Report {
-        /// The figures
+        /// Figures of a run
         #[arg(default_value = "docs/performance.json")]
         results: PathBuf,
-        /// The documents' folder
+        /// Folder of the documents
         #[arg(long, value_name = "DIRECTORY", default_value = "docs")]
         docs: PathBuf,
     },
     /// Simulate clusters of several sizes on one process, on replicas over etcd, and on more cores
     Scale {
-        /// Figures of a run, from which the costs come
+        /// Figures of a run, used as costs
         #[arg(default_value = "docs/performance.json")]
         results: PathBuf,
-        /// The documents' folder
+        /// Folder of the documents
         #[arg(long, value_name = "DIRECTORY", default_value = "docs")]
         docs: PathBuf,
     },
-    /// A bare hyper server of these files
+    /// Run a bare hyper server of these files
     #[command(hide = true)]
     Bare { file: Vec<String> },
-    /// A bare reverse proxy
+    /// Run a bare reverse proxy
     #[command(hide = true)]
     BareProxy { upstream: String },
-    /// Copies of a cluster in this process: how long they take, and how much memory
+    /// Measure time and memory of copies of a cluster in this process
     #[command(hide = true)]
     Forks { count: usize },
 }
@@ -101,7 +102,7 @@ fn main() -> Outcome {
     }
 }
 
-/// What is measured, how thoroughly, and what has been found.
+/// Settings of a run, and its figures so far.
 pub(crate) struct Bench {
     pub(crate) program: PathBuf,
     pub(crate) quick: bool,
@@ -121,12 +122,12 @@ impl Bench {
         })
     }
 
-    /// Rounds of a figure.
+    /// Returns the number of rounds of a figure.
     pub(crate) fn rounds(&self) -> usize {
         if self.quick { 3 } else { 7 }
     }
 
-    /// The first of two sizes in a quick run, else the second.
+    /// Returns the first size in a quick run, else the second.
     pub(crate) fn size(&self, quick: usize, full: usize) -> usize {
         if self.quick { quick } else { full }
     }
@@ -137,7 +138,7 @@ impl Bench {
         server::Server::start(&self.program, &arguments)
     }
 
-    /// Keeps a row, and prints it.
+    /// Records and prints a row.
     pub(crate) fn add(&mut self, row: Row) {
         if self.rows.last().is_none_or(|last| last.section != row.section) {
             println!("{}", results::head(&row.section, report::size_of(&row.section)));
@@ -146,7 +147,7 @@ impl Bench {
         self.rows.push(row);
     }
 
-    /// Writes the rows in place of those of the same sections.
+    /// Replaces the sections of this run in the file.
     fn save(&self) -> Outcome {
         let before: Vec<Row> = match std::fs::read(&self.out) {
             Ok(json) => serde_json::from_slice(&json)?,
@@ -179,7 +180,7 @@ async fn run(mut bench: Bench, sections: &[String]) -> Outcome {
             "stores" => stores::measure(&mut bench).await,
             _ => living::measure(&mut bench).await,
         };
-        // A section that fails does not lose what the others found.
+        // A failed section does not lose the figures of the others.
         if let Err(error) = measured {
             eprintln!("{name}: {error}");
             failed.push(name);

@@ -1,4 +1,4 @@
-//! A server in a process of its own: this program again, with other arguments.
+//! A server in a separate process: this program with other arguments.
 
 use std::{
     io::{BufRead, BufReader},
@@ -7,13 +7,13 @@ use std::{
 
 use crate::Outcome;
 
-/// The arguments of a bench, without the one that Cargo adds.
+/// Returns the arguments of a benchmark, without the one that Cargo adds.
 pub(crate) fn arguments() -> Vec<String> {
-    let given = std::env::args().skip(1);
-    given.filter(|argument| argument != "--bench").collect()
+    let all = std::env::args().skip(1);
+    all.filter(|argument| argument != "--bench").collect()
 }
 
-/// The server. Dropping it kills it.
+/// A server process. Dropping it kills it.
 pub(crate) struct OwnProcess {
     pub(crate) process: Child,
     /// The first line of its output.
@@ -21,7 +21,7 @@ pub(crate) struct OwnProcess {
 }
 
 impl OwnProcess {
-    /// Starts the program with these arguments, and waits for its address.
+    /// Starts the program with these arguments and waits for its address.
     pub(crate) fn start(arguments: &[&str]) -> Outcome<Self> {
         let mut process = Command::new(std::env::current_exe()?)
             .args(arguments)

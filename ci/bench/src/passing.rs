@@ -20,7 +20,7 @@ const PROXY: &str = "Proxy";
 const SESSIONS: &str = "Recorded sessions";
 const SUITE: &str = "Suite";
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
-/// Address of the backend in the cluster, which `--dial` sends to the real one.
+/// Address of the backend in the cluster, which `--dial` maps to the real one.
 const BACKEND: &str = "10.99.0.1:9999";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints";
@@ -32,7 +32,7 @@ pub(crate) async fn measure(bench: &mut Bench) -> Outcome {
     suite(bench)
 }
 
-/// Compares GETs of the one and the other, at several numbers of connections.
+/// Compares GETs to two servers, at several numbers of connections.
 async fn compare(
     bench: &mut Bench,
     section: &str,
@@ -69,7 +69,7 @@ async fn proxy(bench: &mut Bench) -> Outcome {
     compare(bench, PROXY, name, (&ours, &path), (&bare, "/small")).await
 }
 
-/// A recorder of `upstream`.
+/// Starts a recorder of `upstream`.
 fn recorder(bench: &Bench, upstream: &str, file: &str) -> Outcome<(Server, PathBuf)> {
     let path = bench.folder.path().join(file);
     let (url, output) = (format!("http://{upstream}"), path.display().to_string());
@@ -87,7 +87,7 @@ async fn record(bench: &mut Bench) -> Outcome {
     compare(bench, SESSIONS, name, (&recorder, &path), (&bare, &path)).await
 }
 
-/// A session of writes and reads.
+/// Returns a session of writes and reads.
 fn session(pods: usize) -> Requests {
     let steps = (0..pods).flat_map(|n| {
         let path = format!("{PODS}/session-{n:06}");
@@ -120,7 +120,7 @@ async fn verify_and_replay(bench: &mut Bench) -> Outcome {
                 .stdout(Stdio::null())
                 .status()?;
             if !status.success() {
-                return Err(format!("verify has ended with {status}").into());
+                return Err(format!("verify ended with {status}").into());
             }
             verified.push(session.len() as f64 / begun.elapsed().as_secs_f64());
             let arguments = ["replay", &cassette, "--listen", "127.0.0.1:0"];
@@ -148,7 +148,7 @@ fn suite(bench: &mut Bench) -> Outcome {
             .status()?;
         times.push(begun.elapsed().as_secs_f64());
         if !status.success() {
-            return Err(format!("the suite has ended with {status}").into());
+            return Err(format!("the suite ended with {status}").into());
         }
     }
     bench.add(Row::new(

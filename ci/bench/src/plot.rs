@@ -13,7 +13,7 @@ use plotters::{
 use crate::{client::Outcome, results::number};
 
 const SIZE: (u32, u32) = (860, 460);
-/// Colours that are told apart by colour-blind readers (Okabe and Ito).
+/// Colours that colour-blind readers can distinguish (Okabe and Ito).
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -46,7 +46,7 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
-    /// Writes the plot into a file.
+    /// Writes the plot to a file.
     pub(crate) fn draw(&self, file: &Path) -> Outcome {
         let area = SVGBackend::new(file, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
@@ -88,7 +88,7 @@ impl Plot {
     }
 }
 
-/// The range of positive values, wider by a factor on both sides.
+/// Returns the range of the positive values, widened by a factor on both sides.
 fn range(values: impl Iterator<Item = f64>, wider: f64) -> Range<f64> {
     let (mut least, mut most) = (f64::INFINITY, f64::MIN_POSITIVE);
     for value in values.filter(|value| *value > 0.0) {

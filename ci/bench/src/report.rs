@@ -1,4 +1,4 @@
-//! The tables and plots of `docs/performance.md`, written from the figures of a run.
+//! Writes the tables and plots of `docs/performance.md` from the figures of a run.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -8,7 +8,7 @@ use crate::{
     results::{self, Row},
 };
 
-/// The sections in order, and what their sizes are.
+/// Sections in order, with the meaning of their sizes.
 const SECTIONS: [(&str, &str); 12] = [
     ("Start-up", "objects"),
     ("Memory", "objects"),
@@ -24,7 +24,7 @@ const SECTIONS: [(&str, &str); 12] = [
     ("Living cluster", "pods"),
 ];
 
-/// What the sizes of a section are.
+/// Returns the meaning of the sizes of a section.
 pub(crate) fn size_of(section: &str) -> &'static str {
     SECTIONS
         .iter()
@@ -32,7 +32,7 @@ pub(crate) fn size_of(section: &str) -> &'static str {
         .map_or("size", |(_, size)| size)
 }
 
-/// The place of a section among all.
+/// Returns the position of a section.
 pub(crate) fn place(section: &str) -> usize {
     SECTIONS
         .iter()
@@ -40,7 +40,7 @@ pub(crate) fn place(section: &str) -> usize {
         .unwrap_or(SECTIONS.len())
 }
 
-/// The figures in a file.
+/// Reads the figures of a file.
 pub(crate) fn read(results: &Path) -> Outcome<Vec<Row>> {
     Ok(serde_json::from_slice(&fs::read(results)?)?)
 }
@@ -60,10 +60,10 @@ pub(crate) fn write(results: &Path, docs: &Path) -> Outcome {
     replace(&docs.join("performance.md"), &text)
 }
 
-/// The points of each line of a plot, by name.
+/// Points of each line of a plot, by name.
 type Lines<'a> = BTreeMap<&'a str, Vec<(f64, f64)>>;
 
-/// A plot of each unit of each section that has several sizes.
+/// Returns one plot per section and unit with several sizes.
 fn plots(rows: &[Row]) -> Vec<(String, String, Plot)> {
     let mut series: BTreeMap<(usize, &str), Lines> = BTreeMap::new();
     for row in rows {
@@ -85,7 +85,7 @@ fn plots(rows: &[Row]) -> Vec<(String, String, Plot)> {
     plots.collect()
 }
 
-/// A file name of letters, digits and dashes.
+/// Returns a file name of letters, digits and dashes.
 fn name(section: &str, unit: &str) -> String {
     let text = format!("{section} {unit}")
         .to_lowercase()
@@ -100,7 +100,7 @@ fn name(section: &str, unit: &str) -> String {
 const BEGIN: &str = "<!-- written by ci/bench.sh: begin -->\n";
 const END: &str = "<!-- written by ci/bench.sh: end -->";
 
-/// Writes `text` between the marks of a document.
+/// Replaces the text between the marks of a document.
 pub(crate) fn replace(document: &Path, text: &str) -> Outcome {
     let before = fs::read_to_string(document)?;
     let missing = || format!("{} has no marks", document.display());

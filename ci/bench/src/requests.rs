@@ -18,10 +18,10 @@ const CONNECTIONS: [usize; 3] = [1, 16, 64];
 /// One kind of read.
 struct Read {
     name: &'static str,
-    /// Pods that the server has.
+    /// Number of pods on the server.
     objects: usize,
     path: String,
-    /// Requests of a round.
+    /// Number of requests of a round.
     requests: usize,
     bar: Option<f64>,
 }
@@ -98,7 +98,7 @@ async fn measure_read(bench: &mut Bench, ours: &Server, read: &Read) -> Outcome 
     Ok(())
 }
 
-/// One kind of write: its name, and the request of the nth pod.
+/// One kind of write: name, and request for the nth pod.
 type Write = (&'static str, fn(&str, usize) -> Vec<u8>);
 
 const KINDS: [Write; 4] = [
@@ -118,7 +118,7 @@ const KINDS: [Write; 4] = [
     }),
 ];
 
-/// The requests of a round: those of the simulator, and their bodies for bare hyper to send back.
+/// Returns the requests of a round: for the simulator, and for bare hyper, which echoes their bodies.
 fn round(write: Write, prefix: &str, range: Range<usize>) -> (Requests, Requests) {
     let ours = range.clone().map(|n| (write.1)(prefix, n)).collect();
     let echoed = range
@@ -142,9 +142,9 @@ async fn writes(bench: &mut Bench) -> Outcome {
             }
         }
         for ((name, _), turns) in KINDS.into_iter().zip(all) {
-            let is_judged = name.starts_with("create") && connections == 64;
+            let has_bar = name.starts_with("create") && connections == 64;
             let row = turns.rates(WRITES, name).at(connections);
-            bench.add(row.bar_if(is_judged, Bar::AtLeast(15_000.0)));
+            bench.add(row.bar_if(has_bar, Bar::AtLeast(15_000.0)));
             bench.add(turns.costs(WRITES, name).at(connections));
         }
     }

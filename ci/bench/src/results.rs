@@ -1,37 +1,37 @@
-//! What was measured, as data and as a table.
+//! Figures as data and as tables.
 
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-/// What a figure must be.
+/// Target of a figure.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Bar {
-    /// The figure is at least this.
+    /// Minimum of the figure.
     AtLeast(f64),
-    /// The figure is at most this.
+    /// Maximum of the figure.
     AtMost(f64),
-    /// The ratio to bare hyper is at least this.
+    /// Minimum of the ratio to bare hyper.
     RatioAtLeast(f64),
 }
 
 /// One figure: the median of its rounds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// Heading of the table, and the plot that it is in.
+    /// Heading of the table and of the plot.
     pub(crate) section: String,
-    /// What was measured.
+    /// Name of the measurement.
     pub(crate) name: String,
-    /// The size that it was measured at: connections, objects, watchers.
+    /// Size at which it was measured: connections, objects, watchers.
     pub(crate) size: Option<f64>,
-    /// The figure.
+    /// Figure.
     pub(crate) value: f64,
-    /// Its unit.
+    /// Unit.
     pub(crate) unit: String,
-    /// The same of bare hyper, and the median of the rounds' ratios.
+    /// Figure of bare hyper, and the median of the ratios of the rounds.
     pub(crate) bare: Option<(f64, f64)>,
-    /// What it must be.
+    /// Target.
     pub(crate) bar: Option<Bar>,
 }
 
@@ -48,7 +48,7 @@ impl Row {
         }
     }
 
-    /// The row of several rounds, beside those of bare hyper.
+    /// Returns the row of several rounds, compared with those of bare hyper.
     pub(crate) fn beside(section: &str, name: &str, ours: &[f64], bare: &[f64], unit: &str) -> Self {
         let ratios: Vec<f64> = ours.iter().zip(bare).map(|(ours, bare)| ours / bare).collect();
         Self {
@@ -68,7 +68,7 @@ impl Row {
         Self { bar: Some(bar), ..self }
     }
 
-    /// The row with `bar`, if the condition holds.
+    /// Sets `bar` if the condition holds.
     pub(crate) fn bar_if(self, holds: bool, bar: Bar) -> Self {
         if holds { self.bar(bar) } else { self }
     }
@@ -105,7 +105,7 @@ impl Row {
     }
 }
 
-/// A number with as many digits as it is worth, thousands apart.
+/// Formats a number with three significant digits or thousands separators.
 pub(crate) fn number(value: f64) -> String {
     let digits = match value.abs() {
         n if n == n.trunc() && n < 1e4 => return format!("{value:.0}"),
@@ -127,14 +127,15 @@ pub(crate) fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The head of a table whose sizes are of this kind.
+/// Returns the head of a table. `size` is the meaning of its sizes.
 pub(crate) fn head(section: &str, size: &str) -> String {
     format!(
-        "\n### {section}\n\n| what | {size} | figure | unit | bare hyper | ratio | bar |\n|---|---:|---:|---|---:|---:|---|"
+        "\n### {section}\n\n| what | {size} | figure | unit | bare hyper | ratio | bar |\n\
+         |---|---:|---:|---|---:|---:|---|"
     )
 }
 
-/// The tables of all rows.
+/// Formats the tables of all rows.
 pub(crate) fn tables(rows: &[Row], size_of: impl Fn(&str) -> &'static str) -> String {
     let (mut out, mut last) = (String::new(), "");
     for row in rows {
@@ -152,7 +153,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     percentile(values, 0.5)
 }
 
-/// The value that this share of the values is not above; 0 without values.
+/// Returns a percentile of the values; 0 without values.
 pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

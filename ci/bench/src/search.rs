@@ -13,7 +13,7 @@ use crate::{
 };
 
 const SECTION: &str = "Log search";
-/// Lines of one bulk request.
+/// Number of lines of one bulk request.
 const BULK: usize = 1_000;
 const QUERIES: [(&str, &str); 4] = [
     ("one word", r#"{"query":{"query_string":{"query":"log:timeout"}}}"#),
@@ -27,7 +27,10 @@ const QUERIES: [(&str, &str); 4] = [
     ),
     (
         "lines by hour",
-        r#"{"size":0,"query":{"query_string":{"query":"log:retry"}},"aggs":{"hours":{"date_histogram":{"field":"@timestamp","interval":"1h"}}}}"#,
+        concat!(
+            r#"{"size":0,"query":{"query_string":{"query":"log:retry"}},"#,
+            r#""aggs":{"hours":{"date_histogram":{"field":"@timestamp","interval":"1h"}}}}"#
+        ),
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Servers in processes of their own.
+//! Server processes.
 
 use std::{
     io::{BufRead, BufReader},
@@ -9,20 +9,20 @@ use std::{
 
 use crate::client::Outcome;
 
-/// Clock ticks of a second in `/proc/PID/stat`, which Linux fixes for all programs.
-const TICKS: f64 = 100.0;
+/// Clock ticks per second in `/proc/PID/stat`, a constant of Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A server in a process of its own, which is killed when this is dropped.
+/// A server process. Dropping it kills it.
 pub(crate) struct Server {
     process: Child,
-    /// Address that it listens on, `HOST:PORT`.
+    /// Address of the listener, `HOST:PORT`.
     pub(crate) address: String,
-    /// From the start of the process to the line that says that it is ready.
+    /// Time from the start of the process to its ready line.
     pub(crate) ready: Duration,
 }
 
 impl Server {
-    /// Starts a program, and waits for a line with an address.
+    /// Starts a program and waits for a line with an address.
     pub(crate) fn start(program: &Path, arguments: &[&str]) -> Outcome<Self> {
         let begun = Instant::now();
         let mut process = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn()?;
@@ -46,7 +46,7 @@ impl Server {
         .into())
     }
 
-    /// This program with other arguments.
+    /// Starts this program with other arguments.
     pub(crate) fn own(arguments: &[&str]) -> Outcome<Self> {
         Self::start(&std::env::current_exe()?, arguments)
     }
@@ -55,7 +55,7 @@ impl Server {
         Ok(std::fs::read_to_string(format!("/proc/{}/{file}", self.process.id()))?)
     }
 
-    /// Resident memory in MB.
+    /// Returns the resident memory in MB.
     pub(crate) fn resident(&self) -> Outcome<f64> {
         let status = self.proc("status")?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"));
@@ -63,16 +63,16 @@ impl Server {
         Ok(number.parse::<f64>()? / 1024.0)
     }
 
-    /// Processor time that it has used, in seconds.
+    /// Returns the processor time used so far, in seconds.
     pub(crate) fn processor(&self) -> Outcome<f64> {
         let stat = self.proc("stat")?;
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());
         let (user, system) = ticks(11).zip(ticks(12)).ok_or("no times")?;
-        Ok((user + system) / TICKS)
+        Ok((user + system) / TICKS_PER_SECOND)
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Stops it with SIGTERM and waits until it has ended.
     pub(crate) fn end(mut self) -> Outcome {
         let id = self.process.id().to_string();
         Command::new("kill").args(["-TERM", &id]).status()?;
@@ -83,13 +83,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended.
+        // Fails if it has ended: not an error.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The first address of a line.
+/// Returns the first address of a line.
 fn address(line: &str) -> Option<String> {
     let at = line.find("127.0.0.1:")?;
     let end = line[at..].find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');

@@ -39,7 +39,7 @@ fn starts(bench: &mut Bench) -> Outcome {
     Ok(())
 }
 
-/// A start with a data directory that has objects.
+/// Measures starts with a data directory that has objects.
 async fn data_directory(bench: &mut Bench, most: usize) -> Outcome {
     for objects in [1_000, 10_000, 100_000].into_iter().filter(|objects| *objects <= most) {
         let directory = bench.folder.path().join(format!("objects-{objects}"));

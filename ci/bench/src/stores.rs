@@ -1,4 +1,4 @@
-//! The stores, beside one another.
+//! Comparison of the stores.
 
 use std::{
     path::Path,
@@ -15,10 +15,10 @@ use crate::{
 
 const SECTION: &str = "Stores";
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
-/// Ports of the etcd that is started: for clients and for peers.
+/// Client and peer port of the etcd that is started.
 const ETCD: [u16; 2] = [23790, 23800];
 
-/// A store, and the arguments that choose it.
+/// A store, and the arguments that select it.
 struct Choice {
     name: &'static str,
     arguments: Vec<String>,
@@ -56,7 +56,7 @@ pub(crate) async fn measure(bench: &mut Bench) -> Outcome {
             arguments: vec!["--etcd".into(), format!("http://127.0.0.1:{}", ETCD[0])],
             bar: None,
         }),
-        None => println!("skipped: etcd (it is not installed, or the program has no store for it)"),
+        None => println!("skipped: etcd (not installed, or the program has no etcd store)"),
     }
     for choice in choices {
         let arguments: Vec<&str> = ["--bare"]
@@ -91,7 +91,7 @@ async fn creations(bench: &mut Bench, choice: &Choice, server: &Server) -> Outco
     if stored == expected {
         Ok(())
     } else {
-        Err(format!("{}: {stored} of {expected} pods are there", choice.name).into())
+        Err(format!("{}: found {stored} pods, expected {expected}", choice.name).into())
     }
 }
 
@@ -100,11 +100,11 @@ fn has_etcd_store(bench: &Bench) -> Outcome<bool> {
     Ok(String::from_utf8_lossy(&help.stdout).contains("--etcd"))
 }
 
-/// An etcd of its own, which is killed when this is dropped.
+/// An etcd process. Dropping it kills it.
 struct Etcd(Child);
 
 impl Etcd {
-    /// Starts etcd; `None` if it is not installed.
+    /// Starts etcd. `None` if it is not installed.
     fn start(folder: &Path) -> Outcome<Option<Self>> {
         let [client, peer] = ETCD.map(|port| format!("http://127.0.0.1:{port}"));
         let started = Command::new("etcd")
@@ -127,13 +127,13 @@ impl Etcd {
             }
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
-        Err("etcd does not start".into())
+        Err("etcd did not start".into())
     }
 }
 
 impl Drop for Etcd {
     fn drop(&mut self) {
-        // It may have ended.
+        // Fails if it has ended: not an error.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

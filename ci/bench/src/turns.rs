@@ -1,4 +1,4 @@
-//! Rounds of requests to a server and to bare hyper in turns.
+//! Alternating rounds of requests to a server and to bare hyper.
 
 use crate::{
     client::{Outcome, Requests, throughput},
@@ -6,12 +6,12 @@ use crate::{
     server::Server,
 };
 
-/// What one side has come to.
+/// Figures of one server.
 #[derive(Default)]
 pub(crate) struct Side {
-    /// Requests a second, a figure a round.
+    /// Requests per second, one figure per round.
     pub(crate) rates: Vec<f64>,
-    /// Microseconds of the server's processor time for each request, a figure a round.
+    /// Processor time of the server per request in microseconds, one figure per round.
     pub(crate) costs: Vec<f64>,
 }
 
@@ -27,7 +27,7 @@ impl Side {
     }
 }
 
-/// Stuntdouble and bare hyper.
+/// Figures of Stuntdouble and of bare hyper.
 #[derive(Default)]
 pub(crate) struct Turns {
     pub(crate) ours: Side,
@@ -35,7 +35,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Rounds in turns.
+    /// Runs alternating rounds.
     pub(crate) async fn take(
         rounds: usize,
         connections: usize,
@@ -50,12 +50,12 @@ impl Turns {
         Ok(turns)
     }
 
-    /// The row of the rates.
+    /// Returns the row of the rates.
     pub(crate) fn rates(&self, section: &str, name: &str) -> Row {
         Row::beside(section, name, &self.ours.rates, &self.bare.rates, "requests/s")
     }
 
-    /// The row of the processor time.
+    /// Returns the row of the processor time.
     pub(crate) fn costs(&self, section: &str, name: &str) -> Row {
         let name = format!("{name}, processor time of the server");
         Row::beside(section, &name, &self.ours.costs, &self.bare.costs, "µs")

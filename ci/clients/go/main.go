@@ -1,5 +1,5 @@
-// Informers of client-go against the server of $KUBECONFIG: they sync, and see objects come, change and go. Objects are created and read in
-// protobuf as well, and listed page by page.
+// Informers of client-go against the server of $KUBECONFIG: they sync, and see objects created, changed and deleted.
+// Objects are also created and read in protobuf, and listed page by page.
 package main
 
 import (
@@ -36,7 +36,8 @@ func main() {
 	must("make a client that sends protobuf", err)
 
 	space := fmt.Sprintf("go-test-%d", os.Getpid())
-	_, err = client.CoreV1().Namespaces().Create(ctx, &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: space}}, meta.CreateOptions{})
+	namespace := &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: space}}
+	_, err = client.CoreV1().Namespaces().Create(ctx, namespace, meta.CreateOptions{})
 	must("create a namespace", err)
 	defer client.CoreV1().Namespaces().Delete(ctx, space, meta.DeleteOptions{})
 	maps := client.CoreV1().ConfigMaps(space)
@@ -70,7 +71,7 @@ func main() {
 		select {
 		case seen := <-events:
 			if seen != expected {
-				must("see "+expected, fmt.Errorf("saw %s", seen))
+				must("see "+expected, fmt.Errorf("got %s", seen))
 			}
 			must("see "+expected, nil)
 		case <-ctx.Done():

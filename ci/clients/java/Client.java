@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 
 /** The fabric8 client against the server of $KUBECONFIG: create, read, list, watch, update, delete. */
 public class Client {
-    private static void must(String what, boolean well) {
-        if (!well) {
+    private static void must(String what, boolean passed) {
+        if (!passed) {
             System.err.println("FAILED " + what);
             System.exit(1);
         }
@@ -39,7 +39,8 @@ public class Client {
                 @Override
                 public void onClose(WatcherException cause) {}
             });
-            ConfigMap made = new ConfigMapBuilder().withNewMetadata().withName("one").endMetadata().addToData("key", "value").build();
+            var metadata = new ConfigMapBuilder().withNewMetadata().withName("one").endMetadata();
+            ConfigMap made = metadata.addToData("key", "value").build();
             must("create", maps.resource(made).create().getMetadata().getUid() != null);
             must("read", "value".equals(maps.withName("one").get().getData().get("key")));
             must("list", maps.list().getItems().size() == 1);

@@ -1,4 +1,4 @@
-//! Certificates of a cluster that is made for a test.
+//! Certificates of a test cluster.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-/// Files (PEM): an authority, and what it has signed for the members and for a client.
+/// PEM files of a certificate authority, and of the certificates that it signed for the members and a client.
 #[derive(Clone, Debug)]
 pub struct Certificates {
     /// The authority's certificate.
@@ -26,7 +26,7 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Certificates of a new authority, in files of `directory`.
+    /// Creates an authority and its certificates, in files of `directory`.
     pub fn make(directory: &Path) -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "etcd authority");
@@ -42,7 +42,7 @@ impl Certificates {
             let key = KeyPair::generate().unwrap();
             let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
             params.distinguished_name.push(DnType::CommonName, name);
-            // A member is a client of itself: its gateway.
+            // The HTTP gateway of a member is a client of the member.
             params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
             let certificate = params.signed_by(&key, &authority).unwrap();
             let key = write(&format!("{name}.key"), key.serialize_pem());

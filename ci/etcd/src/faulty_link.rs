@@ -1,4 +1,4 @@
-//! Connections to a member that can be cut or held up.
+//! A link to a member whose connections can be closed or blocked.
 
 use std::{
     io::{Read, Write},
@@ -9,16 +9,16 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 
-/// What is wrong with the connections.
+/// Fault of the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Open connections are closed, and new ones at once.
+    /// Open and new connections are closed.
     Closed,
-    /// Connections stay open, and nothing goes through until the fault is over.
+    /// Connections stay open, but no data passes until the fault ends.
     Silent,
 }
 
-/// Passes the connections to a loopback port on to a member.
+/// Relays connections from a loopback port to a member.
 #[derive(Debug)]
 pub struct FaultyLink {
     url: String,
@@ -39,18 +39,18 @@ struct Connections {
 }
 
 impl FaultyLink {
-    /// A link to the member at `url`, `http://HOST:PORT`.
+    /// Creates a link to the member at `url`, `http://HOST:PORT`.
     pub fn to(url: &str) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
         let (target, accepting) = (url.trim_start_matches("http://").to_owned(), state.clone());
         thread::spawn(move || {
-            for near in listener.incoming().map_while(Result::ok) {
+            for client in listener.incoming().map_while(Result::ok) {
                 if accepting.connections.lock().has_ended {
                     return;
                 }
-                accepting.connect(near, &target);
+                accepting.connect(client, &target);
             }
         });
         Self {
@@ -59,18 +59,18 @@ impl FaultyLink {
         }
     }
 
-    /// The URL of the link.
+    /// Returns the URL of the link.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Begins a fault, or with `None` ends it.
+    /// Starts a fault, or ends it with `None`.
     pub fn set(&self, fault: Option<Fault>) {
         let mut connections = self.state.connections.lock();
         connections.fault = fault;
         if fault == Some(Fault::Closed) {
             for socket in connections.open.drain(..) {
-                // The peer may have closed it.
+                // Fails if the peer has closed it.
                 let _ = socket.shutdown(Shutdown::Both);
             }
         }
@@ -82,27 +82,27 @@ impl Drop for FaultyLink {
     fn drop(&mut self) {
         self.set(Some(Fault::Closed));
         self.state.connections.lock().has_ended = true;
-        // Wakes the thread that accepts.
+        // Wakes the accepting thread, so that it ends.
         let _ = TcpStream::connect(self.url.trim_start_matches("http://"));
     }
 }
 
 impl State {
-    fn connect(self: &Arc<Self>, near: TcpStream, target: &str) {
-        let Ok(far) = TcpStream::connect(target) else { return };
+    fn connect(self: &Arc<Self>, client: TcpStream, target: &str) {
+        let Ok(member) = TcpStream::connect(target) else { return };
         let mut connections = self.connections.lock();
         if connections.fault == Some(Fault::Closed) {
             return;
         }
-        for (from, to) in [(&near, &far), (&far, &near)] {
+        for (from, to) in [(&client, &member), (&member, &client)] {
             let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
             let state = self.clone();
             thread::spawn(move || state.pass(from, to));
         }
-        connections.open.extend([near, far]);
+        connections.open.extend([client, member]);
     }
 
-    /// Passes bytes on until one side closes.
+    /// Relays bytes until one side closes.
     fn pass(&self, mut from: TcpStream, mut to: TcpStream) {
         let mut buffer = [0; 16 << 10];
         while let Ok(length @ 1..) = from.read(&mut buffer) {

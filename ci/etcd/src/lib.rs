@@ -1,12 +1,12 @@
 //! etcd clusters on loopback ports, for tests.
 //!
-//! The program `etcd` comes from the system; without it there is no cluster, and a test says so and ends. The members end with the process that started them,
-//! however that ends.
+//! The program `etcd` must be installed. Without it there is no cluster, and a test prints that it is skipped. The
+//! members end with the process that started them, even if it is killed.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 mod certificates;
@@ -26,14 +26,14 @@ use tempfile::TempDir;
 pub use certificates::Certificates;
 pub use faulty_link::{Fault, FaultyLink};
 
-/// Starts a member, prints its process number, and kills it when its own standard input ends.
+/// Starts a member, prints its process id, and kills it at the end of the script's standard input.
 const SCRIPT: &str = r#"etcd "$@" & echo "process $!" >&2; read -r _; kill -9 $!; wait $! 2>/dev/null"#;
-/// What a member prints when it answers.
+/// Text that a member prints when it is ready.
 const READY: &str = "ready to serve client requests";
-/// How often a cluster is started on other ports if one of its ports was taken meanwhile.
-const TRIES: usize = 5;
+/// Number of attempts to start, on other ports, if a port was taken in the meantime.
+const ATTEMPTS: usize = 5;
 
-/// A cluster of etcd.
+/// An etcd cluster.
 #[derive(Debug)]
 pub struct Cluster {
     members: Vec<Member>,
@@ -41,7 +41,7 @@ pub struct Cluster {
     _directory: TempDir,
 }
 
-/// A member: its arguments, and its process while it runs.
+/// A member: its arguments, and its process if it is running.
 #[derive(Debug)]
 struct Member {
     url: String,
@@ -57,7 +57,7 @@ struct Process {
 }
 
 impl Process {
-    /// The process, and what it prints.
+    /// Starts a process. Returns the lines that it prints, too.
     fn start(arguments: &[String]) -> (Self, Receiver<String>) {
         let mut shell = Command::new("sh")
             .args(["-c", SCRIPT, "etcd"])
@@ -69,14 +69,14 @@ impl Process {
             .unwrap();
         let (sender, lines) = channel();
         let printed = BufReader::new(shell.stderr.take().unwrap());
-        // It is read to its end, so that the member never waits for a reader.
+        // Read everything, so that the member never blocks on a full pipe.
         thread::spawn(move || {
             for line in printed.lines().map_while(Result::ok) {
                 let _ = sender.send(line);
             }
         });
         let id = loop {
-            let line = lines.recv().expect("the shell starts etcd");
+            let line = lines.recv().expect("the shell did not start etcd");
             if let Some(id) = line.strip_prefix("process ") {
                 break id.to_owned();
             }
@@ -95,7 +95,7 @@ impl Process {
     }
 }
 
-/// Waits until a member answers; `false` if it ends.
+/// Waits until a member is ready. Returns `false` if it ended.
 fn is_ready(lines: &Receiver<String>) -> bool {
     for line in lines {
         if line.contains(READY) {
@@ -108,18 +108,18 @@ fn is_ready(lines: &Receiver<String>) -> bool {
     false
 }
 
-/// A free port below those that the system gives to connections: one of those could be in use when a member starts again.
+/// Returns a free port below the ephemeral ports: one of those could be in use when a member restarts.
 fn free_port() -> TcpListener {
     loop {
         let random = RandomState::new().build_hasher().finish();
-        let port = u16::try_from(random % 20_000).expect("a small number") + 10_000;
+        let port = u16::try_from(random % 20_000).expect("the port does not fit into u16") + 10_000;
         if let Ok(bound) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
             return bound;
         }
     }
 }
 
-/// The arguments of a member with TLS.
+/// Returns the TLS arguments of a member.
 fn secured(certificates: &Certificates) -> [String; 4] {
     [
         "--client-cert-auth".to_owned(),
@@ -130,12 +130,12 @@ fn secured(certificates: &Certificates) -> [String; 4] {
 }
 
 impl Cluster {
-    /// A cluster that answers; `None`, and a line that says so, if the program `etcd` is not installed.
+    /// Starts a cluster and waits until it is ready. Prints a message and returns `None` if `etcd` is not installed.
     pub fn start(members: usize) -> Option<Self> {
         Self::start_with(members, false)
     }
 
-    /// The same with TLS: its clients need a certificate of its authority.
+    /// Starts a cluster with TLS. Its clients need a certificate of its authority.
     pub fn start_secure(members: usize) -> Option<Self> {
         Self::start_with(members, true)
     }
@@ -146,14 +146,14 @@ impl Cluster {
             println!("skipped: etcd is not installed");
             return None;
         }
-        let started = (0..TRIES).find_map(|_| Self::attempt(members, is_secure));
-        Some(started.expect("etcd starts"))
+        let started = (0..ATTEMPTS).find_map(|_| Self::attempt(members, is_secure));
+        Some(started.expect("etcd did not start"))
     }
 
     fn attempt(count: usize, is_secure: bool) -> Option<Self> {
         let directory = TempDir::new().unwrap();
         let certificates = is_secure.then(|| Certificates::make(directory.path()));
-        // All are bound at the same time, so that they differ.
+        // All ports are bound at the same time, so that they differ.
         let bound: Vec<TcpListener> = (0..2 * count).map(|_| free_port()).collect();
         let urls: Vec<String> = bound
             .iter()
@@ -201,12 +201,12 @@ impl Cluster {
         })
     }
 
-    /// The certificates of a cluster with TLS.
+    /// Returns the certificates of a cluster with TLS.
     pub fn certificates(&self) -> Option<&Certificates> {
         self.certificates.as_ref()
     }
 
-    /// The URLs of the members.
+    /// Returns the URLs of the members.
     pub fn urls(&self) -> Vec<String> {
         self.members.iter().map(|member| member.url.clone()).collect()
     }
@@ -216,35 +216,35 @@ impl Cluster {
         self.members[member].process = None;
     }
 
-    /// Starts a killed member again; returns once it answers.
+    /// Restarts a killed member and waits until it is ready.
     pub fn restart(&mut self, member: usize) {
         let member = &mut self.members[member];
-        let started = (0..TRIES).find_map(|_| {
+        let started = (0..ATTEMPTS).find_map(|_| {
             let (process, lines) = Process::start(&member.arguments);
             is_ready(&lines).then_some(process)
         });
-        member.process = Some(started.expect("the member starts again"));
+        member.process = Some(started.expect("the member did not restart"));
     }
 
-    /// Stops a member (SIGSTOP): its connections stay open and nothing is answered.
+    /// Pauses a member (SIGSTOP): its connections stay open, but it does not respond.
     pub fn pause(&self, member: usize) {
         self.signal(member, "-STOP");
     }
 
-    /// Lets a paused member go on.
+    /// Resumes a paused member (SIGCONT).
     pub fn resume(&self, member: usize) {
         self.signal(member, "-CONT");
     }
 
     fn signal(&self, member: usize, name: &str) {
         let process = self.members[member].process.as_ref();
-        process.expect("the member runs").signal(name);
+        process.expect("the member is not running").signal(name);
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A member that is paused, or has ended, cannot stop the others from ending.
+        // Fails if the member has ended: not an error. SIGKILL also ends a paused one.
         let _ = Command::new("kill")
             .args(["-KILL", &self.id])
             .stderr(Stdio::null())

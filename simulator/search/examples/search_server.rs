@@ -1,4 +1,5 @@
-//! The log search backend alone: `search_server [--listen ADDR] [--clock TIMESTAMP]`. With a clock, time stands still there.
+//! The log search backend as a program: `search_server [--listen ADDR] [--clock TIMESTAMP]`. `--clock` sets a fixed
+//! time.
 
 use std::sync::Arc;
 

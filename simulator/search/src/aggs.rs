@@ -1,16 +1,18 @@
-//! Aggregations: numbers about the documents that a search matched.
+//! Aggregations over the documents that match a search.
 //!
-//! Guarantees: every aggregation with buckets takes every other one as a sub-aggregation; terms are counted per shard.
-//! Limits: a bounded number of buckets and levels; scripts are expressions.
+//! - Guarantees: every bucket aggregation accepts all others as sub-aggregations; terms are counted per shard.
+//! - Limits: a bounded number of buckets and levels; scripts are expressions.
+//!
 //! Source: Elasticsearch 1.5's aggregations.
 
-mod allowed;
 mod buckets;
+mod facet_stats;
 pub(crate) mod facets;
 mod geo;
 mod geo_facet;
 mod heuristic;
 mod histogram;
+mod include_exclude;
 mod join;
 mod metrics;
 mod number_format;
@@ -62,7 +64,8 @@ impl Matches {
         self.sets.iter().map(|set| set.docs.len()).sum()
     }
 
-    /// The documents for which `keep` returns true; it gets the position of the set and the document.
+    /// Returns the documents for which `keep` returns true. `keep` is called with the index of the set and the
+    /// document.
     fn filtered(&self, mut keep: impl FnMut(usize, u32) -> bool) -> Matches {
         let mut kept = Matches::default();
         for (at, set) in self.sets.iter().enumerate() {
@@ -71,7 +74,7 @@ impl Matches {
         kept
     }
 
-    /// Adds the document at a place of a set.
+    /// Adds the document at index `at` of a set.
     fn push_doc(&mut self, set: &DocSet, at: usize) {
         let Some(doc) = set.docs.get(at) else { return };
         match self.sets.last_mut() {
@@ -88,7 +91,7 @@ impl Matches {
         }
     }
 
-    /// Adds what `keep` keeps of a set, if that is anything.
+    /// Adds the documents of a set for which `keep` returns true, if there are any.
     fn push_part(&mut self, set: &DocSet, mut keep: impl FnMut(u32) -> bool) {
         let (mut docs, mut scores) = (Vec::new(), Vec::new());
         for (at, doc) in set.docs.iter().enumerate() {
@@ -104,31 +107,31 @@ impl Matches {
 }
 
 impl DocSet {
-    /// The score of the document at a place of the set, if scores were kept.
+    /// Score of the document at index `at` of the set; 0 without scores.
     pub(crate) fn score(&self, at: usize) -> f32 {
         self.scores.get(at).copied().unwrap_or(0.0)
     }
 }
 
-/// An aggregation of a request: its name, its kind, its settings, and its sub-aggregations.
+/// An aggregation of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregation {
     name: String,
     kind: String,
     settings: Value,
-    /// What makes the values, in the place of a field.
+    /// Script that computes the values, instead of a field.
     script: Option<Script>,
     sub_aggregations: Vec<Aggregation>,
 }
 
-/// What all aggregations of a search share.
+/// Context that all aggregations of a search share.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     cluster: &'a Cluster,
     searched: &'a [Searched],
     now: i64,
     budget: &'a Budget,
-    /// Path of the nested objects that are aggregated; none for whole documents.
+    /// Path of the nested objects that are aggregated. `None` for root documents.
     nested: Option<&'a str>,
 }
 
@@ -143,7 +146,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Counts buckets against the limit.
+    /// Counts buckets in the budget.
     fn spend(&self, buckets: usize) -> Result<()> {
         self.budget.check_time()?;
         self.budget.buckets(buckets)
@@ -154,7 +157,7 @@ fn refuse(reason: impl Into<String>) -> SearchError {
     SearchError::search(reason)
 }
 
-/// An error while documents are collected.
+/// Returns an error in the collection of documents.
 fn failed(reason: impl Into<String>) -> SearchError {
     SearchError::new(500, "AggregationExecutionException", reason)
 }
@@ -167,7 +170,7 @@ pub(crate) fn count(wanted: &[Aggregation]) -> usize {
         .sum()
 }
 
-/// Parses the filters of aggregations for an index.
+/// Checks the filters of aggregations for an index.
 ///
 /// # Errors
 /// A filter that the index cannot parse.
@@ -194,7 +197,7 @@ pub(crate) fn need_scores(wanted: &[Aggregation]) -> bool {
         .any(|aggregation| aggregation.kind == "top_hits" || need_scores(&aggregation.sub_aggregations))
 }
 
-/// The aggregations of the documents that a search matched.
+/// Computes the aggregations of the matching documents.
 ///
 /// # Errors
 /// An aggregation that fails, or that has too many buckets.
@@ -234,7 +237,7 @@ fn one(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Resul
     }
 }
 
-/// A bucket: its key, its number of documents, its sub-aggregations.
+/// Renders a bucket: `head`, number of documents, sub-aggregations.
 fn bucket(
     scope: &Scope<'_>,
     sub_aggregations: &[Aggregation],

@@ -1,7 +1,9 @@
-//! Budget of one request: its deadline, its cancellation, and what it may use in all.
+//! Budget of one request: its deadline, its cancellation, and its limits.
 //!
-//! Guarantees: counts hold for the whole request, whatever number of queries, shards and segments it has; loops over documents and terms
-//! call [`Budget::check`], so that the work ends soon after the deadline or after the client has left.
+//! Guarantees:
+//! - A limit covers the whole request, regardless of its number of queries, shards and segments.
+//! - Loops over documents and terms call [`Budget::check`], so the work ends soon after the deadline or after the
+//!   client closes the connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,10 +15,11 @@ use serde_json::Value;
 use crate::error::{Result, SearchError};
 use crate::options::{Limits, Options};
 
-/// Number of steps between two looks at the clock.
-const STEPS: usize = 1_024;
+/// Number of calls of [`Budget::check`] between two reads of the clock.
+const CHECK_INTERVAL: usize = 1_024;
 
-/// Number of objects in the queries of one request, as a multiple of the clauses of a boolean query. A clause has two objects or more.
+/// Maximum number of JSON objects in the queries of one request, as a multiple of the clauses of a boolean query. A
+/// clause has at least two objects.
 const CLAUSE_FACTOR: usize = 16;
 
 /// Budget of one request.
@@ -27,32 +30,32 @@ pub(crate) struct Budget {
     deadline: Instant,
     time: Duration,
     steps: AtomicUsize,
-    clauses: Count,
+    clauses: Counter,
     text: usize,
-    terms: Count,
-    buckets: Count,
-    elements: Count,
+    terms: Counter,
+    buckets: Counter,
+    elements: Counter,
     failure: Arc<Mutex<Option<SearchError>>>,
 }
 
-/// Something that is counted over a request, and how much of it there may be.
+/// Counter with a limit.
 #[derive(Debug)]
-struct Count {
+struct Counter {
     used: AtomicUsize,
-    most: usize,
+    limit: usize,
 }
 
-impl Count {
-    fn of(most: usize) -> Count {
-        Count {
+impl Counter {
+    fn of(limit: usize) -> Counter {
+        Counter {
             used: AtomicUsize::new(0),
-            most,
+            limit,
         }
     }
 
     /// Adds `number`; returns whether the limit still holds.
     fn add(&self, number: usize) -> bool {
-        self.used.fetch_add(number, Ordering::Relaxed).saturating_add(number) <= self.most
+        self.used.fetch_add(number, Ordering::Relaxed).saturating_add(number) <= self.limit
     }
 }
 
@@ -83,11 +86,11 @@ impl Budget {
             deadline: Instant::now() + limits.time,
             time: limits.time,
             steps: AtomicUsize::new(0),
-            clauses: Count::of(limits.clauses.saturating_mul(CLAUSE_FACTOR)),
+            clauses: Counter::of(limits.clauses.saturating_mul(CLAUSE_FACTOR)),
             text: limits.text,
-            terms: Count::of(limits.terms),
-            buckets: Count::of(limits.buckets),
-            elements: Count::of(limits.elements),
+            terms: Counter::of(limits.terms),
+            buckets: Counter::of(limits.buckets),
+            elements: Counter::of(limits.elements),
             failure: Arc::default(),
         }
     }
@@ -102,34 +105,38 @@ impl Budget {
         error
     }
 
-    /// Where what scores documents reports that it fails on one.
+    /// Slot in which a scorer reports that it failed on a document.
     pub(crate) fn failure(&self) -> &Arc<Mutex<Option<SearchError>>> {
         &self.failure
     }
 
-    /// A guard that ends the work when its client leaves.
+    /// Returns a guard that cancels the work when it is dropped: when the client has closed the connection.
     pub(crate) fn cancel_on_drop(self: &Arc<Budget>) -> CancelOnDrop {
         CancelOnDrop(self.clone())
     }
 
-    /// Fails after the deadline, and after the client has left. Cheap enough for every document.
+    /// Fails after the deadline or after cancellation. Cheap enough to call for every document.
     ///
     /// # Errors
     /// A request that has taken too long.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.steps.fetch_add(1, Ordering::Relaxed).is_multiple_of(STEPS) {
+        if self
+            .steps
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(CHECK_INTERVAL)
+        {
             self.check_time()?;
         }
         Ok(())
     }
 
-    /// As [`Budget::check`], at once.
+    /// As [`Budget::check`], but reads the clock on every call.
     ///
     /// # Errors
     /// A request that has taken too long.
     pub(crate) fn check_time(&self) -> Result<()> {
         if self.cancelled.load(Ordering::Relaxed) {
-            return Err(self.exceed(SearchError::rejected("the client has left")));
+            return Err(self.exceed(SearchError::rejected("the client closed the connection")));
         }
         if Instant::now() > self.deadline {
             let reason = format!("the request took longer than {} ms", self.time.as_millis());
@@ -138,16 +145,16 @@ impl Budget {
         Ok(())
     }
 
-    /// Counts the parts of a query.
+    /// Counts the JSON objects of a query.
     ///
     /// # Errors
-    /// More parts than the queries of one request may have, or a text that is too long.
+    /// More objects than the queries of one request may have, or a text that is too long.
     pub(crate) fn query(&self, body: &Value) -> Result<()> {
         match body {
             Value::Object(members) => {
                 if !self.clauses.add(1) {
-                    let most = self.clauses.most;
-                    let reason = format!("the queries of one request have more than {most} parts");
+                    let limit = self.clauses.limit;
+                    let reason = format!("the queries of one request have more than {limit} parts");
                     return Err(self.exceed(SearchError::new(400, "TooManyClauses", reason)));
                 }
                 members.values().try_for_each(|member| self.query(member))
@@ -166,13 +173,13 @@ impl Budget {
         if text.len() <= self.text {
             return Ok(());
         }
-        let most = self.text;
+        let limit = self.text;
         Err(self.exceed(SearchError::illegal(format!(
-            "a text of a query is longer than {most} bytes"
+            "a text of a query is longer than {limit} bytes"
         ))))
     }
 
-    /// Counts terms that a pattern was compared with or expanded to.
+    /// Counts the terms that a pattern is compared with or expands to.
     ///
     /// # Errors
     /// More terms than one request may visit.
@@ -181,7 +188,7 @@ impl Budget {
         if self.terms.add(number) {
             return Ok(());
         }
-        let reason = format!("the patterns of one request visit more than {} terms", self.terms.most);
+        let reason = format!("the patterns of one request visit more than {} terms", self.terms.limit);
         Err(self.exceed(SearchError::new(400, "TooManyClauses", reason)))
     }
 
@@ -193,7 +200,7 @@ impl Budget {
         if self.buckets.add(number) {
             return Ok(());
         }
-        let reason = format!("the answer would have more than {} buckets", self.buckets.most);
+        let reason = format!("the answer would have more than {} buckets", self.buckets.limit);
         Err(self.exceed(SearchError::new(400, "AggregationExecutionException", reason)))
     }
 
@@ -207,7 +214,7 @@ impl Budget {
         }
         Err(self.exceed(SearchError::illegal(format!(
             "one request has more than {} elements such as {what}",
-            self.elements.most
+            self.elements.limit
         ))))
     }
 }
@@ -217,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_holds_for_the_whole_request() {
+    fn a_limit_covers_the_whole_request() {
         let budget = Budget::of(&Limits {
             buckets: 3,
             ..Limits::default()
@@ -227,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn work_ends_after_its_deadline_and_when_its_client_leaves() {
+    fn work_ends_after_its_deadline_and_when_the_client_disconnects() {
         let late = Budget::of(&Limits {
             time: Duration::ZERO,
             ..Limits::default()

@@ -1,4 +1,4 @@
-//! Whether a query string is one, without any index.
+//! Validation of query strings without an index.
 
 use crate::budget::Budget;
 use crate::error::Result;
@@ -8,10 +8,10 @@ use crate::options::Limits;
 use crate::query::{Context, PARSERS, StringSettings, label, parse_string};
 use crate::score::Weight;
 
-/// Reads a query string as a search over an index without fields would; gives it back as Lucene writes it.
+/// Parses a query string as a search over an index without fields does, and returns it as Lucene prints it.
 ///
 /// # Errors
-/// What is no query, or is one that goes beyond the limits, with what was met where.
+/// A text that is not a query, with the position of the error, or a query that exceeds the limits.
 pub fn check_query(text: &str) -> Result<String> {
     let limits = Limits::default();
     let mapping = Mapping::new(None, limits.fields)?;
@@ -19,7 +19,7 @@ pub fn check_query(text: &str) -> Result<String> {
         index: "check",
         mapping: &mapping,
         now: 0,
-        most_clauses: limits.clauses,
+        max_clauses: limits.clauses,
         depth: limits.depth,
         documents: None,
         names: None,
@@ -46,14 +46,14 @@ mod tests {
     #[case("log:\"a b\"~2^3", "log:\"a b\"~2^3.0")]
     #[case("n:[1 TO 5}", "n:[1 TO 5}")]
     #[case("Foo* f?o /b.r/ Fuz~1", "_all:foo* _all:f?o _all:/b.r/ _all:fuz~1")]
-    fn a_query_is_read_with_the_quirks_of_the_syntax(#[case] text: &str, #[case] expected: &str) {
+    fn a_query_is_parsed_with_the_quirks_of_the_syntax(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(check_query(text).unwrap(), expected);
     }
 
     proptest! {
         #[test]
         fn no_text_makes_the_parser_panic(text in r#"(?s)[ a-zA-Z0-9+\-!(){}\[\]^"~*?:\\/&|<>=@#.,éß日]{0,60}"#) {
-            // Whether it is a query does not matter here; that an answer comes does.
+            // Both results are fine: only a panic fails this test.
             let _ = check_query(&text);
         }
     }

@@ -1,7 +1,8 @@
-//! Dates: from text to milliseconds since 1970 in UTC, and back.
+//! Date formats: conversion between text and milliseconds since 1970 in UTC.
 //!
-//! Guarantees: no text panics; a date without a zone is UTC.
-//! Limits: names of months and days are English; years of two digits are those from 1935 to 2034.
+//! - Guarantees: no text causes a panic; a date without a zone is UTC.
+//! - Limits: names of months and days are English; two-digit years are from 1935 to 2034.
+//!
 //! Source: Joda-Time's formats as Elasticsearch 1.5 uses them.
 
 mod fields;
@@ -29,23 +30,23 @@ pub(crate) struct DateFormat {
     printer: Arc<[Element]>,
 }
 
-/// How to fill what a date does not say.
+/// Values of the fields that the text of a date does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// With the beginning: midnight.
+    /// Midnight.
     Floor,
-    /// With the last moment of the day; month and day are still the first.
+    /// The last millisecond of the day. Month and day are still the first.
     Ceiling,
 }
 
-/// Why a text is no date.
+/// Reason why a text is not a date.
 enum Failure {
-    /// Reading fails at a byte.
+    /// The text does not match the format from this byte on.
     At(usize),
     OutOfRange(OutOfRange),
 }
 
-/// The format of dates that have no other.
+/// Format of date fields whose mapping has none.
 static DEFAULT: LazyLock<DateFormat> =
     LazyLock::new(|| DateFormat::of("dateOptionalTime", vec![Layout::date_optional_time()]));
 
@@ -56,10 +57,10 @@ impl Default for DateFormat {
 }
 
 impl DateFormat {
-    /// The format that `text` names: names and patterns, with `||` between alternatives.
+    /// Parses a format: names and patterns, with `||` between alternatives.
     ///
     /// # Errors
-    /// A pattern with a letter that patterns do not have.
+    /// A pattern with an unknown letter.
     pub(crate) fn new(text: &str) -> Result<DateFormat> {
         let text = text.trim();
         let layouts = text.split("||").map(|part| Layout::parse(part.trim()));
@@ -82,7 +83,7 @@ impl DateFormat {
         }
     }
 
-    /// The format as it was given.
+    /// The text from which the format was parsed.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -95,17 +96,17 @@ impl DateFormat {
         }
     }
 
-    /// The milliseconds that `text` says in this format.
+    /// Parses `text` to milliseconds since 1970.
     pub(crate) fn parse(&self, text: &str, fill: Fill) -> Option<i64> {
         self.read(text, fill).ok()
     }
 
-    /// As [`DateFormat::parse`], and if that fails, as a number of milliseconds.
+    /// Parses as [`DateFormat::parse`] does, and if that fails, as a number of milliseconds.
     pub(crate) fn parse_lenient(&self, text: &str, fill: Fill) -> Option<i64> {
         self.parse(text, fill).or_else(|| text.parse().ok())
     }
 
-    /// The error of a text that is no date of this format.
+    /// Returns the error for a text that is not a date of this format.
     pub(crate) fn invalid(&self, text: &str) -> SearchError {
         let at = match self.read(text, Fill::Floor) {
             Err(Failure::OutOfRange(value)) => {
@@ -130,13 +131,13 @@ impl DateFormat {
         })
     }
 
-    /// `millis` as text, in the first of the formats.
+    /// Prints `millis` in the first of the alternatives.
     pub(crate) fn print(&self, millis: i64) -> String {
         printer::print(&self.printer, millis)
     }
 }
 
-/// What date detection takes for a date: the formats that an unmapped string is tried with.
+/// Detects a date in the string of an unmapped field; returns the first of `formats` that parses it.
 pub(crate) fn detect(text: &str, formats: &[DateFormat]) -> Option<DateFormat> {
     let many = |c: char| text.matches(c).nth(1).is_some();
     if text.len() > 64 || !(many(':') || many('-') || many('/')) {
@@ -148,7 +149,7 @@ pub(crate) fn detect(text: &str, formats: &[DateFormat]) -> Option<DateFormat> {
         .cloned()
 }
 
-/// The formats of date detection when a mapping names none.
+/// Formats of date detection for a mapping that names none.
 pub(crate) fn default_detection() -> Vec<DateFormat> {
     let slashes = DateFormat::new("yyyy/MM/dd HH:mm:ss||yyyy/MM/dd");
     [Ok(DateFormat::default()), slashes].into_iter().flatten().collect()
@@ -169,7 +170,7 @@ mod tests {
     #[case("a-b-c", false)]
     #[case("10:11:12", false)]
     #[case("1-2-3", true)]
-    fn detection_takes_what_two_separators_and_a_format_make_a_date(#[case] text: &str, #[case] date: bool) {
+    fn detection_needs_two_separators_and_a_matching_format(#[case] text: &str, #[case] date: bool) {
         assert_eq!(detect(text, &default_detection()).is_some(), date);
     }
 
@@ -199,7 +200,7 @@ mod tests {
     #[case("notadate", None)]
     #[case("", None)]
     #[case("1-2-3", Some(-62132745600000))]
-    fn a_date_is_read_as_the_standard_writes_it(#[case] text: &str, #[case] expected: Option<i64>) {
+    fn the_default_format_parses_iso_8601(#[case] text: &str, #[case] expected: Option<i64>) {
         assert_eq!(DateFormat::default().parse(text, Fill::Floor), expected);
     }
 
@@ -208,7 +209,7 @@ mod tests {
     #[case("2015-06-23T12", 1435064399999)]
     #[case("2015-06-25T18:30:00", 1435257000999)]
     #[case("2015-06", 1433203199999)]
-    fn a_ceiling_fills_the_time_of_day_only(#[case] text: &str, #[case] expected: i64) {
+    fn rounding_up_changes_the_time_of_day_only(#[case] text: &str, #[case] expected: i64) {
         assert_eq!(DateFormat::default().parse(text, Fill::Ceiling), Some(expected));
     }
 
@@ -228,7 +229,7 @@ mod tests {
     #[case("dd.MM.yy||yyyy", "2015", Some(1420070400000))]
     #[case("yyyy/MM/dd", "2015-06-22", None)]
     #[case("yyyy/MM/dd", "2015/06/22x", None)]
-    fn a_date_is_read_by_its_pattern(#[case] pattern: &str, #[case] text: &str, #[case] expected: Option<i64>) {
+    fn a_pattern_parses_a_date(#[case] pattern: &str, #[case] text: &str, #[case] expected: Option<i64>) {
         assert_eq!(DateFormat::new(pattern).unwrap().parse(text, Fill::Floor), expected);
     }
 
@@ -279,7 +280,7 @@ mod tests {
     #[case("year", "2015")]
     #[case("year_month", "2015-06")]
     #[case("year_month_day", "2015-06-22")]
-    fn a_format_reads_what_it_prints(#[case] format: &str, #[case] text: &str) {
+    fn a_format_parses_its_own_output(#[case] format: &str, #[case] text: &str) {
         let format = DateFormat::new(format).unwrap();
         assert_eq!(format.print(1434960000250), text);
         assert_eq!(
@@ -295,7 +296,7 @@ mod tests {
     )]
     #[case("epoch_millis", "Invalid format: [epoch_millis]: Illegal pattern component: p")]
     #[case("yyyy||", "No date pattern provided")]
-    fn what_is_no_format_is_refused(#[case] format: &str, #[case] reason: &str) {
+    fn invalid_formats_are_rejected(#[case] format: &str, #[case] reason: &str) {
         assert_eq!(DateFormat::new(format).unwrap_err().reason, reason);
     }
 
@@ -328,7 +329,7 @@ mod tests {
         "Cannot parse \"2015/06/22 24:00\": Value 24 for hourOfDay must be in the range [0,23]"
     )]
     #[case("basic_date", "2015062", "Invalid format: \"2015062\" is too short")]
-    fn the_error_says_where_a_text_is_no_date(#[case] format: &str, #[case] text: &str, #[case] reason: &str) {
+    fn the_error_has_the_position_of_the_mismatch(#[case] format: &str, #[case] text: &str, #[case] reason: &str) {
         assert_eq!(DateFormat::new(format).unwrap().invalid(text).reason, reason);
     }
 }

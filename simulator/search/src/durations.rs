@@ -1,4 +1,4 @@
-//! Lengths of time in settings, parameters and bodies.
+//! Durations in settings, parameters and bodies.
 //!
 //! Source: Elasticsearch 1.5's `TimeValue`.
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Result, SearchError};
 
-/// `5s`, `1m`, `100ms` or a number of milliseconds.
+/// Parses `5s`, `1m`, `100ms` or a number of milliseconds.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let at = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -25,10 +25,13 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// A length of time in a parameter or a body.
+/// Parses a duration in a parameter or a body.
+///
+/// # Errors
+/// An `ElasticsearchParseException`.
 pub(crate) fn time(text: &str) -> Result<Duration> {
     duration(text).ok_or_else(|| {
-        // What is before a unit, or all of a text without one, is no number.
+        // The cause names the text before the unit, or all of a text without a unit.
         let units = ["ms", "s", "m", "h", "H", "d", "w"];
         let digits = units.iter().find_map(|unit| text.strip_suffix(unit)).unwrap_or(text);
         SearchError::parse(format!("Failed to parse [{text}]")).caused_by(SearchError::number(digits))

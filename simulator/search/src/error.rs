@@ -1,11 +1,11 @@
-//! Errors of the backend, with the names and statuses of Elasticsearch 1.5's exceptions.
+//! Errors, with the names and statuses of Elasticsearch 1.5's exceptions.
 //!
-//! Guarantees: one value per error, turned into `{"error": "Kind[reason]; nested: ...", "status": N}` in one place.
+//! Guarantees: one value per error, converted to `{"error": "Kind[reason]; nested: ...", "status": N}` in one place.
 //! Source: `ExceptionsHelper.detailedMessage` of Elasticsearch 1.5 for the text of nested exceptions.
 
 use std::fmt;
 
-/// An error: its HTTP status, the exception that Elasticsearch 1.5 throws, its message, and what caused it.
+/// An error: HTTP status, exception of Elasticsearch 1.5, message, and cause.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SearchError {
@@ -40,7 +40,7 @@ impl std::error::Error for SearchError {}
 pub type Result<T, E = SearchError> = std::result::Result<T, E>;
 
 impl SearchError {
-    /// An error without a cause.
+    /// Creates an error without a cause.
     pub fn new(status: u16, kind: &'static str, reason: impl Into<String>) -> SearchError {
         SearchError {
             status,
@@ -50,7 +50,7 @@ impl SearchError {
         }
     }
 
-    /// This error with `cause` below its innermost cause.
+    /// Adds `cause` below the innermost cause.
     pub(crate) fn caused_by(mut self, cause: SearchError) -> SearchError {
         let mut innermost = &mut self.cause;
         while let Some(error) = innermost {
@@ -83,7 +83,7 @@ impl SearchError {
         SearchError::new(400, "SearchParseException", reason)
     }
 
-    /// A request that lacks what it needs.
+    /// A request that lacks a required parameter.
     pub(crate) fn validation(reason: &str) -> SearchError {
         SearchError::new(
             400,
@@ -99,7 +99,7 @@ impl SearchError {
         SearchError::new(400, "NumberFormatException", format!("For input string: \"{text}\""))
     }
 
-    /// What needs numbers gets texts.
+    /// A numeric operation on a field of strings.
     pub(crate) fn no_numbers() -> SearchError {
         SearchError::new(
             500,
@@ -117,7 +117,7 @@ impl SearchError {
         SearchError::new(404, "IndexMissingException", format!("[{index}] missing"))
     }
 
-    /// A document whose place only a routing value or a parent can say.
+    /// A document that needs a routing value or a parent, and has none.
     pub(crate) fn routing_missing(index: &str, type_name: &str, id: &str) -> SearchError {
         let reason = format!("routing is required for [{index}]/[{type_name}]/[{id}]");
         SearchError::new(400, "RoutingMissingException", reason)
@@ -127,12 +127,12 @@ impl SearchError {
         SearchError::new(413, "TooLongFrameException", reason)
     }
 
-    /// A request for which there is no capacity.
+    /// A request that is rejected because a queue or a limit is full.
     pub(crate) fn rejected(reason: impl Into<String>) -> SearchError {
         SearchError::new(429, "EsRejectedExecutionException", reason)
     }
 
-    /// A failure of the index itself, which no request should cause.
+    /// An internal error of the index, which no request should be able to cause.
     pub(crate) fn engine(error: impl fmt::Display) -> SearchError {
         SearchError::new(500, "EngineException", error.to_string())
     }

@@ -1,12 +1,17 @@
-//! Ids that the server gives.
+//! Generated ids.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// A number as 22 letters.
+/// Encodes a number as 22 characters.
 pub(crate) fn text_id(number: u128) -> String {
-    (0..22)
+    encode(number, 22)
+}
+
+/// Encodes the lowest bits of a number as `length` characters of six bits each, the highest first.
+fn encode(number: u128, length: u32) -> String {
+    (0..length)
         .rev()
         .map(|place| {
             LETTERS
@@ -16,14 +21,14 @@ pub(crate) fn text_id(number: u128) -> String {
         .collect()
 }
 
-/// Gives documents their ids: 20 letters, one after the other, behind the time at which the server started.
+/// Generates document ids of 20 characters: the time at which the server started, then a counter.
 pub(crate) struct IdSource {
     started: u128,
     next: AtomicU64,
 }
 
 impl IdSource {
-    /// A source for a server that was started `starts` times before, maybe at the same time.
+    /// Creates a source for a server that was started `starts` times before, maybe at the same time.
     pub(crate) fn new(started: i64, starts: u64) -> IdSource {
         IdSource {
             started: u128::from(started.unsigned_abs()) << 76 | u128::from(starts & 0xFFFF) << 60,
@@ -33,13 +38,6 @@ impl IdSource {
 
     pub(crate) fn next(&self) -> String {
         let number = self.started | u128::from(self.next.fetch_add(1, Ordering::Relaxed));
-        (0..20)
-            .rev()
-            .map(|place| {
-                LETTERS
-                    .get((number >> (place * 6) & 63) as usize)
-                    .map_or('A', |letter| char::from(*letter))
-            })
-            .collect()
+        encode(number, 20)
     }
 }

@@ -1,6 +1,6 @@
-//! JSON as Elasticsearch reads it, with the error messages of its parser.
+//! JSON parsing as in Elasticsearch, with the error messages of its parser.
 //!
-//! Guarantees: what follows the first value is ignored.
+//! Guarantees: text after the first value is ignored.
 //! Source: Jackson 2.5's `JsonParseException`, `XContentFactory` of Elasticsearch 1.5.
 
 use std::fmt;
@@ -22,7 +22,7 @@ pub(crate) fn value(bytes: &[u8]) -> Result<Value> {
 /// Parses the JSON object at the start of `bytes`.
 ///
 /// # Errors
-/// An `ElasticsearchParseException` for what does not start as an object, else a `JsonParseException`.
+/// An `ElasticsearchParseException` if the text does not start with an object, else a `JsonParseException`.
 pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(underivable());
@@ -33,7 +33,7 @@ pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
-/// Gives the leaves of settings to `sink`: their paths, with dots, and their texts.
+/// Calls `sink` for each leaf of the settings, with its dotted path and its text.
 pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, String)) {
     match value {
         Value::Object(members) => {
@@ -49,7 +49,7 @@ pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, Stri
     }
 }
 
-/// A number as the parser's `intValue` reads it: without its fraction, or from a text that is a whole number.
+/// Converts as the parser's `intValue` does: truncates a number, parses a text that is a whole number.
 ///
 /// # Errors
 /// A `NumberFormatException` for any other text, a `JsonParseException` for a number that is too large.
@@ -70,12 +70,12 @@ pub(crate) fn int(value: &Value) -> Result<i32> {
     }
 }
 
-/// The error of a body whose content type cannot be told from its first bytes.
+/// Returns the error for a body whose content type cannot be derived from its first bytes.
 pub(crate) fn underivable() -> SearchError {
     SearchError::parse("Failed to derive xcontent from org.elasticsearch.common.bytes.ChannelBufferBytesReference@1")
 }
 
-/// A number as Java writes a float or a double.
+/// Formats a number as Java's `Float.toString` and `Double.toString` do.
 pub(crate) fn java_number<N: Copy + Into<f64> + fmt::Debug + fmt::UpperExp>(number: N) -> String {
     let size = number.into().abs();
     if size == 0.0 || !size.is_finite() || (1e-3..1e7).contains(&size) {
@@ -88,7 +88,7 @@ pub(crate) fn java_number<N: Copy + Into<f64> + fmt::Debug + fmt::UpperExp>(numb
     }
 }
 
-/// A value as Java writes an object.
+/// Formats a value as Java's `Object.toString` does.
 pub(crate) fn java_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -105,7 +105,7 @@ pub(crate) fn java_text(value: &Value) -> String {
     }
 }
 
-/// Name of the Java class that Jackson makes of a value.
+/// Name of the Java class to which Jackson deserializes a value.
 pub(crate) fn java_class(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -121,7 +121,7 @@ pub(crate) fn java_class(value: &Value) -> &'static str {
     }
 }
 
-/// A literal of a whole number in `source` that a long cannot hold and that was read as `number`.
+/// Finds the integer literal in `source` that overflows a long and was parsed as `number`.
 pub(crate) fn oversized_integer(source: &[u8], number: f64) -> Option<&str> {
     if number.fract() != 0.0 || number.abs() < i64::MAX as f64 {
         return None;
@@ -134,7 +134,7 @@ pub(crate) fn oversized_integer(source: &[u8], number: f64) -> Option<&str> {
     })
 }
 
-/// Checks that the content type of a body can be told.
+/// Checks that the content type of a body can be derived.
 ///
 /// # Errors
 /// A body that does not look like JSON.
@@ -151,14 +151,14 @@ pub(crate) fn derivable(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Where a text stops.
+/// Innermost construct that is open at the end of a text.
 enum Open {
     Name,
     Text,
     Container(&'static str),
 }
 
-/// What is open at the end of a text.
+/// Returns the innermost construct that is open at the end of a text.
 fn open_at_end(bytes: &[u8]) -> Open {
     let mut containers = Vec::new();
     let mut chars = bytes.iter().copied();
@@ -188,7 +188,7 @@ fn open_at_end(bytes: &[u8]) -> Open {
                     return if names_next { Open::Name } else { Open::Text };
                 }
             }
-            // A name without quotes, which is allowed, up to its end.
+            // An unquoted name, which Jackson accepts here.
             other if names_next && !other.is_ascii_whitespace() && !chars.clone().any(|byte| byte == b':') => {
                 return Open::Name;
             }
@@ -221,7 +221,7 @@ fn syntax_error(bytes: &[u8], error: &serde_json::Error) -> SearchError {
         (true, Open::Container("ROOT")) => "Unexpected end-of-input".to_owned(),
         (true, Open::Container(kind)) => format!("Unexpected end-of-input within/between {kind} entries"),
         _ => {
-            // The position of a word that is no value is inside of the word.
+            // For an unknown word, the position is inside the word: go back to its start.
             let back = bytes.get(..position).unwrap_or(&[]).iter().rev();
             let start = position - back.take_while(|byte| byte.is_ascii_alphabetic()).count();
             let rest = String::from_utf8_lossy(bytes.get(start..).unwrap_or(&[])).into_owned();
@@ -231,7 +231,8 @@ fn syntax_error(bytes: &[u8], error: &serde_json::Error) -> SearchError {
                     format!("Unrecognized token '{word}': was expecting ('true', 'false' or 'null')")
                 }
                 Some(c) => format!(
-                    "Unexpected character ('{c}' (code {})): expected a valid value (number, String, array, object, 'true', 'false' or 'null')",
+                    "Unexpected character ('{c}' (code {})): expected a valid value \
+                     (number, String, array, object, 'true', 'false' or 'null')",
                     u32::from(c)
                 ),
                 None => "Unexpected end-of-input".to_owned(),
@@ -241,7 +242,7 @@ fn syntax_error(bytes: &[u8], error: &serde_json::Error) -> SearchError {
     SearchError::new(400, "JsonParseException", message + &at)
 }
 
-/// Name of a value's first token.
+/// Name of the first token of a value, as Jackson calls it.
 pub(crate) fn token_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "VALUE_NULL",
@@ -267,13 +268,13 @@ mod tests {
         "{\"a\":nope}",
         "Unrecognized token 'nope': was expecting ('true', 'false' or 'null')"
     )]
-    fn a_syntax_error_says_what_is_open(#[case] text: &str, #[case] message: &str) {
+    fn a_syntax_error_names_the_open_construct(#[case] text: &str, #[case] message: &str) {
         let error = object(text.as_bytes()).unwrap_err();
         assert_eq!(error.reason.lines().next(), Some(message));
     }
 
     #[test]
-    fn what_follows_the_object_is_ignored() {
+    fn text_after_the_object_is_ignored() {
         assert_eq!(object(b"{\"a\":1} trailing").unwrap().len(), 1);
         assert_eq!(object(b"[1]").unwrap_err().kind, "ElasticsearchParseException");
     }
@@ -284,7 +285,7 @@ mod tests {
     #[case(10_000_000.0, "1.0E7")]
     #[case(1_420_156_800_000.0, "1.4201568E12")]
     #[case(0.000_25, "2.5E-4")]
-    fn a_number_is_written_as_java_does(#[case] number: f64, #[case] expected: &str) {
+    fn a_number_is_formatted_as_in_java(#[case] number: f64, #[case] expected: &str) {
         assert_eq!(java_number(number), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! The log search backend: a server of its own that answers as Elasticsearch 1.5 does.
+//! Log search backend: an HTTP server that behaves like Elasticsearch 1.5.
 //!
 //! ```
 //! use stuntdouble_search::{Options, SearchServer};
@@ -11,10 +11,18 @@
 //! # }
 //! ```
 //!
-//! Guarantees: totals, documents and scores are those of Lucene 4.10 with the statistics of each shard; bad input is an error and never ends the
-//! server; the clock is injected; everything is bounded.
-//! Limits: in memory, or in a data directory too ([`SearchServer::open`]); one process, whatever nodes it reports; scripts in the language `expression` only; no percolator.
-//! Source: the documented log queries, and Elasticsearch 1.5 on Lucene 4.10 for what they do not say.
+//! Guarantees:
+//! - Totals, documents and scores are those of Lucene 4.10, with statistics per shard.
+//! - Bad input is an error and never ends the server.
+//! - The clock is injected.
+//! - Memory and time are bounded ([`Limits`]).
+//!
+//! Limits:
+//! - The index is in memory, and optionally also in a data directory ([`SearchServer::open`]).
+//! - One process, however many nodes it reports.
+//! - Scripts in the language `expression` only; no percolator.
+//!
+//! Source: the documented log queries; Elasticsearch 1.5 on Lucene 4.10 for everything else.
 
 mod aggs;
 mod analysis;

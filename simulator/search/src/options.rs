@@ -1,4 +1,4 @@
-//! How a search server is set up: names, clock, limits.
+//! Options of a search server: names, clock, limits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,50 +6,50 @@ use std::time::Duration;
 
 use stuntdouble_server::Origins;
 
-/// Gives the time that is stamped, reported, and meant by `now` in a query.
+/// Wall clock: used for timestamps, reports, and `now` in queries.
 pub type Clock = Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>;
 
-/// Gives the time since some beginning, for refresh intervals and scrolls that end.
+/// Monotonic clock: time since an arbitrary start, for refresh intervals and the expiry of scrolls.
 pub type Ticks = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// What a search server refuses to go beyond.
+/// Limits of a search server. A request that exceeds one fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest body of a request, in bytes.
+    /// Maximum size of a request body, in bytes. Default: 100 MiB.
     pub body: usize,
-    /// The longest query string, in bytes.
+    /// Maximum length of a query string, in bytes. Default: 64 KiB.
     pub query: usize,
-    /// How deep the queries and filters of a body nest.
+    /// Maximum nesting depth of the queries and filters of a body. Default: 40.
     pub depth: usize,
-    /// Most clauses of a boolean query.
+    /// Maximum number of clauses of a boolean query. Default: 1,024.
     pub clauses: usize,
-    /// Most hits that `from` and `size` reach.
+    /// Maximum of `from` plus `size`. Default: 1,000,000.
     pub window: usize,
-    /// Most buckets of one answer.
+    /// Maximum number of buckets in one response. Default: 1,000,000.
     pub buckets: usize,
-    /// Most indices.
+    /// Maximum number of indices. Default: 1,000.
     pub indices: usize,
-    /// Most fields of an index.
+    /// Maximum number of fields of an index. Default: 5,000.
     pub fields: usize,
-    /// Most open scrolls.
+    /// Maximum number of open scrolls. Default: 500.
     pub scrolls: usize,
-    /// Most hits that all open scrolls keep together.
+    /// Maximum number of hits that all open scrolls buffer together. Default: 2,000,000.
     pub scroll_hits: usize,
-    /// Most searches of one `_msearch`.
+    /// Maximum number of searches in one `_msearch`. Default: 1,000.
     pub searches: usize,
-    /// The longest text in the body of a query, in bytes.
+    /// Maximum length of a text in the body of a query, in bytes. Default: 1 MiB.
     pub text: usize,
-    /// Most terms that the patterns of one request visit.
+    /// Maximum number of terms that the patterns of one request visit. Default: 10,000,000.
     pub terms: usize,
-    /// Most elements of one request: aggregations, patterns, fields.
+    /// Maximum number of elements of one request: aggregations, patterns, fields. Default: 5,000.
     pub elements: usize,
-    /// Longest time that one request may take.
+    /// Maximum duration of one request. Default: 30 s.
     pub time: Duration,
-    /// Longest time in which a body must arrive.
+    /// Maximum time for receiving a body. Default: 60 s.
     pub body_time: Duration,
-    /// Most bytes of the bodies of all pending requests.
+    /// Maximum size of the bodies of all pending requests together, in bytes. Default: 512 MiB.
     pub uploads: usize,
-    /// Most open connections. Further connections wait to be accepted.
+    /// Maximum number of open connections. Further connections wait to be accepted. Default: 4,096.
     pub connections: usize,
 }
 
@@ -78,41 +78,43 @@ impl Default for Limits {
     }
 }
 
-/// Which indices are removed, the oldest first.
+/// Removal of old indices, the oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Pattern of the names of the indices that may be removed, such as `logstash-*`.
+    /// Name pattern of the indices that may be removed, such as `logstash-*`.
     pub pattern: String,
-    /// Age from which on an index is removed. Default: any age.
+    /// Age at which an index is removed. Default: no limit.
     pub age: Option<Duration>,
-    /// Most bytes of all these indices together; the newest index stays however large it is. Default: any number.
+    /// Maximum size of these indices together, in bytes. The newest index is never removed for its size. Default: no
+    /// limit.
     pub bytes: Option<u64>,
 }
 
-/// How a search server is set up.
+/// Options of a search server.
 #[derive(Clone)]
 pub struct Options {
-    /// The cluster's name.
+    /// Cluster name. Default: `kubernetes-logging`.
     pub cluster_name: String,
-    /// The names of its nodes, the one that answers first.
+    /// Node names. The first is the node that responds.
     pub nodes: Vec<String>,
-    /// What time it is.
+    /// Wall clock. Default: the system's.
     pub clock: Clock,
-    /// How time passes.
+    /// Monotonic clock. Default: the system's.
     pub ticks: Ticks,
-    /// How long a change can stay unseen by searches, unless an index has a setting of its own.
+    /// Default of `index.refresh_interval`: maximum delay until a write is visible to searches. Default: 1 s.
     pub refresh_interval: Duration,
-    /// The number of shards that an index reports, unless it has a setting of its own.
+    /// Default of `index.number_of_shards`. Default: 5.
     pub shards: u32,
-    /// The number of copies of each shard that an index reports, unless it has a setting of its own.
+    /// Default of `index.number_of_replicas`. Replicas are reported only. Default: 1.
     pub replicas: u32,
-    /// What it refuses to go beyond.
+    /// Limits.
     pub limits: Limits,
-    /// Whether a thread refreshes and merges, so that no request waits for it. Without, requests do; `ticks` then decides when. Default: true.
+    /// Whether a background thread refreshes and merges. If false, requests do both when `ticks` says that they are
+    /// due. Default: true.
     pub background: bool,
-    /// Which indices are removed when they are old or large. Default: none.
+    /// Removal of old indices. Default: none are removed.
     pub retention: Option<Retention>,
-    /// Hosts and origins whose requests the listener accepts. Default: its own only.
+    /// Hosts and origins from which the listener accepts requests. Default: its own only.
     pub origins: Origins,
 }
 

@@ -1,6 +1,6 @@
-//! Names with stars: `logstash-*`.
+//! Wildcard patterns of names: `logstash-*`.
 
-/// True if `name` fits `pattern`, in which `*` stands for anything.
+/// Returns whether `name` matches `pattern`, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(rest) = pieces.next().and_then(|head| name.strip_prefix(head)) else {
@@ -23,6 +23,12 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     true
 }
 
+/// Returns whether `name` matches one of the comma-separated patterns of `list`, or the list contains `_all`.
+pub(crate) fn matches_any(list: &str, name: &str) -> bool {
+    list.split(',')
+        .any(|pattern| pattern == "_all" || matches(pattern, name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,7 +42,7 @@ mod tests {
     #[case("a", "ab", false)]
     #[case("*a", "ba", true)]
     #[case("ab*ba", "aba", false)]
-    fn stars_stand_for_anything(#[case] pattern: &str, #[case] name: &str, #[case] fits: bool) {
-        assert_eq!(matches(pattern, name), fits);
+    fn a_star_matches_any_text(#[case] pattern: &str, #[case] name: &str, #[case] expected: bool) {
+        assert_eq!(matches(pattern, name), expected);
     }
 }

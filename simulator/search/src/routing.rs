@@ -1,8 +1,8 @@
-//! Which shard of an index holds a document.
+//! Routing of documents to the shards of an index.
 //!
 //! Source: Elasticsearch 1.5's `DjbHashFunction` and plain operation routing.
 
-/// What says where a document is: its routing value, or its parent.
+/// Routing value and parent of a document, which select its shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placement<'a> {
     pub(crate) routing: Option<&'a str>,
@@ -10,21 +10,21 @@ pub(crate) struct Placement<'a> {
 }
 
 impl<'a> Placement<'a> {
-    /// The routing value, if there is one.
+    /// The effective routing value: the explicit one, else the parent.
     pub(crate) fn value(self) -> Option<&'a str> {
         self.routing.or(self.parent)
     }
 }
 
-/// Hash of a routing value, over its UTF-16 code units.
+/// Returns the DJB2 hash of a routing value, over its UTF-16 code units.
 fn djb2(text: &str) -> i32 {
-    // The hash is computed in 64 bits and cut to 32 at the end, which is the same as wrapping.
+    // Elasticsearch computes the hash in 64 bits and truncates it to 32 at the end: the same as wrapping.
     text.encode_utf16().fold(5381, |hash: i32, unit| {
         hash.wrapping_shl(5).wrapping_add(hash).wrapping_add(i32::from(unit))
     })
 }
 
-/// Number of the shard, of `shards`, that a routing value selects.
+/// Returns the number of the shard, of `shards`, that a routing value selects.
 pub(crate) fn shard_of(routing: &str, shards: u32) -> u32 {
     let shards = i32::try_from(shards.max(1)).unwrap_or(i32::MAX);
     (djb2(routing) % shards).unsigned_abs()
@@ -41,7 +41,7 @@ mod tests {
     #[case("3", 4)]
     #[case("4", 0)]
     #[case("8", 4)]
-    fn ids_are_spread_as_elasticsearch_spreads_them(#[case] id: &str, #[case] shard: u32) {
+    fn ids_map_to_the_shards_of_elasticsearch(#[case] id: &str, #[case] shard: u32) {
         assert_eq!(shard_of(id, 5), shard);
     }
 }

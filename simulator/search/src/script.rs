@@ -1,7 +1,9 @@
-//! Scripts in the language `expression`: arithmetic on the numbers of a document.
+//! Scripts in the language `expression`: arithmetic on the numeric fields of a document.
 //!
-//! Guarantees: a script reads fields and the score and nothing else, and ends after a bounded number of steps.
-//! Limits: 4,096 bytes, 50 levels; one number a field, a document without one counts as 0. Scripts in other languages are refused.
+//! - Guarantees: a script reads only fields and the score, and ends after a bounded number of steps.
+//! - Limits: 4,096 bytes and 50 levels; one number per field, and 0 for a document without one. Scripts in other
+//!   languages are rejected.
+//!
 //! Source: Elasticsearch 1.5's expression scripts on Lucene 4.10's JavaScript expressions.
 
 mod parser;
@@ -14,22 +16,22 @@ use crate::error::{Result, SearchError};
 use crate::index::{Segment, Values};
 use crate::mapping::{FieldOrdinal, Mapping, unsortable};
 
-/// Longest script, in bytes.
-const LONGEST: usize = 4_096;
+/// Maximum length of a script, in bytes.
+const MAX_SCRIPT_BYTES: usize = 4_096;
 
 /// An operator or a function of one, two or three numbers.
 type Operation = fn(&[f64]) -> f64;
 
-/// A part of a script.
+/// Node of the syntax tree.
 #[derive(Clone, Debug)]
 enum Node {
     Number(f64),
     Score,
-    /// The number of a field, by its position among the fields.
+    /// First number of a field, by the index of the field in the script.
     Field(usize),
     Operation(Operation, Vec<Node>),
-    /// The second part where the first one is not 0, else the third.
-    Choice(Box<[Node; 3]>),
+    /// `condition ? then : else`: the second node if the first one is not 0, else the third.
+    Conditional(Box<[Node; 3]>),
 }
 
 /// A parsed script.
@@ -40,15 +42,15 @@ pub(crate) struct Script {
     fields: Vec<String>,
 }
 
-/// A script whose fields are those of an index.
+/// A script whose fields are resolved against the mapping of an index.
 #[derive(Clone, Debug)]
 pub(crate) struct MappedScript {
     script: Script,
-    /// Place of each field, and whether its numbers are floating.
+    /// Ordinal of each field, and whether its numbers are floating-point.
     fields: Vec<(FieldOrdinal, bool)>,
 }
 
-/// A script ready for the documents of a segment.
+/// A script with the columns of a segment.
 pub(crate) struct SegmentScript {
     root: Arc<Node>,
     columns: Vec<(Arc<Values>, bool)>,
@@ -61,10 +63,10 @@ impl PartialEq for MappedScript {
 }
 
 impl Script {
-    /// The script of settings that have `script`, `lang` and `params`.
+    /// Parses settings with `script`, `lang` and `params`.
     ///
     /// # Errors
-    /// A script in another language, or one that is no expression.
+    /// A script in another language, or one that is not an expression.
     pub(crate) fn parse(settings: &Value) -> Result<Script> {
         let lang = settings.get("lang").and_then(Value::as_str).unwrap_or("groovy");
         if lang != "expression" {
@@ -72,8 +74,8 @@ impl Script {
             return Err(SearchError::new(400, "ScriptException", reason));
         }
         let text = settings.get("script").and_then(Value::as_str).unwrap_or("");
-        if text.len() > LONGEST {
-            return Err(refused(text, "the script is too long"));
+        if text.len() > MAX_SCRIPT_BYTES {
+            return Err(invalid(text, "the script is too long"));
         }
         let (root, fields) = parser::parse(text, settings.get("params"))?;
         Ok(Script {
@@ -83,10 +85,10 @@ impl Script {
         })
     }
 
-    /// The script with the fields of an index.
+    /// Resolves the fields against a mapping.
     ///
     /// # Errors
-    /// A field that is not mapped, or that has no numbers.
+    /// A field that is not mapped, or that is not numeric.
     pub(crate) fn mapped(&self, mapping: &Mapping) -> Result<MappedScript> {
         let fields = self.fields.iter().map(|name| {
             let field = mapping
@@ -106,12 +108,12 @@ impl Script {
 }
 
 impl MappedScript {
-    /// Its text.
+    /// The text of the script.
     pub(crate) fn text(&self) -> &str {
         &self.script.text
     }
 
-    /// The script with the numbers of a segment.
+    /// Loads the columns of a segment.
     pub(crate) fn of(&self, segment: &Segment) -> Result<SegmentScript> {
         let columns = self
             .fields
@@ -125,7 +127,7 @@ impl MappedScript {
 }
 
 impl SegmentScript {
-    /// The script's number for a document.
+    /// Evaluates the script for a document.
     pub(crate) fn value(&self, doc: u32, score: f32) -> f64 {
         self.node(&self.root, doc, score)
     }
@@ -146,7 +148,7 @@ impl SegmentScript {
                 let numbers: Vec<f64> = parts.iter().map(|part| self.node(part, doc, score)).collect();
                 operation(&numbers)
             }
-            Node::Choice(parts) => {
+            Node::Conditional(parts) => {
                 let [condition, yes, no] = &**parts;
                 let chosen = if self.node(condition, doc, score) == 0.0 {
                     no
@@ -163,7 +165,7 @@ fn failed(reason: String) -> SearchError {
     SearchError::new(400, "ExpressionScriptCompilationException", reason)
 }
 
-fn refused(text: &str, reason: &str) -> SearchError {
+fn invalid(text: &str, reason: &str) -> SearchError {
     failed(format!("Failed to parse expression: {text}: {reason}"))
 }
 
@@ -182,7 +184,7 @@ mod tests {
     #[case("1 < 2 == 1", 1.0)]
     #[case("5 & 3 | 8 ^ 1", 9.0)]
     #[case("_score * factor", 3.0)]
-    fn an_expression_is_computed(#[case] text: &str, #[case] expected: f64) {
+    fn an_expression_is_evaluated(#[case] text: &str, #[case] expected: f64) {
         let settings = json!({"script": text, "lang": "expression", "params": {"factor": 2}});
         let script = Script::parse(&settings).unwrap();
         let bound = SegmentScript {
@@ -199,12 +201,12 @@ mod tests {
     #[case("unknown(1)")]
     #[case("pow(1)")]
     #[case("1 ? 2")]
-    fn what_is_no_expression_is_refused(#[case] text: &str) {
+    fn invalid_expressions_are_rejected(#[case] text: &str) {
         assert!(Script::parse(&json!({"script": text, "lang": "expression"})).is_err());
     }
 
     #[test]
-    fn nesting_and_other_languages_are_refused() {
+    fn deep_nesting_and_other_languages_are_rejected() {
         let deep = format!("{}1{}", "(".repeat(1_000), ")".repeat(1_000));
         assert!(Script::parse(&json!({"script": deep, "lang": "expression"})).is_err());
         assert!(Script::parse(&json!({"script": "-".repeat(1_000), "lang": "expression"})).is_err());
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_named_once() {
+    fn a_field_is_resolved_once() {
         let settings =
             json!({"script": "doc['a.b'].value + doc[\"c\"].value + doc['a.b'].value", "lang": "expression"});
         assert_eq!(Script::parse(&settings).unwrap().fields, ["a.b", "c"]);

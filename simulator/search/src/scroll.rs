@@ -1,7 +1,9 @@
 //! Scrolls: searches whose hits are fetched page by page.
 //!
-//! Guarantees: the pages are of one moment, whatever is written between them; a page that fails can be fetched again.
-//! Limits: a bounded number of scrolls and of the hits that they keep, each ended when it has not been used for as long as it was asked to be kept.
+//! - Guarantees: all pages are from one point in time, regardless of later writes; a page that fails can be fetched
+//!   again.
+//! - Limits: a bounded number of scrolls and of buffered hits; a scroll expires when it has not been used for its
+//!   `scroll` duration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,56 +15,57 @@ use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::{Candidate, Lost, Outcome, Scan, SearchRequest, hits_after};
 
-/// Most hits that a scroll keeps at a time, unless a page has more.
-const KEPT_HITS: usize = 50_000;
+/// Maximum number of hits that a scroll buffers, unless a page has more.
+const MAX_BUFFERED_HITS: usize = 50_000;
 
-/// How the hits of a scroll are found.
+/// State of the iteration over the hits.
 enum Hits {
-    /// In the order of the index, a number of every shard at a time.
+    /// In index order, a number of hits from every shard per page.
     Scan(Scan),
-    /// In their order: those that are kept, and how many of them were returned.
+    /// In sort order.
     Sorted {
-        kept: Vec<Candidate>,
+        buffered: Vec<Candidate>,
+        /// Number of buffered hits that were returned already.
         returned: usize,
-        /// Whether others may come after them.
+        /// Whether there may be hits after the buffered ones.
         more: bool,
     },
 }
 
-/// A search that is kept open.
+/// A search with an open cursor.
 pub(crate) struct Scroll {
     pub(crate) request: SearchRequest,
     pub(crate) outcome: Outcome,
-    /// Number of hits of a page; in a scan, of every shard.
+    /// Number of hits of a page; in a scan, per shard.
     page: usize,
-    /// Most hits that it keeps.
-    room: usize,
+    /// Maximum number of buffered hits.
+    capacity: usize,
     hits: Mutex<Hits>,
 }
 
 impl Scroll {
-    /// Number of hits that a scroll with pages of a size keeps, of at most `limit`.
-    pub(crate) fn room(page: usize, limit: usize) -> usize {
-        page.max(KEPT_HITS).min(limit)
+    /// Returns the number of hits that a scroll with pages of size `page` buffers, at most `limit`.
+    pub(crate) fn capacity(page: usize, limit: usize) -> usize {
+        page.max(MAX_BUFFERED_HITS).min(limit)
     }
 
-    /// A scroll in the order of the index.
+    /// Creates a scroll in index order.
     pub(crate) fn scan(request: SearchRequest, outcome: Outcome, page: usize) -> Scroll {
         Scroll {
             request,
             outcome,
             page,
-            room: 0,
+            capacity: 0,
             hits: Mutex::new(Hits::Scan(Scan::default())),
         }
     }
 
-    /// A scroll over the hits of an outcome; with `more`, others may come after them.
+    /// Creates a scroll over the hits of an outcome. `more`: there may be hits after them.
     pub(crate) fn sorted(request: SearchRequest, mut outcome: Outcome, page: usize, more: bool) -> Scroll {
-        let kept = std::mem::take(&mut outcome.hits);
-        let room = kept.len();
+        let buffered = std::mem::take(&mut outcome.hits);
+        let capacity = buffered.len();
         let hits = Hits::Sorted {
-            kept,
+            buffered,
             returned: 0,
             more,
         };
@@ -70,30 +73,35 @@ impl Scroll {
             request,
             outcome,
             page,
-            room,
+            capacity,
             hits: Mutex::new(hits),
         }
     }
 
-    /// The next page, without the hits of the shards in `lost`. `request` is the scroll's, with the limits of the request
-    /// for the page.
+    /// Returns the next page, without the hits of the shards in `lost`. `request` is that of the scroll, with the
+    /// budget of the request for this page.
     ///
     /// # Errors
     /// A search that exceeds the limits.
     pub(crate) fn next(&self, cluster: &Cluster, request: &SearchRequest, lost: &Lost) -> Result<Vec<Candidate>> {
         match &mut *self.hits.lock() {
             Hits::Scan(scan) => scan.page(request, &self.outcome, self.page, lost),
-            Hits::Sorted { kept, returned, more } => {
-                let rest = kept.iter().enumerate().skip(*returned);
-                let there = rest.filter(|(_, hit)| !lost.contains(&hit.index)).take(self.page);
-                let (places, mut page): (Vec<usize>, Vec<Candidate>) = there.map(|(at, hit)| (at, hit.clone())).unzip();
-                match kept.last() {
+            Hits::Sorted {
+                buffered,
+                returned,
+                more,
+            } => {
+                let rest = buffered.iter().enumerate().skip(*returned);
+                let available = rest.filter(|(_, hit)| !lost.contains(&hit.index)).take(self.page);
+                let (places, mut page): (Vec<usize>, Vec<Candidate>) =
+                    available.map(|(at, hit)| (at, hit.clone())).unzip();
+                match buffered.last() {
                     Some(last) if *more && page.len() < self.page => {
-                        let next = hits_after(cluster, request, (&self.outcome, lost), last, self.room)?;
+                        let next = hits_after(cluster, request, (&self.outcome, lost), last, self.capacity)?;
                         let missing = (self.page - page.len()).min(next.len());
                         page.extend(next.iter().take(missing).cloned());
-                        (*returned, *more) = (missing, next.len() == self.room);
-                        *kept = next;
+                        (*returned, *more) = (missing, next.len() == self.capacity);
+                        *buffered = next;
                     }
                     _ => *returned = places.last().map_or(*returned, |last| last + 1),
                 }
@@ -103,46 +111,49 @@ impl Scroll {
     }
 }
 
-/// An open scroll, and when it ends.
+/// An open scroll.
 struct Open {
     scroll: Arc<Scroll>,
-    /// Names of its indices that were deleted or closed.
+    /// Names of the indices of the search that were deleted or closed.
     lost: BTreeSet<String>,
     expires: Duration,
 }
 
-/// The scrolls that are open.
+/// All open scrolls.
 pub(crate) struct Scrolls {
-    most: usize,
-    most_hits: usize,
+    max_scrolls: usize,
+    max_hits: usize,
     open: Mutex<(u64, BTreeMap<u64, Open>)>,
 }
 
 impl Scrolls {
-    pub(crate) fn new(most: usize, most_hits: usize) -> Scrolls {
+    pub(crate) fn new(max_scrolls: usize, max_hits: usize) -> Scrolls {
         Scrolls {
-            most,
-            most_hits,
+            max_scrolls,
+            max_hits,
             open: Mutex::default(),
         }
     }
 
-    /// Opens a scroll; returns its number.
+    /// Opens a scroll and returns its number.
+    ///
+    /// # Errors
+    /// Too many open scrolls or buffered hits.
     pub(crate) fn open(&self, scroll: Arc<Scroll>, keep: Duration, now: Duration) -> Result<u64> {
         let mut open = self.open.lock();
         let (last, scrolls) = &mut *open;
         scrolls.retain(|_, open| open.expires >= now);
-        if scrolls.len() >= self.most {
+        if scrolls.len() >= self.max_scrolls {
             return Err(SearchError::rejected(format!(
-                "there are {} open scrolls already",
-                self.most
+                "there are already {} open scrolls",
+                self.max_scrolls
             )));
         }
-        let kept: usize = scrolls.values().map(|open| open.scroll.room).sum();
-        if kept.saturating_add(scroll.room) > self.most_hits {
+        let buffered: usize = scrolls.values().map(|open| open.scroll.capacity).sum();
+        if buffered.saturating_add(scroll.capacity) > self.max_hits {
             return Err(SearchError::rejected(format!(
-                "the open scrolls would keep more than {} hits",
-                self.most_hits
+                "the open scrolls would buffer more than {} hits",
+                self.max_hits
             )));
         }
         *last += 1;
@@ -156,7 +167,8 @@ impl Scrolls {
         Ok(*last)
     }
 
-    /// An open scroll, which stays open for `keep` from now on, and its shards whose index was deleted or closed.
+    /// Returns an open scroll, and its shards whose index was deleted or closed. `keep` extends the scroll from `now`
+    /// on.
     pub(crate) fn get(&self, number: u64, keep: Option<Duration>, now: Duration) -> Option<(Arc<Scroll>, Lost)> {
         let mut open = self.open.lock();
         let scrolls = &mut open.1;
@@ -170,8 +182,8 @@ impl Scrolls {
         Some((open.scroll.clone(), lost.map(|(at, _)| at).collect()))
     }
 
-    /// Ends the scrolls that have no other index than one that was deleted or closed.
-    pub(crate) fn lose(&self, index: &str) {
+    /// Handles the deletion or closing of an index: ends the scrolls that have no other index left.
+    pub(crate) fn remove_index(&self, index: &str) {
         self.open.lock().1.retain(|_, open| {
             let mut searched = open.scroll.outcome.searched.iter().map(|searched| &searched.index.name);
             if !searched.clone().any(|name| name == index) {
@@ -182,7 +194,7 @@ impl Scrolls {
         });
     }
 
-    /// Ends a scroll; true if it was open.
+    /// Closes a scroll. Returns whether it was open.
     pub(crate) fn close(&self, number: u64) -> bool {
         self.open.lock().1.remove(&number).is_some()
     }

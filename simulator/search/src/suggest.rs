@@ -1,4 +1,4 @@
-//! Suggestions: terms, phrases and completions for a text.
+//! Suggesters: terms, phrases and completions for a text.
 //!
 //! Source: Elasticsearch 1.5's suggesters.
 
@@ -16,21 +16,21 @@ use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 
-/// A suggestion: its name, its text, and what it is made of.
+/// A suggestion of a request: name, text, and suggester.
 struct Suggestion<'a> {
     name: &'a String,
     text: &'a str,
-    kind: Kind<'a>,
+    kind: Suggester<'a>,
 }
 
-/// What suggestions are made of, with its settings.
-enum Kind<'a> {
+/// A suggester with its settings.
+enum Suggester<'a> {
     Term(term::Settings),
     Phrase(&'a Map<String, Value>),
     Completion(&'a Map<String, Value>),
 }
 
-/// The suggestions that a request wants.
+/// Parses the `suggest` element of a request.
 fn parse(wanted: &Value) -> Result<Vec<Suggestion<'_>>> {
     let wanted = wanted
         .as_object()
@@ -57,22 +57,25 @@ fn suggestion<'a>(name: &'a String, definition: &'a Value, shared_text: Option<&
     };
     let text = text.ok_or_else(|| SearchError::illegal("The required text option is missing"))?;
     let kind = match kind.as_str() {
-        "term" => Kind::Term(term::Settings::parse(settings, text)?),
-        "phrase" => Kind::Phrase(settings),
-        _ => Kind::Completion(settings),
+        "term" => Suggester::Term(term::Settings::parse(settings, text)?),
+        "phrase" => Suggester::Phrase(settings),
+        _ => Suggester::Completion(settings),
     };
     Ok(Suggestion { name, text, kind })
 }
 
-/// Fails for suggestions that are not understood.
+/// Checks the `suggest` element of a request.
+///
+/// # Errors
+/// A suggester that does not exist, or invalid settings.
 pub(crate) fn check(wanted: Option<&Value>) -> Result<()> {
     wanted.map_or(Ok(()), |wanted| parse(wanted).map(drop))
 }
 
-/// The suggestions of a request over some indices, by name.
+/// Computes the suggestions of a request over indices, by name.
 ///
 /// # Errors
-/// A suggester that is not understood.
+/// A suggester that does not exist, or invalid settings.
 pub(crate) fn suggest(
     cluster: &Cluster,
     indices: &[Arc<Index>],
@@ -83,9 +86,9 @@ pub(crate) fn suggest(
     for Suggestion { name, text, kind } in parse(wanted)? {
         budget.elements("suggestions", 1)?;
         let entries = match kind {
-            Kind::Term(settings) => term::terms(indices, &settings, budget)?,
-            Kind::Phrase(settings) => phrase::phrases(cluster, indices, settings, text, budget)?,
-            Kind::Completion(settings) => completion::completions(indices, settings, text, budget)?,
+            Suggester::Term(settings) => term::terms(indices, &settings, budget)?,
+            Suggester::Phrase(settings) => phrase::phrases(cluster, indices, settings, text, budget)?,
+            Suggester::Completion(settings) => completion::completions(indices, settings, text, budget)?,
         };
         suggested.insert(name.clone(), entries);
     }

@@ -1,4 +1,4 @@
-//! Writing documents: one by one and in bulk.
+//! Writes of documents: single and bulk.
 //!
 //! Source: Elasticsearch 1.5's index, delete, update and bulk operations.
 
@@ -14,28 +14,28 @@ use crate::mapping::{TimestampSettings, WriteTime, check_type_name, illegal_ttl}
 use crate::routing::Placement;
 use crate::shared::Shared;
 
-/// The longest id, in bytes.
-const LONGEST_ID: usize = 512;
+/// Maximum length of an id, in bytes.
+const MAX_ID_BYTES: usize = 512;
 
-/// A document that was written: its index by its own name, its id, its version.
+/// A document that was written: name of its concrete index, id, version.
 pub(crate) struct Indexed {
     pub(crate) index: String,
     pub(crate) id: String,
     pub(crate) written: Written,
 }
 
-/// What a request says of a write, beside the document.
+/// Parameters of a write.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WriteParameters<'a> {
     pub(crate) placement: Placement<'a>,
     pub(crate) condition: Condition,
-    /// Time of the document: a date, or milliseconds since 1970. Default: the mapping's.
+    /// Timestamp of the document: a date, or milliseconds since 1970. Default: from the mapping.
     pub(crate) timestamp: Option<&'a str>,
-    /// Milliseconds after which it expires. Default: the mapping's.
+    /// Time to live in milliseconds. Default: from the mapping.
     pub(crate) ttl: Option<i64>,
 }
 
-/// Writes a document; without an id, one is given.
+/// Writes a document. Default of `id`: a generated one.
 pub(crate) fn index_document(
     shared: &Shared,
     index: &str,
@@ -56,9 +56,9 @@ pub(crate) fn index_document(
         parent: parameters.placement.parent,
     };
     check_type_name(type_name)?;
-    if id.is_some_and(|id| id.len() > LONGEST_ID) {
+    if id.is_some_and(|id| id.len() > MAX_ID_BYTES) {
         return Err(SearchError::illegal(format!(
-            "id is too long, must be no longer than {LONGEST_ID} bytes"
+            "id is too long, must be no longer than {MAX_ID_BYTES} bytes"
         )));
     }
     if source.iter().all(u8::is_ascii_whitespace) {
@@ -131,7 +131,7 @@ pub(crate) fn delete_document(
     let name = index;
     let index = shared.cluster.index_for_write(name)?;
     let routing = shared.cluster.index_routing(name, placement.value())?;
-    // Even a deletion of what is not there maps its type.
+    // In Elasticsearch, the deletion of a missing document creates its type, too.
     index.ensure_type(type_name)?;
     let now = (shared.cluster.options.ticks)();
     let written = index.delete(type_name, id, routing.as_deref(), condition, now)?;

@@ -1,6 +1,6 @@
-//! Aggregations of ranges and of points.
+//! Range and geo aggregations.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -21,35 +21,89 @@ async fn addresses() -> Backend {
 }
 
 #[rstest]
-#[case("10.0.0.9/24", json!({"from": 167772160.0, "from_as_string": "10.0.0.0", "to": 167772416.0, "to_as_string": "10.0.1.0", "doc_count": 1}))]
-#[case("10.0.0.1/32", json!({"from": 167772161.0, "from_as_string": "10.0.0.1", "to": 167772162.0, "to_as_string": "10.0.0.2", "doc_count": 1}))]
+#[case(
+    "10.0.0.9/24",
+    json!({
+        "from": 167772160.0,
+        "from_as_string": "10.0.0.0",
+        "to": 167772416.0,
+        "to_as_string": "10.0.1.0",
+        "doc_count": 1
+    })
+)]
+#[case(
+    "10.0.0.1/32",
+    json!({
+        "from": 167772161.0,
+        "from_as_string": "10.0.0.1",
+        "to": 167772162.0,
+        "to_as_string": "10.0.0.2",
+        "doc_count": 1
+    })
+)]
 #[case("10.0.0.0/1", json!({"to": 2147483648.0, "to_as_string": "128.0.0.0", "doc_count": 2}))]
 #[case("200.0.0.0/1", json!({"from": 2147483648.0, "from_as_string": "128.0.0.0", "doc_count": 1}))]
 #[tokio::test]
-async fn a_network_is_a_range_of_addresses(#[case] mask: &str, #[case] expected: Value) {
+async fn a_cidr_mask_is_a_range_of_addresses(#[case] mask: &str, #[case] expected: Value) {
     let body = json!({"aggs": {"a": {"ip_range": {"field": "ip", "keyed": true, "ranges": [{"mask": mask}]}}}});
     let found = ask(&addresses().await, "POST", "/i/_search", body).await;
     assert_eq!(found["aggregations"]["a"]["buckets"][mask], expected);
 }
 
 #[rstest]
-#[case(json!({"ip_range": {"field": "ip", "ranges": [{"mask": "10.0.0.0"}]}}), 400, "nested: SearchParseException[[i][0]: from[-1],size[-1]: Parse Failure [invalid CIDR mask [10.0.0.0] in aggregation [a]]]; ")]
-#[case(json!({"ip_range": {"field": "ip", "ranges": [{"mask": "10.0.0/24"}]}}), 400, "Parse Failure [invalid CIDR mask [10.0.0/24] in aggregation [a]]]; ")]
-#[case(json!({"ip_range": {"field": "ip", "ranges": [{"to": "x"}]}}), 400, "ElasticsearchIllegalArgumentException[failed to parse ip [x], not a valid ip address]")]
-#[case(json!({"range": {"field": "n", "ranges": [{"to": "x"}]}}), 400, "NumberFormatException[For input string: \"x\"]")]
-#[case(json!({"date_histogram": {"field": "n", "interval": "1x"}}), 400, "ElasticsearchParseException[Failed to parse [1x]]; nested: NumberFormatException[For input string: \"1x\"]; ")]
-#[case(json!({"geo_bounds": {"field": "n"}}), 500, "ClassCastException[org.elasticsearch.index.fielddata.plain.PackedArrayIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexGeoPointFieldData]")]
-#[case(json!({"geohash_grid": {"field": "s"}}), 500, "ClassCastException[org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexGeoPointFieldData]")]
-#[case(json!({"geohash_grid": {"field": "f"}}), 500, "ClassCastException[org.elasticsearch.index.fielddata.plain.FloatArrayIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexGeoPointFieldData]")]
+#[case(
+    json!({"ip_range": {"field": "ip", "ranges": [{"mask": "10.0.0.0"}]}}),
+    400,
+    "nested: SearchParseException[[i][0]: from[-1],size[-1]: Parse Failure [invalid CIDR mask [10.0.0.0] in \
+     aggregation [a]]]; "
+)]
+#[case(
+    json!({"ip_range": {"field": "ip", "ranges": [{"mask": "10.0.0/24"}]}}),
+    400,
+    "Parse Failure [invalid CIDR mask [10.0.0/24] in aggregation [a]]]; "
+)]
+#[case(
+    json!({"ip_range": {"field": "ip", "ranges": [{"to": "x"}]}}),
+    400,
+    "ElasticsearchIllegalArgumentException[failed to parse ip [x], not a valid ip address]"
+)]
+#[case(
+    json!({"range": {"field": "n", "ranges": [{"to": "x"}]}}),
+    400,
+    "NumberFormatException[For input string: \"x\"]"
+)]
+#[case(
+    json!({"date_histogram": {"field": "n", "interval": "1x"}}),
+    400,
+    "ElasticsearchParseException[Failed to parse [1x]]; nested: NumberFormatException[For input string: \"1x\"]; "
+)]
+#[case(
+    json!({"geo_bounds": {"field": "n"}}),
+    500,
+    "ClassCastException[org.elasticsearch.index.fielddata.plain.PackedArrayIndexFieldData cannot be cast to \
+     org.elasticsearch.index.fielddata.IndexGeoPointFieldData]"
+)]
+#[case(
+    json!({"geohash_grid": {"field": "s"}}),
+    500,
+    "ClassCastException[org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to \
+     org.elasticsearch.index.fielddata.IndexGeoPointFieldData]"
+)]
+#[case(
+    json!({"geohash_grid": {"field": "f"}}),
+    500,
+    "ClassCastException[org.elasticsearch.index.fielddata.plain.FloatArrayIndexFieldData cannot be cast to \
+     org.elasticsearch.index.fielddata.IndexGeoPointFieldData]"
+)]
 #[tokio::test]
-async fn what_an_aggregation_cannot_read_fails(#[case] aggregation: Value, #[case] status: u16, #[case] reason: &str) {
+async fn invalid_aggregations_fail(#[case] aggregation: Value, #[case] status: u16, #[case] reason: &str) {
     let body = json!({"aggs": {"a": aggregation}});
     let answer = addresses().await.send_json("POST", "/i/_search", &body).await;
-    answer.expect_refusal(status, reason);
+    answer.expect_error(status, reason);
 }
 
 #[tokio::test]
-async fn buckets_of_no_ranges_are_none() {
+async fn an_empty_list_of_ranges_has_no_buckets() {
     let body = json!({"aggs": {"a": {"range": {"field": "n", "ranges": []}}}});
     let found = ask(&addresses().await, "POST", "/i/_search", body).await;
     assert!(found["aggregations"]["a"]["buckets"].as_array().unwrap().is_empty());

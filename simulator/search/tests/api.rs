@@ -1,6 +1,6 @@
-//! Documents, indices, status and refusals of the search backend.
+//! Documents, indices, status APIs and errors of the search backend.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,7 +17,7 @@ use stuntdouble_search::{Limits, Options, Retention, SearchServer};
 use support::{Backend, logs};
 
 #[tokio::test]
-async fn a_document_lives_through_its_versions() {
+async fn writes_increment_the_version_of_a_document() {
     let backend = Backend::new();
     let made = backend.put("/a/t/1", r#"{"x": 1}"#).await;
     assert_eq!(
@@ -45,7 +45,7 @@ async fn a_document_lives_through_its_versions() {
 }
 
 #[tokio::test]
-async fn what_is_written_is_found_after_a_refresh_or_a_second() {
+async fn writes_are_visible_after_a_refresh_or_the_refresh_interval() {
     let backend = Backend::new();
     let total = async || backend.get("/_search").await.body["hits"]["total"].clone();
     backend.put("/a/t/1", "{}").await;
@@ -110,7 +110,7 @@ async fn changed_and_deleted_documents_survive_merges() {
 #[case("/a/t", json!([1]))]
 #[case("/_nonsense/x", json!({}))]
 #[tokio::test]
-async fn bad_input_is_refused_with_a_reason(#[case] uri: &str, #[case] body: Value) {
+async fn bad_input_is_rejected_with_a_reason(#[case] uri: &str, #[case] body: Value) {
     let backend = logs().await;
     let answer = backend.post(uri, &body.to_string()).await;
     assert_eq!(
@@ -127,7 +127,7 @@ async fn bad_input_is_refused_with_a_reason(#[case] uri: &str, #[case] body: Val
 }
 
 #[tokio::test]
-async fn names_lists_patterns_and_aliases_lead_to_indices() {
+async fn names_lists_patterns_and_aliases_select_indices() {
     let backend = logs().await;
     let total = async |uri: &str| backend.get(uri).await.body["hits"]["total"].clone();
     assert_eq!(total("/logstash-2015.06.22/_search").await, 6);
@@ -143,7 +143,9 @@ async fn names_lists_patterns_and_aliases_lead_to_indices() {
             .body["hits"]["total"],
         12
     );
-    let action = json!({"actions": [{"add": {"index": "logstash-*", "alias": "warnings", "filter": {"term": {"level": "warn"}}}}]});
+    let action = json!({
+        "actions": [{"add": {"index": "logstash-*", "alias": "warnings", "filter": {"term": {"level": "warn"}}}}]
+    });
     assert_eq!(backend.post("/_aliases", &action.to_string()).await.status, 200);
     assert_eq!(total("/warnings/_search").await, 4);
     assert_eq!(
@@ -160,9 +162,23 @@ async fn names_lists_patterns_and_aliases_lead_to_indices() {
 }
 
 #[tokio::test]
-async fn templates_shape_new_indices() {
+async fn templates_apply_to_new_indices() {
     let backend = Backend::new();
-    let template = json!({"template": "logs-*", "settings": {"number_of_shards": 2}, "mappings": {"_default_": {"dynamic_templates": [{"raw": {"match_mapping_type": "string", "mapping": {"type": "string", "fields": {"raw": {"type": "string", "index": "not_analyzed"}}}}}]}}, "aliases": {"{index}-alias": {}}});
+    let template = json!({
+        "template": "logs-*",
+        "settings": {"number_of_shards": 2},
+        "mappings": {
+            "_default_": {
+                "dynamic_templates": [{
+                    "raw": {
+                        "match_mapping_type": "string",
+                        "mapping": {"type": "string", "fields": {"raw": {"type": "string", "index": "not_analyzed"}}},
+                    }
+                }],
+            },
+        },
+        "aliases": {"{index}-alias": {}}
+    });
     assert_eq!(backend.put("/_template/logs", &template.to_string()).await.status, 200);
     backend
         .put("/logs-1/line/1?refresh=true", r#"{"text": "Two Words"}"#)
@@ -176,11 +192,9 @@ async fn templates_shape_new_indices() {
         "2"
     );
     assert_eq!(backend.get("/logs-1-alias/_count").await.body["count"], 1);
-    assert_eq!(
-        backend.get("/logs-1/_mapping/line").await.body["logs-1"]["mappings"]["line"]["properties"]["text"]["fields"]["raw"]
-            ["index"],
-        "not_analyzed"
-    );
+    let mapping = backend.get("/logs-1/_mapping/line").await.body;
+    let text = &mapping["logs-1"]["mappings"]["line"]["properties"]["text"];
+    assert_eq!(text["fields"]["raw"]["index"], "not_analyzed");
 }
 
 #[rstest]
@@ -192,7 +206,7 @@ async fn templates_shape_new_indices() {
 #[case(json!({"a": 5}), json!({"a": {"b": 1}}), 400)]
 #[case(json!({"a": [1, 2]}), json!({"a": null}), 201)]
 #[tokio::test]
-async fn the_first_value_gives_a_field_its_kind(#[case] first: Value, #[case] second: Value, #[case] status: u16) {
+async fn the_first_value_determines_the_field_type(#[case] first: Value, #[case] second: Value, #[case] status: u16) {
     let backend = Backend::new();
     assert_eq!(backend.put("/a/t/1", &first.to_string()).await.status, 201);
     let answer = backend.put("/a/t/2", &second.to_string()).await;
@@ -250,7 +264,7 @@ async fn the_status_page_has_every_field() {
 #[case("/_search/exists?q=log:error", "exists")]
 #[case("/logstash-2015.06.22/fluentd/1/_explain?q=log:request", "explanation")]
 #[tokio::test]
-async fn a_status_surface_says_what_it_is_asked(#[case] uri: &str, #[case] key: &str) {
+async fn a_status_api_has_its_main_element(#[case] uri: &str, #[case] key: &str) {
     let answer = logs().await.get(uri).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert!(answer.body.get(key).is_some(), "{}", answer.text);
@@ -266,13 +280,13 @@ async fn a_status_surface_says_what_it_is_asked(#[case] uri: &str, #[case] key: 
 #[case("/_cat/master", "elasticsearch-logging-v1-0")]
 #[case("/_cat", "/_cat/indices")]
 #[tokio::test]
-async fn a_table_shows_what_it_is_of(#[case] uri: &str, #[case] text: &str) {
+async fn a_cat_table_has_its_content(#[case] uri: &str, #[case] text: &str) {
     let answer = logs().await.get(uri).await;
     assert!(answer.status == 200 && answer.text.contains(text), "{}", answer.text);
 }
 
 #[tokio::test]
-async fn replicas_are_in_the_statistics_of_indices_and_nodes() {
+async fn replicas_count_in_the_statistics_of_indices_and_nodes() {
     let backend = Backend::new();
     let settings = r#"{"settings": {"number_of_shards": 2, "number_of_replicas": 1}}"#;
     backend.put("/a", settings).await;
@@ -288,7 +302,7 @@ async fn replicas_are_in_the_statistics_of_indices_and_nodes() {
     assert_eq!(stats["_all"]["total"]["indexing"]["index_total"], 14);
     assert_eq!(
         stats["_all"]["total"]["search"]["query_total"], 2,
-        "a read is of one copy"
+        "a search runs on one copy of a shard"
     );
     let copies = &stats["indices"]["a"]["shards"]["1"];
     assert_eq!(copies.as_array().unwrap().len(), 2);
@@ -332,7 +346,7 @@ async fn replicas_are_in_the_statistics_of_indices_and_nodes() {
 }
 
 #[tokio::test]
-async fn old_indices_are_removed_beyond_the_retention() {
+async fn indices_older_than_the_retention_are_removed() {
     let now = Arc::new(AtomicI64::new(1_435_320_000_000));
     let stepped = now.clone();
     let server = SearchServer::new(Options {
@@ -381,7 +395,7 @@ async fn old_indices_are_removed_beyond_the_retention() {
 }
 
 #[tokio::test]
-async fn the_background_refreshes_what_is_due() {
+async fn the_background_thread_refreshes_indices() {
     let server = SearchServer::new(Options {
         refresh_interval: Duration::from_millis(1),
         shards: 1,
@@ -406,7 +420,7 @@ async fn the_background_refreshes_what_is_due() {
 }
 
 #[tokio::test]
-async fn limits_are_refusals() {
+async fn requests_beyond_a_limit_are_rejected() {
     let limits = Limits {
         body: 2_000,
         query: 100,
@@ -426,18 +440,18 @@ async fn limits_are_refusals() {
             .put(&format!("/a/t/{id}?refresh=true"), &json!({"n": id}).to_string())
             .await;
     }
-    let refused = async |method: &str, uri: &str, body: String, status: u16| {
+    let expect_status = async |method: &str, uri: &str, body: String, status: u16| {
         let answer = backend.send(method, uri, &body).await;
         assert_eq!(answer.status, status, "{uri}: {}", answer.text);
     };
-    refused("POST", "/_search", "x".repeat(2_001), 413).await;
-    refused("GET", &format!("/_search?q={}", "x".repeat(101)), String::new(), 400).await;
-    refused("GET", "/_search?q=a+b+c+d+e+f+g+h+i", String::new(), 400).await;
-    refused("GET", "/_search?from=1&size=4", String::new(), 400).await;
-    refused("GET", "/_search?q=/((a{50}){50}){50}/", String::new(), 400).await;
+    expect_status("POST", "/_search", "x".repeat(2_001), 413).await;
+    expect_status("GET", &format!("/_search?q={}", "x".repeat(101)), String::new(), 400).await;
+    expect_status("GET", "/_search?q=a+b+c+d+e+f+g+h+i", String::new(), 400).await;
+    expect_status("GET", "/_search?from=1&size=4", String::new(), 400).await;
+    expect_status("GET", "/_search?q=/((a{50}){50}){50}/", String::new(), 400).await;
     let nested = (0..6).fold(json!({"match_all": {}}), |inner, _| json!({"bool": {"must": inner}}));
-    refused("POST", "/_search", json!({"query": nested}).to_string(), 400).await;
-    refused(
+    expect_status("POST", "/_search", json!({"query": nested}).to_string(), 400).await;
+    expect_status(
         "POST",
         "/_search",
         json!({"aggs": {"n": {"terms": {"field": "n"}}}}).to_string(),
@@ -445,22 +459,22 @@ async fn limits_are_refusals() {
     )
     .await;
     let fields: serde_json::Map<String, Value> = (0..9).map(|n| (format!("f{n}"), json!(n))).collect();
-    refused("PUT", "/b/t/1", Value::Object(fields).to_string(), 400).await;
-    refused("PUT", "/c", String::new(), 200).await;
-    refused("PUT", "/d", String::new(), 400).await;
-    refused("GET", "/_search?scroll=1m", String::new(), 200).await;
-    refused("GET", "/_search?scroll=1m", String::new(), 429).await;
-    refused("POST", "/_msearch", "{}\n{}\n{}\n{}\n".to_owned(), 400).await;
+    expect_status("PUT", "/b/t/1", Value::Object(fields).to_string(), 400).await;
+    expect_status("PUT", "/c", String::new(), 200).await;
+    expect_status("PUT", "/d", String::new(), 400).await;
+    expect_status("GET", "/_search?scroll=1m", String::new(), 200).await;
+    expect_status("GET", "/_search?scroll=1m", String::new(), 429).await;
+    expect_status("POST", "/_msearch", "{}\n{}\n{}\n{}\n".to_owned(), 400).await;
 }
 
 #[tokio::test]
-async fn it_is_served_over_a_socket_and_pretty_when_asked() {
+async fn a_socket_is_served_with_pretty_json() {
     let backend = logs().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/_search?pretty=true&size=0", listener.local_addr().unwrap());
     let server = backend.server.clone();
     let serving = tokio::spawn(async move { server.serve(listener).await });
-    // What the whole workspace is built with may leave the choice of one open.
+    // In a build of the whole workspace, rustls may have several providers and no default.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let text = reqwest::get(url).await.unwrap().text().await.unwrap();
     assert!(
@@ -471,7 +485,7 @@ async fn it_is_served_over_a_socket_and_pretty_when_asked() {
 }
 
 #[tokio::test]
-async fn a_health_that_there_is_not_is_not_waited_for() {
+async fn waiting_for_an_unknown_health_status_is_an_error() {
     let answer = Backend::new().get("/_cluster/health?wait_for_status=purple").await;
     let error = "IllegalArgumentException[No enum constant \
                  org.elasticsearch.action.admin.cluster.health.ClusterHealthStatus.PURPLE]";

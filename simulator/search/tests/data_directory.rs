@@ -1,10 +1,6 @@
-//! What is in a data directory after restarts, crashes and damage.
+//! Data directories after restarts, crashes and damage.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what a test cannot do without fails it"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +14,7 @@ use tempfile::TempDir;
 
 mod support;
 
-/// A copy of a directory at this moment, as a crash would leave it.
+/// Copies a directory as a crash would leave it.
 fn crashed(directory: &Path) -> TempDir {
     let copy = TempDir::new().unwrap();
     copy_into(directory, copy.path());
@@ -56,19 +52,24 @@ fn error(directory: &Path) -> String {
         .to_string()
 }
 
-/// What a directory has: state, documents with versions, hits with scores.
+/// Returns the content of a backend: cluster state, documents with versions, hits.
 async fn contents(backend: &Backend) -> Vec<Value> {
     ask(backend, "POST", "/_refresh", Value::Null).await;
     let mut state = ask(backend, "GET", "/_cluster/state/metadata", Value::Null).await;
-    // Versions of the state and transient settings are those of the process.
+    // Not persistent: the version of the state, and transient settings.
     state.as_object_mut().unwrap().remove("version");
-    let all = json!({"query": {"match_all": {}}, "version": true, "size": 1000, "fields": ["_source", "_routing", "_parent"]});
+    let all = json!({
+        "query": {"match_all": {}},
+        "version": true,
+        "size": 1000,
+        "fields": ["_source", "_routing", "_parent"]
+    });
     let some = json!({"query": {"match": {"log": "service 3"}}, "size": 1000});
     let mut found = Vec::new();
     for query in [all, some] {
         let answer = ask(backend, "POST", "/_search", query).await;
         let hits = answer["hits"]["hits"].as_array().unwrap();
-        // Scores count deleted documents that are not merged away yet.
+        // Scores depend on deleted documents that are not merged away yet.
         let mut hits: Vec<String> = hits
             .iter()
             .map(|hit| {
@@ -86,11 +87,24 @@ async fn contents(backend: &Backend) -> Vec<Value> {
     found
 }
 
-/// Documents of all sorts, with flushes, merges and deletions between them.
-async fn work(backend: &Backend) {
-    let template = json!({"template": "logs-*", "settings": {"number_of_shards": 3, "analysis": {"analyzer": {"own": {"tokenizer": "whitespace"}}}}, "mappings": {"line": {"properties": {"code": {"type": "string", "analyzer": "own"}}}}});
+/// Writes documents of all kinds, with flushes, merges and deletions in between.
+async fn write_content(backend: &Backend) {
+    let template = json!({
+        "template": "logs-*",
+        "settings": {"number_of_shards": 3, "analysis": {"analyzer": {"own": {"tokenizer": "whitespace"}}}},
+        "mappings": {"line": {"properties": {"code": {"type": "string", "analyzer": "own"}}}}
+    });
     ask(backend, "PUT", "/_template/logs", template).await;
-    ask(backend, "PUT", "/_cluster/settings", json!({"persistent": {"cluster.routing.allocation.enable": "all"}, "transient": {"indices.ttl.interval": "1s"}})).await;
+    ask(
+        backend,
+        "PUT",
+        "/_cluster/settings",
+        json!({
+            "persistent": {"cluster.routing.allocation.enable": "all"},
+            "transient": {"indices.ttl.interval": "1s"}
+        }),
+    )
+    .await;
     ask(
         backend,
         "PUT",
@@ -101,7 +115,13 @@ async fn work(backend: &Backend) {
     ask(backend, "PUT", "/closed", json!({})).await;
     ask(backend, "POST", "/closed/_close", Value::Null).await;
     for n in 0..40 {
-        let document = json!({"log": format!("service {n} answered"), "code": format!("A-{n}"), "size": n, "at": "2015-06-26T12:00:00Z", "list": [{"a": n}, {"a": n + 1}]});
+        let document = json!({
+            "log": format!("service {n} answered"),
+            "code": format!("A-{n}"),
+            "size": n,
+            "at": "2015-06-26T12:00:00Z",
+            "list": [{"a": n}, {"a": n + 1}]
+        });
         ask(backend, "PUT", &format!("/logs-1/line/{}", n % 25), document).await;
         if n % 7 == 0 {
             ask(backend, "POST", "/_refresh", Value::Null).await;
@@ -168,7 +188,7 @@ async fn work(backend: &Backend) {
 async fn a_restart_has_the_same_state_documents_and_versions(#[case] is_closed: bool) {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
-    work(&backend).await;
+    write_content(&backend).await;
     let before = contents(&backend).await;
     let directory = if is_closed {
         backend.server.close().unwrap();
@@ -182,25 +202,26 @@ async fn a_restart_has_the_same_state_documents_and_versions(#[case] is_closed: 
     assert_eq!((summary.indices, summary.operations == 0), (3, is_closed));
     let again = Backend::open(directory.path());
     assert_eq!(contents(&again).await, before);
-    // At the same time of the clock, new documents get new ids.
+    // Generated ids are new even if the clock has not advanced.
     let given = ask(&again, "POST", "/logs-1/line", json!({})).await;
     assert_eq!(
         (given["_version"].as_u64(), given["created"].as_bool()),
         (Some(1), Some(true))
     );
-    // Versions go on, those of deleted documents too.
+    // Versions continue, including those of deleted documents.
     let next = ask(&again, "PUT", "/logs-1/line/4", json!({})).await;
     assert_eq!(next["_version"], 3);
-    let refused = again
+    let response = again
         .send("PUT", "/logs-1/line/gone?version=85&version_type=external", "{}")
         .await;
-    assert_eq!(refused.status, 409, "{}", refused.text);
+    assert_eq!(response.status, 409, "{}", response.text);
     let closed = again.get("/closed/_search").await;
     assert_eq!(closed.status, 403, "{}", closed.text);
 }
 
-/// Replaces the state of an index by one in which fields have no places, as it was written before types had fields of their own.
-fn forget_places(path: &Path) {
+/// Removes the positions of fields from the state of an index, as in the format from before types had fields of their
+/// own.
+fn remove_places(path: &Path) {
     let content = fs::read_to_string(path).unwrap();
     let (_, json) = content.split_once('\n').unwrap();
     let mut state: Value = serde_json::from_str(json).unwrap();
@@ -216,19 +237,19 @@ fn forget_places(path: &Path) {
 }
 
 #[tokio::test]
-async fn fields_without_places_are_those_of_the_documents() {
+async fn the_old_format_of_fields_is_read() {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
-    work(&backend).await;
+    write_content(&backend).await;
     let before = contents(&backend).await;
     backend.server.close().unwrap();
     let states = files(directory.path());
     let states: Vec<_> = states.iter().filter(|path| path.ends_with("index.json")).collect();
     assert_eq!(states.len(), 3);
-    states.into_iter().for_each(|path| forget_places(path));
+    states.into_iter().for_each(|path| remove_places(path));
     let again = Backend::open(directory.path());
     assert_eq!(contents(&again).await, before);
-    // New fields come after the known ones.
+    // New fields come after the existing ones.
     ask(
         &again,
         "PUT",
@@ -243,7 +264,7 @@ async fn fields_without_places_are_those_of_the_documents() {
 }
 
 #[tokio::test]
-async fn an_operation_is_on_the_disk_after_the_interval_or_at_once() {
+async fn operations_are_synced_after_the_interval_or_at_once() {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
     ask(&backend, "PUT", "/slow", json!({})).await;
@@ -273,7 +294,7 @@ async fn flushes_empty_the_translog_and_commit_the_segments() {
         json!({"settings": {"translog.flush_threshold_ops": 3}}),
     )
     .await;
-    let figures = |backend: Backend| async move {
+    let statistics = |backend: Backend| async move {
         let stats = ask(&backend, "GET", "/i/_stats", Value::Null).await;
         let segments = ask(&backend, "GET", "/i/_segments", Value::Null).await;
         let translog = stats["_all"]["primaries"]["translog"].clone();
@@ -293,28 +314,28 @@ async fn flushes_empty_the_translog_and_commit_the_segments() {
         ask(&backend, "PUT", &format!("/i/t/{n}"), json!({})).await;
     }
     ask(&backend, "POST", "/_refresh", Value::Null).await;
-    let (backend, operations, bytes, segments) = figures(backend).await;
+    let (backend, operations, bytes, segments) = statistics(backend).await;
     assert_eq!((operations, segments), (3, [json!(0), json!(1)]));
     assert!(bytes > 17);
     ask(&backend, "POST", "/_flush", Value::Null).await;
-    let (backend, operations, bytes, segments) = figures(backend).await;
+    let (backend, operations, bytes, segments) = statistics(backend).await;
     assert_eq!((operations, bytes, segments), (0, 17, [json!(1), json!(1)]));
-    // A threshold is looked at every five seconds.
+    // The flush threshold is checked every five seconds.
     for n in 0..4 {
         ask(&backend, "PUT", &format!("/i/t/{n}"), json!({})).await;
     }
     backend.step(Duration::from_secs(5));
     ask(&backend, "GET", "/_search", Value::Null).await;
-    let (backend, operations, ..) = figures(backend).await;
+    let (backend, operations, ..) = statistics(backend).await;
     assert_eq!(operations, 0);
     ask(&backend, "PUT", "/i/t/late", json!({})).await;
     backend.server.close().unwrap();
-    let refused = backend.put("/i/t/closed", "{}").await;
-    assert_eq!(refused.status, 500, "{}", refused.text);
+    let response = backend.put("/i/t/closed", "{}").await;
+    assert_eq!(response.status, 500, "{}", response.text);
 }
 
 #[tokio::test]
-async fn recovery_says_what_was_recovered() {
+async fn the_recovery_api_has_the_recovered_operations() {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
     ask(&backend, "PUT", "/i/t/1", json!({})).await;
@@ -338,7 +359,7 @@ async fn recovery_says_what_was_recovered() {
 }
 
 #[tokio::test]
-async fn what_is_not_needed_goes() {
+async fn unneeded_files_are_removed() {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
     let indices = || fs::read_dir(directory.path().join("indices")).unwrap().count();
@@ -359,7 +380,7 @@ async fn what_is_not_needed_goes() {
 }
 
 #[tokio::test]
-async fn a_directory_is_open_once() {
+async fn a_directory_can_be_opened_only_once() {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
     assert!(error(directory.path()).contains("is in use"));
@@ -377,7 +398,7 @@ fn write_cluster(directory: &Path, state: &Value) {
 }
 
 #[tokio::test]
-async fn an_older_format_is_read_and_becomes_the_new_one() {
+async fn an_older_format_is_upgraded() {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
     ask(&backend, "PUT", "/i/t/1", json!({"a": 1})).await;
@@ -388,7 +409,7 @@ async fn an_older_format_is_read_and_becomes_the_new_one() {
         serde_json::from_str::<Value>(file.split_once('\n').unwrap().1).unwrap()["format"].clone()
     };
     assert_eq!(format(), 2);
-    // Documents without times are as they were in format 1.
+    // Documents without times are the same in format 1.
     write_cluster(directory.path(), &json!({"format": 1}));
     let backend = Backend::open(directory.path());
     assert_eq!(
@@ -399,16 +420,16 @@ async fn an_older_format_is_read_and_becomes_the_new_one() {
 }
 
 #[test]
-fn another_format_or_other_files_are_errors() {
+fn newer_formats_and_foreign_files_are_errors() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("letter"), "dear").unwrap();
-    assert!(error(directory.path()).contains("take an empty or a new directory"));
+    assert!(error(directory.path()).contains("use an empty or a new directory"));
     assert_eq!(fs::read_to_string(directory.path().join("letter")).unwrap(), "dear");
 
     let directory = TempDir::new().unwrap();
     drop(SearchServer::open(Default::default(), directory.path()).unwrap());
     write_cluster(directory.path(), &json!({"format": 3}));
-    assert!(error(directory.path()).contains("has format 3, and this program writes format 2 and reads no later one"));
+    assert!(error(directory.path()).contains("has format 3, and this version supports only formats up to 2"));
 }
 
 #[tokio::test]
@@ -421,7 +442,7 @@ async fn a_changed_or_missing_file_is_an_error() {
     backend.step(Duration::from_secs(5));
     ask(&backend, "GET", "/_search", Value::Null).await;
     let mut needed = files(directory.path());
-    // A segment that no commit has is not needed.
+    // Segments that no commit contains are not needed.
     needed.retain(|file| {
         let folder = file.parent().unwrap();
         let is_segment = folder

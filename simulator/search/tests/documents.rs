@@ -1,6 +1,6 @@
-//! Documents and mappings: what is kept of a document, how a field is shown, what cannot be changed.
+//! Documents and mappings: stored sources, rendering of fields, changes of mappings.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ mod support;
 use support::{Backend, ask, index_of};
 
 #[tokio::test]
-async fn a_source_that_the_mapping_leaves_out_is_not_shown() {
+async fn the_mapping_filters_the_stored_source() {
     let backend = Backend::new();
     let mapping = json!({"mappings": {
         "none": {"_source": {"enabled": false}, "properties": {"a": {"type": "string", "store": true}}},
@@ -43,23 +43,40 @@ async fn a_source_that_the_mapping_leaves_out_is_not_shown() {
         .map(|hit| &hit["_source"])
         .collect();
     assert_eq!(sources, [&Value::Null, &json!({"a": "one"})]);
-    let refused = backend.post("/x/none/1/_update", r#"{"doc": {"c": 1}}"#).await;
-    assert_eq!(refused.status, 400, "{}", refused.text);
+    let response = backend.post("/x/none/1/_update", r#"{"doc": {"c": 1}}"#).await;
+    assert_eq!(response.status, 400, "{}", response.text);
     assert!(
-        refused.text.contains("DocumentSourceMissingException"),
+        response.text.contains("DocumentSourceMissingException"),
         "{}",
-        refused.text
+        response.text
     );
 }
 
 #[rstest]
-#[case(json!({"type": "string"}), json!({"type": "string", "index": "not_analyzed"}), "mapper [o.f] has different index values, mapper [o.f] has different tokenize values, mapper [o.f] has different index_analyzer")]
-#[case(json!({"type": "string"}), json!({"type": "long"}), "mapper [o.f] of different type, current_type [string], merged_type [long]")]
-#[case(json!({"type": "string"}), json!({"properties": {}}), "mapper [o.f] of different type, current_type [string], merged_type [ObjectMapper]")]
-#[case(json!({"properties": {}}), json!({"type": "nested"}), "object mapping [o.f] can't be changed from non-nested to nested")]
+#[case(
+    json!({"type": "string"}),
+    json!({"type": "string", "index": "not_analyzed"}),
+    "mapper [o.f] has different index values, mapper [o.f] has different tokenize values, mapper [o.f] has different \
+     index_analyzer"
+)]
+#[case(
+    json!({"type": "string"}),
+    json!({"type": "long"}),
+    "mapper [o.f] of different type, current_type [string], merged_type [long]"
+)]
+#[case(
+    json!({"type": "string"}),
+    json!({"properties": {}}),
+    "mapper [o.f] of different type, current_type [string], merged_type [ObjectMapper]"
+)]
+#[case(
+    json!({"properties": {}}),
+    json!({"type": "nested"}),
+    "object mapping [o.f] can't be changed from non-nested to nested"
+)]
 #[case(json!({"type": "date"}), json!({"type": "date", "store": true}), "mapper [o.f] has different store values")]
 #[tokio::test]
-async fn a_mapping_names_what_it_cannot_change(#[case] given: Value, #[case] other: Value, #[case] conflict: &str) {
+async fn a_mapping_conflict_is_reported(#[case] given: Value, #[case] other: Value, #[case] conflict: &str) {
     let backend = Backend::new();
     let object = |field: Value| json!({"d": {"properties": {"o": {"properties": {"f": field}}}}});
     ask(&backend, "PUT", "/x", json!({"mappings": object(given)})).await;
@@ -70,7 +87,7 @@ async fn a_mapping_names_what_it_cannot_change(#[case] given: Value, #[case] oth
 }
 
 #[tokio::test]
-async fn what_can_be_changed_of_a_field_is_changed() {
+async fn compatible_changes_of_a_field_are_merged() {
     let backend = Backend::new();
     let field = |settings: Value| json!({"d": {"properties": {"f": settings}}});
     let first = json!({"type": "string", "index": "not_analyzed", "foo": 1, "store": "no"});
@@ -90,12 +107,19 @@ async fn what_can_be_changed_of_a_field_is_changed() {
 }
 
 #[tokio::test]
-async fn values_are_copied_counted_and_kept_out_of_all() {
+async fn values_are_copied_counted_and_excluded_from_all() {
     let backend = Backend::new();
     let mapping = json!({"mappings": {"d": {"properties": {
-        "title": {"type": "string", "copy_to": ["both", "new"], "fields": {"words": {"type": "token_count", "analyzer": "standard"}}},
+        "title": {
+            "type": "string",
+            "copy_to": ["both", "new"],
+            "fields": {"words": {"type": "token_count", "analyzer": "standard"}},
+        },
         "both": {"type": "string", "index": "not_analyzed"},
-        "quiet": {"include_in_all": false, "properties": {"a": {"type": "string"}, "b": {"type": "string", "include_in_all": true}}},
+        "quiet": {
+            "include_in_all": false,
+            "properties": {"a": {"type": "string"}, "b": {"type": "string", "include_in_all": true}},
+        },
     }}}});
     ask(&backend, "PUT", "/x", mapping).await;
     let document = json!({"title": "Quick Fox", "quiet": {"a": "hidden", "b": "shown"}});
@@ -115,7 +139,7 @@ async fn values_are_copied_counted_and_kept_out_of_all() {
 }
 
 #[tokio::test]
-async fn documents_are_ordered_and_grouped_by_their_uid() {
+async fn documents_are_sorted_and_aggregated_by_uid() {
     let backend = Backend::new();
     for id in ["b", "a"] {
         ask(&backend, "PUT", &format!("/x/d/{id}?refresh=true"), json!({})).await;
@@ -137,7 +161,7 @@ async fn documents_are_ordered_and_grouped_by_their_uid() {
 }
 
 #[tokio::test]
-async fn several_documents_are_read_with_their_own_settings() {
+async fn documents_of_a_multi_get_have_their_own_settings() {
     let backend = Backend::new();
     ask(&backend, "PUT", "/x/d/1", json!({"a": 1, "o": {"b": 2}})).await;
     let body = json!({"docs": [{"_id": "1", "_version": 9}, {"_id": "1"}]});
@@ -146,9 +170,9 @@ async fn several_documents_are_read_with_their_own_settings() {
     assert!(error.contains("version conflict, current [1], provided [9]"), "{found}");
     assert_eq!(found["docs"][1]["fields"], json!({"a": [1]}), "{found}");
     assert_eq!(found["docs"][1]["_source"], Value::Null, "{found}");
-    let refused = backend.get("/x/d/1?fields=o").await;
+    let response = backend.get("/x/d/1?fields=o").await;
     assert_eq!(
-        (refused.status, refused.text.contains("field [o] isn't a leaf field")),
+        (response.status, response.text.contains("field [o] isn't a leaf field")),
         (400, true)
     );
     assert_eq!(backend.post("/x/d/_mget", r#"{"ids": []}"#).await.status, 400);
@@ -156,7 +180,7 @@ async fn several_documents_are_read_with_their_own_settings() {
 }
 
 #[tokio::test]
-async fn a_value_that_is_left_out_is_none() {
+async fn a_skipped_value_does_not_exist() {
     let backend = Backend::new();
     let properties = json!({
         "n": {"type": "long", "ignore_malformed": true},
@@ -179,11 +203,11 @@ async fn a_value_that_is_left_out_is_none() {
 }
 
 #[tokio::test]
-async fn a_document_is_not_percolated() {
+async fn percolation_is_rejected() {
     let backend = Backend::new();
     for uri in ["/i/t/_percolate", "/i/t/1/_percolate", "/i/t/_percolate/count"] {
         let answer = backend.post(uri, "{}").await;
-        let error = "ElasticsearchIllegalArgumentException[the percolator is not part of this backend]";
+        let error = "ElasticsearchIllegalArgumentException[the percolator is not supported]";
         assert_eq!((answer.status, &answer.body["error"]), (400, &json!(error)), "{uri}");
     }
 }
@@ -191,8 +215,18 @@ async fn a_document_is_not_percolated() {
 #[rstest]
 #[case("1", json!({"script": "x", "doc": {"n": 2}}), 400, "Validation Failed: 1: can't provide both script and doc;")]
 #[case("1", json!({"upsert": {"n": 2}}), 400, "Validation Failed: 1: script or doc is missing;")]
-#[case("1", json!({"doc_as_upsert": true}), 400, "Validation Failed: 1: script or doc is missing;2: doc must be specified if doc_as_upsert is enabled;")]
-#[case("1", json!({"script": "x", "doc_as_upsert": true}), 400, "Validation Failed: 1: doc must be specified if doc_as_upsert is enabled;")]
+#[case(
+    "1",
+    json!({"doc_as_upsert": true}),
+    400,
+    "Validation Failed: 1: script or doc is missing;2: doc must be specified if doc_as_upsert is enabled;"
+)]
+#[case(
+    "1",
+    json!({"script": "x", "doc_as_upsert": true}),
+    400,
+    "Validation Failed: 1: doc must be specified if doc_as_upsert is enabled;"
+)]
 #[case("1", json!({"script": "x", "upsert": {"n": 2}}), 400, "failed to execute script")]
 #[case("9", json!({"script": "x", "upsert": {"n": 2}, "scripted_upsert": true}), 400, "failed to execute script")]
 #[case("9", json!({"script": "x"}), 404, "document missing")]
@@ -206,11 +240,11 @@ async fn an_update_needs_a_script_or_a_document(
     let backend = index_of("i", "d", json!({"n": {"type": "long"}})).await;
     ask(&backend, "PUT", "/i/d/1", json!({"n": 1})).await;
     let answer = backend.send_json("POST", &format!("/i/d/{id}/_update"), &body).await;
-    answer.expect_refusal(status, reason);
+    answer.expect_error(status, reason);
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_made_without_a_script() {
+async fn an_upsert_does_not_run_the_script() {
     let backend = index_of("i", "d", json!({"n": {"type": "long"}})).await;
     ask(
         &backend,

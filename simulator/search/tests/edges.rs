@@ -1,6 +1,6 @@
-//! What Elasticsearch 1.5 does at the edges of requests: with nothing, with too much, with what does not fit.
+//! Edge cases of requests: empty, excessive and invalid values, as in Elasticsearch 1.5.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 mod support;
 use support::{Backend, ask};
 
-/// Two documents of a type, and one of another.
+/// Two documents of one type, and one of another.
 async fn backend() -> Backend {
     let backend = Backend::new();
     let mapping = json!({"mappings": {"d": {"properties": {"tag": {"type": "string", "index": "not_analyzed"}}}}});
@@ -31,7 +31,7 @@ async fn backend() -> Backend {
 #[case(json!({"field": "n", "min_doc_count": 0, "size": 2, "order": {"_term": "asc"}}), json!([[3, 0], [5, 1]]))]
 #[case(json!({"field": "tag"}), json!([["b", 1]]))]
 #[tokio::test]
-async fn terms_of_no_match_are_buckets_where_none_is_enough(#[case] terms: Value, #[case] expected: Value) {
+async fn a_minimum_count_of_zero_includes_terms_without_matches(#[case] terms: Value, #[case] expected: Value) {
     let backend = backend().await;
     let body = json!({"query": {"term": {"tag": "b"}}, "aggs": {"a": {"terms": terms}}});
     let answer = ask(&backend, "POST", "/i/_search", body).await;
@@ -44,7 +44,7 @@ async fn terms_of_no_match_are_buckets_where_none_is_enough(#[case] terms: Value
 }
 
 #[tokio::test]
-async fn terms_that_are_numbers_have_a_format() {
+async fn numeric_terms_are_formatted() {
     let backend = backend().await;
     let terms = |field| json!({"terms": {"field": field, "format": "0.00"}});
     let body = json!({"query": {"term": {"tag": "a"}}, "aggs": {"n": terms("n"), "x": terms("x")}});
@@ -54,21 +54,100 @@ async fn terms_that_are_numbers_have_a_format() {
 }
 
 #[rstest]
-#[case("GET", "/i/_search?search_type=scan", json!(null), 500, "Failed to execute phase [init_scan], all shards failed")]
-#[case("GET", "/i/_search?search_type=scan", json!(null), 500, "ElasticsearchException[Scroll must be provided when scanning...]")]
-#[case("GET", "/i/d/1?fields=o", json!(null), 400, "ElasticsearchIllegalArgumentException[field [o] isn't a leaf field]")]
-#[case("PUT", "/i/_settings", json!({}), 400, "ActionRequestValidationException[Validation Failed: 1: no settings to update;]")]
-#[case("PUT", "/_cluster/settings", json!({"transient": {}}), 400, "ActionRequestValidationException[Validation Failed: 1: no settings to update;]")]
-#[case("POST", "/i/d/1/_update?version=9&version_type=external", json!({"doc": {}}), 400, "version type [EXTERNAL] is not supported by the update API")]
-#[case("POST", "/i/d/1/_update?version=1&retry_on_conflict=2", json!({"doc": {}}), 400, "can't provide both retry_on_conflict and a specific version")]
-#[case("POST", "/i/d/1/_update", json!({"script": "x"}), 400, "ElasticsearchIllegalArgumentException[failed to execute script]; nested: ScriptException[dynamic scripting for [groovy] disabled]; ")]
-#[case("POST", "/i/_search", json!({"query": {"more_like_this": {"fields": ["n"], "like_text": "5"}}}), 400, "more_like_this doesn't support binary/numeric fields: [n]")]
-#[case("POST", "/i/_search", json!({"query": {"more_like_this": {"fields": [], "like_text": "5"}}}), 400, "[i] more_like_this requires 'fields' to be non-empty")]
-#[case("POST", "/i/_search", json!({"query": {"function_score": {"field_value_factor": {"field": "n", "missing": 1}}}}), 400, "field_value_factor query does not support [missing]")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"nested": {"path": "o"}}}}), 500, "[nested] nested path [o] is not nested")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"nested": {"path": "q"}}}}), 500, "[nested] nested path [q] not found")]
+#[case(
+    "GET",
+    "/i/_search?search_type=scan",
+    json!(null),
+    500,
+    "Failed to execute phase [init_scan], all shards failed"
+)]
+#[case(
+    "GET",
+    "/i/_search?search_type=scan",
+    json!(null),
+    500,
+    "ElasticsearchException[Scroll must be provided when scanning...]"
+)]
+#[case(
+    "GET",
+    "/i/d/1?fields=o",
+    json!(null),
+    400,
+    "ElasticsearchIllegalArgumentException[field [o] isn't a leaf field]"
+)]
+#[case(
+    "PUT",
+    "/i/_settings",
+    json!({}),
+    400,
+    "ActionRequestValidationException[Validation Failed: 1: no settings to update;]"
+)]
+#[case(
+    "PUT",
+    "/_cluster/settings",
+    json!({"transient": {}}),
+    400,
+    "ActionRequestValidationException[Validation Failed: 1: no settings to update;]"
+)]
+#[case(
+    "POST",
+    "/i/d/1/_update?version=9&version_type=external",
+    json!({"doc": {}}),
+    400,
+    "version type [EXTERNAL] is not supported by the update API"
+)]
+#[case(
+    "POST",
+    "/i/d/1/_update?version=1&retry_on_conflict=2",
+    json!({"doc": {}}),
+    400,
+    "can't provide both retry_on_conflict and a specific version"
+)]
+#[case(
+    "POST",
+    "/i/d/1/_update",
+    json!({"script": "x"}),
+    400,
+    "ElasticsearchIllegalArgumentException[failed to execute script]; nested: ScriptException[dynamic scripting for \
+     [groovy] disabled]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"query": {"more_like_this": {"fields": ["n"], "like_text": "5"}}}),
+    400,
+    "more_like_this doesn't support binary/numeric fields: [n]"
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"query": {"more_like_this": {"fields": [], "like_text": "5"}}}),
+    400,
+    "[i] more_like_this requires 'fields' to be non-empty"
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"query": {"function_score": {"field_value_factor": {"field": "n", "missing": 1}}}}),
+    400,
+    "field_value_factor query does not support [missing]"
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"nested": {"path": "o"}}}}),
+    500,
+    "[nested] nested path [o] is not nested"
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"nested": {"path": "q"}}}}),
+    500,
+    "[nested] nested path [q] not found"
+)]
 #[tokio::test]
-async fn a_request_is_refused_with_its_reason(
+async fn invalid_requests_are_rejected(
     #[case] method: &str,
     #[case] uri: &str,
     #[case] body: Value,
@@ -77,14 +156,20 @@ async fn a_request_is_refused_with_its_reason(
 ) {
     let backend = backend().await;
     let answer = backend.send_json(method, uri, &body).await;
-    answer.expect_refusal(status, reason);
+    answer.expect_error(status, reason);
 }
 
 #[tokio::test]
-async fn numeric_fields_are_left_out_of_what_is_liked_if_they_may_be() {
+async fn more_like_this_can_skip_numeric_fields() {
     let backend = backend().await;
     let liked = |fields| {
-        let query = json!({"fields": fields, "like_text": "a", "min_term_freq": 1, "min_doc_freq": 1, "fail_on_unsupported_field": false});
+        let query = json!({
+            "fields": fields,
+            "like_text": "a",
+            "min_term_freq": 1,
+            "min_doc_freq": 1,
+            "fail_on_unsupported_field": false
+        });
         json!({"query": {"more_like_this": query}})
     };
     assert_eq!(backend.ids("/i/_search", &liked(json!(["n", "tag"]))).await, ["1"]);
@@ -92,7 +177,7 @@ async fn numeric_fields_are_left_out_of_what_is_liked_if_they_may_be() {
 }
 
 #[tokio::test]
-async fn a_field_without_values_is_an_empty_list_of_its_data() {
+async fn fielddata_of_a_document_without_values_is_an_empty_list() {
     let backend = backend().await;
     let body = json!({"query": {"ids": {"values": ["2"]}}, "fielddata_fields": ["n", "x", "nope"], "fields": []});
     let answer = ask(&backend, "POST", "/i/_search", body).await;
@@ -103,7 +188,7 @@ async fn a_field_without_values_is_an_empty_list_of_its_data() {
 }
 
 #[tokio::test]
-async fn an_update_returns_fields_of_what_it_made() {
+async fn an_update_returns_fields_of_the_new_document() {
     let backend = backend().await;
     let body = json!({"doc": {"list": [1, 2], "n": 4}});
     let answer = ask(&backend, "POST", "/i/d/1/_update?fields=n,list,o.p,nope", body).await;
@@ -117,12 +202,21 @@ async fn an_update_returns_fields_of_what_it_made() {
 #[case("/i/d/_validate/query", json!({"match_all": {}}), "ConstantScore(cache(_type:d))")]
 #[case("/i/d/_validate/query", json!({"term": {"tag": "a"}}), "filtered(tag:a)->cache(_type:d)")]
 #[case("/i/d,e/_validate/query", json!({"term": {"tag": "a"}}), "filtered(tag:a)->cache(_type:d _type:e)")]
-#[case("/i/_validate/query", json!({"filtered": {"query": {"term": {"tag": "a"}}, "filter": {"term": {"tag": "b"}}}}), "filtered(tag:a)->cache(tag:b)")]
-#[case("/i/_validate/query", json!({"function_score": {"functions": [{"filter": {"term": {"tag": "b"}}, "weight": 2}]}}), "function score (ConstantScore(*:*), functions: [{filter(cache(tag:b)), function [org.elasticsearch.common.lucene.search.function.WeightFactorFunction@1]}])")]
+#[case(
+    "/i/_validate/query",
+    json!({"filtered": {"query": {"term": {"tag": "a"}}, "filter": {"term": {"tag": "b"}}}}),
+    "filtered(tag:a)->cache(tag:b)"
+)]
+#[case(
+    "/i/_validate/query",
+    json!({"function_score": {"functions": [{"filter": {"term": {"tag": "b"}}, "weight": 2}]}}),
+    "function score (ConstantScore(*:*), functions: [{filter(cache(tag:b)), function \
+     [org.elasticsearch.common.lucene.search.function.WeightFactorFunction@1]}])"
+)]
 #[tokio::test]
 async fn a_query_is_explained_with_its_filters(#[case] path: &str, #[case] query: Value, #[case] expected: &str) {
     let backend = backend().await;
-    // What the query is rewritten to came with version 1.6.
+    // `rewrite` exists only from version 1.6 on: no effect.
     for parameters in ["explain", "explain&rewrite=true"] {
         let body = json!({"query": query});
         let answer = ask(&backend, "POST", &format!("{path}?{parameters}"), body).await;
@@ -134,7 +228,7 @@ async fn a_query_is_explained_with_its_filters(#[case] path: &str, #[case] query
 #[case("POST", "/i/_close")]
 #[case("DELETE", "/i")]
 #[tokio::test]
-async fn a_scroll_ends_with_the_last_of_its_indices(#[case] method: &str, #[case] path: &str) {
+async fn a_scroll_ends_with_its_last_index(#[case] method: &str, #[case] path: &str) {
     let backend = backend().await;
     ask(&backend, "PUT", "/other/d/1?refresh", json!({"n": 1})).await;
     let scroll = |answer: &Value| answer["_scroll_id"].as_str().unwrap().to_owned();
@@ -145,23 +239,19 @@ async fn a_scroll_ends_with_the_last_of_its_indices(#[case] method: &str, #[case
         ask(&backend, "POST", "/i/_open", json!(null)).await;
     }
     let next = backend.get(&format!("/_search/scroll?scroll_id={own}")).await;
-    next.expect_refusal(404, "SearchContextMissingException[No search context found for id [1]]");
+    next.expect_error(404, "SearchContextMissingException[No search context found for id [1]]");
     let next = backend.get(&format!("/_search/scroll?scroll_id={both}")).await;
     assert_eq!(next.status, 200, "{}", next.text);
     ask(&backend, "DELETE", "/other", json!(null)).await;
     let next = backend.get(&format!("/_search/scroll?scroll_id={both}")).await;
-    next.expect_refusal(404, "SearchContextMissingException[No search context found for id [2]]");
+    next.expect_error(404, "SearchContextMissingException[No search context found for id [2]]");
 }
 
 #[rstest]
 #[case("search_type=query_then_fetch", 1, 1)]
 #[case("search_type=scan", 2, 0)]
 #[tokio::test]
-async fn a_scroll_without_some_of_its_indices_has_the_hits_of_the_others(
-    #[case] search: &str,
-    #[case] there: usize,
-    #[case] first: usize,
-) {
+async fn a_scroll_continues_without_a_deleted_index(#[case] search: &str, #[case] there: usize, #[case] first: usize) {
     let backend = backend().await;
     for id in 1..=2 {
         ask(&backend, "PUT", &format!("/other/d/{id}?refresh"), json!({"n": 1})).await;
@@ -197,13 +287,13 @@ async fn a_scroll_without_some_of_its_indices_has_the_hits_of_the_others(
 #[case("/i*/_search?expand_wildcards=closed&ignore_unavailable=true", 200)]
 #[case("/i*/_mapping?expand_wildcards=closed", 200)]
 #[tokio::test]
-async fn a_pattern_finds_a_closed_index_where_closed_ones_may_be_named(#[case] path: &str, #[case] status: u16) {
+async fn a_pattern_can_match_closed_indices(#[case] path: &str, #[case] status: u16) {
     let backend = backend().await;
     ask(&backend, "POST", "/i/_close", json!(null)).await;
     let answer = backend.get(path).await;
     assert_eq!(answer.status, status, "{}", answer.text);
     if status == 403 {
-        answer.expect_refusal(403, "IndexClosedException[[i] closed]");
+        answer.expect_error(403, "IndexClosedException[[i] closed]");
     }
 }
 
@@ -211,39 +301,125 @@ async fn a_pattern_finds_a_closed_index_where_closed_ones_may_be_named(#[case] p
 #[case("POST", "/_mget", json!({"docs": ["1"]}), "docs array element should include an object")]
 #[case("POST", "/i/d/_mget", json!({"ids": ["1", null]}), "ids array element should only contain ids")]
 #[case("POST", "/i/d/_bulk?consistency=x", json!({"index": {}}), "No write consistency match [x]")]
-#[case("PUT", "/i/d/1?replication=x", json!({}), "No replication type match for [x], should be either `async`, or `sync`")]
+#[case(
+    "PUT",
+    "/i/d/1?replication=x",
+    json!({}),
+    "No replication type match for [x], should be either `async`, or `sync`"
+)]
 #[case("PUT", "/i/_alias", json!({}), "Alias action [add]: [alias] may not be empty string")]
-#[case("GET", "/_cluster/health?wait_for_active_shards=x", json!(null), "Failed to parse int parameter [wait_for_active_shards] with value [x]")]
+#[case(
+    "GET",
+    "/_cluster/health?wait_for_active_shards=x",
+    json!(null),
+    "Failed to parse int parameter [wait_for_active_shards] with value [x]"
+)]
 #[case("GET", "/_cluster/health?timeout=x", json!(null), "ElasticsearchParseException[Failed to parse [x]]")]
-#[case("GET", "/i/_search?from=-5", json!(null), "from[-1],size[-1]: Parse Failure [from is set to [-5] and is expected to be higher or equal to 0]")]
+#[case(
+    "GET",
+    "/i/_search?from=-5",
+    json!(null),
+    "from[-1],size[-1]: Parse Failure [from is set to [-5] and is expected to be higher or equal to 0]"
+)]
 #[case("GET", "/i/_search?size=-2", json!(null), "size is set to [-2] and is expected to be higher or equal to 0")]
-#[case("PUT", "/i/_settings?index.frob=1&timeout=1s", json!(null), "Can't update non dynamic settings[[index.frob]] for open indices[[i]]")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "min_doc_count": "1"}}}}), "Unknown key for a VALUE_STRING in [a]: [min_doc_count].")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"percentiles": {"field": "n", "keyed": "false"}}}}), "Unexpected token VALUE_STRING in [a].")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "size": "x"}}}}), "nested: NumberFormatException[For input string: \"x\"]; ")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "shard_size": true}}}}), "Unknown key for a VALUE_BOOLEAN in [a]: [shard_size].")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"significant_terms": {"field": "tag", "size": "1.5"}}}}), "nested: NumberFormatException[For input string: \"1.5\"]; ")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"top_hits": {"frob": 1}}}}), "Unknown key for a VALUE_NUMBER in [a]: [frob].")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"top_hits": {"highlight": true}}}}), "Unknown key for a VALUE_BOOLEAN in [a]: [highlight].")]
-#[case("POST", "/i/_search", json!({"highlight": {"number_of_fragments": "x", "fields": {"tag": {}}}}), "nested: NumberFormatException[For input string: \"x\"]; ")]
-#[case("POST", "/i/_search", json!({"highlight": {"fields": {"tag": {"fragmentSize": "y"}}}}), "nested: NumberFormatException[For input string: \"y\"]; ")]
-#[case("POST", "/i/_search", json!({"sort": [{"z": {"unmapped_type": "frob"}}]}), "nested: ElasticsearchIllegalArgumentException[No mapper found for type [frob]]; ")]
-#[case("POST", "/i/_search", json!({"sort": [{"n": {"nested_path": "z"}}]}), "nested: QueryParsingException[[i] [nested] failed to find nested object under path [z]]; ")]
-#[case("POST", "/i/_search", json!({"sort": [{"o.p": {"nested_path": "o"}}]}), "nested: QueryParsingException[[i] [nested] nested object under path [o] is not of nested type]; ")]
-#[case("PUT", "/i/d/1", json!({"_id": "2"}), "MapperParsingException[failed to parse [_id]]; nested: MapperParsingException[Provided id [1] does not match the content one [2]]; ")]
+#[case(
+    "PUT",
+    "/i/_settings?index.frob=1&timeout=1s",
+    json!(null),
+    "Can't update non dynamic settings[[index.frob]] for open indices[[i]]"
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"terms": {"field": "tag", "min_doc_count": "1"}}}}),
+    "Unknown key for a VALUE_STRING in [a]: [min_doc_count]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"percentiles": {"field": "n", "keyed": "false"}}}}),
+    "Unexpected token VALUE_STRING in [a]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"terms": {"field": "tag", "size": "x"}}}}),
+    "nested: NumberFormatException[For input string: \"x\"]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"terms": {"field": "tag", "shard_size": true}}}}),
+    "Unknown key for a VALUE_BOOLEAN in [a]: [shard_size]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"significant_terms": {"field": "tag", "size": "1.5"}}}}),
+    "nested: NumberFormatException[For input string: \"1.5\"]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"top_hits": {"frob": 1}}}}),
+    "Unknown key for a VALUE_NUMBER in [a]: [frob]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"top_hits": {"highlight": true}}}}),
+    "Unknown key for a VALUE_BOOLEAN in [a]: [highlight]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"highlight": {"number_of_fragments": "x", "fields": {"tag": {}}}}),
+    "nested: NumberFormatException[For input string: \"x\"]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"highlight": {"fields": {"tag": {"fragmentSize": "y"}}}}),
+    "nested: NumberFormatException[For input string: \"y\"]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"sort": [{"z": {"unmapped_type": "frob"}}]}),
+    "nested: ElasticsearchIllegalArgumentException[No mapper found for type [frob]]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"sort": [{"n": {"nested_path": "z"}}]}),
+    "nested: QueryParsingException[[i] [nested] failed to find nested object under path [z]]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"sort": [{"o.p": {"nested_path": "o"}}]}),
+    "nested: QueryParsingException[[i] [nested] nested object under path [o] is not of nested type]; "
+)]
+#[case(
+    "PUT",
+    "/i/d/1",
+    json!({"_id": "2"}),
+    "MapperParsingException[failed to parse [_id]]; nested: MapperParsingException[Provided id [1] does not match the \
+     content one [2]]; "
+)]
 #[tokio::test]
-async fn what_has_the_wrong_form_is_refused(
+async fn values_of_the_wrong_type_are_rejected(
     #[case] method: &str,
     #[case] path: &str,
     #[case] body: Value,
     #[case] reason: &str,
 ) {
     let backend = backend().await;
-    backend.send_json(method, path, &body).await.expect_refusal(400, reason);
+    backend.send_json(method, path, &body).await.expect_error(400, reason);
 }
 
 #[tokio::test]
-async fn an_alias_may_be_named_in_the_body() {
+async fn the_name_of_an_alias_can_be_in_the_body() {
     let backend = backend().await;
     ask(&backend, "PUT", "/i/_alias", json!({"alias": "named", "routing": "r"})).await;
     let aliases = ask(&backend, "GET", "/i/_alias", json!(null)).await;
@@ -252,7 +428,7 @@ async fn an_alias_may_be_named_in_the_body() {
 }
 
 #[tokio::test]
-async fn percents_may_be_texts() {
+async fn percents_can_be_strings() {
     let backend = backend().await;
     let body = json!({"aggs": {"a": {"percentiles": {"field": "n", "percents": ["50"]}}}});
     let answer = ask(&backend, "POST", "/i/_search", body).await;
@@ -260,7 +436,7 @@ async fn percents_may_be_texts() {
 }
 
 #[tokio::test]
-async fn settings_may_be_parameters() {
+async fn settings_can_be_parameters() {
     let backend = backend().await;
     let path = "/i/_settings?index.refresh_interval=7s&pretty";
     ask(&backend, "PUT", path, json!({"index": {"number_of_replicas": 0}})).await;

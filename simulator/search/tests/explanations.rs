@@ -1,6 +1,6 @@
-//! How scores came about, and documents that a function cannot score.
+//! Explanations of scores, text forms of queries and filters, and documents that a function cannot score.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 mod support;
 use support::{Backend, ask};
 
-/// Three shops, one without a rank, and a type whose documents have no shops.
+/// Three shops, one of them without a rank, and one visit, a child of a shop.
 async fn shops() -> Backend {
     let backend = Backend::new();
     let mapping = json!({"mappings": {
@@ -35,7 +35,7 @@ async fn shops() -> Backend {
     backend
 }
 
-/// The descriptions of an explanation with their values, outermost first.
+/// Flattens an explanation to its values and descriptions, the root first.
 fn flat(explanation: &Value) -> Vec<String> {
     let own = format!(
         "{} {}",
@@ -50,16 +50,23 @@ const ALL: [&str; 3] = ["1.0 ConstantScore(*:*), product of:", "1.0 boost", "1.0
 
 #[rstest]
 #[case(
-    json!({"function_score": {"field_value_factor": {"field": "rank", "factor": 2, "modifier": "square"}, "filter": {"term": {"_id": "1"}}}}),
+    json!({
+        "function_score": {
+            "field_value_factor": {"field": "rank", "factor": 2, "modifier": "square"},
+            "filter": {"term": {"_id": "1"}},
+        }
+    }),
     &[
         "64.0 function score, product of:",
         "1.0 ConstantScore(cache(_uid:shop#1 _uid:visit#1)), product of:", "1.0 boost", "1.0 queryNorm",
-        "64.0 Math.min of", "64.0 field value function: square(doc['rank'].value * factor=2.0)", "3.4028235e+38 maxBoost",
+        "64.0 Math.min of", "64.0 field value function: square(doc['rank'].value * \
+         factor=2.0)", "3.4028235e+38 maxBoost",
         "1.0 queryBoost",
     ]
 )]
 #[case(
-    json!({"function_score": {"query": {"match_all": {}}, "boost_mode": "sum", "score_mode": "sum", "max_boost": 5, "functions": [
+    json!({"function_score": {"query": {"match_all": {}}, "boost_mode": "sum", "score_mode": "sum", "max_boost": 5,
+      "functions": [
         {"filter": {"term": {"kind": "tea"}}, "weight": 3},
         {"filter": {"term": {"kind": "bread"}}, "weight": 7},
         {"linear": {"rank": {"origin": 2, "scale": 2}}},
@@ -88,7 +95,7 @@ const ALL: [&str; 3] = ["1.0 ConstantScore(*:*), product of:", "1.0 boost", "1.0
     &["1.0 ConstantScore(cache(kind:tea)), product of:", "2.0 boost", "0.5 queryNorm"]
 )]
 #[tokio::test]
-async fn a_score_is_explained_as_it_is_made(#[case] query: Value, #[case] expected: &[&str]) {
+async fn a_score_is_explained(#[case] query: Value, #[case] expected: &[&str]) {
     let backend = shops().await;
     let body = json!({"query": query}).to_string();
     let answer = backend.post("/town/shop/1/_explain", &body).await;
@@ -127,7 +134,7 @@ async fn a_score_is_explained_as_it_is_made(#[case] query: Value, #[case] expect
     &["Failure to match minimum number of optional clauses: 1"]
 )]
 #[tokio::test]
-async fn a_boolean_query_says_which_clause_fails(
+async fn the_explanation_of_a_boolean_query_has_the_failing_clause(
     #[case] query: Value,
     #[case] matched: bool,
     #[case] expected: &[&str],
@@ -152,9 +159,12 @@ async fn a_boolean_query_says_which_clause_fails(
 
 #[rstest]
 #[case(json!({"field": "rank"}), "nested: ElasticsearchException[Missing value for field [rank]]; ")]
-#[case(json!({"field": "rank", "factor": 0, "modifier": "log"}), "Result of field modification [log(0.0)] must be a number")]
+#[case(
+    json!({"field": "rank", "factor": 0, "modifier": "log"}),
+    "Result of field modification [log(0.0)] must be a number"
+)]
 #[tokio::test]
-async fn a_shard_fails_with_a_document_that_a_function_cannot_score(#[case] factor: Value, #[case] reason: &str) {
+async fn a_document_that_a_function_cannot_score_fails_the_shard(#[case] factor: Value, #[case] reason: &str) {
     let backend = shops().await;
     let query = json!({"function_score": {"field_value_factor": factor}});
     let answer = backend
@@ -168,7 +178,7 @@ async fn a_shard_fails_with_a_document_that_a_function_cannot_score(#[case] fact
         error.contains(place) && error.contains(phase) && error.contains(reason),
         "{error}"
     );
-    // Documents that are not scored fail nothing.
+    // Nothing fails if documents are not scored.
     let sorted = json!({"query": query, "sort": "rank"});
     assert_eq!(
         backend.post("/town/shop/_search", &sorted.to_string()).await.status,
@@ -184,10 +194,13 @@ async fn a_shard_fails_with_a_document_that_a_function_cannot_score(#[case] fact
 #[case(json!({"rank": {"gt": 1}}), "rank:{1 TO *]")]
 #[case(json!({"size": {"lte": 2.5, "boost": 2}}), "size:[* TO 2.5]^2.0")]
 #[case(json!({"at": {"gt": "2015-06-23", "lt": "2015-06-24"}}), "at:{1435017600000 TO 1435104000000}")]
-#[case(json!({"at": {"gte": "23/06/2015", "lte": "23/06/2015", "format": "dd/MM/yyyy"}}), "at:[1435017600000 TO 1435103999999]")]
+#[case(
+    json!({"at": {"gte": "23/06/2015", "lte": "23/06/2015", "format": "dd/MM/yyyy"}}),
+    "at:[1435017600000 TO 1435103999999]"
+)]
 #[case(json!({"name": {"gt": "a", "lte": "b"}}), "name:{a TO b]")]
 #[tokio::test]
-async fn a_range_is_shown_with_the_bounds_that_it_was_given(#[case] range: Value, #[case] expected: &str) {
+async fn a_range_prints_its_original_bounds(#[case] range: Value, #[case] expected: &str) {
     let backend = Backend::new();
     let properties = json!({
         "rank": {"type": "integer"}, "size": {"type": "float"}, "at": {"type": "date"}, "name": {"type": "string"},
@@ -208,8 +221,14 @@ async fn a_range_is_shown_with_the_bounds_that_it_was_given(#[case] range: Value
 #[case::uncached(json!({"term": {"kind": "tea", "_cache": false}}), "kind:tea")]
 #[case::type_term(json!({"term": {"_type": "shop"}}), "cache(_type:shop)")]
 #[case::terms(json!({"terms": {"kind": ["tea", "bread", "tea"]}}), "cache(kind:bread kind:tea)")]
-#[case::each_term(json!({"terms": {"kind": ["tea", "bread"], "execution": "bool"}}), "BooleanFilter(cache(kind:tea) cache(kind:bread))")]
-#[case::each_and(json!({"terms": {"kind": ["tea", "bread"], "execution": "and_nocache"}}), "cache(+kind:tea +kind:bread)")]
+#[case::each_term(
+    json!({"terms": {"kind": ["tea", "bread"], "execution": "bool"}}),
+    "BooleanFilter(cache(kind:tea) cache(kind:bread))"
+)]
+#[case::each_and(
+    json!({"terms": {"kind": ["tea", "bread"], "execution": "and_nocache"}}),
+    "cache(+kind:tea +kind:bread)"
+)]
 #[case::no_terms(json!({"terms": {"kind": []}}), "MatchNoDocsFilter")]
 #[case::range(json!({"range": {"rank": {"gt": 1, "lte": 5}}}), "cache(rank:{1 TO 5])")]
 #[case::range_of_data(json!({"range": {"rank": {"gte": 1}, "execution": "fielddata"}}), "rank:[1 TO *]")]
@@ -217,7 +236,10 @@ async fn a_range_is_shown_with_the_bounds_that_it_was_given(#[case] range: Value
 #[case::range_of_today(json!({"range": {"at": {"lt": "now/d"}}}), "cache(at:[* TO 1435276800000})")]
 #[case::prefix(json!({"prefix": {"kind": "te"}}), "cache(PrefixFilter(kind:te))")]
 #[case::regexp(json!({"regexp": {"kind": "te.*"}}), "cache(kind:te.*)")]
-#[case::other_index(json!({"indices": {"index": "x", "filter": {"match_all": {}}, "no_match_filter": "none"}}), "MatchNoDocsFilter")]
+#[case::other_index(
+    json!({"indices": {"index": "x", "filter": {"match_all": {}}, "no_match_filter": "none"}}),
+    "MatchNoDocsFilter"
+)]
 #[case::everything(json!({"query": {"query_string": {"query": "*:*"}}}), "QueryWrapperFilter(ConstantScore(*:*))")]
 #[case::ids(json!({"ids": {"type": "shop", "values": ["1"]}}), "_uid:shop#1")]
 #[case::type_of(json!({"type": {"value": "shop"}}), "cache(_type:shop)")]
@@ -226,18 +248,33 @@ async fn a_range_is_shown_with_the_bounds_that_it_was_given(#[case] range: Value
 #[case::missing(json!({"missing": {"field": "kind"}}), "cache(NotFilter(cache(BooleanFilter(_field_names:kind))))")]
 #[case::nothing_exists(json!({"exists": {"field": "none*"}}), "MatchNoDocsFilter")]
 #[case::and(json!({"and": [{"term": {"kind": "tea"}}, {"match_all": {}}]}), "+cache(kind:tea) +*:*")]
-#[case::or(json!({"or": {"filters": [{"term": {"kind": "a"}}, {"term": {"kind": "b"}}], "_cache": true}}), "cache(cache(kind:a) cache(kind:b))")]
+#[case::or(
+    json!({"or": {"filters": [{"term": {"kind": "a"}}, {"term": {"kind": "b"}}], "_cache": true}}),
+    "cache(cache(kind:a) cache(kind:b))"
+)]
 #[case::not(json!({"not": {"term": {"kind": "tea"}}}), "NotFilter(cache(kind:tea))")]
 #[case::boolean(
-    json!({"bool": {"must": {"term": {"kind": "a"}}, "must_not": {"term": {"kind": "b"}}, "should": {"term": {"kind": "c"}}}}),
+    json!({
+        "bool": {
+            "must": {"term": {"kind": "a"}},
+            "must_not": {"term": {"kind": "b"}},
+            "should": {"term": {"kind": "c"}},
+        }
+    }),
     "BooleanFilter(+cache(kind:a) -cache(kind:b) cache(kind:c))"
 )]
 #[case::prohibited(json!({"bool": {"must_not": {"term": {"kind": "b"}}}}), "BooleanFilter(-cache(kind:b))")]
 #[case::query(json!({"query": {"match": {"kind": "tea"}}}), "QueryWrapperFilter(kind:tea)")]
-#[case::cached_query(json!({"fquery": {"query": {"match_all": {}}, "_cache": true}}), "cache(QueryWrapperFilter(ConstantScore(*:*)))")]
-#[case::of_the_moment(json!({"bool": {"must": {"range": {"at": {"gt": "now-1h"}}}, "_cache": true}}), "BooleanFilter(+no_cache(at:{1435316400000 TO *]))")]
+#[case::cached_query(
+    json!({"fquery": {"query": {"match_all": {}}, "_cache": true}}),
+    "cache(QueryWrapperFilter(ConstantScore(*:*)))"
+)]
+#[case::of_the_moment(
+    json!({"bool": {"must": {"range": {"at": {"gt": "now-1h"}}}, "_cache": true}}),
+    "BooleanFilter(+no_cache(at:{1435316400000 TO *]))"
+)]
 #[tokio::test]
-async fn a_filter_is_shown_as_its_class_and_whether_it_is_cached(#[case] filter: Value, #[case] expected: &str) {
+async fn a_filter_prints_its_class_and_caching(#[case] filter: Value, #[case] expected: &str) {
     let backend = Backend::new();
     let properties = json!({
         "kind": {"type": "string", "index": "not_analyzed"}, "rank": {"type": "integer"}, "at": {"type": "date"},
@@ -270,17 +307,17 @@ async fn a_filter_is_shown_as_its_class_and_whether_it_is_cached(#[case] filter:
 }
 
 #[tokio::test]
-async fn what_narrows_a_search_is_shown_with_it() {
+async fn types_and_alias_filters_are_part_of_the_printed_query() {
     let backend = shops().await;
     let alias =
         |name: &str, kind: &str| json!({"add": {"index": "town", "alias": name, "filter": {"term": {"kind": kind}}}});
     let actions = json!({"actions": [alias("sweet", "cake"), alias("hot", "tea")]});
     ask(&backend, "POST", "/_aliases", actions).await;
-    let whole = "org.elasticsearch.index.search.nested.NonNestedDocsFilter@1";
+    let non_nested = "org.elasticsearch.index.search.nested.NonNestedDocsFilter@1";
     for (path, expected) in [
-        ("/town", format!("ConstantScore(cache({whole}))")),
-        ("/town/shop", format!("ConstantScore(cache(+_type:shop +{whole}))")),
-        ("/hot", format!("ConstantScore(+cache({whole}) +cache(kind:tea))")),
+        ("/town", format!("ConstantScore(cache({non_nested}))")),
+        ("/town/shop", format!("ConstantScore(cache(+_type:shop +{non_nested}))")),
+        ("/hot", format!("ConstantScore(+cache({non_nested}) +cache(kind:tea))")),
         (
             "/hot,sweet/shop,visit",
             "ConstantScore(+cache(_type:shop _type:visit) +BooleanFilter(cache(kind:tea) cache(kind:cake)))".to_owned(),

@@ -1,6 +1,6 @@
-//! Facets and suggestions of a search, and those that are refused with the shard that reads them.
+//! Facets and suggestions of a search, and their errors per shard.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn town() -> Backend {
     backend
 }
 
-/// The facet of all shops.
+/// Computes a facet over all shops.
 async fn facet(facet: Value) -> Value {
     let backend = town().await;
     let body = json!({"size": 0, "facets": {"f": facet}});
@@ -34,7 +34,7 @@ async fn facet(facet: Value) -> Value {
 }
 
 #[tokio::test]
-async fn documents_are_counted_by_their_distance() {
+async fn a_geo_distance_facet_counts_documents_by_distance() {
     let found =
         facet(json!({"geo_distance": {"at": "10,10", "ranges": [{"to": 200}, {"from": 200}, {"from": 5000}]}})).await;
     assert_eq!(found["_type"], "geo_distance");
@@ -61,25 +61,48 @@ async fn documents_are_counted_by_their_distance() {
 }
 
 #[tokio::test]
-async fn a_histogram_of_dates_has_an_interval_of_time() {
+async fn a_histogram_facet_of_dates_has_a_time_interval() {
     let found = facet(json!({"histogram": {"field": "opened", "time_interval": "1d"}})).await;
     let expected = json!([{"key": 1_434_931_200_000_u64, "count": 2}, {"key": 1_435_017_600_000_u64, "count": 1}]);
     assert_eq!(found["entries"], expected);
 }
 
-const CAST: &str = "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexNumericFieldData";
+const CAST: &str = "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to \
+ org.elasticsearch.index.fielddata.IndexNumericFieldData";
 
 #[rstest]
-#[case(json!({"facets": {"f": {"odd": {}}}}), "SearchParseException[[town][0]: from[-1],size[-1]: Parse Failure [No facet type found for [odd]]]")]
-#[case(json!({"facets": {"f": {"geo_distance": {"at": "1,2"}}}}), "FacetPhaseExecutionException[Facet [f]: no ranges defined for geo_distance facet]")]
-#[case(json!({"facets": {"f": {"geo_distance": {"odd": "1,2", "ranges": [{"to": 1}]}}}}), "FacetPhaseExecutionException[Facet [f]: failed to find mapping for [odd]]")]
-#[case(json!({"facets": {"f": {"histogram": {"field": "rank"}}}}), "FacetPhaseExecutionException[Facet [f]: [interval] is required to be set for histogram facet]")]
-#[case(json!({"facets": {"f": {"histogram": {"interval": 5}}}}), "FacetPhaseExecutionException[Facet [f]: key field is required to be set for histogram facet, either using [field] or using [key_field]]")]
+#[case(
+    json!({"facets": {"f": {"odd": {}}}}),
+    "SearchParseException[[town][0]: from[-1],size[-1]: Parse Failure [No facet type found for [odd]]]"
+)]
+#[case(
+    json!({"facets": {"f": {"geo_distance": {"at": "1,2"}}}}),
+    "FacetPhaseExecutionException[Facet [f]: no ranges defined for geo_distance facet]"
+)]
+#[case(
+    json!({"facets": {"f": {"geo_distance": {"odd": "1,2", "ranges": [{"to": 1}]}}}}),
+    "FacetPhaseExecutionException[Facet [f]: failed to find mapping for [odd]]"
+)]
+#[case(
+    json!({"facets": {"f": {"histogram": {"field": "rank"}}}}),
+    "FacetPhaseExecutionException[Facet [f]: [interval] is required to be set for histogram facet]"
+)]
+#[case(
+    json!({"facets": {"f": {"histogram": {"interval": 5}}}}),
+    "FacetPhaseExecutionException[Facet [f]: key field is required to be set for histogram facet, either using [field] \
+     or using [key_field]]"
+)]
 #[case(json!({"facets": {"f": {"statistical": {"field": "name"}}}}), CAST)]
-#[case(json!({"suggest": {"s": {"text": "a", "odd": {}}}}), "ElasticsearchIllegalArgumentException[Suggester[odd] not supported]")]
-#[case(json!({"suggest": {"s": {"text": "a", "term": {}}}}), "ElasticsearchIllegalArgumentException[The required field option is missing]")]
+#[case(
+    json!({"suggest": {"s": {"text": "a", "odd": {}}}}),
+    "ElasticsearchIllegalArgumentException[Suggester[odd] not supported]"
+)]
+#[case(
+    json!({"suggest": {"s": {"text": "a", "term": {}}}}),
+    "ElasticsearchIllegalArgumentException[The required field option is missing]"
+)]
 #[tokio::test]
-async fn a_shard_refuses_what_it_cannot_read(#[case] body: Value, #[case] reason: &str) {
+async fn invalid_facets_and_suggestions_fail_the_shard(#[case] body: Value, #[case] reason: &str) {
     let backend = town().await;
     let answer = backend.post("/town/_search", &body.to_string()).await;
     assert_eq!(answer.status, 400, "{}", answer.text);

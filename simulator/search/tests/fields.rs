@@ -1,6 +1,6 @@
-//! What fields make of values: of documents, of queries, of what is returned.
+//! Conversion of values by field types: in documents, queries and results.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use support::{ask, index_of};
 #[case(json!({"filtered": {"filter": {"range": {"n": {"lte": 2.9}}}}}), &["1", "2"])]
 #[case(json!({"term": {"f": 2.5}}), &["2"])]
 #[tokio::test]
-async fn a_number_loses_its_fraction_where_the_field_has_none(#[case] query: Value, #[case] expected: &[&str]) {
+async fn a_number_is_truncated_for_an_integer_field(#[case] query: Value, #[case] expected: &[&str]) {
     let backend = index_of("i", "d", json!({"n": {"type": "long"}, "f": {"type": "double"}})).await;
     for n in 1..=3 {
         let document = json!({"n": n, "f": f64::from(n) + 0.5});
@@ -29,7 +29,7 @@ async fn a_number_loses_its_fraction_where_the_field_has_none(#[case] query: Val
         expected
     );
     let text = backend.post("/i/_search", r#"{"query": {"term": {"n": "2.0"}}}"#).await;
-    text.expect_refusal(400, "NumberFormatException[For input string: \"2.0\"]");
+    text.expect_error(400, "NumberFormatException[For input string: \"2.0\"]");
 }
 
 #[rstest]
@@ -43,7 +43,7 @@ async fn a_number_loses_its_fraction_where_the_field_has_none(#[case] query: Val
 #[case(json!({"filtered": {"filter": {"range": {"t": {"gte": 2016}}}}}), &["1"])]
 #[case(json!({"filtered": {"filter": {"term": {"t": 1_420_070_400_000_i64}}}}), &["1"])]
 #[tokio::test]
-async fn a_number_is_a_time_and_a_text_is_a_date(#[case] query: Value, #[case] expected: &[&str]) {
+async fn a_number_is_in_milliseconds_and_a_string_is_a_date(#[case] query: Value, #[case] expected: &[&str]) {
     let backend = index_of("i", "d", json!({"t": {"type": "date"}})).await;
     ask(&backend, "PUT", "/i/d/1?refresh", json!({"t": "2015"})).await;
     ask(&backend, "PUT", "/i/d/2?refresh", json!({"t": 2015})).await;
@@ -56,16 +56,20 @@ async fn a_number_is_a_time_and_a_text_is_a_date(#[case] query: Value, #[case] e
 #[case("PUT", "/j", json!({"mappings": {"d": {"_timestamp": {"enabled": true, "format": "yyyy-bb"}}}}))]
 #[case("PUT", "/j", json!({"mappings": {"d": {"dynamic_date_formats": ["yyyy-bb"]}}}))]
 #[case("POST", "/i/_search", json!({"query": {"range": {"t": {"gte": "2015", "format": "yyyy-bb"}}}}))]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"date_histogram": {"field": "t", "interval": "1d", "format": "yyyy-bb"}}}}))]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"date_histogram": {"field": "t", "interval": "1d", "format": "yyyy-bb"}}}})
+)]
 #[tokio::test]
-async fn a_format_of_letters_without_a_meaning_is_refused(
-    #[case] method: &str,
-    #[case] uri: &str,
-    #[case] body: Value,
-) {
+async fn an_invalid_date_format_is_rejected(#[case] method: &str, #[case] uri: &str, #[case] body: Value) {
     let backend = index_of("i", "d", json!({"t": {"type": "date"}})).await;
     let answer = backend.send_json(method, uri, &body).await;
-    answer.expect_refusal(400, "ElasticsearchIllegalArgumentException[Invalid format: [yyyy-bb]: Illegal pattern component: bb]; nested: IllegalArgumentException[Illegal pattern component: bb]; ");
+    answer.expect_error(
+        400,
+        "ElasticsearchIllegalArgumentException[Invalid format: [yyyy-bb]: Illegal pattern component: bb]; nested: \
+         IllegalArgumentException[Illegal pattern component: bb]; ",
+    );
 }
 
 #[rstest]
@@ -78,7 +82,7 @@ async fn a_format_of_letters_without_a_meaning_is_refused(
 #[case("t", json!("1970"), Ok(&["1", "2", "3"][..]))]
 #[case("t", json!("1970-01-01"), Err("1970-01-01"))]
 #[tokio::test]
-async fn a_document_without_a_number_counts_as_one(
+async fn the_missing_value_of_a_sort_must_be_a_number(
     #[case] field: &str,
     #[case] missing: Value,
     #[case] expected: Result<&[&str], &str>,
@@ -93,16 +97,17 @@ async fn a_document_without_a_number_counts_as_one(
         Ok(ids) => assert_eq!(backend.ids("/i/_search", &body).await, ids),
         Err(text) => {
             let reason = format!(
-                "Query Failed [Failed to execute main query]]; nested: NumberFormatException[For input string: \"{text}\"]; "
+                "Query Failed [Failed to execute main query]]; nested: NumberFormatException[For input string: \
+                 \"{text}\"]; "
             );
             let answer = backend.send_json("POST", "/i/_search", &body).await;
-            answer.expect_refusal(500, &reason);
+            answer.expect_error(500, &reason);
         }
     }
 }
 
 #[tokio::test]
-async fn a_number_of_a_date_is_of_its_resolution() {
+async fn numeric_resolution_applies_to_numbers_in_date_fields() {
     let properties = json!({"t": {"type": "date", "numeric_resolution": "seconds"}, "u": {"type": "date"}});
     let backend = index_of("i", "d", properties).await;
     ask(
@@ -126,13 +131,13 @@ async fn a_number_of_a_date_is_of_its_resolution() {
 }
 
 #[tokio::test]
-async fn stored_forms_of_a_field_are_returned() {
-    let forms = json!({
+async fn stored_multi_fields_are_returned() {
+    let multi_fields = json!({
         "length": {"type": "token_count", "analyzer": "standard", "store": true},
         "raw": {"type": "string", "index": "not_analyzed", "store": true},
         "other": {"type": "string"},
     });
-    let backend = index_of("i", "d", json!({"a": {"type": "string", "fields": forms}})).await;
+    let backend = index_of("i", "d", json!({"a": {"type": "string", "fields": multi_fields}})).await;
     ask(&backend, "PUT", "/i/d/1?refresh", json!({"a": "x y z"})).await;
     let body = json!({"fields": ["a.length", "a.raw", "a.other"]});
     let found = ask(&backend, "POST", "/i/_search", body).await;
@@ -141,7 +146,7 @@ async fn stored_forms_of_a_field_are_returned() {
 }
 
 #[tokio::test]
-async fn documents_are_numbered_through_the_segments_of_a_shard() {
+async fn document_numbers_continue_across_segments() {
     let backend = index_of("i", "d", json!({"n": {"type": "long"}})).await;
     for n in 0..3 {
         ask(&backend, "PUT", &format!("/i/d/{n}?refresh"), json!({"n": n})).await;
@@ -153,7 +158,7 @@ async fn documents_are_numbered_through_the_segments_of_a_shard() {
 }
 
 #[tokio::test]
-async fn terms_of_no_field_are_not_significant() {
+async fn an_unmapped_field_has_no_significant_terms() {
     let backend = index_of("i", "d", json!({"n": {"type": "long"}})).await;
     let body = json!({"aggs": {"a": {"significant_terms": {"field": "z"}}}});
     let found = ask(&backend, "POST", "/i/_search", body).await;
@@ -174,8 +179,9 @@ async fn a_phrase_needs_positions(#[case] options: &str, #[case] phrase: &str, #
     let answer = backend.send_json("POST", "/i/_search", &body).await;
     assert_eq!(answer.status, status, "{}", answer.text);
     if status == 500 {
-        let reason = "Query Failed [Failed to execute main query]]; nested: IllegalStateException[field \"a\" was indexed without position data; cannot run PhraseQuery (term=x)]; ";
-        answer.expect_refusal(500, reason);
+        let reason = "Query Failed [Failed to execute main query]]; nested: IllegalStateException[field \"a\" was \
+         indexed without position data; cannot run PhraseQuery (term=x)]; ";
+        answer.expect_error(500, reason);
     }
 }
 
@@ -195,9 +201,10 @@ async fn a_span_needs_positions(#[case] query: Value, #[case] failing: Option<&s
         None => assert_eq!(answer.status, 200, "{}", answer.text),
         Some(term) => {
             let reason = format!(
-                "IllegalStateException[field \"a\" was indexed without position data; cannot run SpanTermQuery (term={term})]; "
+                "IllegalStateException[field \"a\" was indexed without position data; cannot run SpanTermQuery \
+                 (term={term})]; "
             );
-            answer.expect_refusal(500, &reason);
+            answer.expect_error(500, &reason);
         }
     }
 }
@@ -208,7 +215,7 @@ async fn a_span_needs_positions(#[case] query: Value, #[case] failing: Option<&s
 #[case(json!({"type": "string", "index_options": "docs", "norms": {"enabled": false}}), true)]
 #[case(json!({"type": "string", "norms": {"enabled": false}}), false)]
 #[tokio::test]
-async fn a_term_counts_once_in_postings_of_documents(#[case] field: Value, #[case] once: bool) {
+async fn without_frequencies_a_term_counts_once(#[case] field: Value, #[case] once: bool) {
     let backend = index_of("i", "d", json!({"a": field})).await;
     ask(&backend, "PUT", "/i/d/1?refresh", json!({"a": ["x", "x"]})).await;
     ask(&backend, "PUT", "/i/d/2?refresh", json!({"a": "x"})).await;

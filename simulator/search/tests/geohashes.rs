@@ -1,6 +1,6 @@
-//! Cells of geohashes, and the fields that a point is indexed in beside its own.
+//! Geohash cells, and sub-fields of geo points.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 mod support;
 use support::{Backend, ask, index_of};
 
-/// Three points: in Berlin, some kilometres to the east of it, and in Paris.
+/// Three points: in Berlin, a few kilometres east of it, and in Paris.
 async fn places() -> Backend {
     let properties = json!({
         "p": {"type": "geo_point", "geohash_prefix": true, "geohash_precision": 8, "lat_lon": true},
@@ -39,7 +39,7 @@ async fn places() -> Backend {
 #[case(json!({"range": {"p.lon": {"gte": 13.41}}}), &["2"])]
 #[case(json!({"range": {"p.lat": {"lt": 50}}}), &["3"])]
 #[tokio::test]
-async fn a_cell_holds_the_points_whose_geohashes_begin_as_it_does(#[case] filter: Value, #[case] expected: &[&str]) {
+async fn a_cell_matches_the_points_with_its_prefix(#[case] filter: Value, #[case] expected: &[&str]) {
     let body = json!({"query": {"filtered": {"filter": filter}}, "sort": "_uid"});
     assert_eq!(places().await.ids("/i/_search", &body).await, expected);
 }
@@ -49,16 +49,19 @@ async fn a_cell_holds_the_points_whose_geohashes_begin_as_it_does(#[case] filter
 #[case(json!("u33"), "ElasticsearchParseException[geohash_cell must be an object]")]
 #[case(json!({"z": "u33"}), "QueryParsingException[[i] failed to find geo_point field [z]]")]
 #[case(json!({"n": "u33"}), "QueryParsingException[[i] field [n] is not a geo_point field]")]
-#[case(json!({"bare": "u33"}), "QueryParsingException[[i] can't execute geohash_cell on field [bare], geohash_prefix is not enabled]")]
+#[case(
+    json!({"bare": "u33"}),
+    "QueryParsingException[[i] can't execute geohash_cell on field [bare], geohash_prefix is not enabled]"
+)]
 #[tokio::test]
 async fn a_cell_needs_a_point_and_a_field_with_prefixes(#[case] filter: Value, #[case] reason: &str) {
     let body = json!({"query": {"filtered": {"filter": {"geohash_cell": filter}}}});
     let answer = places().await.send_json("POST", "/i/_search", &body).await;
-    answer.expect_refusal(400, reason);
+    answer.expect_error(400, reason);
 }
 
 #[tokio::test]
-async fn fields_of_a_point_are_not_part_of_its_definition() {
+async fn sub_fields_of_a_point_are_not_in_its_mapping() {
     let backend = places().await;
     let shown = ask(&backend, "GET", "/i/_mapping", Value::Null).await;
     let point = &shown["i"]["mappings"]["d"]["properties"]["p"];
@@ -74,14 +77,15 @@ async fn fields_of_a_point_are_not_part_of_its_definition() {
 #[case(0)]
 #[case(-1)]
 #[tokio::test]
-async fn a_grid_of_a_precision_that_geohashes_do_not_have_fails_where_there_are_points(#[case] precision: i64) {
+async fn a_grid_with_an_invalid_precision_fails_if_there_are_points(#[case] precision: i64) {
     let backend = places().await;
     let grid = |field: &str| json!({"aggs": {"a": {"geohash_grid": {"field": field, "precision": precision}}}});
     let answer = backend.send_json("POST", "/i/_search", &grid("p")).await;
     let reason = format!(
-        "Query Failed [Failed to execute main query]]; nested: ElasticsearchIllegalArgumentException[Illegal precision length of {precision}. Long-based geohashes only support precisions between 1 and 12]; "
+        "Query Failed [Failed to execute main query]]; nested: ElasticsearchIllegalArgumentException[Illegal precision \
+         length of {precision}. Long-based geohashes only support precisions between 1 and 12]; "
     );
-    answer.expect_refusal(500, &reason);
+    answer.expect_error(500, &reason);
     let none = ask(&backend, "POST", "/i/_search", grid("bare")).await;
     assert_eq!(none["aggregations"]["a"], json!({"buckets": []}));
 }

@@ -1,6 +1,6 @@
 //! Nested objects, parents and children.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -23,7 +23,10 @@ async fn posts() -> Backend {
     for (id, post) in [
         (
             "1",
-            json!({"title": "one", "comments": [{"by": "ann", "stars": 5}, {"by": "bob", "stars": 1, "votes": {"up": true}}]}),
+            json!({
+                "title": "one",
+                "comments": [{"by": "ann", "stars": 5}, {"by": "bob", "stars": 1, "votes": {"up": true}}]
+            }),
         ),
         (
             "2",
@@ -41,11 +44,32 @@ async fn posts() -> Backend {
 #[rstest]
 #[case(json!({"match_all": {}}), &["1", "2", "3"])]
 #[case(json!({"nested": {"path": "comments", "query": {"term": {"comments.by": "ann"}}}}), &["1", "2"])]
-#[case(json!({"nested": {"path": "comments", "query": {"bool": {"must": [{"term": {"comments.by": "ann"}}, {"term": {"comments.stars": 1}}]}}}}), &[])]
+#[case(
+    json!({
+        "nested": {
+            "path": "comments",
+            "query": {"bool": {"must": [{"term": {"comments.by": "ann"}}, {"term": {"comments.stars": 1}}]}},
+        }
+    }),
+    &[]
+)]
 #[case(json!({"bool": {"must": [{"term": {"comments.by": "bob"}}, {"term": {"comments.stars": 5}}]}}), &["1"])]
-#[case(json!({"filtered": {"filter": {"nested": {"path": "comments", "filter": {"range": {"comments.stars": {"gt": 4}}}}}}}), &["1"])]
+#[case(
+    json!({
+        "filtered": {"filter": {"nested": {"path": "comments", "filter": {"range": {"comments.stars": {"gt": 4}}}}}}
+    }),
+    &["1"]
+)]
 #[case(json!({"filtered": {"filter": {"not": {"nested": {"path": "comments", "filter": {"match_all": {}}}}}}}), &["3"])]
-#[case(json!({"nested": {"path": "comments", "query": {"nested": {"path": "comments.votes", "query": {"term": {"comments.votes.up": "false"}}}}}}), &["2"])]
+#[case(
+    json!({
+        "nested": {
+            "path": "comments",
+            "query": {"nested": {"path": "comments.votes", "query": {"term": {"comments.votes.up": "false"}}}},
+        }
+    }),
+    &["2"]
+)]
 #[case(json!({"nested": {"path": "comments.votes", "query": {"term": {"comments.votes.up": "true"}}}}), &["1", "2"])]
 #[case(json!({"match": {"_all": "bob"}}), &["1"])]
 #[tokio::test]
@@ -64,7 +88,13 @@ async fn a_nested_object_matches_by_itself(#[case] query: Value, #[case] expecte
 #[tokio::test]
 async fn scores_of_nested_objects_are_joined(#[case] mode: &str, #[case] expected: f64) {
     let backend = posts().await;
-    let scored = json!({"function_score": {"query": {"match_all": {}}, "field_value_factor": {"field": "comments.stars"}, "boost_mode": "replace"}});
+    let scored = json!({
+        "function_score": {
+            "query": {"match_all": {}},
+            "field_value_factor": {"field": "comments.stars"},
+            "boost_mode": "replace",
+        }
+    });
     let query = json!({"query": {"nested": {"path": "comments", "score_mode": mode, "query": scored}}});
     let answer = backend.post("/blog/_search", &query.to_string()).await;
     assert_eq!(answer.body["hits"]["hits"][0]["_id"], "1", "{}", answer.text);
@@ -72,7 +102,7 @@ async fn scores_of_nested_objects_are_joined(#[case] mode: &str, #[case] expecte
 }
 
 #[tokio::test]
-async fn nested_objects_go_with_their_document() {
+async fn nested_objects_are_deleted_with_their_document() {
     let backend = posts().await;
     let answer = backend
         .put(
@@ -104,7 +134,7 @@ async fn nested_objects_go_with_their_document() {
 }
 
 #[tokio::test]
-async fn nested_objects_are_aggregated_and_sorted_by() {
+async fn nested_objects_can_be_aggregated_and_sorted_by() {
     let backend = posts().await;
     let body = json!({"size": 0, "aggs": {"c": {"nested": {"path": "comments"}, "aggs": {
         "by": {"terms": {"field": "comments.by"}, "aggs": {
@@ -134,7 +164,12 @@ async fn nested_objects_are_aggregated_and_sorted_by() {
     );
     assert_eq!(best["_source"]["stars"], 5, "{}", answer.text);
 
-    let sort = |order: &str, filter: Value| json!({"sort": [{"comments.stars": {"order": order, "nested_filter": filter}}], "query": {"term": {"title": "one"}}});
+    let sort = |order: &str, filter: Value| {
+        json!({
+            "sort": [{"comments.stars": {"order": order, "nested_filter": filter}}],
+            "query": {"term": {"title": "one"}}
+        })
+    };
     for (order, filter, expected) in [
         ("asc", json!({"match_all": {}}), 1),
         ("desc", json!({"match_all": {}}), 5),
@@ -145,10 +180,13 @@ async fn nested_objects_are_aggregated_and_sorted_by() {
     }
 }
 
-/// Two services with deployments, which are their children.
+/// Two services with deployments as children.
 async fn services() -> Backend {
     let backend = Backend::new();
-    let mapping = json!({"settings": {"number_of_shards": 3}, "mappings": {"service": {}, "deployment": {"_parent": {"type": "service"}}}});
+    let mapping = json!({
+        "settings": {"number_of_shards": 3},
+        "mappings": {"service": {}, "deployment": {"_parent": {"type": "service"}}}
+    });
     assert_eq!(backend.put("/ops", &mapping.to_string()).await.status, 200);
     let body = [
         r#"{"index":{"_index":"ops","_type":"service","_id":"web"}}"#,
@@ -174,12 +212,18 @@ async fn services() -> Backend {
 #[case(json!({"has_child": {"type": "deployment", "query": {"match_all": {}}, "max_children": 1}}), &["api"])]
 #[case(json!({"has_parent": {"parent_type": "service", "query": {"term": {"team": "red"}}}}), &["1", "2"])]
 #[case(json!({"top_children": {"type": "deployment", "query": {"term": {"size": 5}}}}), &["api"])]
-#[case(json!({"filtered": {"filter": {"has_child": {"type": "deployment", "filter": {"range": {"size": {"gt": 4}}}}}}}), &["api"])]
-#[case(json!({"filtered": {"filter": {"has_parent": {"type": "service", "filter": {"term": {"team": "blue"}}}}}}), &["3"])]
+#[case(
+    json!({"filtered": {"filter": {"has_child": {"type": "deployment", "filter": {"range": {"size": {"gt": 4}}}}}}}),
+    &["api"]
+)]
+#[case(
+    json!({"filtered": {"filter": {"has_parent": {"type": "service", "filter": {"term": {"team": "blue"}}}}}}),
+    &["3"]
+)]
 #[case(json!({"term": {"_parent": "service#api"}}), &["3"])]
 #[case(json!({"term": {"_parent": "web"}}), &["1", "2"])]
 #[tokio::test]
-async fn relatives_are_found(#[case] query: Value, #[case] expected: &[&str]) {
+async fn parents_and_children_match(#[case] query: Value, #[case] expected: &[&str]) {
     let backend = services().await;
     let mut ids = backend.ids("/ops/_search", &json!({"query": query})).await;
     ids.sort();
@@ -203,7 +247,7 @@ async fn scores_of_children_are_joined() {
 }
 
 #[tokio::test]
-async fn a_child_needs_its_parent_to_be_found() {
+async fn a_child_is_addressed_with_its_parent() {
     let backend = services().await;
     let missing = "RoutingMissingException[routing is required for [ops]/[deployment]/[1]]";
     for (method, uri, body) in [("GET", "/ops/deployment/1", ""), ("PUT", "/ops/deployment/1", "{}")] {
@@ -227,7 +271,9 @@ async fn a_child_needs_its_parent_to_be_found() {
         )
         .await;
     assert_eq!(changed.status, 200, "{}", changed.text);
-    let query = json!({"query": {"has_child": {"type": "deployment", "query": {"term": {"state": "done"}}, "min_children": 2}}});
+    let query = json!({
+        "query": {"has_child": {"type": "deployment", "query": {"term": {"state": "done"}}, "min_children": 2}}
+    });
     assert_eq!(backend.ids("/ops/_search", &query).await, ["web"]);
     let hits = backend
         .post(
@@ -236,15 +282,19 @@ async fn a_child_needs_its_parent_to_be_found() {
         )
         .await;
     assert_eq!(hits.body["hits"]["hits"][0]["_parent"], "web", "{}", hits.text);
-    let refused = backend.put("/ops/service/x?parent=y", "{}").await;
-    assert_eq!(refused.status, 400, "{}", refused.text);
+    let response = backend.put("/ops/service/x?parent=y", "{}").await;
+    assert_eq!(response.status, 400, "{}", response.text);
     assert_eq!(backend.send("DELETE", "/ops/deployment/1", "").await.status, 200);
 }
 
 #[tokio::test]
 async fn children_are_aggregated() {
     let backend = services().await;
-    let body = json!({"query": {"term": {"team": "red"}}, "size": 0, "aggs": {"d": {"children": {"type": "deployment"}, "aggs": {"size": {"sum": {"field": "size"}}}}}});
+    let body = json!({
+        "query": {"term": {"team": "red"}},
+        "size": 0,
+        "aggs": {"d": {"children": {"type": "deployment"}, "aggs": {"size": {"sum": {"field": "size"}}}}}
+    });
     let answer = backend.post("/ops/_search", &body.to_string()).await;
     let children = &answer.body["aggregations"]["d"];
     assert_eq!(
@@ -255,7 +305,7 @@ async fn children_are_aggregated() {
     );
 }
 
-/// Inner hits of the first hit, as their ids (and offsets) with their sources.
+/// Returns the ids and the nested offsets of the inner hits of the first hit.
 fn inner(answer: &Value, name: &str) -> Vec<(String, u64)> {
     let found = &answer["hits"]["hits"][0]["inner_hits"][name]["hits"];
     let hits = found["hits"].as_array().unwrap().iter();
@@ -267,10 +317,41 @@ fn inner(answer: &Value, name: &str) -> Vec<(String, u64)> {
 }
 
 #[rstest]
-#[case(json!({"query": {"nested": {"path": "comments", "query": {"term": {"comments.by": "bob"}}, "inner_hits": {}}}}), "comments", &[1])]
-#[case(json!({"query": {"nested": {"path": "comments", "filter": {"range": {"comments.stars": {"gte": 1}}}, "inner_hits": {"name": "all", "sort": [{"comments.stars": "asc"}]}}}, "filter": {"ids": {"values": ["1"]}}}), "all", &[1, 0])]
-#[case(json!({"query": {"nested": {"path": "comments", "query": {"match_all": {}}, "inner_hits": {"size": 1, "from": 1}}}, "filter": {"ids": {"values": ["1"]}}}), "comments", &[0])]
-#[case(json!({"query": {"ids": {"values": ["1"]}}, "inner_hits": {"mine": {"path": {"comments": {"query": {"term": {"comments.by": "ann"}}}}}}}), "mine", &[0])]
+#[case(
+    json!({"query": {"nested": {"path": "comments", "query": {"term": {"comments.by": "bob"}}, "inner_hits": {}}}}),
+    "comments",
+    &[1]
+)]
+#[case(
+    json!({
+        "query": {
+            "nested": {
+                "path": "comments",
+                "filter": {"range": {"comments.stars": {"gte": 1}}},
+                "inner_hits": {"name": "all", "sort": [{"comments.stars": "asc"}]},
+            },
+        },
+        "filter": {"ids": {"values": ["1"]}}
+    }),
+    "all",
+    &[1, 0]
+)]
+#[case(
+    json!({
+        "query": {"nested": {"path": "comments", "query": {"match_all": {}}, "inner_hits": {"size": 1, "from": 1}}},
+        "filter": {"ids": {"values": ["1"]}}
+    }),
+    "comments",
+    &[0]
+)]
+#[case(
+    json!({
+        "query": {"ids": {"values": ["1"]}},
+        "inner_hits": {"mine": {"path": {"comments": {"query": {"term": {"comments.by": "ann"}}}}}}
+    }),
+    "mine",
+    &[0]
+)]
 #[tokio::test]
 async fn nested_objects_are_shown_as_inner_hits(#[case] body: Value, #[case] name: &str, #[case] expected: &[u64]) {
     let backend = posts().await;
@@ -283,10 +364,13 @@ async fn nested_objects_are_shown_as_inner_hits(#[case] body: Value, #[case] nam
 }
 
 #[tokio::test]
-async fn inner_hits_of_inner_hits_are_of_their_objects() {
+async fn inner_hits_can_have_inner_hits() {
     let backend = posts().await;
     let below = json!({"votes": {"path": {"comments.votes": {"query": {"term": {"comments.votes.up": "true"}}}}}});
-    let body = json!({"query": {"ids": {"values": ["2"]}}, "inner_hits": {"c": {"path": {"comments": {"inner_hits": below}}}}});
+    let body = json!({
+        "query": {"ids": {"values": ["2"]}},
+        "inner_hits": {"c": {"path": {"comments": {"inner_hits": below}}}}
+    });
     let answer = ask(&backend, "POST", "/blog/_search", body).await;
     let comment = &answer["hits"]["hits"][0]["inner_hits"]["c"]["hits"]["hits"][0];
     let votes = &comment["inner_hits"]["votes"]["hits"];
@@ -318,7 +402,9 @@ async fn children_and_parents_are_shown_as_inner_hits() {
         .await;
     }
     ask(&backend, "POST", "/family/_refresh", Value::Null).await;
-    let body = json!({"query": {"has_child": {"type": "child", "query": {"match_all": {}}, "inner_hits": {"sort": ["name"]}}}});
+    let body = json!({
+        "query": {"has_child": {"type": "child", "query": {"match_all": {}}, "inner_hits": {"sort": ["name"]}}}
+    });
     let answer = ask(&backend, "POST", "/family/_search", body).await;
     assert_eq!(
         inner(&answer, "child"),
@@ -331,13 +417,13 @@ async fn children_and_parents_are_shown_as_inner_hits() {
     assert_eq!(inner(&answer, "parent"), [("1".to_owned(), 0)], "{answer}");
     let body =
         json!({"query": {"has_child": {"type": "child", "query": {"match_all": {}}, "inner_hits": {"sizes": 1}}}});
-    let refused = backend.post("/family/_search", &body.to_string()).await;
-    assert_eq!(refused.status, 400, "{}", refused.text);
+    let response = backend.post("/family/_search", &body.to_string()).await;
+    assert_eq!(response.status, 400, "{}", response.text);
     assert!(
-        refused
+        response
             .text
             .contains("Unknown key for a VALUE_NUMBER for nested query: [sizes]"),
         "{}",
-        refused.text
+        response.text
     );
 }

@@ -1,6 +1,6 @@
-//! Requests that would take the server for themselves are refused, each with the limit that it exceeds.
+//! Limits: expensive requests are rejected with the limit that they exceed.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use stuntdouble_search::Limits;
 
 #[path = "support/mod.rs"]
 mod support;
-use support::{Answered, Backend};
+use support::{Backend, TestResponse};
 
 async fn backend(limits: Limits) -> Backend {
     let backend = Backend::with(limits);
@@ -23,14 +23,14 @@ async fn backend(limits: Limits) -> Backend {
     backend
 }
 
-fn refused(answer: &Answered, status: u16, reason: &str) {
+fn expect_rejected(answer: &TestResponse, status: u16, reason: &str) {
     let error = answer.body["error"].as_str().unwrap_or("");
     assert_eq!(answer.status, status, "{}", answer.text);
     assert!(error.contains(reason), "{error}");
 }
 
 #[tokio::test]
-async fn terms_that_patterns_visit_are_counted_over_the_request() {
+async fn terms_visited_by_patterns_are_counted_per_request() {
     let limits = Limits {
         terms: 200,
         ..Limits::default()
@@ -47,7 +47,7 @@ async fn terms_that_patterns_visit_are_counted_over_the_request() {
 }
 
 #[tokio::test]
-async fn clauses_are_counted_over_the_request() {
+async fn clauses_are_counted_per_request() {
     let limits = Limits {
         clauses: 10,
         ..Limits::default()
@@ -56,8 +56,8 @@ async fn clauses_are_counted_over_the_request() {
     let clauses = |count: usize| -> Value { (0..count).map(|at| json!({"term": {"log": at.to_string()}})).collect() };
     let groups: Value = (0..10).map(|_| json!({"bool": {"should": clauses(10)}})).collect();
     let body = json!({"query": {"bool": {"must": groups}}}).to_string();
-    refused(&backend.post("/a/_search", &body).await, 400, "TooManyClauses");
-    refused(&backend.post("/a/_count", &body).await, 400, "TooManyClauses");
+    expect_rejected(&backend.post("/a/_search", &body).await, 400, "TooManyClauses");
+    expect_rejected(&backend.post("/a/_count", &body).await, 400, "TooManyClauses");
     let small = json!({"query": {"bool": {"should": clauses(10)}}}).to_string();
     assert_eq!(backend.post("/a/_search", &small).await.status, 200);
 }
@@ -71,7 +71,7 @@ async fn source_patterns_and_aggregations_are_counted() {
     let backend = backend(limits).await;
     let patterns: Vec<String> = (0..51).map(|number| format!("*{number}*")).collect();
     let body = json!({"_source": {"include": patterns}}).to_string();
-    refused(&backend.post("/a/_search", &body).await, 400, "source patterns");
+    expect_rejected(&backend.post("/a/_search", &body).await, 400, "source patterns");
     let aggregations: serde_json::Map<String, Value> = (0..26)
         .map(|number| {
             let inner = json!({"max": {"field": "n"}});
@@ -82,8 +82,8 @@ async fn source_patterns_and_aggregations_are_counted() {
         })
         .collect();
     let body = json!({"aggs": aggregations}).to_string();
-    refused(&backend.post("/a/_search", &body).await, 400, "aggregations");
-    // Those of all searches of a request count together.
+    expect_rejected(&backend.post("/a/_search", &body).await, 400, "aggregations");
+    // The elements of all searches of a multi-search count together.
     let patterns: Vec<&str> = patterns.iter().take(30).map(String::as_str).collect();
     let line = format!("{{\"index\":\"a\"}}\n{}\n", json!({"_source": patterns}));
     let both = backend.post("/_msearch", &line.repeat(2)).await.body;
@@ -97,7 +97,7 @@ async fn source_patterns_and_aggregations_are_counted() {
 }
 
 #[tokio::test]
-async fn a_document_of_too_many_fields_maps_none_of_them() {
+async fn a_document_with_too_many_fields_adds_no_mapping() {
     let limits = Limits {
         fields: 20,
         ..Limits::default()
@@ -106,27 +106,27 @@ async fn a_document_of_too_many_fields_maps_none_of_them() {
     let document: serde_json::Map<String, Value> =
         (0..30).map(|number| (format!("f{number}"), json!(number))).collect();
     let answer = backend.put("/a/t/many", &Value::Object(document).to_string()).await;
-    refused(&answer, 400, "Limit of total fields [20] in index has been exceeded");
+    expect_rejected(&answer, 400, "Limit of total fields [20] in index has been exceeded");
     let mapping = backend.get("/a/_mapping").await.body;
     let properties = mapping["a"]["mappings"]["t"]["properties"].as_object().unwrap();
     assert_eq!(properties.keys().collect::<Vec<_>>(), ["log"]);
 }
 
 #[tokio::test]
-async fn a_text_to_analyze_has_a_limit() {
+async fn the_length_of_analyzed_text_is_limited() {
     let limits = Limits {
         text: 100,
         ..Limits::default()
     };
     let backend = backend(limits).await;
     let long = "word ".repeat(21);
-    refused(&backend.post("/_analyze", &long).await, 400, "longer than 100 bytes");
+    expect_rejected(&backend.post("/_analyze", &long).await, 400, "longer than 100 bytes");
     let body = json!({"query": {"match": {"log": long}}}).to_string();
-    refused(&backend.post("/a/_search", &body).await, 400, "longer than 100 bytes");
+    expect_rejected(&backend.post("/a/_search", &body).await, 400, "longer than 100 bytes");
 }
 
 #[tokio::test]
-async fn buckets_are_counted_over_all_aggregations() {
+async fn buckets_of_all_aggregations_count_together() {
     let limits = Limits {
         buckets: 15,
         ..Limits::default()
@@ -136,11 +136,11 @@ async fn buckets_are_counted_over_all_aggregations() {
     let one = json!({"aggs": {"a": terms}}).to_string();
     assert_eq!(backend.post("/a/_search", &one).await.status, 200);
     let two = json!({"aggs": {"a": terms, "b": terms}}).to_string();
-    refused(&backend.post("/a/_search", &two).await, 400, "more than 15 buckets");
+    expect_rejected(&backend.post("/a/_search", &two).await, 400, "more than 15 buckets");
 }
 
 #[tokio::test]
-async fn the_hits_of_open_scrolls_have_a_limit_together() {
+async fn the_buffered_hits_of_all_scrolls_are_limited() {
     let limits = Limits {
         scroll_hits: 5,
         ..Limits::default()
@@ -148,10 +148,10 @@ async fn the_hits_of_open_scrolls_have_a_limit_together() {
     let backend = backend(limits).await;
     let first = backend.get("/a/_search?scroll=1m&size=1").await;
     assert_eq!(first.status, 200, "{}", first.text);
-    refused(
+    expect_rejected(
         &backend.get("/a/_search?scroll=1m&size=1").await,
         429,
-        "the open scrolls would keep more than 5 hits",
+        "the open scrolls would buffer more than 5 hits",
     );
     let id = first.body["_scroll_id"].as_str().unwrap();
     assert_eq!(backend.send("DELETE", "/_search/scroll", id).await.status, 200);
@@ -166,18 +166,18 @@ async fn a_search_ends_at_its_deadline() {
     };
     let backend = Backend::with(limits);
     let answer = backend.post("/_search", "{}").await;
-    refused(&answer, 503, "the request took longer than 0 ms");
+    expect_rejected(&answer, 503, "the request took longer than 0 ms");
 }
 
 #[tokio::test]
-async fn the_bodies_of_pending_requests_have_a_limit_together() {
+async fn the_total_size_of_pending_bodies_is_limited() {
     let limits = Limits {
         uploads: 64 << 10,
         ..Limits::default()
     };
     let backend = backend(limits).await;
     let long = json!({"log": "x".repeat(70 << 10)}).to_string();
-    refused(
+    expect_rejected(
         &backend.put("/a/t/long", &long).await,
         429,
         "bodies of pending requests",
@@ -191,7 +191,7 @@ async fn the_bodies_of_pending_requests_have_a_limit_together() {
 #[case("size=2&search_type=scan")]
 #[case("size=9")]
 #[tokio::test]
-async fn a_scroll_goes_beyond_the_hits_that_it_keeps(#[case] search: &str) {
+async fn a_scroll_returns_more_hits_than_it_buffers(#[case] search: &str) {
     let limits = Limits {
         window: 3,
         ..Limits::default()

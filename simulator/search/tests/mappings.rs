@@ -1,6 +1,6 @@
-//! Definitions of fields and types, what cannot be changed of them, and the values that they take.
+//! Mappings of fields and types, their conflicts, and dynamic mapping.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 mod support;
 use support::{Backend, ask, index_of};
 
-/// An index with a shop, and a visit that has a shop as its parent.
+/// An index with a type `shop` and its child type `visit`.
 async fn town() -> Backend {
     let backend = Backend::new();
     let mappings = json!({
@@ -21,12 +21,20 @@ async fn town() -> Backend {
 }
 
 #[rstest]
-#[case("shop", json!({"properties": {"rank": {"type": "date"}}}), "mapper [rank] of different type, current_type [long], merged_type [date]")]
+#[case(
+    "shop",
+    json!({"properties": {"rank": {"type": "date"}}}),
+    "mapper [rank] of different type, current_type [long], merged_type [date]"
+)]
 #[case("shop", json!({"_all": {"enabled": false}}), "mapper [_all] enabled is true now encountering false")]
-#[case("visit", json!({"_parent": {"type": "town"}}), "The _parent field's type option can't be changed: [shop]->[town]")]
+#[case(
+    "visit",
+    json!({"_parent": {"type": "town"}}),
+    "The _parent field's type option can't be changed: [shop]->[town]"
+)]
 #[case("visit", json!({"properties": {}}), "The _parent field's type option can't be changed: [shop]->[null]")]
 #[tokio::test]
-async fn what_a_definition_cannot_change_is_refused_or_left_out(
+async fn mapping_conflicts_are_rejected_or_ignored(
     #[case] type_name: &str,
     #[case] definition: Value,
     #[case] conflict: &str,
@@ -51,7 +59,7 @@ async fn what_a_definition_cannot_change_is_refused_or_left_out(
 }
 
 #[tokio::test]
-async fn templates_are_added_by_name_and_other_settings_of_a_type_stay() {
+async fn dynamic_templates_are_merged_by_name_and_other_settings_are_kept() {
     let backend = Backend::new();
     let template = |name: &str, pattern: &str, kind: &str| json!({name: {"match": pattern, "mapping": {"type": kind}}});
     let first = json!({
@@ -88,22 +96,76 @@ async fn templates_are_added_by_name_and_other_settings_of_a_type_stay() {
 }
 
 #[rstest]
-#[case(json!({"properties": {"x": 5}}), "MapperParsingException[Expected map for property [fields] on field [x] but got a class java.lang.String]", 400)]
+#[case(
+    json!({"properties": {"x": 5}}),
+    "MapperParsingException[Expected map for property [fields] on field [x] but got a class java.lang.String]",
+    400
+)]
 #[case(json!({"properties": "x"}), "ElasticsearchParseException[properties must be a map type]", 400)]
-#[case(json!({"properties": {"x": {"type": "string", "fields": 5}}}), "MapperParsingException[Expected map for property [fields] on field [5] or [fields] but got a class java.lang.Integer]", 400)]
-#[case(json!({"properties": {"x": {"type": "string", "fields": {"a": 5}}}}), "MapperParsingException[Illegal field [a], only fields can be specified inside fields]", 400)]
-#[case(json!({"properties": {"x": {"type": "string", "fields": {"a": {}}}}}), "MapperParsingException[No type specified for property [a]]", 400)]
-#[case(json!({"properties": {"x": {"type": "string", "ignore_above": "many"}}}), "NumberFormatException[For input string: \"many\"]", 500)]
-#[case(json!({"properties": {"x": {"type": "object", "path": "sideways"}}}), "MapperParsingException[Wrong value for pathType [sideways] for object [x]]", 400)]
-#[case(json!({"properties": {"x": {"type": "completion", "analyzer": "nope"}}}), "ElasticsearchIllegalArgumentException[Can't find default or mapped analyzer with name [nope]]", 400)]
-#[case(json!({"colour": {"dark": [1, "blue", 0.5]}}), "MapperParsingException[Root type mapping not empty after parsing! Remaining fields:   [colour : {dark=[1, blue, 0.5]}]]", 400)]
-#[case(json!({"dynamic_templates": {}}), "ClassCastException[java.util.LinkedHashMap cannot be cast to java.util.List]", 500)]
-#[case(json!({"dynamic_templates": [{}]}), "MapperParsingException[A dynamic template must be defined with a name]", 400)]
-#[case(json!({"dynamic_templates": [{"t": {"unmatch": "*", "mapping": {}}}]}), "MapperParsingException[template must have match, path_match or match_mapping_type set]", 400)]
-#[case(json!({"dynamic_templates": [{"t": {"match": "*"}}]}), "MapperParsingException[template must have mapping set]", 400)]
-#[case(json!({"dynamic_templates": [{"t": {"match": "*", "match_pattern": "wild", "mapping": {}}}]}), "ElasticsearchIllegalArgumentException[No matching pattern matched on [wild]]", 400)]
+#[case(
+    json!({"properties": {"x": {"type": "string", "fields": 5}}}),
+    "MapperParsingException[Expected map for property [fields] on field [5] or [fields] but got a class \
+     java.lang.Integer]",
+    400
+)]
+#[case(
+    json!({"properties": {"x": {"type": "string", "fields": {"a": 5}}}}),
+    "MapperParsingException[Illegal field [a], only fields can be specified inside fields]",
+    400
+)]
+#[case(
+    json!({"properties": {"x": {"type": "string", "fields": {"a": {}}}}}),
+    "MapperParsingException[No type specified for property [a]]",
+    400
+)]
+#[case(
+    json!({"properties": {"x": {"type": "string", "ignore_above": "many"}}}),
+    "NumberFormatException[For input string: \"many\"]",
+    500
+)]
+#[case(
+    json!({"properties": {"x": {"type": "object", "path": "sideways"}}}),
+    "MapperParsingException[Wrong value for pathType [sideways] for object [x]]",
+    400
+)]
+#[case(
+    json!({"properties": {"x": {"type": "completion", "analyzer": "nope"}}}),
+    "ElasticsearchIllegalArgumentException[Can't find default or mapped analyzer with name [nope]]",
+    400
+)]
+#[case(
+    json!({"colour": {"dark": [1, "blue", 0.5]}}),
+    "MapperParsingException[Root type mapping not empty after parsing! Remaining fields:   [colour : {dark=[1, blue, \
+     0.5]}]]",
+    400
+)]
+#[case(
+    json!({"dynamic_templates": {}}),
+    "ClassCastException[java.util.LinkedHashMap cannot be cast to java.util.List]",
+    500
+)]
+#[case(
+    json!({"dynamic_templates": [{}]}),
+    "MapperParsingException[A dynamic template must be defined with a name]",
+    400
+)]
+#[case(
+    json!({"dynamic_templates": [{"t": {"unmatch": "*", "mapping": {}}}]}),
+    "MapperParsingException[template must have match, path_match or match_mapping_type set]",
+    400
+)]
+#[case(
+    json!({"dynamic_templates": [{"t": {"match": "*"}}]}),
+    "MapperParsingException[template must have mapping set]",
+    400
+)]
+#[case(
+    json!({"dynamic_templates": [{"t": {"match": "*", "match_pattern": "wild", "mapping": {}}}]}),
+    "ElasticsearchIllegalArgumentException[No matching pattern matched on [wild]]",
+    400
+)]
 #[tokio::test]
-async fn a_definition_that_is_none_is_refused(#[case] definition: Value, #[case] expected: &str, #[case] status: u16) {
+async fn invalid_mappings_are_rejected(#[case] definition: Value, #[case] expected: &str, #[case] status: u16) {
     let backend = town().await;
     let answer = backend.put("/town/_mapping/fresh", &definition.to_string()).await;
     assert_eq!(
@@ -142,7 +204,7 @@ async fn a_type_needs_a_name_and_a_definition(#[case] uri: &str, #[case] body: &
 }
 
 #[tokio::test]
-async fn an_object_that_says_nothing_is_as_strict_as_its_document() {
+async fn the_default_of_dynamic_is_that_of_the_root_object() {
     let backend = Backend::new();
     let properties = json!({
         "open": {"dynamic": true, "properties": {"inner": {"properties": {}}}},
@@ -172,7 +234,7 @@ async fn an_object_that_says_nothing_is_as_strict_as_its_document() {
 }
 
 #[tokio::test]
-async fn a_malformed_value_is_passed_over_unless_the_parser_refuses_it() {
+async fn ignore_malformed_does_not_cover_parser_errors() {
     let properties =
         json!({"rank": {"type": "integer", "ignore_malformed": true}, "size": {"type": "short", "null_value": 7}});
     let backend = index_of("town", "shop", properties).await;
@@ -202,7 +264,7 @@ async fn a_malformed_value_is_passed_over_unless_the_parser_refuses_it() {
 }
 
 #[tokio::test]
-async fn a_field_is_found_by_the_name_that_its_mapping_gives() {
+async fn a_field_is_searched_by_its_index_name() {
     let properties = json!({
         "title": {"type": "string", "index_name": "heading"},
         "owner": {"path": "just_name", "properties": {"first": {"type": "string", "index_name": "given"}}},
@@ -222,7 +284,7 @@ async fn a_field_is_found_by_the_name_that_its_mapping_gives() {
 }
 
 #[tokio::test]
-async fn a_template_may_make_an_object_nested_or_a_point() {
+async fn a_dynamic_template_can_map_objects_and_points() {
     let backend = Backend::new();
     let templates = json!([
         {"staff": {"match": "staff", "match_mapping_type": "object", "mapping": {"type": "nested"}}},
@@ -254,7 +316,7 @@ async fn a_template_may_make_an_object_nested_or_a_point() {
     }
 }
 
-/// Documents of two types that have the same field in different ways.
+/// Documents of two types with different mappings of the same fields.
 async fn two_types() -> Backend {
     let backend = Backend::new();
     let mappings = json!({
@@ -270,12 +332,12 @@ async fn two_types() -> Backend {
 }
 
 #[rstest]
-// A name alone is that of the field that came first, of the types that are searched.
+// A plain name refers to the first mapped field of the searched types.
 #[case("/town", json!({"term": {"rank": 7}}), &["1"])]
 #[case("/town/person", json!({"term": {"rank": "first"}}), &["2"])]
 #[case("/town/person,shop", json!({"match": {"rank": "first"}}), &["2"])]
 #[case("/town", json!({"term": {"text": "red tea"}}), &["2"])]
-// A name with a type is that of the type, and finds documents of the type only.
+// A name with a type refers to the field of that type, and matches only its documents.
 #[case("/town", json!({"term": {"person.rank": "first"}}), &["2"])]
 #[case("/town", json!({"match": {"shop.rank": 7}}), &["1"])]
 #[case("/town", json!({"match": {"shop.text": "tea"}}), &["1"])]
@@ -286,14 +348,14 @@ async fn two_types() -> Backend {
 #[case("/town", json!({"filtered": {"filter": {"prefix": {"person.text": "red"}}}}), &["2"])]
 #[case("/town", json!({"filtered": {"filter": {"terms": {"shop.text": ["tea", "red tea"]}}}}), &["1"])]
 #[tokio::test]
-async fn a_field_may_differ_between_types(#[case] path: &str, #[case] query: Value, #[case] expected: &[&str]) {
+async fn a_field_can_differ_between_types(#[case] path: &str, #[case] query: Value, #[case] expected: &[&str]) {
     let backend = two_types().await;
     let body = json!({"query": query});
     assert_eq!(backend.ids(&format!("{path}/_search?sort=_uid"), &body).await, expected);
 }
 
 #[tokio::test]
-async fn a_type_keeps_its_own_kind_of_a_field() {
+async fn a_type_has_its_own_mapping_of_a_field() {
     let backend = two_types().await;
     let shown = ask(&backend, "GET", "/town/_mapping/person", Value::Null).await;
     assert_eq!(
@@ -301,7 +363,7 @@ async fn a_type_keeps_its_own_kind_of_a_field() {
         json!({"type": "string"})
     );
     let refused = backend.put("/town/shop/3", r#"{"rank": "first"}"#).await;
-    refused.expect_refusal(400, "MapperParsingException[failed to parse [rank]]");
+    refused.expect_error(400, "MapperParsingException[failed to parse [rank]]");
     let aggregations = json!({"aggs": {"a": {"terms": {"field": "rank"}}}});
     for (path, key) in [("/town/shop", json!(7)), ("/town/person", json!("first"))] {
         let found = ask(&backend, "POST", &format!("{path}/_search"), &aggregations).await;
@@ -321,7 +383,7 @@ async fn a_type_keeps_its_own_kind_of_a_field() {
 }
 
 #[tokio::test]
-async fn a_document_is_highlighted_as_its_type_says() {
+async fn a_document_is_highlighted_with_the_mapping_of_its_type() {
     let backend = two_types().await;
     let query = json!({"terms": {"text": ["tea", "red tea"]}});
     let body = json!({"query": query, "sort": "_uid", "highlight": {"fields": {"text": {}}}});
@@ -335,7 +397,7 @@ async fn a_document_is_highlighted_as_its_type_says() {
 #[case("/town/shop/1", &["red", "tea"])]
 #[case("/town/person/2", &["red tea"])]
 #[tokio::test]
-async fn the_terms_of_a_document_are_those_of_its_type(#[case] path: &str, #[case] expected: &[&str]) {
+async fn term_vectors_use_the_mapping_of_the_type(#[case] path: &str, #[case] expected: &[&str]) {
     let backend = two_types().await;
     let found = ask(&backend, "GET", &format!("{path}/_termvector?fields=text"), Value::Null).await;
     let terms = found["term_vectors"]["text"]["terms"].as_object().unwrap();
@@ -343,7 +405,7 @@ async fn the_terms_of_a_document_are_those_of_its_type(#[case] path: &str, #[cas
 }
 
 #[tokio::test]
-async fn a_field_takes_the_name_of_one_whose_type_is_deleted() {
+async fn the_name_of_a_deleted_field_can_be_reused() {
     let backend = two_types().await;
     ask(&backend, "DELETE", "/town/_mapping/shop", Value::Null).await;
     let query = json!({"query": {"term": {"rank": "first"}}});
@@ -355,7 +417,7 @@ async fn a_field_takes_the_name_of_one_whose_type_is_deleted() {
 }
 
 #[tokio::test]
-async fn what_a_type_says_comes_before_the_default() {
+async fn the_mapping_of_a_type_takes_precedence_over_the_default_mapping() {
     let backend = Backend::new();
     let template =
         |name: &str, index: &str| json!({name: {"match": "t_*", "mapping": {"type": "string", "index": index}}});

@@ -1,6 +1,6 @@
-//! The requests of a log viewer that knows facets only, and of the shippers of its time, in the order in which they come.
+//! Requests of an older log viewer that uses facets (Kibana 3), and of log shippers of that time, in their order.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ mod support;
 use support::{Backend, ask, logs};
 
 #[tokio::test]
-async fn a_viewer_of_facets_draws_a_dashboard_and_saves_it() {
+async fn a_facet_based_viewer_loads_and_saves_a_dashboard() {
     let backend = logs().await;
     let nothing = Value::Null;
     let nodes = ask(&backend, "GET", "/_nodes", &nothing).await;
@@ -30,7 +30,9 @@ async fn a_viewer_of_facets_draws_a_dashboard_and_saves_it() {
     let range = json!({"range": {"@timestamp": {"from": 1_434_931_200_000_i64, "to": 1_435_103_999_999_i64}}});
     let filter = |query: &str| {
         let query = json!({"bool": {"should": [{"query_string": {"query": query}}]}});
-        json!({"fquery": {"query": {"filtered": {"query": query, "filter": {"bool": {"must": [range]}}}}, "_cache": true}})
+        json!({
+            "fquery": {"query": {"filtered": {"query": query, "filter": {"bool": {"must": [range]}}}}, "_cache": true}
+        })
     };
     let interval = json!({"field": "@timestamp", "interval": "12h"});
     let histogram = json!({
@@ -63,10 +65,23 @@ async fn a_viewer_of_facets_draws_a_dashboard_and_saves_it() {
     assert_eq!(shown["facets"]["per_level"]["terms"].as_array().unwrap().len(), 3);
 
     let table = json!({
-        "query": {"filtered": {"query": {"bool": {"should": [{"query_string": {"query": "level:warn"}}]}}, "filter": {"bool": {"must": [range]}}}},
-        "highlight": {"fields": {}, "fragment_size": 2_147_483_647, "pre_tags": ["@start-highlight@"], "post_tags": ["@end-highlight@"]},
+        "query": {
+            "filtered": {
+                "query": {"bool": {"should": [{"query_string": {"query": "level:warn"}}]}},
+                "filter": {"bool": {"must": [range]}},
+            },
+        },
+        "highlight": {
+            "fields": {},
+            "fragment_size": 2_147_483_647,
+            "pre_tags": ["@start-highlight@"],
+            "post_tags": ["@end-highlight@"],
+        },
         "size": 500,
-        "sort": [{"@timestamp": {"order": "desc", "ignore_unmapped": true}}, {"@timestamp": {"order": "desc", "ignore_unmapped": true}}],
+        "sort": [
+            {"@timestamp": {"order": "desc", "ignore_unmapped": true}},
+            {"@timestamp": {"order": "desc", "ignore_unmapped": true}},
+        ],
     });
     let table = ask(&backend, "POST", indices, &table).await;
     assert_eq!(table["hits"]["hits"][0]["_id"], "10");
@@ -76,7 +91,11 @@ async fn a_viewer_of_facets_draws_a_dashboard_and_saves_it() {
     ask(&backend, "POST", "/kibana-int/_refresh", &nothing).await;
     let read = ask(&backend, "GET", "/kibana-int/dashboard/Errors", &nothing).await;
     assert_eq!(read["_source"], dashboard);
-    let listed = json!({"query": {"query_string": {"query": "title:Err*"}}, "facets": {"tags": {"terms": {"field": "tags"}}}, "size": 20});
+    let listed = json!({
+        "query": {"query_string": {"query": "title:Err*"}},
+        "facets": {"tags": {"terms": {"field": "tags"}}},
+        "size": 20
+    });
     let listed = ask(&backend, "POST", "/kibana-int/dashboard/_search", &listed).await;
     assert_eq!(
         (&listed["hits"]["total"], &listed["facets"]["tags"]["total"]),
@@ -107,12 +126,20 @@ fn stock_template() -> Value {
 }
 
 #[tokio::test]
-async fn the_stock_template_and_bulk_of_shippers_are_searched_by_raw_field_and_place() {
+async fn documents_of_shippers_with_the_stock_template_are_searched_by_raw_field_and_location() {
     let backend = Backend::new();
     assert_eq!(backend.send("HEAD", "/_template/logstash", "").await.status, 404);
     ask(&backend, "PUT", "/_template/logstash", &stock_template()).await;
-    let line = |host: &str, place: Value| json!({"message": "GET / 200", "@version": "1", "@timestamp": "2015-06-22T10:00:00.000Z", "host": host, "geoip": {"location": place}});
-    // Logstash leaves the id to the server, fluentd names it or not; both end with a line end.
+    let line = |host: &str, place: Value| {
+        json!({
+            "message": "GET / 200",
+            "@version": "1",
+            "@timestamp": "2015-06-22T10:00:00.000Z",
+            "host": host,
+            "geoip": {"location": place}
+        })
+    };
+    // Logstash lets the server generate the id, fluentd may send one. Both end the body with a line end.
     let bulk = format!(
         "{}\n{}\n{}\n{}\n",
         json!({"index": {"_id": null, "_index": "logstash-2015.06.22", "_type": "logs", "_routing": null}}),
@@ -127,7 +154,14 @@ async fn the_stock_template_and_bulk_of_shippers_are_searched_by_raw_field_and_p
         "query": {"match": {"host": "web"}},
         "aggs": {
             "hosts": {"terms": {"field": "host.raw"}},
-            "near": {"geo_distance": {"field": "geoip.location", "origin": "52.5,13.4", "unit": "km", "ranges": [{"to": 100}, {"from": 100}]}},
+            "near": {
+                "geo_distance": {
+                    "field": "geoip.location",
+                    "origin": "52.5,13.4",
+                    "unit": "km",
+                    "ranges": [{"to": 100}, {"from": 100}],
+                },
+            },
         },
         "sort": [{"_geo_distance": {"geoip.location": "48.9,2.3", "unit": "km", "order": "asc"}}],
         "_source": ["host"],
@@ -146,7 +180,7 @@ async fn the_stock_template_and_bulk_of_shippers_are_searched_by_raw_field_and_p
 }
 
 #[tokio::test]
-async fn term_vectors_of_several_documents_and_of_one_that_is_not_indexed() {
+async fn term_vectors_of_stored_and_artificial_documents() {
     let backend = logs().await;
     let body = json!({"ids": ["0", "none"], "parameters": {"fields": ["log"], "offsets": false}});
     let several = ask(&backend, "POST", "/logstash-2015.06.22/fluentd/_mtermvectors", &body).await;

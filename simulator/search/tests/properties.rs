@@ -1,6 +1,6 @@
-//! The properties of the fuzz targets, with random inputs and with the kept ones in `fuzz/seeds`.
+//! Properties of the fuzz targets, with random inputs and with the seeds in `fuzz/seeds`.
 
-#![allow(clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(clippy::expect_used, reason = "a panic fails the test")]
 
 use std::path::Path;
 
@@ -9,21 +9,21 @@ use proptest::prelude::*;
 #[path = "../../../fuzz/properties/search.rs"]
 mod properties;
 
-/// Calls a property with each kept input of a target.
+/// Checks a property with each seed of a target.
 fn seeds(target: &str, property: impl Fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/seeds")
         .join(target);
     let mut inputs = 0;
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        property(&std::fs::read(entry.expect("an entry").path()).expect("an input"));
+    for entry in std::fs::read_dir(folder).expect("fuzz/seeds must have a folder per target") {
+        property(&std::fs::read(entry.expect("readable folder").path()).expect("readable seed"));
         inputs += 1;
     }
     assert!(inputs > 0, "{target} has no seeds");
 }
 
 #[test]
-fn the_properties_hold_for_the_kept_inputs() {
+fn the_properties_hold_for_the_seeds() {
     let text = |property: fn(&str)| move |bytes: &[u8]| property(&String::from_utf8_lossy(bytes));
     seeds("search_query", text(properties::query));
     seeds("search_analyzer", text(properties::analyzer));

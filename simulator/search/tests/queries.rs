@@ -1,6 +1,6 @@
-//! Every log query of the fixtures, against the search backend in process.
+//! All log queries of the fixtures, against the search backend in process.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn uri(query: &Value, size: usize) -> String {
 }
 
 #[tokio::test]
-async fn recorded_queries_find_what_lucene_finds_with_its_scores() {
+async fn recorded_queries_have_the_documents_and_scores_of_lucene() {
     let backend = loaded("corpus.bulk").await;
     let mut wrong = Vec::new();
     for (query, wanted) in lines("queries.jsonl").iter().zip(lines("results.jsonl")) {
@@ -65,7 +65,7 @@ async fn recorded_queries_find_what_lucene_finds_with_its_scores() {
         let answer = backend.get(&uri(query, size)).await;
         if wanted.get("error").is_some() {
             if answer.status != 400 || answer.body["status"] != 400 {
-                wrong.push(format!("{query}: {} for a refusal", answer.status));
+                wrong.push(format!("{query}: {}, expected an error", answer.status));
             }
             continue;
         }
@@ -101,7 +101,7 @@ async fn recorded_queries_find_what_lucene_finds_with_its_scores() {
 }
 
 #[tokio::test]
-async fn own_queries_find_what_can_be_worked_out_by_hand() {
+async fn own_queries_have_the_results_computed_by_hand() {
     let backend = loaded("own.bulk").await;
     let mut wrong = Vec::new();
     for query in lines("own.jsonl") {

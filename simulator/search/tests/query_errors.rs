@@ -1,6 +1,6 @@
-//! Queries and filters that are none, and what says so.
+//! Errors of invalid queries and filters.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -30,18 +30,47 @@ const QUERY: &str = "QueryParsingException[[town] ";
 #[case(json!({"bool": {"nope": []}}), QUERY, "bool query does not support [nope]")]
 #[case(json!({"bool": {"nope": {}}}), QUERY, "[bool] query does not support [nope]")]
 #[case(json!({"bool": {"must": 1}}), QUERY, "[bool] query does not support [must]")]
-#[case(json!({"match": {"name": ["tea"]}}), QUERY, "[match] query parsed in simplified form, with direct field name, but included more options than just the field name, possibly use its 'options' form, with 'query' element?")]
+#[case(
+    json!({"match": {"name": ["tea"]}}),
+    QUERY,
+    "[match] query parsed in simplified form, with direct field name, but included more options than just the field \
+     name, possibly use its 'options' form, with 'query' element?"
+)]
 #[case(json!({"function_score": {"boost_mode": "odd"}}), QUERY, "function_score illegal boost_mode [odd]")]
 #[case(json!({"function_score": {"score_mode": "odd"}}), QUERY, "function_score illegal score_mode [odd]")]
-#[case(json!({"function_score": {"field_value_factor": {"field": "rank", "modifier": "odd"}}}), "IllegalArgumentException[", "No enum constant org.elasticsearch.common.lucene.search.function.FieldValueFactorFunction.Modifier.ODD")]
-#[case(json!({"nested": {"path": "staff", "query": {"match_all": {}}, "score_mode": "odd"}}), QUERY, "illegal score_mode for nested query [odd]")]
-#[case(json!({"has_child": {"type": "visit", "query": {"match_all": {}}, "score_mode": "odd"}}), "ElasticsearchIllegalArgumentException[", "No score type for child query [odd] found")]
-#[case(json!({"has_parent": {"parent_type": "shop", "query": {"match_all": {}}, "score_mode": "odd"}}), QUERY, "[has_parent] query does not support [odd] as an option for score_mode")]
-#[case(json!({"match": {"name": {"query": "tea", "slop": "few"}}}), "NumberFormatException[", "For input string: \"few\"")]
-#[case(json!({"bool": {"must": {"match_all": {}}, "boost": "much"}}), "NumberFormatException[", "For input string: \"much\"")]
+#[case(
+    json!({"function_score": {"field_value_factor": {"field": "rank", "modifier": "odd"}}}),
+    "IllegalArgumentException[",
+    "No enum constant org.elasticsearch.common.lucene.search.function.FieldValueFactorFunction.Modifier.ODD"
+)]
+#[case(
+    json!({"nested": {"path": "staff", "query": {"match_all": {}}, "score_mode": "odd"}}),
+    QUERY,
+    "illegal score_mode for nested query [odd]"
+)]
+#[case(
+    json!({"has_child": {"type": "visit", "query": {"match_all": {}}, "score_mode": "odd"}}),
+    "ElasticsearchIllegalArgumentException[",
+    "No score type for child query [odd] found"
+)]
+#[case(
+    json!({"has_parent": {"parent_type": "shop", "query": {"match_all": {}}, "score_mode": "odd"}}),
+    QUERY,
+    "[has_parent] query does not support [odd] as an option for score_mode"
+)]
+#[case(
+    json!({"match": {"name": {"query": "tea", "slop": "few"}}}),
+    "NumberFormatException[",
+    "For input string: \"few\""
+)]
+#[case(
+    json!({"bool": {"must": {"match_all": {}}, "boost": "much"}}),
+    "NumberFormatException[",
+    "For input string: \"much\""
+)]
 #[tokio::test]
-async fn a_query_that_is_none_is_refused(#[case] query: Value, #[case] kind: &str, #[case] reason: &str) {
-    refused(query, kind, reason).await;
+async fn invalid_queries_are_rejected(#[case] query: Value, #[case] kind: &str, #[case] reason: &str) {
+    expect_rejected(query, kind, reason).await;
 }
 
 #[rstest]
@@ -58,16 +87,28 @@ async fn a_query_that_is_none_is_refused(#[case] query: Value, #[case] kind: &st
 #[case(json!({"prefix": {}}), QUERY, "No value specified for prefix filter")]
 #[case(json!({"fquery": {}}), QUERY, "[fquery] requires 'query' element")]
 #[case(json!({"geo_polygon": {"at": {}}}), QUERY, "no points defined for geo_polygon filter")]
-#[case(json!({"geo_polygon": {"at": {"points": ["1,2", "3,4", "1,2"]}}}), QUERY, "too few points defined for geo_polygon filter")]
-#[case(json!({"geo_bounding_box": {"at": {"middle": "1,2"}}}), "ElasticsearchParseException[", "Unexpected field [middle]")]
-#[case(json!({"geo_distance": {"at": "1,2", "distance": "1parsec"}}), "NumberFormatException[", "For input string: \"1parsec\"")]
+#[case(
+    json!({"geo_polygon": {"at": {"points": ["1,2", "3,4", "1,2"]}}}),
+    QUERY,
+    "too few points defined for geo_polygon filter"
+)]
+#[case(
+    json!({"geo_bounding_box": {"at": {"middle": "1,2"}}}),
+    "ElasticsearchParseException[",
+    "Unexpected field [middle]"
+)]
+#[case(
+    json!({"geo_distance": {"at": "1,2", "distance": "1parsec"}}),
+    "NumberFormatException[",
+    "For input string: \"1parsec\""
+)]
 #[tokio::test]
-async fn a_filter_that_is_none_is_refused(#[case] filter: Value, #[case] kind: &str, #[case] reason: &str) {
-    refused(json!({"filtered": {"filter": filter}}), kind, reason).await;
+async fn invalid_filters_are_rejected(#[case] filter: Value, #[case] kind: &str, #[case] reason: &str) {
+    expect_rejected(json!({"filtered": {"filter": filter}}), kind, reason).await;
 }
 
-/// Fails unless a query is refused for a reason.
-async fn refused(query: Value, kind: &str, reason: &str) {
+/// Asserts that a query is rejected for a reason.
+async fn expect_rejected(query: Value, kind: &str, reason: &str) {
     let backend = town().await;
     let answer = backend
         .post("/town/_search", &json!({"query": query}).to_string())
@@ -86,10 +127,7 @@ async fn refused(query: Value, kind: &str, reason: &str) {
 #[case(json!({"geo_bounding_box": {"at": {"top_right": [3, 2], "bottom_left": [1, 0]}}}), 1)]
 #[case(json!({"geo_bounding_box": {"at": {"top_right": [1, 2], "bottom_left": [0, 0]}}}), 0)]
 #[tokio::test]
-async fn a_filter_without_filters_filters_nothing_and_a_box_has_four_corners(
-    #[case] filter: Value,
-    #[case] total: u64,
-) {
+async fn empty_lists_of_filters_and_boxes_with_any_corners_match(#[case] filter: Value, #[case] total: u64) {
     let backend = town().await;
     let body = json!({"query": {"filtered": {"filter": filter}}});
     let found = ask(&backend, "POST", "/town/_search", body).await;
@@ -97,11 +135,17 @@ async fn a_filter_without_filters_filters_nothing_and_a_box_has_four_corners(
 }
 
 #[rstest]
-#[case(json!({"bool": {"must": [], "minimum_should_match": 1}}), "[bool] filter does not support [minimum_should_match]")]
+#[case(
+    json!({"bool": {"must": [], "minimum_should_match": 1}}),
+    "[bool] filter does not support [minimum_should_match]"
+)]
 #[case(json!({"and": {"filters": [], "boost": 2}}), "[and] filter does not support [boost]")]
 #[case(json!({"not": {"filter": {"match_all": {}}, "x": 1}}), "[not] filter does not support [x]")]
 #[case(json!({"exists": {"field": "tag", "x": 1}}), "[exists] filter does not support [x]")]
-#[case(json!({"missing": {"field": "tag", "existence": false}}), "missing must have either existence, or null_value, or both set to true")]
+#[case(
+    json!({"missing": {"field": "tag", "existence": false}}),
+    "missing must have either existence, or null_value, or both set to true"
+)]
 #[case(json!({"limit": {"value": 1, "x": 1}}), "[limit] filter does not support [x]")]
 #[case(json!({"ids": {"type": "d"}}), "[ids] filter requires providing a values element")]
 #[case(json!({"term": {"tag": {"value": "a", "boost": 2}}}), "[term] filter does not support [boost]")]
@@ -109,17 +153,26 @@ async fn a_filter_without_filters_filters_nothing_and_a_box_has_four_corners(
 #[case(json!({"terms": {"tag": ["a", null]}}), "No value specified for terms filter")]
 #[case(json!({"terms": {"tag": ["a"], "n": [1]}}), "[terms] filter does not support multiple fields")]
 #[case(json!({"terms": {"tag": ["a"], "execution": "x"}}), "terms filter execution value [x] not supported")]
-#[case(json!({"terms": {"tag": {"type": "d", "path": "tag"}}}), "[terms] filter lookup element requires specifying the id")]
-#[case(json!({"terms": {"tag": {"type": "d", "id": "1", "path": "tag", "x": 1}}}), "[terms] filter does not support [x] within lookup element")]
+#[case(
+    json!({"terms": {"tag": {"type": "d", "path": "tag"}}}),
+    "[terms] filter lookup element requires specifying the id"
+)]
+#[case(
+    json!({"terms": {"tag": {"type": "d", "id": "1", "path": "tag", "x": 1}}}),
+    "[terms] filter does not support [x] within lookup element"
+)]
 #[case(json!({"range": {"n": {"gte": 1}, "execution": "x"}}), "[range] filter doesn't support [x] execution")]
-#[case(json!({"range": {"tag": {"gte": "a"}, "execution": "fielddata"}}), "[range] filter field [tag] is not a numeric type")]
+#[case(
+    json!({"range": {"tag": {"gte": "a"}, "execution": "fielddata"}}),
+    "[range] filter field [tag] is not a numeric type"
+)]
 #[case(json!({"geo_distance": {"distance": "1km", "tag": "1,2"}}), "field [tag] is not a geo_point field")]
 #[tokio::test]
-async fn a_filter_refuses_what_it_does_not_know(#[case] filter: Value, #[case] reason: &str) {
+async fn unknown_settings_of_filters_are_rejected(#[case] filter: Value, #[case] reason: &str) {
     let backend = index_of("i", "d", json!({"tag": {"type": "string"}, "n": {"type": "long"}})).await;
     let body = json!({"query": {"filtered": {"filter": filter}}}).to_string();
     let answer = backend.post("/i/_search", &body).await;
-    answer.expect_refusal(400, &format!("QueryParsingException[[i] {reason}]"));
+    answer.expect_error(400, &format!("QueryParsingException[[i] {reason}]"));
 }
 
 #[rstest]

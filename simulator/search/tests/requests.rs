@@ -1,6 +1,6 @@
-//! Searches by body, aggregations, sorting, highlighting and scrolls of the search backend.
+//! Search bodies, aggregations, sorting, highlighting and scrolls.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::time::Duration;
 
@@ -36,17 +36,37 @@ use support::{Backend, logs};
 #[case(json!({"regexp": {"level": "(warn|info)"}}), 8)]
 #[case(json!({"fuzzy": {"level": "worn"}}), 4)]
 #[case(json!({"ids": {"values": ["1", "2", "nope"]}}), 2)]
-#[case(json!({"bool": {"must": {"term": {"level": "info"}}, "must_not": [{"term": {"size": 0}}], "should": {"term": {"size": 30}}}}), 3)]
+#[case(
+    json!({
+        "bool": {
+            "must": {"term": {"level": "info"}},
+            "must_not": [{"term": {"size": 0}}],
+            "should": {"term": {"size": 30}},
+        }
+    }),
+    3
+)]
 #[case(json!({"bool": {"must_not": {"term": {"level": "info"}}}}), 8)]
-#[case(json!({"filtered": {"query": {"match_all": {}}, "filter": {"and": [{"term": {"level": "info"}}, {"not": {"term": {"size": 0}}}]}}}), 3)]
+#[case(
+    json!({
+        "filtered": {
+            "query": {"match_all": {}},
+            "filter": {"and": [{"term": {"level": "info"}}, {"not": {"term": {"size": 0}}}]},
+        }
+    }),
+    3
+)]
 #[case(json!({"filtered": {"filter": {"or": {"filters": [{"term": {"size": 0}}, {"term": {"size": 10}}]}}}}), 2)]
 #[case(json!({"constant_score": {"filter": {"exists": {"field": "size"}}, "boost": 3}}), 12)]
 #[case(json!({"filtered": {"filter": {"missing": {"field": "nope"}}}}), 12)]
 #[case(json!({"filtered": {"filter": {"type": {"value": "fluentd"}}}}), 12)]
 #[case(json!({"filtered": {"filter": {"query": {"query_string": {"query": "warn"}}}}}), 4)]
-#[case(json!({"dis_max": {"queries": [{"term": {"level": "info"}}, {"term": {"level": "warn"}}], "tie_breaker": 0.5}}), 8)]
+#[case(
+    json!({"dis_max": {"queries": [{"term": {"level": "info"}}, {"term": {"level": "warn"}}], "tie_breaker": 0.5}}),
+    8
+)]
 #[tokio::test]
-async fn a_query_of_a_body_finds_what_it_says(#[case] query: Value, #[case] total: u64) {
+async fn a_query_matches(#[case] query: Value, #[case] total: u64) {
     let backend = logs().await;
     let answer = backend
         .post("/logstash-*/_search", &json!({"query": query}).to_string())
@@ -55,7 +75,7 @@ async fn a_query_of_a_body_finds_what_it_says(#[case] query: Value, #[case] tota
 }
 
 #[tokio::test]
-async fn hits_come_in_the_order_that_is_asked_for() {
+async fn hits_are_sorted() {
     let backend = logs().await;
     assert_eq!(
         backend
@@ -86,9 +106,17 @@ async fn hits_come_in_the_order_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_hit_shows_the_parts_that_are_asked_for() {
+async fn a_hit_has_the_requested_parts() {
     let backend = logs().await;
-    let body = json!({"query": {"match": {"log": "error"}}, "size": 1, "_source": {"include": ["lev*"]}, "highlight": {"fields": {"log": {"pre_tags": ["<b>"], "post_tags": ["</b>"]}}}, "fielddata_fields": ["@timestamp"], "explain": true, "version": true});
+    let body = json!({
+        "query": {"match": {"log": "error"}},
+        "size": 1,
+        "_source": {"include": ["lev*"]},
+        "highlight": {"fields": {"log": {"pre_tags": ["<b>"], "post_tags": ["</b>"]}}},
+        "fielddata_fields": ["@timestamp"],
+        "explain": true,
+        "version": true
+    });
     let answer = backend.post("/_search", &body.to_string()).await;
     let hit = &answer.body["hits"]["hits"][0];
     assert_eq!(hit["_source"], json!({"level": "error"}));
@@ -115,15 +143,26 @@ async fn a_hit_shows_the_parts_that_are_asked_for() {
 }
 
 #[tokio::test]
-async fn aggregations_stand_under_one_another() {
+async fn aggregations_can_be_nested() {
     let backend = logs().await;
     let body = json!({"size": 0, "aggs": {
-        "days": {"date_histogram": {"field": "@timestamp", "interval": "day", "format": "yyyy-MM-dd"}, "aggs": {"levels": {"terms": {"field": "level", "order": {"most": "desc"}}, "aggs": {"most": {"max": {"field": "size"}}}}}},
+        "days": {
+            "date_histogram": {"field": "@timestamp", "interval": "day", "format": "yyyy-MM-dd"},
+            "aggs": {
+                "levels": {
+                    "terms": {"field": "level", "order": {"most": "desc"}},
+                    "aggs": {"most": {"max": {"field": "size"}}},
+                },
+            },
+        },
         "sizes": {"stats": {"field": "size"}},
         "steps": {"histogram": {"field": "size", "interval": 50}},
         "bands": {"range": {"field": "size", "ranges": [{"to": 50}, {"from": 50, "key": "large"}]}},
         "late": {"date_range": {"field": "@timestamp", "ranges": [{"from": "2015-06-23"}]}},
-        "errors": {"filter": {"term": {"level": "error"}}, "aggs": {"best": {"top_hits": {"size": 1, "sort": [{"size": "desc"}]}}}},
+        "errors": {
+            "filter": {"term": {"level": "error"}},
+            "aggs": {"best": {"top_hits": {"size": 1, "sort": [{"size": "desc"}]}}},
+        },
         "named": {"filters": {"filters": {"w": {"term": {"level": "warn"}}}}},
         "without": {"missing": {"field": "nope"}},
         "kinds": {"cardinality": {"field": "level"}},
@@ -177,9 +216,22 @@ async fn aggregations_stand_under_one_another() {
 }
 
 #[tokio::test]
-async fn a_histogram_fills_its_gaps_when_told_to() {
+async fn a_minimum_count_of_zero_fills_gaps_of_a_histogram() {
     let backend = logs().await;
-    let body = json!({"size": 0, "query": {"terms": {"size": [0, 30]}}, "aggs": {"h": {"date_histogram": {"field": "@timestamp", "interval": "1h", "min_doc_count": 0, "extended_bounds": {"min": "2015-06-21T23:00:00", "max": "2015-06-22T04:00:00"}}}}});
+    let body = json!({
+        "size": 0,
+        "query": {"terms": {"size": [0, 30]}},
+        "aggs": {
+            "h": {
+                "date_histogram": {
+                    "field": "@timestamp",
+                    "interval": "1h",
+                    "min_doc_count": 0,
+                    "extended_bounds": {"min": "2015-06-21T23:00:00", "max": "2015-06-22T04:00:00"},
+                },
+            },
+        }
+    });
     let answer = backend.post("/_search", &body.to_string()).await;
     let counts: Vec<u64> = answer.body["aggregations"]["h"]["buckets"]
         .as_array()
@@ -191,7 +243,7 @@ async fn a_histogram_fills_its_gaps_when_told_to() {
 }
 
 #[tokio::test]
-async fn a_scroll_gives_every_hit_once_whatever_is_written_meanwhile() {
+async fn a_scroll_returns_every_hit_once_despite_concurrent_writes() {
     let backend = logs().await;
     let mut answer = backend.get("/_search?scroll=1m&size=5&sort=size:asc").await;
     let mut ids = Vec::new();
@@ -221,9 +273,10 @@ async fn a_scroll_gives_every_hit_once_whatever_is_written_meanwhile() {
 }
 
 #[tokio::test]
-async fn several_searches_are_answered_one_by_one() {
+async fn each_search_of_a_multi_search_has_its_own_response() {
     let backend = logs().await;
-    let body = "{\"index\":\"logstash-*\"}\n{\"query\":{\"term\":{\"level\":\"warn\"}}}\n{\"index\":\"nope\"}\n{}\n{}\n{\"size\":0}\n";
+    let body = "{\"index\":\"logstash-*\"}\n{\"query\":{\"term\":{\"level\":\"warn\"}}}\n\
+                {\"index\":\"nope\"}\n{}\n{}\n{\"size\":0}\n";
     let answer = backend.post("/_msearch", body).await;
     let responses = answer.body["responses"].as_array().unwrap();
     assert_eq!(
@@ -234,7 +287,7 @@ async fn several_searches_are_answered_one_by_one() {
 }
 
 #[tokio::test]
-async fn numbers_at_the_ends_of_their_range_do_no_harm() {
+async fn extreme_numbers_are_handled() {
     let backend = logs().await;
     for (id, value) in [("low", i64::MIN), ("high", i64::MAX)] {
         let body = json!({"size": value, "@timestamp": value}).to_string();
@@ -259,7 +312,7 @@ async fn numbers_at_the_ends_of_their_range_do_no_harm() {
 }
 
 #[tokio::test]
-async fn what_a_log_viewer_sends_is_answered() {
+async fn the_requests_of_a_log_viewer_are_supported() {
     let backend = logs().await;
     let range = json!({"range": {"@timestamp": {"gte": 1434931200000u64, "lte": 1435103999999u64}}});
     let body = json!({
@@ -269,7 +322,11 @@ async fn what_a_log_viewer_sends_is_answered() {
             "query": {"query_string": {"analyze_wildcard": true, "query": "level:err*"}},
             "filter": {"bool": {"must": [range], "must_not": []}},
         }},
-        "highlight": {"pre_tags": ["@kibana-highlighted-field@"], "post_tags": ["@/kibana-highlighted-field@"], "fields": {"*": {}}},
+        "highlight": {
+            "pre_tags": ["@kibana-highlighted-field@"],
+            "post_tags": ["@/kibana-highlighted-field@"],
+            "fields": {"*": {}},
+        },
         "aggs": {"2": {"date_histogram": {
             "field": "@timestamp", "interval": "12h", "pre_zone": "+02:00", "pre_zone_adjust_large_interval": true,
             "min_doc_count": 0, "extended_bounds": {"min": 1434931200000u64, "max": 1435103999999u64},
@@ -304,7 +361,7 @@ async fn what_a_log_viewer_sends_is_answered() {
 }
 
 #[tokio::test]
-async fn ids_are_found_by_prefixes_and_regular_expressions() {
+async fn ids_match_prefixes_and_regular_expressions() {
     let backend = logs().await;
     for (query, expected) in [
         (json!({"prefix": {"_id": "1"}}), vec!["1", "10", "11"]),
@@ -314,7 +371,7 @@ async fn ids_are_found_by_prefixes_and_regular_expressions() {
             json!({"filtered": {"filter": {"prefix": {"_id": "1"}}}}),
             vec!["1", "10", "11"],
         ),
-        // Ids are not searched by wildcards.
+        // Wildcard queries do not match ids.
         (json!({"wildcard": {"_id": "1*"}}), vec![]),
     ] {
         let mut found = backend.ids("/_search", &json!({"query": query, "size": 20})).await;
@@ -325,15 +382,18 @@ async fn ids_are_found_by_prefixes_and_regular_expressions() {
 
 #[rstest]
 #[case(json!([{"nope": {}}]), "No allocation command factory registered for name [nope]")]
-#[case(json!([{"move": {"index": "a", "shard": 0, "from_node": "x", "to_node": "y"}}]), "Failed to resolve [x], no matching nodes")]
+#[case(
+    json!([{"move": {"index": "a", "shard": 0, "from_node": "x", "to_node": "y"}}]),
+    "Failed to resolve [x], no matching nodes"
+)]
 #[case(json!([{"cancel": {"index": "a", "shard": 0, "node": "z"}}]), "Failed to resolve [z], no matching nodes")]
 #[tokio::test]
-async fn shards_are_routed_by_known_commands_to_known_nodes(#[case] commands: Value, #[case] reason: &str) {
+async fn unknown_reroute_commands_and_nodes_are_rejected(#[case] commands: Value, #[case] reason: &str) {
     let backend = Backend::new();
     let answer = backend
         .send_json("POST", "/_cluster/reroute", &json!({"commands": commands}))
         .await;
-    answer.expect_refusal(400, reason);
+    answer.expect_error(400, reason);
     let none = backend
         .send_json("POST", "/_cluster/reroute", &json!({"commands": []}))
         .await;
@@ -351,7 +411,11 @@ async fn shards_are_routed_by_known_commands_to_known_nodes(#[case] commands: Va
 #[case("discovery.zen.minimum_master_nodes", "2", true)]
 #[case("discovery.zen.minimum_master_nodes", "two", false)]
 #[tokio::test]
-async fn a_setting_that_cannot_have_its_value_is_left_out(#[case] name: &str, #[case] value: &str, #[case] kept: bool) {
+async fn a_cluster_setting_with_an_invalid_value_is_ignored(
+    #[case] name: &str,
+    #[case] value: &str,
+    #[case] kept: bool,
+) {
     let backend = Backend::new();
     let body = json!({"transient": {name: value}});
     let answer = backend

@@ -1,6 +1,6 @@
-//! Routing values of requests and aliases, and the blocks of an index.
+//! Routing values of requests and aliases, and index blocks.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use support::{Backend, ask};
 
 mod support;
 
-/// An index of five shards with two documents of different shards, and its aliases.
+/// An index of five shards with documents on different shards, and its aliases.
 async fn routed() -> Backend {
     let backend = Backend::new();
     ask(&backend, "PUT", "/logs", json!({"settings": {"number_of_shards": 5}})).await;
@@ -25,7 +25,7 @@ async fn routed() -> Backend {
     backend
 }
 
-/// Number of shards that a search visits, and the ids of what it finds.
+/// Returns the number of searched shards, and the ids of the hits.
 async fn found(backend: &Backend, uri: &str) -> (Value, Vec<String>) {
     let answer = ask(backend, "GET", uri, Value::Null).await;
     let hits = answer["hits"]["hits"].as_array().unwrap();
@@ -56,7 +56,7 @@ async fn a_search_visits_the_shards_of_its_routing_values(
 }
 
 #[tokio::test]
-async fn counts_shards_and_deletions_are_routed_as_searches_are() {
+async fn counts_shard_lists_and_deletions_are_routed_like_searches() {
     let backend = routed().await;
     let count = ask(&backend, "GET", "/one/_count", Value::Null).await;
     assert_eq!((&count["count"], &count["_shards"]["total"]), (&json!(1), &json!(1)));
@@ -70,7 +70,7 @@ async fn counts_shards_and_deletions_are_routed_as_searches_are() {
 }
 
 #[tokio::test]
-async fn a_document_is_where_the_alias_says() {
+async fn a_document_is_on_the_shard_of_the_alias_routing() {
     let backend = routed().await;
     let read = ask(&backend, "GET", "/both/line/2?fields=_routing", Value::Null).await;
     assert_eq!(read["_routing"], "b");
@@ -92,7 +92,7 @@ async fn a_document_is_where_the_alias_says() {
 }
 
 #[tokio::test]
-async fn an_update_without_a_required_routing_value_is_refused() {
+async fn an_update_without_a_required_routing_value_is_rejected() {
     let backend = Backend::new();
     ask(
         &backend,
@@ -119,7 +119,7 @@ async fn an_update_without_a_required_routing_value_is_refused() {
 #[case("read", "GET", "/i/t/1", "[FORBIDDEN/7/index read (api)];")]
 #[case("metadata", "PUT", "/i/_settings", "[FORBIDDEN/9/index metadata (api)];")]
 #[tokio::test]
-async fn a_block_forbids_what_it_says(
+async fn an_index_block_rejects_requests(
     #[case] block: &str,
     #[case] method: &str,
     #[case] uri: &str,
@@ -142,7 +142,7 @@ async fn a_block_forbids_what_it_says(
 }
 
 #[tokio::test]
-async fn a_document_of_a_closed_index_is_not_deleted() {
+async fn a_document_of_a_closed_index_cannot_be_deleted() {
     let backend = Backend::new();
     ask(&backend, "PUT", "/i/t/1", json!({"a": 1})).await;
     ask(&backend, "POST", "/i/_close", Value::Null).await;

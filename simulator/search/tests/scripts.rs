@@ -1,6 +1,6 @@
 //! Scripts in the language `expression`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn script(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_hit_has_what_a_script_computes() {
+async fn script_fields_are_computed() {
     let backend = logs().await;
     let body = json!({"query": {"term": {"size": 30}}, "script_fields": {"x": script("doc['size'].value * k + 1")}});
     let answer = backend.post("/_search", &body.to_string()).await;
@@ -27,9 +27,12 @@ async fn a_hit_has_what_a_script_computes() {
 }
 
 #[tokio::test]
-async fn scripts_score_filter_and_order() {
+async fn scripts_score_filter_and_sort() {
     let backend = logs().await;
-    let scored = json!({"query": {"function_score": {"script_score": script("doc['size'].value - 100"), "boost_mode": "replace"}}, "size": 1});
+    let scored = json!({
+        "query": {"function_score": {"script_score": script("doc['size'].value - 100"), "boost_mode": "replace"}},
+        "size": 1
+    });
     let answer = backend.post("/_search", &scored.to_string()).await;
     assert_eq!(answer.body["hits"]["hits"][0]["_score"], 10.0, "{}", answer.text);
     let filtered = json!({"query": {"filtered": {"filter": {"script": script("doc['size'].value % 50 == 0")}}}});
@@ -45,7 +48,7 @@ async fn scripts_score_filter_and_order() {
 }
 
 #[tokio::test]
-async fn values_of_scripts_are_aggregated() {
+async fn script_values_are_aggregated() {
     let backend = logs().await;
     let body = json!({"size": 0, "aggs": {
         "sum": {"sum": script("doc['size'].value / 10")},
@@ -64,7 +67,7 @@ async fn values_of_scripts_are_aggregated() {
 }
 
 #[tokio::test]
-async fn other_scripts_are_refused() {
+async fn invalid_scripts_are_rejected() {
     let backend = logs().await;
     for (script, reason) in [
         (json!({"script": "1"}), "lang [groovy] are disabled"),

@@ -1,6 +1,6 @@
-//! What a request may not say: refused with the status and the reason of Elasticsearch 1.5, never skipped.
+//! Unknown or invalid parts of requests: rejected with the status and reason of Elasticsearch 1.5, never ignored.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -10,63 +10,107 @@ mod support;
 use support::{Backend, logs};
 
 #[rstest]
-#[case(json!({"match": {"log": {"query": "a", "operator": "xor"}}}), "QueryParsingException[[logstash-2015.06.22] text query requires operator to be either 'and' or 'or', not [xor]]")]
-#[case(json!({"match": {"log": {"query": "a", "zero_terms_query": "some"}}}), "Unsupported zero_terms_docs value [some]")]
+#[case(
+    json!({"match": {"log": {"query": "a", "operator": "xor"}}}),
+    "QueryParsingException[[logstash-2015.06.22] text query requires operator to be either 'and' or 'or', not [xor]]"
+)]
+#[case(
+    json!({"match": {"log": {"query": "a", "zero_terms_query": "some"}}}),
+    "Unsupported zero_terms_docs value [some]"
+)]
 #[case(json!({"match": {"log": {"query": "a", "type": "nope"}}}), "[match] query does not support type nope")]
-#[case(json!({"match": {"log": {"query": "a", "fuzziness": "x"}}}), "NumberFormatException[For input string: \\\"x\\\"]")]
-#[case(json!({"match": {"log": {"query": "a", "minimum_should_match": "x"}}}), "NumberFormatException[For input string: \\\"x\\\"]")]
+#[case(
+    json!({"match": {"log": {"query": "a", "fuzziness": "x"}}}),
+    "NumberFormatException[For input string: \\\"x\\\"]"
+)]
+#[case(
+    json!({"match": {"log": {"query": "a", "minimum_should_match": "x"}}}),
+    "NumberFormatException[For input string: \\\"x\\\"]"
+)]
 #[case(json!({"match": {"log": null}}), "No text specified for text query")]
 #[case(json!({"match": {"log": "a", "level": "b"}}), "query parsed in simplified form")]
 #[case(json!({"multi_match": {"query": "a", "fields": []}}), "No fields specified for multi_match query")]
-#[case(json!({"multi_match": {"query": "a", "fields": "log", "type": "nope"}}), "ElasticsearchParseException[No type found for value: nope]")]
+#[case(
+    json!({"multi_match": {"query": "a", "fields": "log", "type": "nope"}}),
+    "ElasticsearchParseException[No type found for value: nope]"
+)]
 #[case(json!({"term": {"log": null}}), "No value specified for term query")]
 #[case(json!({"terms": {"log": ["a", null]}}), "No value specified for terms query")]
 #[case(json!({"terms": {"log": ["a"], "frob": 1}}), "[terms] query does not support [frob]")]
-#[case(json!({"prefix": {"log": {"value": "a", "rewrite": "nope"}}}), "ElasticsearchIllegalArgumentException[Failed to parse rewrite_method [nope]]")]
+#[case(
+    json!({"prefix": {"log": {"value": "a", "rewrite": "nope"}}}),
+    "ElasticsearchIllegalArgumentException[Failed to parse rewrite_method [nope]]"
+)]
 #[case(json!({"regexp": {"log": {"value": "a", "flags": "NOPE"}}}), "Unknown regexp flag [NOPE]")]
 #[case(json!({"fuzzy": {"log": {"value": "a", "fuzziness": "x"}}}), "NumberFormatException")]
 #[case(json!({"bool": {"must": {"match_all": {}}, "minimum_should_match": "x"}}), "NumberFormatException")]
 #[tokio::test]
-async fn a_query_is_refused_for_what_it_does_not_have(#[case] query: Value, #[case] reason: &str) {
-    refused(&json!({"query": query}), 400, reason).await;
+async fn invalid_settings_of_queries_are_rejected(#[case] query: Value, #[case] reason: &str) {
+    expect_rejected(&json!({"query": query}), 400, reason).await;
 }
 
 #[rstest]
 #[case(json!({"a b": {"terms": {"field": "level"}}}), 400, "Invalid aggregation name [a b]")]
 #[case(json!([]), 400, "Unexpected token END_ARRAY in [aggs]")]
 #[case(json!({"a": {"terms": "x"}}), 400, "Expected [START_OBJECT] under [terms], but got a [VALUE_STRING] in [a]")]
-#[case(json!({"a": {"terms": {"field": "level", "order": {"_count": "up"}}}}), 400, "Unknown terms order direction [up] in terms aggregation [a]")]
+#[case(
+    json!({"a": {"terms": {"field": "level", "order": {"_count": "up"}}}}),
+    400,
+    "Unknown terms order direction [up] in terms aggregation [a]"
+)]
 #[case(json!({"a": {"terms": {"field": "level", "size": -1}}}), 400, "[requiredSize] and [minDocCount] must be >=0")]
-#[case(json!({"a": {"terms": {"field": "level", "collect_mode": "nope"}}}), 400, "No collect_mode found for value [nope]")]
+#[case(
+    json!({"a": {"terms": {"field": "level", "collect_mode": "nope"}}}),
+    400,
+    "No collect_mode found for value [nope]"
+)]
 #[case(json!({"a": {"terms": {"field": "level", "execution_hint": "nope"}}}), 400, "Unknown `execution_hint`: [nope]")]
-#[case(json!({"a": {"terms": {"field": "size", "include": "1.*"}}}), 500, "cannot support regular expression style include/exclude settings")]
+#[case(
+    json!({"a": {"terms": {"field": "size", "include": "1.*"}}}),
+    500,
+    "cannot support regular expression style include/exclude settings"
+)]
 #[case(json!({"a": {"range": {"field": "size"}}}), 400, "Missing [ranges] in ranges aggregator [a]")]
 #[case(json!({"a": {"percentile_ranks": {"field": "size"}}}), 400, "Missing token values in [a].")]
 #[case(json!({"a": {"children": {}}}), 400, "Missing [child_type] field for children aggregation [a]")]
-#[case(json!({"a": {"filter": {"frob": {}}}}), 400, "nested: QueryParsingException[[logstash-2015.06.22] No filter registered for [frob]]")]
-#[case(json!({"a": {"avg": {"field": "size"}, "aggs": {"b": {"avg": {"field": "size"}}}}}), 400, "Aggregator [a] of type [avg] cannot accept sub-aggregations")]
-#[case(json!({"a": {"filter": {"match_all": {}}, "aggs": {"g": {"global": {}}}}}), 400, "cannot have a global sub-aggregation [g]")]
+#[case(
+    json!({"a": {"filter": {"frob": {}}}}),
+    400,
+    "nested: QueryParsingException[[logstash-2015.06.22] No filter registered for [frob]]"
+)]
+#[case(
+    json!({"a": {"avg": {"field": "size"}, "aggs": {"b": {"avg": {"field": "size"}}}}}),
+    400,
+    "Aggregator [a] of type [avg] cannot accept sub-aggregations"
+)]
+#[case(
+    json!({"a": {"filter": {"match_all": {}}, "aggs": {"g": {"global": {}}}}}),
+    400,
+    "cannot have a global sub-aggregation [g]"
+)]
 #[tokio::test]
-async fn an_aggregation_is_refused_for_what_it_does_not_have(
-    #[case] aggs: Value,
-    #[case] status: u16,
-    #[case] reason: &str,
-) {
-    refused(&json!({"size": 0, "aggs": aggs}), status, reason).await;
+async fn invalid_settings_of_aggregations_are_rejected(#[case] aggs: Value, #[case] status: u16, #[case] reason: &str) {
+    expect_rejected(&json!({"size": 0, "aggs": aggs}), status, reason).await;
 }
 
 #[rstest]
 #[case(json!({"min_score": "x"}), "NumberFormatException")]
 #[case(json!({"rescore": {"window_size": 5}}), "missing rescore type")]
-#[case(json!({"rescore": {"query": {"rescore_query": {"match_all": {}}, "score_mode": "nope"}}}), "[rescore] illegal score_mode [nope]")]
+#[case(
+    json!({"rescore": {"query": {"rescore_query": {"match_all": {}}, "score_mode": "nope"}}}),
+    "[rescore] illegal score_mode [nope]"
+)]
 #[case(json!({"sort": [{"size": {"mode": "median"}}]}), "Illegal sort_mode median")]
-#[case(json!({"sort": [{"_geo_distance": {"place": [1, 2]}}]}), "failed to find mapper for [place] for geo distance based sort")]
+#[case(
+    json!({"sort": [{"_geo_distance": {"place": [1, 2]}}]}),
+    "failed to find mapper for [place] for geo distance based sort"
+)]
 #[tokio::test]
-async fn an_element_of_a_body_is_refused_for_what_it_does_not_have(#[case] body: Value, #[case] reason: &str) {
-    refused(&body, 400, reason).await;
+async fn invalid_elements_of_a_body_are_rejected(#[case] body: Value, #[case] reason: &str) {
+    expect_rejected(&body, 400, reason).await;
 }
 
-async fn refused(body: &Value, status: u16, reason: &str) {
+async fn expect_rejected(body: &Value, status: u16, reason: &str) {
     let answer = logs()
         .await
         .post("/logstash-2015.06.22/_search", &body.to_string())
@@ -125,7 +169,8 @@ async fn refused(body: &Value, status: u16, reason: &str) {
     "/n",
     r#"{"settings":{"analysis":{"analyzer":{"x":{"tokenizer":"nope"}}}}}"#,
     400,
-    "IndexCreationException[[n] failed to create index]; nested: ElasticsearchIllegalArgumentException[Custom Analyzer [x] failed to find tokenizer under name [nope]]"
+    "IndexCreationException[[n] failed to create index]; nested: ElasticsearchIllegalArgumentException[Custom Analyzer \
+     [x] failed to find tokenizer under name [nope]]"
 )]
 #[case(
     "PUT",
@@ -153,7 +198,8 @@ async fn refused(body: &Value, status: u16, reason: &str) {
     "/logs/_alias/a",
     r#"{"filter":{"frob":{}}}"#,
     400,
-    "ElasticsearchIllegalArgumentException[failed to parse filter for alias [a]]; nested: QueryParsingException[[logs] No filter registered for [frob]]"
+    "ElasticsearchIllegalArgumentException[failed to parse filter for alias [a]]; nested: QueryParsingException[[logs] \
+     No filter registered for [frob]]"
 )]
 #[case(
     "POST",
@@ -172,7 +218,7 @@ async fn refused(body: &Value, status: u16, reason: &str) {
 #[case("DELETE", "/*?expand_wildcards=none", "", 404, "IndexMissingException[[*] missing]")]
 #[case("DELETE", "/logs/_query", r#"{"query":{"frob":{}}}"#, 400, "\"failed\":1")]
 #[tokio::test]
-async fn a_request_is_refused_for_what_it_does_not_have(
+async fn invalid_requests_are_rejected(
     #[case] method: &str,
     #[case] uri: &str,
     #[case] body: &str,
@@ -188,7 +234,7 @@ async fn a_request_is_refused_for_what_it_does_not_have(
 }
 
 #[tokio::test]
-async fn an_external_version_may_stay_or_fall_where_its_type_says_so() {
+async fn the_version_type_determines_which_versions_conflict() {
     let backend = Backend::new();
     let put = async |version: &str| backend.put(&format!("/i/d/1?{version}"), "{}").await.status;
     assert_eq!(put("version=5&version_type=external").await, 201);
@@ -200,14 +246,18 @@ async fn an_external_version_may_stay_or_fall_where_its_type_says_so() {
 }
 
 #[tokio::test]
-async fn settings_of_an_index_keep_documents_out() {
+async fn index_settings_can_reject_documents() {
     let backend = Backend::new();
     backend
         .put("/strict", r#"{"settings":{"index.mapper.dynamic":false}}"#)
         .await;
-    let refused = backend.put("/strict/d/1", "{}").await;
-    assert_eq!(refused.status, 404);
-    assert!(refused.text.contains("dynamic mapping is disabled"), "{}", refused.text);
+    let response = backend.put("/strict/d/1", "{}").await;
+    assert_eq!(response.status, 404);
+    assert!(
+        response.text.contains("dynamic mapping is disabled"),
+        "{}",
+        response.text
+    );
     backend.put("/logs/d/1", "{}").await;
     let block = async |on: bool| {
         let body = json!({"index.blocks.read_only": on}).to_string();
@@ -227,7 +277,7 @@ async fn settings_of_an_index_keep_documents_out() {
 }
 
 #[tokio::test]
-async fn a_bulk_with_an_action_that_lacks_something_changes_nothing() {
+async fn a_bulk_with_an_incomplete_action_changes_nothing() {
     let backend = Backend::new();
     let lines = [
         r#"{"index":{"_index":"logs","_type":"d","_id":"1"}}"#,

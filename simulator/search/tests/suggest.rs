@@ -1,6 +1,6 @@
-//! Suggested phrases and completions.
+//! Phrase and completion suggesters.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -26,7 +26,15 @@ async fn songs() -> Backend {
     for (id, song) in [
         (
             "1",
-            json!({"name": "noble prize", "suggest": {"input": ["Nevermind", "Nirvana"], "output": "Nirvana - Nevermind", "weight": 34, "payload": {"id": 7}}}),
+            json!({
+                "name": "noble prize",
+                "suggest": {
+                    "input": ["Nevermind", "Nirvana"],
+                    "output": "Nirvana - Nevermind",
+                    "weight": 34,
+                    "payload": {"id": 7},
+                }
+            }),
         ),
         (
             "2",
@@ -57,7 +65,7 @@ fn texts(options: &Value) -> Vec<&str> {
 #[case(json!({"field": "suggest"}), "fou", &[])]
 #[case(json!({"field": "suggest", "fuzzy": {"fuzziness": 1}}), "fou fi", &["Foo Fighters"])]
 #[tokio::test]
-async fn a_beginning_is_completed(#[case] own: Value, #[case] text: &str, #[case] expected: &[&str]) {
+async fn a_prefix_is_completed(#[case] own: Value, #[case] text: &str, #[case] expected: &[&str]) {
     let backend = songs().await;
     let answer = backend
         .post(
@@ -68,7 +76,7 @@ async fn a_beginning_is_completed(#[case] own: Value, #[case] text: &str, #[case
     assert_eq!(texts(&answer.body["s"][0]["options"]), expected, "{}", answer.text);
 }
 
-/// Services with a colour and a place.
+/// Services with a colour and a place as contexts.
 async fn services() -> Backend {
     let backend = Backend::new();
     let context = json!({
@@ -103,7 +111,7 @@ async fn services() -> Backend {
 #[case(json!({"colour": "red", "place": {"lat": 48.86, "lon": 2.35}}), &[])]
 #[case(json!({"colour": null, "place": {"value": "u09tvw", "precision": 5}}), &["ticket machine"])]
 #[tokio::test]
-async fn completions_are_those_of_the_contexts(#[case] context: Value, #[case] expected: &[&str]) {
+async fn completions_are_filtered_by_context(#[case] context: Value, #[case] expected: &[&str]) {
     let backend = services().await;
     for own in [
         json!({"field": "suggest", "context": context}),
@@ -120,7 +128,7 @@ async fn completions_are_those_of_the_contexts(#[case] context: Value, #[case] e
 #[case("services", json!({"field": "suggest", "context": {"size": 1}}), "no mapping defined for [size]")]
 #[case("music", json!({"field": "suggest", "context": {}}), "suggester [completion] doesn't expect any context")]
 #[tokio::test]
-async fn contexts_that_do_not_fit_the_field_are_refused(#[case] index: &str, #[case] own: Value, #[case] reason: &str) {
+async fn invalid_contexts_are_rejected(#[case] index: &str, #[case] own: Value, #[case] reason: &str) {
     let backend = if index == "music" {
         songs().await
     } else {
@@ -132,7 +140,7 @@ async fn contexts_that_do_not_fit_the_field_are_refused(#[case] index: &str, #[c
 }
 
 #[tokio::test]
-async fn edits_are_of_bytes_unless_characters_are_wanted() {
+async fn edits_count_bytes_unless_unicode_aware() {
     let backend = songs().await;
     let document = json!({"suggest": "Größe"});
     backend.post("/music/song?refresh=true", &document.to_string()).await;
@@ -154,14 +162,14 @@ async fn edits_are_of_bytes_unless_characters_are_wanted() {
 }
 
 #[tokio::test]
-async fn a_completion_has_its_weight_and_its_payload() {
+async fn a_completion_has_a_weight_and_a_payload() {
     let backend = songs().await;
     let body = json!({"s": {"text": "nev", "completion": {"field": "suggest"}}});
     let answer = backend.post("/music/_suggest", &body.to_string()).await;
     let expected = json!([{"text": "nev", "offset": 0, "length": 3, "options": [
         {"text": "Nirvana - Nevermind", "score": 34.0, "payload": {"id": 7}}]}]);
     assert_eq!(answer.body["s"], expected, "{}", answer.text);
-    for (refused, reason) in [
+    for (response, reason) in [
         (
             json!({"suggest": {"input": "a", "weight": -1}}),
             "Weight must be in the interval",
@@ -176,19 +184,26 @@ async fn a_completion_has_its_weight_and_its_payload() {
         ),
         (json!({"suggest": {"inputs": "a"}}), "Unknown field name[inputs]"),
     ] {
-        let answer = backend.post("/music/song", &refused.to_string()).await;
+        let answer = backend.post("/music/song", &response.to_string()).await;
         assert_eq!(answer.status, 400, "{}", answer.text);
         assert!(answer.text.contains(reason), "{}", answer.text);
     }
     let mapping = backend.get("/music/_mapping").await;
     assert_eq!(
         mapping.body["music"]["mappings"]["song"]["properties"]["suggest"],
-        json!({"type": "completion", "analyzer": "simple", "payloads": true, "preserve_separators": true, "preserve_position_increments": true, "max_input_length": 50})
+        json!({
+            "type": "completion",
+            "analyzer": "simple",
+            "payloads": true,
+            "preserve_separators": true,
+            "preserve_position_increments": true,
+            "max_input_length": 50
+        })
     );
 }
 
 #[tokio::test]
-async fn a_phrase_is_corrected_by_what_its_words_follow() {
+async fn a_phrase_is_corrected_with_ngram_frequencies() {
     let backend = songs().await;
     let body = json!({"suggest": {"text": "noble prise", "s": {"phrase": {
         "field": "name.grams", "max_errors": 2, "confidence": 0.5,
@@ -224,7 +239,7 @@ async fn a_phrase_is_corrected_by_what_its_words_follow() {
 }
 
 #[tokio::test]
-async fn a_phrase_that_is_right_stays() {
+async fn a_correct_phrase_has_no_suggestions() {
     let backend = songs().await;
     let body = json!({"s": {"text": "nobel prize", "phrase": {"field": "name.grams"}}});
     let answer = backend.post("/music/_suggest", &body.to_string()).await;
@@ -232,7 +247,7 @@ async fn a_phrase_that_is_right_stays() {
 }
 
 #[tokio::test]
-async fn a_phrase_is_checked_against_the_documents() {
+async fn collate_checks_suggested_phrases() {
     let backend = songs().await;
     let suggest = async |collate: Value| {
         let body = json!({"s": {"text": "noble prise", "phrase": {
@@ -264,8 +279,8 @@ async fn a_phrase_is_checked_against_the_documents() {
             "suggester[phrase][collate] query already set, doesn't support additional [filter]",
         ),
     ] {
-        let refused = suggest(collate).await;
-        assert_eq!(refused.body["_shards"]["failed"], 1, "{}", refused.text);
-        assert!(refused.text.contains(reason), "{}", refused.text);
+        let response = suggest(collate).await;
+        assert_eq!(response.body["_shards"]["failed"], 1, "{}", response.text);
+        assert!(response.text.contains(reason), "{}", response.text);
     }
 }

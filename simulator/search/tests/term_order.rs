@@ -1,6 +1,6 @@
-//! The order of buckets by what is in them.
+//! Order of term buckets by sub-aggregations.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn by(order: Value) -> Value {
 #[case(json!({"inside>most": "asc"}), &["c", "a", "b"])]
 #[case(json!({"inside>most.value": "desc"}), &["b", "a", "c"])]
 #[tokio::test]
-async fn buckets_are_ordered_by_values_inside(#[case] order: Value, #[case] expected: &[&str]) {
+async fn buckets_are_ordered_by_sub_aggregations(#[case] order: Value, #[case] expected: &[&str]) {
     let backend = tagged().await;
     let answer = ask(&backend, "POST", "/i/_search", by(order)).await;
     let buckets = answer["aggregations"]["tags"]["buckets"].as_array().unwrap();
@@ -59,26 +59,32 @@ async fn buckets_are_ordered_by_values_inside(#[case] order: Value, #[case] expe
 #[case("nope", "Invalid term-aggregator order path [nope]. Unknown aggregation [nope]")]
 #[case(
     "numbers",
-    "Invalid terms aggregation order path [numbers]. When ordering on a multi-value metrics aggregation a metric name must be specified"
+    "Invalid terms aggregation order path [numbers]. When ordering on a multi-value metrics aggregation a metric name \
+     must be specified"
 )]
 #[case(
     "numbers.mode",
-    "Invalid terms aggregation order path [numbers.mode]. Unknown metric name [mode] on multi-value metrics aggregation [numbers]"
+    "Invalid terms aggregation order path [numbers.mode]. Unknown metric name [mode] on multi-value metrics \
+     aggregation [numbers]"
 )]
 #[case(
     "average.max",
-    "Invalid terms aggregation order path [average.max]. Ordering on a single-value metrics aggregation can only be done on its value. Either drop the key (a la \"average\") or change it to \"value\" (a la \"average.value\")"
+    "Invalid terms aggregation order path [average.max]. Ordering on a single-value metrics aggregation can only be \
+     done on its value. Either drop the key (a la \"average\") or change it to \"value\" (a la \"average.value\")"
 )]
 #[case(
     "inside.max",
-    "Invalid terms aggregation order path [inside.max]. Ordering on a single-bucket aggregation can only be done on its doc_count. Either drop the key (a la \"inside\") or change it to \"doc_count\" (a la \"inside.doc_count\")"
+    "Invalid terms aggregation order path [inside.max]. Ordering on a single-bucket aggregation can only be done on \
+     its doc_count. Either drop the key (a la \"inside\") or change it to \"doc_count\" (a la \"inside.doc_count\")"
 )]
 #[case(
     "again",
-    "Invalid terms aggregation order path [again]. Terms buckets can only be sorted on a sub-aggregator path that is built out of zero or more single-bucket aggregations within the path and a final single-bucket or a metrics aggregation at the path end."
+    "Invalid terms aggregation order path [again]. Terms buckets can only be sorted on a sub-aggregator path that is \
+     built out of zero or more single-bucket aggregations within the path and a final single-bucket or a metrics \
+     aggregation at the path end."
 )]
 #[tokio::test]
-async fn a_path_that_orders_nothing_is_refused(#[case] path: &str, #[case] reason: &str) {
+async fn invalid_order_paths_are_rejected(#[case] path: &str, #[case] reason: &str) {
     let backend = tagged().await;
     let answer = backend.post("/i/_search", &by(json!({path: "asc"})).to_string()).await;
     let error = answer.body["error"].as_str().unwrap();
@@ -90,7 +96,7 @@ async fn a_path_that_orders_nothing_is_refused(#[case] path: &str, #[case] reaso
 }
 
 #[tokio::test]
-async fn the_sum_of_nothing_has_no_sign() {
+async fn the_sum_without_values_is_positive_zero() {
     let backend = tagged().await;
     let body = json!({"size": 0, "query": {"term": {"tag": "c"}}, "aggs": {"sum": {"sum": {"field": "n"}}}});
     let answer = backend.post("/i/_search", &body.to_string()).await;

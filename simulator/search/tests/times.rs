@@ -1,6 +1,6 @@
 //! `_timestamp` and `_ttl` of documents.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 mod support;
 
-/// 2015-06-26T12:00:00Z, when the clock starts.
+/// 2015-06-26T12:00:00Z, the start of the clock.
 const NOW: i64 = 1_435_320_000_000;
 
-/// An index whose type has both fields.
+/// Creates an index whose type enables both fields.
 async fn make_index(backend: &Backend) {
     let mapping = json!({"_timestamp": {"enabled": true, "store": true}, "_ttl": {"enabled": true, "default": "1d"}});
     let body = json!({"settings": {"number_of_shards": 1}, "mappings": {"line": mapping}});
@@ -70,7 +70,7 @@ async fn times_come_from_the_request_the_document_or_the_mapping() {
 }
 
 #[tokio::test]
-async fn an_update_keeps_when_a_document_expires() {
+async fn an_update_keeps_the_expiry() {
     let backend = Backend::new();
     make_index(&backend).await;
     ask(&backend, "PUT", "/logs/line/1?ttl=1h", json!({"a": 1})).await;
@@ -88,7 +88,7 @@ async fn an_update_keeps_when_a_document_expires() {
 }
 
 #[tokio::test]
-async fn expired_documents_go_with_the_next_purge() {
+async fn expired_documents_are_deleted_by_the_next_purge() {
     let backend = Backend::new();
     make_index(&backend).await;
     ask(
@@ -106,7 +106,7 @@ async fn expired_documents_go_with_the_next_purge() {
         ask(&backend, "PUT", uri, json!({"a": 1})).await;
     }
     ask(&backend, "POST", "/logs/_refresh", json!(null)).await;
-    // It is written anew, and the purge sees the earlier one.
+    // This version is not refreshed: the purge finds the expired one.
     ask(&backend, "PUT", "/logs/line/again?ttl=1h", json!({"a": 2})).await;
     let count = async || ask(&backend, "GET", "/logs/_count", json!(null)).await["count"].clone();
     backend.step_clock(Duration::from_secs(5));
@@ -142,7 +142,8 @@ async fn expired_documents_go_with_the_next_purge() {
     "PUT",
     "/logs/line/1?timestamp=noon",
     500,
-    "TimestampParsingException[failed to parse timestamp [noon]]; nested: IllegalArgumentException[Invalid format: \"noon\"]; "
+    "TimestampParsingException[failed to parse timestamp [noon]]; nested: IllegalArgumentException[Invalid format: \
+     \"noon\"]; "
 )]
 #[case(
     "PUT",
@@ -160,15 +161,11 @@ async fn expired_documents_go_with_the_next_purge() {
     "PUT",
     "/logs/line/1?timestamp=1435319000000&ttl=1000000",
     400,
-    "MapperParsingException[failed to parse [_ttl]]; nested: AlreadyExpiredException[already expired [logs]/[line]/[1] due to expire at [1435320000000] and was processed at [1435320000000]]; "
+    "MapperParsingException[failed to parse [_ttl]]; nested: AlreadyExpiredException[already expired [logs]/[line]/[1] \
+     due to expire at [1435320000000] and was processed at [1435320000000]]; "
 )]
 #[tokio::test]
-async fn times_that_are_none_are_refused(
-    #[case] method: &str,
-    #[case] uri: &str,
-    #[case] status: u16,
-    #[case] error: &str,
-) {
+async fn invalid_times_are_rejected(#[case] method: &str, #[case] uri: &str, #[case] status: u16, #[case] error: &str) {
     let backend = Backend::new();
     make_index(&backend).await;
     let answer = backend.send(method, uri, "{\"a\":1}").await;
@@ -176,12 +173,18 @@ async fn times_that_are_none_are_refused(
 }
 
 #[rstest]
-#[case(json!({"_timestamp": {"enabled": true, "path": "at", "format": "yyyy", "ignore_missing": false}}), json!({"_timestamp": {"enabled": true, "path": "at", "format": "yyyy", "ignore_missing": false}}))]
-#[case(json!({"_timestamp": {"enabled": false, "default": "1970-01-01", "index": "no"}}), json!({"_timestamp": {"enabled": false, "default": "1970-01-01", "index": "no"}}))]
+#[case(
+    json!({"_timestamp": {"enabled": true, "path": "at", "format": "yyyy", "ignore_missing": false}}),
+    json!({"_timestamp": {"enabled": true, "path": "at", "format": "yyyy", "ignore_missing": false}})
+)]
+#[case(
+    json!({"_timestamp": {"enabled": false, "default": "1970-01-01", "index": "no"}}),
+    json!({"_timestamp": {"enabled": false, "default": "1970-01-01", "index": "no"}})
+)]
 #[case(json!({"_ttl": {"enabled": true, "default": "5m"}}), json!({"_ttl": {"enabled": true, "default": 300_000}}))]
 #[case(json!({"_timestamp": {"default": "now"}, "_ttl": {}}), json!({}))]
 #[tokio::test]
-async fn a_mapping_shows_what_is_not_the_default(#[case] given: Value, #[case] shown: Value) {
+async fn a_mapping_has_only_non_default_settings(#[case] given: Value, #[case] shown: Value) {
     let backend = Backend::new();
     ask(&backend, "PUT", "/logs", json!({"mappings": {"line": given}})).await;
     let mapping = ask(&backend, "GET", "/logs/_mapping", json!(null)).await;
@@ -189,7 +192,7 @@ async fn a_mapping_shows_what_is_not_the_default(#[case] given: Value, #[case] s
 }
 
 #[tokio::test]
-async fn a_time_can_be_taken_from_the_document_and_required() {
+async fn a_timestamp_can_be_read_from_the_document_and_required() {
     let backend = Backend::new();
     let timestamp = json!({"enabled": true, "store": true, "path": "meta.at", "ignore_missing": false});
     ask(
@@ -207,11 +210,14 @@ async fn a_time_can_be_taken_from_the_document_and_required() {
 }
 
 #[rstest]
-#[case(json!({"_timestamp": {"enabled": true, "default": "1970-01-01"}}), "Cannot update default in _timestamp value. Value is now now encountering 1970-01-01")]
+#[case(
+    json!({"_timestamp": {"enabled": true, "default": "1970-01-01"}}),
+    "Cannot update default in _timestamp value. Value is now now encountering 1970-01-01"
+)]
 #[case(json!({"_timestamp": {"enabled": true, "store": false}}), "mapper [_timestamp] has different store values")]
 #[case(json!({"_ttl": {"enabled": false}}), "_ttl cannot be disabled once it was enabled.")]
 #[tokio::test]
-async fn what_documents_were_written_with_cannot_change(#[case] change: Value, #[case] conflict: &str) {
+async fn incompatible_changes_of_times_are_rejected(#[case] change: Value, #[case] conflict: &str) {
     let backend = Backend::new();
     make_index(&backend).await;
     let answer = backend.put("/logs/_mapping/line", &change.to_string()).await;
@@ -220,7 +226,7 @@ async fn what_documents_were_written_with_cannot_change(#[case] change: Value, #
 }
 
 #[tokio::test]
-async fn times_are_in_the_data_directory() {
+async fn times_survive_a_restart() {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
     make_index(&backend).await;

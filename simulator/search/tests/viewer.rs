@@ -1,6 +1,6 @@
-//! The requests of a log viewer of 2015, in the order in which it sends them.
+//! Requests of a log viewer of 2015 (Kibana 4), in their order.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ mod support;
 use support::{ask, logs};
 
 #[tokio::test]
-async fn a_viewer_starts_with_an_empty_index_of_its_own() {
+async fn a_viewer_creates_its_own_index_on_start() {
     let backend = logs().await;
     let nodes = ask(&backend, "GET", "/_nodes", Value::Null).await;
     let versions: Vec<&Value> = nodes["nodes"]
@@ -21,14 +21,22 @@ async fn a_viewer_starts_with_an_empty_index_of_its_own() {
     assert_eq!(versions, ["1.5.2", "1.5.2"]);
     let health = ask(&backend, "GET", "/_cluster/health/.kibana?timeout=5000ms", Value::Null).await;
     assert_eq!((&health["status"], &health["timed_out"]), (&json!("red"), &json!(true)));
-    let settings = json!({"settings": {"number_of_shards": 1, "number_of_replicas": 1}, "mappings": {"config": {"properties": {"buildNum": {"type": "string", "index": "not_analyzed"}}}}});
+    let settings = json!({
+        "settings": {"number_of_shards": 1, "number_of_replicas": 1},
+        "mappings": {"config": {"properties": {"buildNum": {"type": "string", "index": "not_analyzed"}}}}
+    });
     ask(&backend, "PUT", "/.kibana", settings).await;
     let newest = json!({"size": 1000, "sort": [{"buildNum": {"order": "desc", "ignore_unmapped": true}}]});
     let configurations = ask(&backend, "POST", "/.kibana/config/_search", newest).await;
     assert_eq!(configurations["hits"]["total"], 0);
     let written = ask(&backend, "PUT", "/.kibana/config/4.0.2", json!({"buildNum": 6004})).await;
     assert_eq!(written["created"], true);
-    let both = json!({"docs": [{"_index": ".kibana", "_type": "config", "_id": "4.0.2"}, {"_index": ".kibana", "_type": "index-pattern", "_id": "logstash-*"}]});
+    let both = json!({
+        "docs": [
+            {"_index": ".kibana", "_type": "config", "_id": "4.0.2"},
+            {"_index": ".kibana", "_type": "index-pattern", "_id": "logstash-*"},
+        ]
+    });
     let read = ask(&backend, "POST", "/_mget", both).await;
     assert_eq!(
         (&read["docs"][0]["found"], &read["docs"][1]["found"]),
@@ -37,7 +45,7 @@ async fn a_viewer_starts_with_an_empty_index_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_viewer_learns_the_fields_and_saves_its_objects() {
+async fn a_viewer_reads_the_fields_and_saves_its_objects() {
     let backend = logs().await;
     let uri = "/logstash-*/_mapping/field/*?ignore_unavailable=false&allow_no_indices=false&include_defaults=true";
     let fields = ask(&backend, "GET", uri, Value::Null).await;
@@ -58,10 +66,21 @@ async fn a_viewer_learns_the_fields_and_saves_its_objects() {
     let saved = "/.kibana/index-pattern/logstash-*?op_type=create";
     ask(&backend, "PUT", saved, pattern.clone()).await;
     assert_eq!(backend.put(saved, &pattern.to_string()).await.status, 409);
-    let search = json!({"title": "errors", "hits": 0, "columns": ["_source"], "kibanaSavedObjectMeta": {"searchSourceJSON": "{}"}, "version": 1});
+    let search = json!({
+        "title": "errors",
+        "hits": 0,
+        "columns": ["_source"],
+        "kibanaSavedObjectMeta": {"searchSourceJSON": "{}"},
+        "version": 1
+    });
     ask(&backend, "PUT", "/.kibana/search/errors?op_type=create", search).await;
     ask(&backend, "POST", "/.kibana/_refresh", Value::Null).await;
-    let listing = json!({"query": {"simple_query_string": {"query": "err*", "fields": ["title^3", "description"], "default_operator": "AND"}}, "size": 100});
+    let listing = json!({
+        "query": {
+            "simple_query_string": {"query": "err*", "fields": ["title^3", "description"], "default_operator": "AND"},
+        },
+        "size": 100
+    });
     let found = ask(&backend, "POST", "/.kibana/search/_search", listing).await;
     assert_eq!(found["hits"]["hits"][0]["_id"], "errors");
     ask(&backend, "DELETE", "/.kibana/search/errors", Value::Null).await;
@@ -69,7 +88,7 @@ async fn a_viewer_learns_the_fields_and_saves_its_objects() {
 }
 
 #[tokio::test]
-async fn a_viewer_shows_lines_over_time_and_what_is_significant() {
+async fn a_viewer_shows_a_histogram_and_significant_terms() {
     let backend = logs().await;
     let everything = json!({"query_string": {"query": "level:error", "analyze_wildcard": true}});
     let range = json!({"range": {"@timestamp": {"gte": 1_434_931_200_000_i64, "lte": 1_435_276_800_000_i64}}});
@@ -78,8 +97,24 @@ async fn a_viewer_shows_lines_over_time_and_what_is_significant() {
         "query": filtered,
         "size": 500,
         "sort": [{"@timestamp": {"order": "desc", "unmapped_type": "boolean"}}],
-        "highlight": {"pre_tags": ["@hl@"], "post_tags": ["@/hl@"], "fields": {"*": {}}, "fragment_size": 2_147_483_647},
-        "aggs": {"2": {"date_histogram": {"field": "@timestamp", "interval": "12h", "pre_zone": "+02:00", "pre_zone_adjust_large_interval": true, "min_doc_count": 0, "extended_bounds": {"min": 1_434_931_200_000_i64, "max": 1_435_276_800_000_i64}}}},
+        "highlight": {
+            "pre_tags": ["@hl@"],
+            "post_tags": ["@/hl@"],
+            "fields": {"*": {}},
+            "fragment_size": 2_147_483_647,
+        },
+        "aggs": {
+            "2": {
+                "date_histogram": {
+                    "field": "@timestamp",
+                    "interval": "12h",
+                    "pre_zone": "+02:00",
+                    "pre_zone_adjust_large_interval": true,
+                    "min_doc_count": 0,
+                    "extended_bounds": {"min": 1_434_931_200_000_i64, "max": 1_435_276_800_000_i64},
+                },
+            },
+        },
         "fields": ["*", "_source"],
         "script_fields": {},
         "fielddata_fields": ["@timestamp"],
@@ -89,7 +124,10 @@ async fn a_viewer_shows_lines_over_time_and_what_is_significant() {
         "size": 0,
         "aggs": {
             "1": {"date_histogram": {"field": "@timestamp", "interval": "1d", "offset": "+6h", "min_doc_count": 1}},
-            "2": {"filter": {"term": {"level": "error"}}, "aggs": {"3": {"significant_terms": {"field": "log", "size": 3}}}},
+            "2": {
+                "filter": {"term": {"level": "error"}},
+                "aggs": {"3": {"significant_terms": {"field": "log", "size": 3}}},
+            },
         },
     });
     let header = json!({"index": ["logstash-*"], "search_type": "count", "ignore_unavailable": true});

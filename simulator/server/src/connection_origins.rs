@@ -1,6 +1,6 @@
-//! The rules on origins over the requests of one connection.
+//! Checks of the origins of a connection's requests.
 //!
-//! - A connection's requests mostly have the same `Host`: once it is accepted, it is only compared.
+//! The requests of a connection usually have the same `Host`: after the first request it is only compared.
 
 use std::{
     net::SocketAddr,
@@ -20,12 +20,12 @@ use crate::{Accepted, Origins};
 pub struct ConnectionOrigins {
     origins: Arc<Origins>,
     local: SocketAddr,
-    /// The `Host` of the first request that was accepted.
+    /// The `Host` of the first accepted request.
     accepted: OnceLock<HeaderValue>,
 }
 
 impl ConnectionOrigins {
-    /// The rules of `origins` for a connection that came in at the address `local`.
+    /// Creates the checks of `origins` for a connection that arrived at the address `local`.
     pub fn new(origins: Arc<Origins>, local: SocketAddr) -> Self {
         Self {
             origins,
@@ -37,8 +37,8 @@ impl ConnectionOrigins {
     /// Checks a request.
     ///
     /// # Errors
-    /// As those of [`Origins::check`].
-    #[expect(clippy::result_large_err, reason = "the refusal is the response itself, moved once")]
+    /// Those of [`Origins::check`].
+    #[expect(clippy::result_large_err, reason = "the error is the response itself, moved once")]
     pub fn check<B>(&self, request: &Request<B>) -> Result<Accepted, Response<Bytes>> {
         let known = self.accepted.get();
         if let Some(accepted) = known.and_then(|host| self.origins.check_plain(request, host)) {
@@ -46,7 +46,7 @@ impl ConnectionOrigins {
         }
         let accepted = self.origins.check(request, self.local)?;
         if let (None, Some(host)) = (known, request.headers().get(header::HOST)) {
-            // Two requests of one connection do not come at a time.
+            // Requests of one connection are not concurrent.
             let _ = self.accepted.set(host.clone());
         }
         Ok(accepted)
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn later_requests_are_checked_as_the_first_is() {
+    fn later_requests_are_checked_like_the_first() {
         let origins = ConnectionOrigins::new(Arc::default(), "127.0.0.1:8080".parse().unwrap());
         let host = ("host", "localhost:8080");
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Connections whose bytes are looked at, or changed, on their way.
+//! Connections that inspect or change their bytes.
 
 use std::{
     io::{self, IoSlice},
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Looks at the bytes of a connection, or changes them.
+/// Inspects or changes the bytes of a connection.
 pub trait Filter: Unpin {
     /// Reads from `io` into `buffer`.
     fn poll_read<T: AsyncRead + Unpin>(
@@ -18,7 +18,7 @@ pub trait Filter: Unpin {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>>;
 
-    /// What is written in place of `bytes`, and has their length; `None`: the bytes themselves.
+    /// Returns bytes of the same length to write instead of `bytes`, or `None` to write `bytes`.
     fn replaced(&self, _bytes: &[u8]) -> Option<Vec<u8>> {
         None
     }
@@ -32,7 +32,7 @@ pub struct Filtered<T, F> {
 }
 
 impl<T, F: Filter + Default> Filtered<T, F> {
-    /// Filters what passes through `io`.
+    /// Filters the bytes of `io`.
     pub fn new(io: T) -> Self {
         Self {
             io,

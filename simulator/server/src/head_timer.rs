@@ -1,9 +1,10 @@
-//! The timer of a connection's request heads.
+//! Timeout of the request heads of a connection.
 //!
-//! hyper makes a timer for each request and drops it when the head has come, nearly always before its time. [`HeadTimer`] keeps one entry in the runtime's
-//! timers for all of them: a later deadline is only noted, and looked at when the entry is due.
+//! hyper creates a timer for each request and drops it when the head has arrived, almost always before it fires.
+//! [`HeadTimer`] uses a single entry in the runtime's timers for all of them: a later deadline is only stored, and
+//! checked when the entry fires.
 //!
-//! Limits: one deadline at a time, that of the last timer made or reset.
+//! Limits: one deadline at a time, that of the last timer created or reset.
 
 use std::{
     future::Future,
@@ -20,7 +21,7 @@ use parking_lot::Mutex;
 #[derive(Clone, Default)]
 pub(crate) struct HeadTimer(Arc<Mutex<Option<Pin<Box<tokio::time::Sleep>>>>>);
 
-/// Is ready at a deadline.
+/// A future that completes at a deadline.
 struct Head {
     deadline: Instant,
     timer: HeadTimer,
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn each_deadline_holds_whatever_came_before_it() {
+    async fn each_deadline_is_kept_regardless_of_earlier_ones() {
         let (timer, begun) = (HeadTimer::default(), Instant::now());
         for (milliseconds, is_awaited) in [(20, false), (40, true), (30, true), (3_600_000, false), (60, true)] {
             let deadline = begun + Duration::from_millis(milliseconds);

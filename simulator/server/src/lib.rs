@@ -1,14 +1,16 @@
-//! The HTTP/1.1 listener that the servers of Stuntdouble share.
+//! The HTTP/1.1 listener shared by the servers of Stuntdouble.
 //!
-//! - [`serve`] accepts connections and hands each to a hyper service; with a TLS acceptor it does the handshake first.
-//! - Everything that a peer can hold on to is bounded in bytes, number or time: [`Limits`].
-//! - [`Origins`] keeps web pages away from a listener without credentials.
-//! - After [`Shutdown::gracefully`] nothing is accepted, streams end, pending requests are answered; what is open after the grace
-//!   period is closed.
+//! - [`serve`] accepts connections and passes each to a hyper service, after the handshake if there is a TLS
+//!   acceptor.
+//! - Resources that a peer can hold are bounded in bytes, number or time: [`Limits`].
+//! - [`Origins`] protects a listener without credentials from web pages.
+//! - [`Shutdown::gracefully`] stops accepting, ends streams, and completes pending requests; what is open after the
+//!   grace period is closed.
 //!
 //! Limits: HTTP/1.1 and 1.0 only.
 //! Source: RFC 9110, RFC 9112, RFC 6454 (origins), RFC 7468 (PEM), RFC 3986 (percent-encoding).
 
+mod cancelled;
 mod connection_origins;
 mod content_length;
 mod filtered;

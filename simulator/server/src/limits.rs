@@ -1,25 +1,27 @@
-//! Limits on what a peer can use.
+//! Resource limits for peers.
 
 use std::time::Duration;
 
-/// Limits on what a peer can use, in bytes, number and time.
+/// Resource limits for peers: sizes, numbers and timeouts.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Size of a request body in bytes. A larger body is answered with 413. Default: 3 MiB.
+    /// Maximum size of a request body in bytes. A larger body is rejected with 413. Default: 3 MiB.
     pub body: usize,
-    /// Size of a request line with its headers in bytes. A larger head is answered with 431 or 414. Default: 64 KiB.
+    /// Maximum size of a request line with its headers in bytes. A larger head is rejected with 431 or 414. Default:
+    /// 64 KiB.
     pub head: usize,
-    /// Number of open connections. Further connections wait to be accepted. Default: 16,384.
+    /// Maximum number of open connections. Further connections wait to be accepted. Default: 16,384.
     pub connections: usize,
-    /// Time for a request head to arrive. The connection is closed after it. Default: 60 s.
+    /// Timeout of a request head, after which the connection is closed. Default: 60 s.
     pub head_timeout: Duration,
-    /// Time for a request body to arrive. The request is answered with 408 after it. Default: 60 s.
+    /// Timeout of a request body, after which the response is 408. Default: 60 s.
     pub body_timeout: Duration,
-    /// Time for which a write may make no progress. The connection is closed after it. Default: 30 s.
+    /// Time without progress after which a write fails and the connection is closed. Default: 30 s.
     pub write_timeout: Duration,
-    /// Time that pending requests have at shutdown. Default: 2 s.
+    /// Grace period of pending requests at shutdown. Default: 2 s.
     pub grace: Duration,
-    /// Whether a request target may have bytes that a URI may not have, such as `"`, `<` and `{`. They are percent-encoded. Default: no.
+    /// Whether request targets may contain characters that are invalid in a URI, such as `"`, `<` and `{`. They are
+    /// percent-encoded. Default: false.
     pub raw_targets: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Connections whose peer is read for a moment after their end.
+//! Connections that are still read for a short time after their end.
 //!
-//! A request may be answered before its body was read. Its sender is still sending then: the system answers what nobody reads with a reset, and
-//! the sender may lose the response.
+//! The response to a request may be sent before its body is read. The client is still sending then: if unread data
+//! arrives at a closed socket, the system resets the connection, and the client may lose the response.
 //!
 //! Source: RFC 9112, section 9.6.
 
@@ -18,33 +18,33 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// How long a peer is read after the end.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum time for which a peer is read after the end.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many bytes of it are read.
-const MOST: usize = 16 << 20;
+/// Maximum number of bytes read from it.
+const MAX_LINGER_BYTES: usize = 16 << 20;
 
-/// The start of the response after which a connection is no longer HTTP, and its directions end on their own.
+/// Start of the response after which a connection is no longer HTTP, and its directions end independently.
 const SWITCHED: &[u8] = b"HTTP/1.1 101 ";
 
-/// A connection of HTTP/1 that is read after its end, if its peer was sending then: until the peer is done, for at most 2 s, and at most
-/// 16 MiB. Not one that was upgraded.
+/// An HTTP/1 connection that is read after its end if its peer was sending then: until the peer has finished, for at
+/// most 2 s and at most 16 MiB. Upgraded connections are not read.
 #[derive(Debug)]
 pub struct Linger<T> {
     io: T,
-    patience: Duration,
+    timeout: Duration,
     upgraded: bool,
-    /// The bytes that were read after the end; `None` before it.
+    /// Number of bytes read after the end; `None` before it.
     unread: Option<usize>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<T> Linger<T> {
-    /// Reads `io` after its end.
+    /// Creates a connection that reads `io` after its end.
     pub fn new(io: T) -> Self {
         Self {
             io,
-            patience: PATIENCE,
+            timeout: LINGER_TIMEOUT,
             upgraded: false,
             unread: None,
             timer: None,
@@ -95,12 +95,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Linger<T> {
         }
         let unread = this.unread.get_or_insert_default();
         let mut bytes = [0; 8192];
-        while *unread < MOST {
+        while *unread < MAX_LINGER_BYTES {
             let mut buffer = ReadBuf::new(&mut bytes);
             match Pin::new(&mut this.io).poll_read(context, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => *unread += buffer.filled().len(),
                 Poll::Pending if *unread > 0 => {
-                    let timer = this.timer.get_or_insert_with(|| Box::pin(sleep(this.patience)));
+                    let timer = this.timer.get_or_insert_with(|| Box::pin(sleep(this.timeout)));
                     return timer.as_mut().poll(context).map(Ok);
                 }
                 _ => break,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_peer_that_still_sends_is_read_until_it_is_done() {
+    async fn a_peer_that_still_sends_is_read_until_it_has_finished() {
         let (near, mut far) = duplex(8);
         let mut near = Linger::new(near);
         far.write_all(b"12345678").await.unwrap();
@@ -131,17 +131,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_that_does_not_end_is_read_for_a_moment() {
+    async fn a_peer_that_does_not_finish_is_read_until_the_timeout() {
         let (near, mut far) = duplex(8);
         let mut near = Linger::new(near);
-        near.patience = Duration::from_millis(1);
+        near.timeout = Duration::from_millis(1);
         far.write_all(b"1").await.unwrap();
         near.shutdown().await.unwrap();
         assert_eq!(near.unread, Some(1));
     }
 
     #[tokio::test]
-    async fn what_comes_on_an_upgraded_connection_is_left_to_its_reader() {
+    async fn data_of_an_upgraded_connection_is_left_to_its_reader() {
         let (near, mut far) = duplex(64);
         let mut near = Linger::new(near);
         near.write_all(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_that_sends_nothing_is_not_waited_for() {
+    async fn a_silent_peer_is_not_waited_for() {
         let (near, _far) = duplex(8);
         let mut near = Linger::new(near);
         near.shutdown().await.unwrap();

@@ -16,29 +16,31 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::{LengthCheck, Limits, Linger, Shutdown, head_timer::HeadTimer, socket::Socket, target::Escaped};
+use crate::{
+    LengthCheck, Limits, Linger, Shutdown, cancelled::Cancelled, head_timer::HeadTimer, socket::Socket, target::Escaped,
+};
 
-/// Bytes that the kernel queues for one peer. The kernel's own limit can be megabytes, which a peer that reads slowly is then behind.
-/// A list of a megabyte takes 10 % longer with half of it.
+/// Size in bytes of a connection's send buffer in the kernel. Without it, the kernel may queue megabytes for a slow
+/// reader. With half of it, sending a list of one megabyte takes 10 % longer.
 const SEND_BUFFER: u32 = 512 << 10;
 
-/// Connections that the kernel keeps until they are accepted.
+/// Maximum number of connections that the kernel keeps until they are accepted.
 const BACKLOG: u32 = 1024;
 
-/// Pause after a failed accept, such as one without a free file descriptor.
+/// Delay after a failed accept, such as one without a free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Listens on `address`. Returns the listener and its address, in which a port of 0 is replaced by the chosen one.
+/// Listens on `address`. Returns the listener and its address; if the port is 0, the system chooses it.
 ///
 /// # Errors
-/// If the address cannot be listened on.
+/// The system's error if it cannot listen on the address.
 pub fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()
     } else {
         TcpSocket::new_v6()
     }?;
-    // Lets a server start again at once. On other systems it would let two servers listen on one port.
+    // Allows a server to restart at once. On other systems it would allow two servers on one port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     // Accepted connections inherit it.
@@ -52,20 +54,21 @@ pub fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 /// The other end of a connection.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Its address.
+    /// Address of the peer.
     pub address: SocketAddr,
-    /// The address at which the connection came in.
+    /// Local address of the connection.
     pub local: SocketAddr,
-    /// Closes the connection when cancelled, upgraded or not.
+    /// Token that closes the connection, even if it is upgraded.
     pub close: CancellationToken,
-    /// The certificates that the peer presented, its own first. Empty without TLS. The acceptor decides whether they are verified.
+    /// Certificates presented by the peer, its own first; empty without TLS. The acceptor decides whether they are
+    /// verified.
     pub certificates: Arc<[CertificateDer<'static>]>,
 }
 
-/// Serves the connections of `listener` until `shutdown` begins. `connect` makes the service of each connection.
+/// Serves the connections of `listener` until `shutdown` begins. `connect` creates the service of each connection.
 ///
-/// A service that returns an error closes the connection without a response. With `tls`, a connection whose handshake fails is closed.
-/// Returns at once; the work is done in tasks of `shutdown`.
+/// A service error closes the connection without a response. With `tls`, a connection whose handshake fails is
+/// closed. Returns immediately; the work is done in tasks of `shutdown`.
 pub fn serve<M, S, B>(listener: TcpListener, tls: Option<TlsAcceptor>, limits: Limits, shutdown: Shutdown, connect: M)
 where
     M: Fn(Peer) -> S + Send + Sync + 'static,
@@ -118,7 +121,7 @@ where
                 let tasks = server.shutdown.tasks.clone();
                 tasks.spawn(async move {
                     let _ = socket.set_nodelay(true);
-                    // The peer is gone already.
+                    // The peer has already disconnected.
                     let Ok(local) = socket.local_addr() else { return };
                     let close = server.shutdown.close.child_token();
                     let socket = Socket::new(socket, server.limits.write_timeout, close.clone(), permit);
@@ -134,7 +137,7 @@ where
                     }
                 });
             }
-            // Open connections go on.
+            // Open connections continue.
             Err(_) => sleep(ACCEPT_PAUSE).await,
         }
     }
@@ -175,8 +178,8 @@ where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let close = peer.close.clone();
-        // Polled at every turn of the connection: a token of its own, so that connections do not share one lock.
-        let closing = self.shutdown.closing.child_token();
+        // A separate token, because it is polled often and connections should not share its lock.
+        let closing = Cancelled::new(self.shutdown.closing.child_token());
         let connection = http1::Builder::new()
             .timer(HeadTimer::default())
             .header_read_timeout(self.limits.head_timeout)
@@ -187,11 +190,11 @@ where
             )
             .with_upgrades();
         let mut connection = std::pin::pin!(connection);
-        // How a connection ends concerns its peer alone, so the outcome is dropped.
+        // Errors here concern only the peer: nothing to report.
         tokio::select! {
             biased;
             _ = connection.as_mut() => return,
-            () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+            () = closing => connection.as_mut().graceful_shutdown(),
         }
         tokio::select! {
             _ = connection => {}

@@ -1,16 +1,17 @@
-//! Rules on the `Host`, `Origin` and `Sec-Fetch-Site` headers of requests.
+//! Checks of the `Host`, `Origin` and `Sec-Fetch-Site` headers of requests.
 //!
-//! - A listener without credentials accepts a request only if its host is the listener's address, a loopback address, `localhost` or
-//!   an allowed host. A page whose host name is rebound to this machine is refused so.
-//! - A foreign `Origin`, or `Sec-Fetch-Site: cross-site`, is refused, in a WebSocket handshake too.
-//! - CORS headers are sent to allowed origins only.
-//! - A request of HTTP/1.1 without a `Host`, or with two, is a 400 (RFC 9112, 3.2).
+//! - A listener without credentials accepts a request only if its host is the listener's address, a loopback address,
+//!   `localhost` or an allowed host. This prevents DNS rebinding: a page whose host name is rebound to this machine
+//!   is rejected.
+//! - A foreign `Origin`, or `Sec-Fetch-Site: cross-site`, is rejected, including in a WebSocket handshake.
+//! - CORS headers are sent only to allowed origins.
+//! - An HTTP/1.1 request without a `Host`, or with two, is a 400 (RFC 9112, 3.2).
 //!
-//! Limits: ports of hosts are not compared, since a port can be forwarded. An origin without a port on a host that is accepted counts as
-//! the server's own: clients that are no browsers send `http://localhost`.
+//! Limits: ports of hosts are not compared, because a port can be forwarded. An origin without a port is the server's
+//! own if its host is accepted, because clients other than browsers send `http://localhost`.
 //!
-//! Source: RFC 6454 (origins), the Fetch standard (CORS, fetch metadata), `kubectl proxy` (`--accept-hosts`), `--cors-allowed-origins` of
-//! Kubernetes v1.2.
+//! Source: RFC 6454 (origins), the Fetch standard (CORS, fetch metadata), `kubectl proxy` (`--accept-hosts`),
+//! `--cors-allowed-origins` of Kubernetes v1.2.
 
 use std::{
     fmt,
@@ -30,10 +31,10 @@ const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, OPTIONS, PUT, 
 const HEADERS: HeaderValue = HeaderValue::from_static(
     "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since",
 );
-/// How long a browser may keep the answer to a preflight request, in seconds.
+/// Time in seconds for which a browser may cache the response to a preflight request.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// Hosts and origins that a listener accepts. Default: its own only.
+/// Hosts and origins accepted by a listener. Default: its own only.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     hosts: Vec<String>,
@@ -98,14 +99,14 @@ impl fmt::Display for Origin {
 /// An accepted request.
 #[derive(Debug)]
 pub struct Accepted {
-    /// The allowed foreign origin that the response is shared with.
+    /// The allowed foreign origin, for the CORS headers of the response.
     shared_with: Option<HeaderValue>,
-    /// Whether `Origin` decides about the response.
+    /// Whether the response depends on `Origin`.
     varies: bool,
 }
 
 impl Accepted {
-    /// Adds the CORS headers to the response, if its request is of an allowed foreign origin.
+    /// Adds the CORS headers to the response, if the request has an allowed foreign origin.
     pub fn share<B>(&self, response: &mut Response<B>) {
         if self.varies {
             response
@@ -135,43 +136,44 @@ impl Origins {
         self
     }
 
-    /// Accepts requests of pages of `origin`, and sends CORS headers to them.
+    /// Accepts requests from pages of `origin`, and sends CORS headers to them.
     pub fn allow_origin(mut self, origin: Origin) -> Self {
         self.origins.push(origin);
         self
     }
 
-    /// Accepts every host and origin: for a listener that requires credentials of its own. CORS headers are sent as before.
+    /// Accepts every host and origin, for a listener that requires credentials. CORS headers are still sent only to
+    /// allowed origins.
     pub fn with_credentials(mut self) -> Self {
         self.any = true;
         self
     }
 
-    /// Checks a request that came in at the address `local`.
+    /// Checks a request that arrived at the address `local`.
     ///
     /// # Errors
-    /// The response to a request that is refused (400 or 403), or that asks only whether it would be accepted (204).
-    #[expect(clippy::result_large_err, reason = "the refusal is the response itself, moved once")]
+    /// The response to a rejected request (400 or 403) or to a preflight request (204).
+    #[expect(clippy::result_large_err, reason = "the error is the response itself, moved once")]
     pub fn check<B>(&self, request: &Request<B>, local: SocketAddr) -> Result<Accepted, Response<Bytes>> {
         let headers = request.headers();
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
-            (Some(_), Some(_)) => return Err(refusal(StatusCode::BAD_REQUEST, "two Host headers")),
+            (Some(_), Some(_)) => return Err(rejection(StatusCode::BAD_REQUEST, "two Host headers")),
             (None, _) if request.version() >= Version::HTTP_11 => {
-                return Err(refusal(StatusCode::BAD_REQUEST, "missing required Host header"));
+                return Err(rejection(StatusCode::BAD_REQUEST, "missing required Host header"));
             }
             (None, _) => None,
             (Some(host), None) => match host.to_str().ok().map(str::parse::<Authority>) {
                 Some(Ok(host)) => Some(host),
                 _ if host.is_empty() && self.any => None,
-                _ => return Err(refusal(StatusCode::BAD_REQUEST, "malformed Host header")),
+                _ => return Err(rejection(StatusCode::BAD_REQUEST, "malformed Host header")),
             },
         };
         if !self.any {
             for named in [host.as_ref(), request.uri().authority()].into_iter().flatten() {
                 if !host_name(named).is_some_and(|name| self.is_own(&name, local.ip())) {
                     let text = format!("{named:?} is not a host of this server: --allow-host accepts it");
-                    return Err(refusal(StatusCode::FORBIDDEN, &text));
+                    return Err(rejection(StatusCode::FORBIDDEN, &text));
                 }
             }
         }
@@ -187,7 +189,8 @@ impl Origins {
         })
     }
 
-    /// The outcome of [`Origins::check`] for a request whose only header that counts is the `Host` that was accepted before; `None` if another one counts.
+    /// Returns the result of [`Origins::check`] for a request whose only relevant header is the `Host` accepted
+    /// before; `None` if another header is relevant.
     pub(crate) fn check_plain<B>(&self, request: &Request<B>, accepted: &HeaderValue) -> Option<Accepted> {
         let mut hosts = 0;
         for (name, value) in request.headers() {
@@ -204,8 +207,8 @@ impl Origins {
         })
     }
 
-    /// The origin if it is foreign and allowed. `None` if it is the server's own, or there is none.
-    #[expect(clippy::result_large_err, reason = "the refusal is the response itself, moved once")]
+    /// Returns the origin if it is foreign and allowed, or `None` if it is the server's own or absent.
+    #[expect(clippy::result_large_err, reason = "the error is the response itself, moved once")]
     fn check_origin(
         &self,
         headers: &HeaderMap,
@@ -218,7 +221,7 @@ impl Origins {
             return if !self.any && (cross_site || headers.contains_key(header::ORIGIN)) {
                 let text =
                     "a page of another site has no access: --allow-origin gives access to the pages of an origin";
-                Err(refusal(StatusCode::FORBIDDEN, text))
+                Err(rejection(StatusCode::FORBIDDEN, text))
             } else {
                 Ok(None)
             };
@@ -237,7 +240,7 @@ impl Origins {
             return Ok(None);
         }
         let text = format!("pages of {value:?} have no access: --allow-origin gives access to the pages of an origin");
-        Err(refusal(StatusCode::FORBIDDEN, &text))
+        Err(rejection(StatusCode::FORBIDDEN, &text))
     }
 
     fn is_own(&self, host: &str, local: IpAddr) -> bool {
@@ -248,17 +251,18 @@ impl Origins {
     }
 }
 
-/// Whether pages of `origin` come from the host and port of the request itself.
+/// Whether `origin` has the host and port of the request itself.
 fn is_at(origin: &Origin, host: &Authority) -> bool {
     host_name(host).is_some_and(|name| name == origin.host)
         && match (origin.port, host.port_u16()) {
             (port, Some(own)) => port.unwrap_or_else(|| origin.port()) == own,
-            // A server behind a gateway with TLS is at 443, another one at 80.
+            // Behind a gateway with TLS the port is 443, otherwise 80.
             (port, None) => port.is_none_or(|port| port == 80 || port == 443),
         }
 }
 
-/// The name or address in an authority without user information, in lower case and without brackets; none if what follows is no port.
+/// Returns the host of an authority without user information, in lower case and without brackets; `None` if the port
+/// is invalid.
 fn host_name(authority: &Authority) -> Option<String> {
     let host = authority.host();
     let rest = authority.as_str().strip_prefix(host)?;
@@ -267,7 +271,7 @@ fn host_name(authority: &Authority) -> Option<String> {
     plain.then(|| host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase())
 }
 
-/// The response to a preflight request.
+/// Returns the response to a preflight request.
 fn preflighted(origin: &HeaderValue) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -280,7 +284,7 @@ fn preflighted(origin: &HeaderValue) -> Response<Bytes> {
     response
 }
 
-fn refusal(code: StatusCode, text: &str) -> Response<Bytes> {
+fn rejection(code: StatusCode, text: &str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::from(format!("{code}: {text}\n")));
     *response.status_mut() = code;
     let headers = response.headers_mut();
@@ -308,7 +312,7 @@ mod tests {
             .allow_origin("https://page.test".parse().unwrap())
     }
 
-    /// The status with which a request is refused, and the origin to which its response is shared.
+    /// Returns the status of a rejected request, or the origin that its response is shared with.
     fn checked(origins: &Origins, headers: &[(&'static str, &str)]) -> Result<Option<String>, u16> {
         let mut request = Request::new(());
         for (name, value) in headers {
@@ -368,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_other_sites_are_refused_also_without_an_origin() {
+    fn cross_site_requests_are_rejected_even_without_an_origin() {
         let asked = |headers: &[(&'static str, &str)]| checked(&origins(), headers);
         let host = ("host", "localhost");
         for site in ["none", "same-origin", "same-site"] {
@@ -395,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_of_an_absolute_target_counts_as_well() {
+    fn the_host_of_an_absolute_target_is_checked_as_well() {
         let request = Request::get("http://evil.test/api")
             .header("host", "localhost")
             .body(())
@@ -413,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_request_is_answered_for_allowed_origins() {
+    fn a_preflight_request_succeeds_for_allowed_origins() {
         let preflight = |origin: &str| {
             let request = Request::options("/api")
                 .header("host", "localhost")

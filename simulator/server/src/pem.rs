@@ -5,22 +5,22 @@ use rustls::pki_types::{
     pem::{Error, PemObject},
 };
 
-/// Why a PEM text cannot be used.
+/// An error in a PEM text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PemError {
     /// The text is not PEM of the expected kind.
     #[error("{what}: not PEM of the expected kind: {source}")]
     Malformed {
-        /// The text, as the caller calls it.
+        /// Name of the text.
         what: &'static str,
         /// The cause.
         source: Error,
     },
-    /// The text has no certificate.
+    /// The text contains no certificate.
     #[error("{what}: no certificate in the PEM text")]
     Empty {
-        /// The text, as the caller calls it.
+        /// Name of the text.
         what: &'static str,
     },
 }
@@ -28,7 +28,7 @@ pub enum PemError {
 /// Reads the certificates of a PEM text. `what` is the name of the text in errors.
 ///
 /// # Errors
-/// If the text is malformed or has no certificate.
+/// [`PemError`] if the text is malformed or has no certificate.
 pub fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, PemError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let all = all.map_err(|source| PemError::Malformed { what, source })?;
@@ -41,17 +41,17 @@ pub fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer
 /// A certificate chain and its private key, for either side of TLS.
 #[derive(Debug)]
 pub struct Identity {
-    /// The certificate, then those that lead to its root.
+    /// The certificate, followed by its chain to the root.
     pub certificates: Vec<CertificateDer<'static>>,
-    /// The private key of the first certificate.
+    /// Private key of the first certificate.
     pub key: PrivateKeyDer<'static>,
 }
 
 impl Identity {
-    /// Reads the certificate chain and the private key (PKCS#1, PKCS#8 or SEC1), both in PEM.
+    /// Reads a certificate chain and its private key (PKCS#1, PKCS#8 or SEC1), both in PEM.
     ///
     /// # Errors
-    /// If a text is malformed, or there is no certificate.
+    /// [`PemError`] if a text is malformed, or there is no certificate.
     pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, PemError> {
         let what = "private key";
         Ok(Self {

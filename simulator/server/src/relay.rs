@@ -1,4 +1,4 @@
-//! Two connections whose bytes are passed on in both directions.
+//! Bidirectional copying between two connections.
 
 use std::time::Duration;
 
@@ -10,44 +10,45 @@ use tokio::{
     time::sleep,
 };
 
-/// How long the rest may take when one direction is broken.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time for which the other direction continues after one direction has failed.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Copies in both directions until each has ended. The end of one is passed on and leaves the other open.
+/// Copies in both directions until both have ended. The end of one direction closes it and leaves the other open.
 ///
-/// Where a peer takes nothing more, what it has sent before still arrives, and what is sent to it is read and dropped: a connection that is
-/// closed with unread bytes is reset, by which its peer may lose what it has not read yet. This lasts 5 s at most.
+/// After a write error, what the peer has sent before is still delivered, and data for it is read and dropped: a
+/// connection closed with unread bytes is reset, and its peer could lose data that it has not read yet. This takes at
+/// most 5 s.
 pub async fn relay(near: impl AsyncRead + AsyncWrite, far: impl AsyncRead + AsyncWrite) {
-    relay_with(near, far, PATIENCE).await;
+    relay_with(near, far, LINGER_TIMEOUT).await;
 }
 
-async fn relay_with(near: impl AsyncRead + AsyncWrite, far: impl AsyncRead + AsyncWrite, patience: Duration) {
+async fn relay_with(near: impl AsyncRead + AsyncWrite, far: impl AsyncRead + AsyncWrite, linger_timeout: Duration) {
     let ((near_from, near_to), (far_from, far_to)) = (split(near), split(far));
     let broken = Notify::new();
-    let both = async { tokio::join!(pass(near_from, far_to, &broken), pass(far_from, near_to, &broken)) };
-    let patience = async {
+    let both = async { tokio::join!(forward(near_from, far_to, &broken), forward(far_from, near_to, &broken)) };
+    let linger_timeout = async {
         broken.notified().await;
-        sleep(patience).await;
+        sleep(linger_timeout).await;
     };
     tokio::select! {
         _ = both => {}
-        () = patience => {}
+        () = linger_timeout => {}
     }
 }
 
-/// Passes on what two connections say after they were upgraded, as [`relay`] does.
+/// Relays two connections after their upgrade, like [`relay`].
 pub async fn relay_upgraded(near: OnUpgrade, far: OnUpgrade) {
     if let (Ok(near), Ok(far)) = tokio::join!(near, far) {
         relay(TokioIo::new(near), TokioIo::new(far)).await;
     }
 }
 
-async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, broken: &Notify) {
+async fn forward(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, broken: &Notify) {
     let copied = copy(&mut from, &mut to).await;
     if copied.is_err() {
         broken.notify_one();
     }
-    // Either side sees an error of its connection itself.
+    // Both sides observe errors on their own connections.
     let _ = to.shutdown().await;
     if copied.is_err() {
         let _ = copy(&mut from, &mut sink()).await;
@@ -77,22 +78,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_words_of_a_peer_that_takes_nothing_more_arrive() {
+    async fn data_of_a_peer_that_no_longer_reads_is_delivered() {
         let ((mut client, near), (far, mut server)) = (duplex(64), duplex(64));
         client.write_all(b"unread").await.unwrap();
         server.write_all(b"last words").await.unwrap();
         drop(server);
         let relayed = tokio::spawn(relay(near, far));
-        let mut heard = String::new();
-        client.read_to_string(&mut heard).await.unwrap();
-        assert_eq!(heard, "last words");
+        let mut received = String::new();
+        client.read_to_string(&mut received).await.unwrap();
+        assert_eq!(received, "last words");
         client.write_all(&[7; 100]).await.unwrap();
         drop(client);
         relayed.await.unwrap();
     }
 
     #[tokio::test]
-    async fn a_client_that_stays_is_not_waited_for_without_end() {
+    async fn a_client_that_stays_connected_is_closed_after_a_timeout() {
         let ((mut client, near), (far, server)) = (duplex(64), duplex(64));
         client.write_all(b"unread").await.unwrap();
         drop(server);

@@ -1,10 +1,10 @@
-//! The log of requests.
+//! Request log.
 //!
-//! - One event a request when its response begins, at level INFO of the target `stuntdouble::request`: method, path, status, milliseconds,
-//!   address of the client.
-//! - Queries, headers and bodies are left out: they can hold secrets.
+//! - One event per request, at the start of its response: level INFO, target `stuntdouble::request`, with method,
+//!   path, status, milliseconds and client address.
+//! - Queries, headers and bodies are omitted, because they may contain secrets.
 //!
-//! Limits: the length of the response is not known when it begins.
+//! Limits: no response length, because it is unknown when the response begins.
 
 use std::{net::SocketAddr, time::Instant};
 
@@ -27,7 +27,7 @@ struct Entry {
 }
 
 impl RequestLog {
-    /// Begins with a request of `client`. Does nothing if there is no subscriber to the events.
+    /// Starts with a request of `client`. Does nothing if there is no subscriber to the events.
     pub fn begin<B>(request: &Request<B>, client: SocketAddr) -> Self {
         if !enabled!(target: TARGET, Level::INFO) {
             return Self(None);

@@ -7,16 +7,17 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// Shutdown of a server: first graceful, then forced. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
-    /// Cancelled when the shutdown begins: nothing is accepted any more, and streams end.
+    /// Cancelled when the shutdown begins: no connections are accepted, and streams end.
     pub closing: CancellationToken,
-    /// Cancelled when connections that are still open are closed.
+    /// Cancelled when the connections that are still open are closed.
     pub close: CancellationToken,
     /// All tasks of the server.
     pub tasks: TaskTracker,
 }
 
 impl Shutdown {
-    /// The shutdown of a part of the server, which can end by itself. It begins, and is forced, with that of the server at the latest; their tasks are counted together.
+    /// Creates the shutdown of a part of the server. The part can be stopped separately, and stops at the latest with
+    /// the server; their tasks are tracked together.
     pub fn child(&self) -> Self {
         Self {
             closing: self.closing.child_token(),
@@ -25,14 +26,15 @@ impl Shutdown {
         }
     }
 
-    /// Closes everything at once.
+    /// Closes everything immediately.
     pub fn now(&self) {
         self.closing.cancel();
         self.close.cancel();
         self.tasks.close();
     }
 
-    /// Stops accepting, waits up to `grace` for the tasks to end, then closes what is still open. Returns when all tasks have ended.
+    /// Stops accepting, waits up to `grace` for the tasks to end, then closes the open connections. Returns when all
+    /// tasks have ended.
     pub async fn gracefully(&self, grace: Duration) {
         self.closing.cancel();
         self.tasks.close();
@@ -57,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_ends_by_itself_or_with_the_server() {
+    fn a_part_stops_separately_or_with_the_server() {
         let server = Shutdown::default();
         let (one, other) = (server.child(), server.child());
         one.closing.cancel();
@@ -67,7 +69,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_forced_where_every_task_ends_in_time() {
+    async fn nothing_is_closed_if_every_task_ends_in_time() {
         let shutdown = Shutdown::default();
         let closing = shutdown.closing.clone();
         let task = shutdown.tasks.spawn(async move { closing.cancelled().await });

@@ -1,9 +1,9 @@
-//! The socket of a connection, bounded for as long as it is open, upgraded or not.
+//! The socket of a connection, with a write timeout, forced close and a permit, also after an upgrade.
 //!
-//! - A write without progress for the write timeout fails with `TimedOut`: a peer that opens a stream and never reads does not keep its
-//!   connection, and what is queued for it, for as long as the kernel would.
-//! - When it is closed from outside, pending reads and writes fail with `ConnectionAborted`.
-//! - Its permit is released when it is dropped.
+//! - A write without progress for the write timeout fails with `TimedOut`. A peer that opens a stream and never reads
+//!   thus loses its connection and the queued data long before the kernel's timeout.
+//! - After it is closed from outside, pending reads and writes fail with `ConnectionAborted`.
+//! - Dropping it releases its permit.
 
 use std::{
     future::Future,
@@ -18,33 +18,36 @@ use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, Sleep, sleep},
 };
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::CancellationToken;
+
+use crate::cancelled::Cancelled;
 
 /// A socket with a write timeout, a token that closes it, and a permit.
 pub(crate) struct Socket<T> {
     io: T,
     timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    close: Pin<Box<WaitForCancellationFutureOwned>>,
+    close: Cancelled,
     _permit: OwnedSemaphorePermit,
 }
 
 impl<T> Socket<T> {
-    /// Limits each write of `io` to `timeout`, closes it when `close` is cancelled, and holds `permit` until it is dropped.
+    /// Limits each write of `io` to `timeout`, closes it when `close` is cancelled, and holds `permit` until it is
+    /// dropped.
     pub(crate) fn new(io: T, timeout: Duration, close: CancellationToken, permit: OwnedSemaphorePermit) -> Self {
         Self {
             io,
             timeout,
             timer: None,
-            close: Box::pin(close.cancelled_owned()),
+            close: Cancelled::new(close),
             _permit: permit,
         }
     }
 
-    /// The outcome of an operation, or the error of a closed socket if it is pending.
+    /// Returns the result of an operation, or an error if it is pending and the socket is closed.
     fn unless_closed<R>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if outcome.is_pending() {
-            ready!(self.close.as_mut().poll(context));
+            ready!(Pin::new(&mut self.close).poll(context));
             return Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::ConnectionAborted,
                 "the connection is closed",
@@ -53,7 +56,7 @@ impl<T> Socket<T> {
         outcome
     }
 
-    /// The outcome of a write, or an error after the timeout.
+    /// Returns the result of a write, or an error after the timeout.
     fn within_timeout<R>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if outcome.is_ready() {
             self.timer = None;

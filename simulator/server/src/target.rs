@@ -1,9 +1,9 @@
-//! Request targets with bytes that a URI may not have.
+//! Percent-encoding of request targets with characters that are invalid in a URI.
 //!
-//! Clients that build URIs by hand send `"`, `<`, `>`, `{`, `}`, `|`, `^`, backslashes, backquotes and bytes that are not ASCII; Netty and Go take
-//! them as they are. [`Escaped`] percent-encodes them before the parser sees them.
+//! Clients that build URIs by hand send `"`, `<`, `>`, `{`, `}`, `|`, `^`, backslashes, backquotes and non-ASCII
+//! bytes; Netty and Go accept them. [`Escaped`] percent-encodes them before the parser reads them.
 //!
-//! - Only the target of a request line changes; heads, bodies and upgraded connections pass as they are.
+//! - Only the target of a request line changes; headers, bodies and upgraded connections are unchanged.
 //!
 //! Source: RFC 3986, section 2; RFC 9112, sections 3 and 6.
 
@@ -17,10 +17,10 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::filtered::{Filter, Filtered};
 
-/// Bytes that are read at a time.
-const CHUNK: usize = 16 << 10;
+/// Number of bytes read at a time.
+const READ_BYTES: usize = 16 << 10;
 
-/// Where the reader is in the stream of requests.
+/// The position of the reader in the stream of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// In the method, before the target.
@@ -30,34 +30,34 @@ enum State {
     Version,
     /// In the header fields.
     Fields,
-    /// In a body of so many bytes.
+    /// In a body with this many bytes left.
     Body(u64),
-    /// In the line that gives the size of a chunk.
+    /// In the line with the size of a chunk.
     ChunkSize,
-    /// In a chunk of so many bytes, its line end included.
+    /// In a chunk with this many bytes left, including its line end.
     Chunk(u64),
-    /// In the fields after the last chunk.
+    /// In the trailer fields after the last chunk.
     Trailer,
-    /// In what is not HTTP any more.
+    /// After a protocol upgrade.
     Opaque,
 }
 
-/// The requests of a connection, with their targets percent-encoded.
+/// Encoder of the request targets of a connection.
 #[derive(Debug)]
 struct Requests {
     state: State,
-    /// The line that is being read: a method, a header field, or the size of a chunk.
+    /// The current line: a method, a header field, or the size of a chunk.
     line: Vec<u8>,
     length: u64,
     chunked: bool,
     upgrade: bool,
 }
 
-/// Number of bytes of a method that are kept.
-const LONGEST_METHOD: usize = 32;
+/// Maximum number of bytes of a method that are kept.
+const MAX_METHOD_BYTES: usize = 32;
 
-/// Longest line that is looked at.
-const LONGEST_LINE: usize = 64 << 10;
+/// Maximum length of a line that is parsed.
+const MAX_LINE_BYTES: usize = 64 << 10;
 
 impl Default for Requests {
     fn default() -> Self {
@@ -72,17 +72,17 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// Passes `bytes` on to `out`, with encoded targets.
-    fn pass(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+    /// Copies `bytes` to `out`, with encoded targets.
+    fn encode(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while let Some((&byte, rest)) = bytes.split_first() {
-            let whole = match self.state {
+            let copied = match self.state {
                 State::Opaque => Some(bytes.len()),
                 State::Body(left) | State::Chunk(left) => {
                     Some(usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len()))
                 }
                 _ => None,
             };
-            if let Some(length) = whole {
+            if let Some(length) = copied {
                 let (own, rest) = bytes.split_at(length);
                 out.extend_from_slice(own);
                 self.skipped(length as u64);
@@ -112,7 +112,7 @@ impl Requests {
             }
             // An empty line before a request.
             (State::Method, b'\n') if self.line.trim_ascii().is_empty() => self.line.clear(),
-            (State::Method, _) if self.line.len() < LONGEST_METHOD && byte != b'\n' => self.line.push(byte),
+            (State::Method, _) if self.line.len() < MAX_METHOD_BYTES && byte != b'\n' => self.line.push(byte),
             (State::Target, b' ') => self.state = State::Version,
             (State::Method | State::Target | State::Version, b'\n') => self.state = State::Fields,
             (State::Target, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0x80..) => {
@@ -122,7 +122,7 @@ impl Requests {
                 return;
             }
             (State::Fields | State::ChunkSize | State::Trailer, b'\n') => self.line_end(),
-            (State::Fields | State::ChunkSize | State::Trailer, _) if self.line.len() < LONGEST_LINE => {
+            (State::Fields | State::ChunkSize | State::Trailer, _) if self.line.len() < MAX_LINE_BYTES => {
                 self.line.push(byte);
             }
             _ => {}
@@ -130,7 +130,7 @@ impl Requests {
         out.push(byte);
     }
 
-    /// The end of a header field, or of the size of a chunk.
+    /// Handles the end of a header field, or of the size of a chunk.
     fn line_end(&mut self) {
         let line = std::mem::take(&mut self.line);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
@@ -181,19 +181,19 @@ impl Requests {
     }
 }
 
-/// A connection whose requests have their targets percent-encoded.
-pub(crate) type Escaped<T> = Filtered<T, Escaping>;
+/// A connection whose request targets are percent-encoded.
+pub(crate) type Escaped<T> = Filtered<T, TargetEncoder>;
 
-/// Percent-encodes the targets of requests.
+/// A filter that percent-encodes the targets of requests.
 #[derive(Debug, Default)]
-pub(crate) struct Escaping {
+pub(crate) struct TargetEncoder {
     requests: Requests,
-    /// What has been read and not been passed on.
+    /// Bytes that have been encoded but not yet returned to the reader.
     ready: Vec<u8>,
     at: usize,
 }
 
-impl Filter for Escaping {
+impl Filter for TargetEncoder {
     fn poll_read<T: AsyncRead + Unpin>(
         &mut self,
         io: &mut T,
@@ -201,12 +201,12 @@ impl Filter for Escaping {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.at == self.ready.len() {
-            let mut chunk = [0; CHUNK];
+            let mut chunk = [0; READ_BYTES];
             let mut read = ReadBuf::new(&mut chunk);
             ready!(Pin::new(io).poll_read(context, &mut read))?;
             self.ready.clear();
             self.at = 0;
-            self.requests.pass(read.filled(), &mut self.ready);
+            self.requests.encode(read.filled(), &mut self.ready);
         }
         let rest = self.ready.get(self.at..).unwrap_or(&[]);
         let length = rest.len().min(buffer.remaining());
@@ -221,10 +221,10 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn passed(bytes: &[u8], size: usize) -> String {
+    fn encoded(bytes: &[u8], size: usize) -> String {
         let mut requests = Requests::default();
         let mut out = Vec::new();
-        bytes.chunks(size).for_each(|chunk| requests.pass(chunk, &mut out));
+        bytes.chunks(size).for_each(|chunk| requests.encode(chunk, &mut out));
         String::from_utf8(out).unwrap()
     }
 
@@ -248,6 +248,6 @@ mod tests {
         "GET / HTTP/1.1\r\nUpgrade: x\r\n\r\nGET /< HTTP/1.1\r\n\r\n"
     )]
     fn only_targets_are_encoded(#[case] sent: &str, #[case] expected: &str, #[values(1, 7, 4096)] size: usize) {
-        assert_eq!(passed(sent.as_bytes(), size), expected);
+        assert_eq!(encoded(sent.as_bytes(), size), expected);
     }
 }

@@ -1,14 +1,14 @@
-//! Arithmetic: 64 bits, wrapping.
+//! Arithmetic expansion: 64-bit integers with wrapping overflow.
 
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, UnaryAssignmentOperator, UnaryOperator};
 
 use crate::expand::expand_text;
 use crate::shell::{Interrupt, Shell};
 
-/// Most steps of one expression, which bounds nesting as well.
-const DEPTH: usize = 200;
+/// Maximum nesting depth of an expression.
+const MAX_DEPTH: usize = 200;
 
-/// The value of an expression, with its `$` expansions still to be made.
+/// Evaluates an expression after its `$` expansions.
 pub(crate) async fn evaluate(shell: &mut Shell, expression: &str) -> Result<i64, Interrupt> {
     let text = expand_text(shell, expression).await?;
     if text.trim().is_empty() {
@@ -25,7 +25,7 @@ pub(crate) async fn evaluate(shell: &mut Shell, expression: &str) -> Result<i64,
 }
 
 fn value(shell: &mut Shell, expression: &ArithmeticExpr, depth: usize) -> Result<i64, &'static str> {
-    if depth > DEPTH {
+    if depth > MAX_DEPTH {
         return Err("arithmetic expression nests too deep");
     }
     let depth = depth + 1;
@@ -131,7 +131,7 @@ fn write(shell: &mut Shell, target: &ArithmeticTarget, new: i64) -> Result<i64, 
     Ok(new)
 }
 
-/// A number: decimal, octal with a leading 0, or hexadecimal with a leading 0x.
+/// Parses a number: decimal, octal with a leading 0, or hexadecimal with a leading 0x.
 pub(crate) fn number(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -1,6 +1,6 @@
 //! The program `awk`.
 //!
-//! Limits: those of its [syntax](crate::awk_syntax), and of the [values](LIMITS) of scripts.
+//! Limits: those of its [syntax](crate::awk_syntax), and [`LIMITS`] for the size of values.
 
 use std::collections::HashMap;
 
@@ -66,14 +66,14 @@ pub(crate) async fn awk(shell: &Shell, arguments: &[String]) -> i32 {
     }
 }
 
-/// Where a program goes on.
+/// Control flow after a statement.
 enum Flow {
     On,
     Next,
     Exit(i32),
 }
 
-/// A text, and the number that it is where it came from outside or from arithmetic.
+/// A string; also a number if it is numeric input or a result of arithmetic.
 #[derive(Clone, Default)]
 struct Value {
     text: String,
@@ -85,7 +85,7 @@ impl Value {
         Self { text, number: None }
     }
 
-    /// A field or a variable from outside, which counts as a number if it looks like one.
+    /// Creates the value of a field or input variable, which is a number if it looks like one.
     fn input(text: &str) -> Self {
         Self {
             number: text.trim().parse().ok().filter(|_| !text.contains(char::is_alphabetic)),
@@ -110,7 +110,7 @@ impl Value {
         Self::number(f64::from(u8::from(holds)))
     }
 
-    /// Its number, or that which its text begins with.
+    /// Returns its number, or the number that its text begins with, or 0.
     fn to_number(&self) -> f64 {
         self.number.unwrap_or_else(|| {
             let text = self.text.trim_start();
@@ -130,11 +130,11 @@ impl Value {
     }
 }
 
-/// A program that runs.
+/// The state of a running program.
 #[derive(Default)]
 struct Run {
     variables: HashMap<String, Value>,
-    /// The record, then its fields.
+    /// The record, followed by its fields.
     fields: Vec<String>,
     records: f64,
     output: Vec<u8>,
@@ -151,7 +151,7 @@ impl Run {
             .map_or_else(|| default.to_owned(), |value| value.text.clone())
     }
 
-    /// Takes a record, and splits it.
+    /// Sets the record, and splits it into fields.
     fn read(&mut self, record: &str) {
         self.records += 1.0;
         self.split(record);
@@ -320,7 +320,7 @@ impl Run {
                 }
                 number => return Err(format!("field {number} is too far")),
             },
-            _ => return Err("assignment to what is no variable".to_owned()),
+            _ => return Err("assignment to a value that is not a variable".to_owned()),
         }
         Ok(())
     }

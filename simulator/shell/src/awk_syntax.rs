@@ -1,19 +1,19 @@
-//! The syntax of the programs of `awk`.
+//! The syntax of `awk` programs.
 //!
-//! Limits: patterns and blocks, `print`, `printf`, `if`, `next`, `exit`, assignments and expressions; neither loops, arrays, functions of
-//! one's own nor redirections.
+//! Limits: patterns and blocks, `print`, `printf`, `if`, `next`, `exit`, assignments and expressions. No loops,
+//! arrays, user-defined functions or redirections.
 
 use regex::bytes::Regex;
 
 use crate::filters::compile;
 
-/// Deepest nesting of expressions and blocks.
-const DEPTH: usize = 32;
+/// Maximum nesting depth of expressions and blocks.
+const MAX_DEPTH: usize = 32;
 
 /// A program: rules in their order.
 pub(crate) type Rules = Vec<(Pattern, Vec<Statement>)>;
 
-/// When a rule applies.
+/// The condition of a rule.
 pub(crate) enum Pattern {
     Begin,
     End,
@@ -22,7 +22,7 @@ pub(crate) enum Pattern {
 }
 
 pub(crate) enum Statement {
-    /// `print`, whose arguments are separated.
+    /// `print`, which separates its arguments.
     Print(Vec<Expression>),
     /// `printf`: the format and its arguments.
     Printf(Vec<Expression>),
@@ -40,11 +40,12 @@ pub(crate) enum Expression {
     Field(Box<Expression>),
     Not(Box<Expression>),
     Negative(Box<Expression>),
-    /// An operation on two values; an operator of arithmetic or of comparison, `~`, `&&`, `||`, or nothing for concatenation.
+    /// An operation on two values: an arithmetic or comparison operator, `~`, `&&`, `||`, or an empty string for
+    /// concatenation.
     Binary(&'static str, Box<Expression>, Box<Expression>),
-    /// Target, operator of arithmetic (nothing for `=`), value.
+    /// An assignment: target, arithmetic operator (empty for `=`), value.
     Assign(Box<Expression>, &'static str, Box<Expression>),
-    /// `++` or `--` behind a target: the value before.
+    /// Postfix `++` or `--`, which returns the previous value.
     Step(Box<Expression>, f64),
     Call(String, Vec<Expression>),
 }
@@ -58,7 +59,7 @@ enum Token {
     Sign(&'static str),
 }
 
-/// Longer signs come first.
+/// Operators and punctuation; longer ones first.
 const SIGNS: [&str; 34] = [
     "&&", "||", "==", "!=", "<=", ">=", "!~", "++", "--", "+=", "-=", "*=", "/=", "%=", "{", "}", "(", ")", "$", ",",
     ";", "\n", "+", "-", "*", "/", "%", "<", ">", "~", "!", "=", "?", ":",
@@ -76,7 +77,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             rest = rest.find('\n').map_or("", |end| &rest[end..]);
             continue;
         }
-        // After a value, a slash divides; elsewhere it begins a pattern.
+        // After a value, a slash is a division; otherwise it starts a regular expression.
         let after_value = match tokens.last() {
             Some(Token::Number(_) | Token::Text(_) | Token::Name(_)) => true,
             Some(Token::Sign(sign)) => matches!(*sign, ")" | "$"),
@@ -115,7 +116,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-/// The text between two delimiters, with its escapes, and how long it is with them.
+/// Returns the unescaped text between two delimiters, and its source length with them.
 fn quoted(text: &str, delimiter: char) -> Result<(String, usize), String> {
     let mut escaped = false;
     for (at, letter) in text.char_indices().skip(1) {
@@ -130,10 +131,10 @@ fn quoted(text: &str, delimiter: char) -> Result<(String, usize), String> {
     Err(format!("no closing {delimiter}"))
 }
 
-/// Reads a program.
+/// Parses a program.
 ///
 /// # Errors
-/// What cannot be read.
+/// Describes the first syntax error.
 pub(crate) fn parse(text: &str) -> Result<Rules, String> {
     let mut parser = Parser {
         tokens: tokens(text)?,
@@ -196,7 +197,7 @@ impl Parser {
     }
 
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
-        if self.depth == DEPTH {
+        if self.depth == MAX_DEPTH {
             return Err("nested too deeply".to_owned());
         }
         self.depth += 1;
@@ -311,7 +312,7 @@ impl Parser {
         Ok(Expression::Assign(Box::new(target), operator, Box::new(value)))
     }
 
-    /// Operations of a level of precedence and of those above it.
+    /// Parses operations of a precedence level and of higher ones.
     fn binary(&mut self, level: usize) -> Result<Expression, String> {
         const LEVELS: [&[&str]; 7] = [
             &["||"],
@@ -336,7 +337,7 @@ impl Parser {
         }
     }
 
-    /// Whether a value follows, so that two values are joined.
+    /// Whether a value follows, which is concatenated.
     fn begins_value(&self) -> bool {
         match self.peek() {
             Some(Token::Number(_) | Token::Text(_)) => true,

@@ -1,4 +1,4 @@
-//! Commands that change the shell itself.
+//! Builtin commands, which change the shell itself.
 
 use crate::files::absolute;
 use crate::programs;
@@ -10,12 +10,12 @@ const NAMES: [&str; 22] = [
     "readonly", "return", "set", "shift", "trap", "type", "unset", "wait", "[",
 ];
 
-/// Whether a command is `exec` without a program, whose redirections stay.
+/// Whether a command is `exec` without a program, which makes its redirections permanent.
 pub(crate) fn keeps_redirects(fields: &[String]) -> bool {
     matches!(fields, [only] if only == "exec")
 }
 
-/// Runs a builtin; `None` if there is none of that name.
+/// Runs a builtin. Returns `None` if there is none of that name.
 pub(crate) async fn run(shell: &mut Shell, fields: &[String]) -> Option<Outcome> {
     let (name, arguments) = fields.split_first()?;
     let first = arguments.first().map(String::as_str);
@@ -52,7 +52,7 @@ pub(crate) async fn run(shell: &mut Shell, fields: &[String]) -> Option<Outcome>
     })
 }
 
-/// An exit status as an argument; that of the last command without one.
+/// Parses an exit status. Default: that of the last command.
 fn status(shell: &Shell, text: Option<&str>) -> i32 {
     match text {
         Some(text) => text.parse::<i32>().map_or(2, |status| status & 0xff),
@@ -116,7 +116,7 @@ async fn command(shell: &mut Shell, arguments: &[String]) -> Outcome {
     }
 }
 
-/// Where commands come from: for `type` with the word `is`, for `command -v` the bare place.
+/// Describes commands: in words for `type` (`verb` is `is`), as a bare path or name for `command -v`.
 async fn describe(shell: &mut Shell, names: &[String], verb: &str) -> Outcome {
     let mut status = 0;
     for name in names {
@@ -223,7 +223,7 @@ async fn read(shell: &mut Shell, arguments: &[String]) -> Outcome {
             None => (rest, ""),
         };
         shell.set(name, value);
-        // One separator that is no blank ends a value.
+        // A single non-blank separator ends a value.
         rest = after
             .strip_prefix(|c| separators.contains(c) && !is_blank(c))
             .unwrap_or(after);
@@ -312,7 +312,7 @@ fn trap(shell: &mut Shell, arguments: &[String]) -> Outcome {
     Ok(0)
 }
 
-/// Waits for a background job, or for all. A signal with a trap ends the wait.
+/// Waits for a background job, or for all of them. A signal with a trap interrupts it.
 async fn wait(shell: &mut Shell, id: Option<&str>) -> Outcome {
     let mut jobs = shell.jobs.clone();
     if let Some(id) = id {

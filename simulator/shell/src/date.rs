@@ -1,9 +1,9 @@
-//! `date`.
+//! The program `date`.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// The output of `date ARGUMENT...`, or the complaint.
+/// Returns the output of `date ARGUMENT...`, or its error message.
 pub(crate) fn format(arguments: &[String], now: Timestamp) -> Result<String, String> {
     let mut time = now;
     let mut text = "%a %b %e %H:%M:%S %Z %Y".to_owned();
@@ -27,7 +27,7 @@ pub(crate) fn format(arguments: &[String], now: Timestamp) -> Result<String, Str
     jiff::fmt::strtime::format(&text, &zoned).map_err(|_| format!("date: invalid format '{text}'"))
 }
 
-/// A time: `@SECONDS`, RFC 3339, or `YYYY-MM-DD[ HH:MM[:SS]]`.
+/// Parses a time: `@SECONDS`, RFC 3339, or `YYYY-MM-DD[ HH:MM[:SS]]`.
 fn parse(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     let invalid = || format!("date: invalid date '{text}'");
     if let Some(seconds) = text.strip_prefix('@') {

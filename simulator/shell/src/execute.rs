@@ -1,4 +1,4 @@
-//! Running the commands of a script.
+//! Execution of the commands of a script.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::shell::{Interrupt, Outcome, Shell, status_of};
 use crate::streams::pipe;
 use crate::{arithmetic, builtins, programs};
 
-/// Status of a script that is not understood.
-const SYNTAX: i32 = 2;
+/// Exit status of a syntax error.
+const SYNTAX_ERROR: i32 = 2;
 
-/// Stack that one command of a list needs at the most, and by how much the stack grows if less is left.
+/// Maximum stack size needed by one command of a list, and the size of a new stack segment if less is left.
 const COMMAND_STACK: (usize, usize) = (256 << 10, 2 << 20);
 
-/// A future that is polled with enough stack, since commands that nest poll each other.
+/// A future that is polled with enough stack, because nested commands poll each other recursively.
 struct WithStack<F>(F);
 
 impl<F: Future + Unpin> Future for WithStack<F> {
@@ -43,16 +43,18 @@ impl<F: Future + Unpin> Future for WithStack<F> {
 pub(crate) fn run_script<'a>(shell: &'a mut Shell, script: &'a str) -> BoxFuture<'a, Outcome> {
     async move {
         if script.len() > LIMITS.script {
-            return Err(Interrupt::Exit(shell.fail(SYNTAX, "sh: script too long").await));
+            return Err(Interrupt::Exit(shell.fail(SYNTAX_ERROR, "sh: script too long").await));
         }
         if nests_too_deep(script) {
-            let status = shell.fail(SYNTAX, "sh: syntax error: commands nest too deep").await;
+            let status = shell
+                .fail(SYNTAX_ERROR, "sh: syntax error: commands nest too deep")
+                .await;
             return Err(Interrupt::Exit(status));
         }
         let program = match parse(script) {
             Ok(program) => program,
             Err(error) => {
-                let status = shell.fail(SYNTAX, format!("sh: syntax error: {error}")).await;
+                let status = shell.fail(SYNTAX_ERROR, format!("sh: syntax error: {error}")).await;
                 return Err(Interrupt::Exit(status));
             }
         };
@@ -64,7 +66,7 @@ pub(crate) fn run_script<'a>(shell: &'a mut Shell, script: &'a str) -> BoxFuture
     .boxed()
 }
 
-/// Runs commands one after the other.
+/// Runs a list of commands in sequence.
 pub(crate) fn run_list<'a>(shell: &'a mut Shell, list: &'a CompoundList) -> BoxFuture<'a, Outcome> {
     async move {
         for item in &list.0 {
@@ -116,7 +118,7 @@ async fn and_or(shell: &mut Shell, list: &AndOrList) -> Outcome {
         }
     }
     shell.tested = tested;
-    // A list ends the shell under `set -e` only if its last command failed, and nothing tests for that.
+    // Under `set -e` a list ends the shell only if its last command failed untested.
     let negated = list.additional.is_empty() && list.first.bang;
     if status != 0 && shell.options.exit_on_error && !tested && last_ran && !negated {
         return Err(Interrupt::Exit(status));
@@ -136,7 +138,7 @@ async fn pipeline(shell: &mut Shell, pipeline: &Pipeline) -> Outcome {
     Ok(if pipeline.bang { i32::from(status == 0) } else { status })
 }
 
-/// Runs commands at the same time, each in a subshell, the output of one being the input of the next.
+/// Runs the commands of a pipeline concurrently, each in a subshell; the output of one is the input of the next.
 async fn piped(shell: &mut Shell, commands: &[Command]) -> Outcome {
     let mut stages = Vec::new();
     let mut input = shell.stdin.clone();
@@ -157,7 +159,7 @@ async fn piped(shell: &mut Shell, commands: &[Command]) -> Outcome {
     Ok(join_all(stages).await.last().copied().unwrap_or_default())
 }
 
-/// Runs the commands of traps whose signals have come.
+/// Runs the trap commands of pending signals.
 pub(crate) async fn run_traps(shell: &mut Shell) -> Result<(), Interrupt> {
     while !shell.is_subshell && shell.session.has_signal() {
         let Some(signal) = shell.session.take_signal() else {
@@ -204,7 +206,7 @@ async fn redirect_all(shell: &mut Shell, redirects: &[IoRedirect]) -> Outcome {
     Ok(0)
 }
 
-/// Runs a compound command with its streams redirected, and puts them back after.
+/// Runs a compound command with redirected streams, and restores them afterwards.
 async fn redirected(shell: &mut Shell, redirects: &[IoRedirect], command: &CompoundCommand) -> Outcome {
     let streams = shell.streams();
     let outcome = match redirect_all(shell, redirects).await {
@@ -233,7 +235,7 @@ fn run_compound<'a>(shell: &'a mut Shell, command: &'a CompoundCommand) -> BoxFu
                 Ok(i32::from(value == 0))
             }
             CompoundCommand::ArithmeticForClause(_) | CompoundCommand::Coprocess(_) => Err(Interrupt::Exit(
-                shell.fail(SYNTAX, "sh: syntax error: not supported").await,
+                shell.fail(SYNTAX_ERROR, "sh: syntax error: not supported").await,
             )),
         }
     }
@@ -256,7 +258,7 @@ async fn run_if(shell: &mut Shell, clause: &IfClauseCommand) -> Outcome {
     Ok(0)
 }
 
-/// Whether a list succeeds. `set -e` does not apply to it.
+/// Returns whether a list succeeds. `set -e` does not apply to it.
 async fn condition(shell: &mut Shell, list: &CompoundList) -> Result<bool, Interrupt> {
     let tested = std::mem::replace(&mut shell.tested, true);
     let status = run_list(shell, list).await;
@@ -264,14 +266,14 @@ async fn condition(shell: &mut Shell, list: &CompoundList) -> Result<bool, Inter
     Ok(status? == 0)
 }
 
-/// What a loop does after its body.
+/// Control flow after the body of a loop.
 enum Next {
     Again,
     Stop,
 }
 
-/// One round of a loop's body.
-async fn round(shell: &mut Shell, body: &CompoundList, status: &mut i32) -> Result<Next, Interrupt> {
+/// Runs the body of a loop once.
+async fn run_body(shell: &mut Shell, body: &CompoundList, status: &mut i32) -> Result<Next, Interrupt> {
     shell.session.count_command().await;
     shell.loops += 1;
     let outcome = run_list(shell, body).await;
@@ -290,7 +292,7 @@ async fn round(shell: &mut Shell, body: &CompoundList, status: &mut i32) -> Resu
 async fn run_while(shell: &mut Shell, clause: &WhileOrUntilClauseCommand, wanted: bool) -> Outcome {
     let mut status = 0;
     while condition(shell, &clause.0).await? == wanted {
-        match round(shell, &clause.1.list, &mut status).await? {
+        match run_body(shell, &clause.1.list, &mut status).await? {
             Next::Again => {}
             Next::Stop => break,
         }
@@ -306,7 +308,7 @@ async fn run_for(shell: &mut Shell, clause: &ForClauseCommand) -> Outcome {
     let mut status = 0;
     for value in values {
         shell.set(&clause.variable_name, value);
-        match round(shell, &clause.body.list, &mut status).await? {
+        match run_body(shell, &clause.body.list, &mut status).await? {
             Next::Again => {}
             Next::Stop => break,
         }
@@ -397,7 +399,7 @@ async fn run_simple(shell: &mut Shell, command: &SimpleCommand) -> Outcome {
     run_fields(shell, fields, assigned, &parts.redirects).await
 }
 
-/// Runs a command that is expanded: a function, a builtin, or a program.
+/// Runs an expanded command with its assignments and redirections.
 async fn run_fields(
     shell: &mut Shell,
     fields: Vec<String>,
@@ -410,7 +412,7 @@ async fn run_fields(
         }
         return Ok(0);
     }
-    // Assignments before a command are in its environment alone.
+    // Assignments before a command only affect its environment.
     let outer: Vec<_> = assigned
         .iter()
         .map(|(name, _)| (name.clone(), shell.variables.get(name).cloned()))

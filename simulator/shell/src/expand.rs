@@ -1,4 +1,4 @@
-//! Expansion of words: parameters, substitutions, arithmetic, field splitting, patterns.
+//! Word expansion: parameters, substitutions, arithmetic, field splitting, pathnames.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,20 +17,20 @@ use crate::pattern::{Letter, is_pattern, letters, matches};
 use crate::shell::{Interrupt, Shell, status_of};
 use crate::streams::Output;
 
-/// A part of a word that is expanded.
+/// A part of an expanded word.
 #[derive(Debug)]
 enum Fragment {
-    /// Text as it was written.
+    /// Text from the script.
     Literal(String),
     /// Text in quotes.
     Quoted(String),
-    /// The result of an expansion without quotes, to be split into fields.
+    /// Result of an unquoted expansion, to be split into fields.
     Unquoted(String),
-    /// The end of a field: between the values of `"$@"`.
+    /// End of a field, between the values of `"$@"`.
     Break,
 }
 
-/// The fields that words expand to.
+/// Expands words to fields.
 pub(crate) async fn expand_fields(shell: &mut Shell, words: &[Word]) -> Result<Vec<String>, Interrupt> {
     let mut fields = Vec::new();
     for word in words {
@@ -52,7 +52,7 @@ pub(crate) async fn expand_fields(shell: &mut Shell, words: &[Word]) -> Result<V
     Ok(fields)
 }
 
-/// The text that a word expands to, without splitting.
+/// Expands a word without field splitting.
 pub(crate) fn expand_text<'a>(shell: &'a mut Shell, word: &'a str) -> BoxFuture<'a, Result<String, Interrupt>> {
     async move {
         let fragments = expand(shell, word).await?;
@@ -69,7 +69,7 @@ fn joined(fragments: Vec<Fragment>) -> String {
     fragments.into_iter().map(text).collect()
 }
 
-/// The pattern that a word expands to.
+/// Expands a word to a pattern.
 pub(crate) async fn expand_pattern(shell: &mut Shell, word: &str) -> Result<Vec<Letter>, Interrupt> {
     let fragments = expand(shell, word).await?;
     let mut pattern = Vec::new();
@@ -83,7 +83,7 @@ pub(crate) async fn expand_pattern(shell: &mut Shell, word: &str) -> Result<Vec<
     Ok(pattern)
 }
 
-/// The name and value of an assignment.
+/// Returns the name and expanded value of an assignment.
 pub(crate) async fn assigned_value(shell: &mut Shell, assignment: &Assignment) -> Result<(String, String), Interrupt> {
     let (AssignmentName::VariableName(name), AssignmentValue::Scalar(word)) = (&assignment.name, &assignment.value)
     else {
@@ -100,7 +100,7 @@ pub(crate) async fn assigned_value(shell: &mut Shell, assignment: &Assignment) -
     Ok((name.clone(), format!("{before}{value}")))
 }
 
-/// The text of a here-document.
+/// Expands a here-document.
 pub(crate) async fn expand_here_document(shell: &mut Shell, document: &IoHereDocument) -> Result<String, Interrupt> {
     let text = if document.remove_tabs {
         let lines = document.doc.value.split_inclusive('\n');
@@ -157,7 +157,7 @@ fn expand_pieces<'a>(
     .boxed()
 }
 
-/// The result of an expansion: split into fields unless it is quoted.
+/// Returns the result of an expansion, to be split into fields unless it is quoted.
 fn result(text: String, quoted: bool) -> Vec<Fragment> {
     vec![if quoted {
         Fragment::Quoted(text)
@@ -173,7 +173,7 @@ async fn expand_piece(shell: &mut Shell, piece: &WordPiece, quoted: bool) -> Res
         WordPiece::SingleQuotedText(text) | WordPiece::AnsiCQuotedText(text) => vec![Fragment::Quoted(text.clone())],
         WordPiece::DoubleQuotedSequence(pieces) | WordPiece::GettextDoubleQuotedSequence(pieces) => {
             let mut inner = expand_pieces(shell, pieces, true).await?;
-            // "" is a field, but "$@" without arguments is none.
+            // "" is a field, but "$@" without arguments is not.
             if pieces.is_empty() {
                 inner.push(Fragment::Quoted(String::new()));
             }
@@ -208,7 +208,7 @@ async fn expand_piece(shell: &mut Shell, piece: &WordPiece, quoted: bool) -> Res
     })
 }
 
-/// The output of a script, without the line ends at its end.
+/// Returns the output of a script, without trailing line feeds.
 async fn substitute(shell: &mut Shell, script: &str) -> Result<String, Interrupt> {
     let Some(mut inner) = shell.subshell() else {
         return Err(Interrupt::Exit(shell.too_deep().await));
@@ -222,7 +222,7 @@ async fn substitute(shell: &mut Shell, script: &str) -> Result<String, Interrupt
     Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
 }
 
-/// The value of a parameter; `None` if it is unset. `$@` and `$*` are handled by [`all_arguments`].
+/// Returns the value of a parameter, or `None` if it is unset. [`all_arguments`] handles `$@` and `$*`.
 fn parameter(shell: &Shell, parameter: &Parameter) -> Option<String> {
     match parameter {
         Parameter::Positional(0) | Parameter::Special(SpecialParameter::ShellName) => Some(shell.name.clone()),
@@ -257,7 +257,7 @@ fn label(parameter: &Parameter) -> String {
     }
 }
 
-/// `$@` and `$*`.
+/// Expands `$@` and `$*`.
 fn all_arguments(shell: &Shell, concatenate: bool, quoted: bool) -> Vec<Fragment> {
     if quoted && concatenate {
         let separator = shell
@@ -387,13 +387,13 @@ async fn parameter_expression(
     })
 }
 
-/// The word after `:-` and the like.
+/// Expands the word after `:-` and similar operators.
 async fn operand(shell: &mut Shell, word: Option<&str>, quoted: bool) -> Result<Vec<Fragment>, Interrupt> {
     let fragments = expand(shell, word.unwrap_or_default()).await?;
     if quoted {
         return Ok(vec![Fragment::Quoted(joined(fragments))]);
     }
-    // What is written there is split as an expansion is.
+    // Unquoted text of the operand is split, like the result of an expansion.
     let unquote = |fragment| match fragment {
         Fragment::Literal(text) => Fragment::Unquoted(text),
         other => other,
@@ -407,7 +407,7 @@ enum Trim {
     Suffix { longest: bool },
 }
 
-/// A value without the prefix or suffix that matches a pattern.
+/// Returns a value without the prefix or suffix that matches a pattern.
 async fn trimmed(shell: &mut Shell, of: &Parameter, pattern: Option<&str>, trim: Trim) -> Result<String, Interrupt> {
     let value = parameter(shell, of).unwrap_or_default();
     let pattern = expand_pattern(shell, pattern.unwrap_or_default()).await?;
@@ -458,7 +458,7 @@ fn split(shell: &Shell, fragments: Vec<Fragment>) -> Vec<Vec<Letter>> {
     fields
 }
 
-/// The files whose names match a pattern, in order. Only the last part of a path is a pattern.
+/// Returns the files whose names match a pattern, sorted. Only the last component of the path may be a pattern.
 fn files(shell: &Shell, pattern: &[Letter]) -> Vec<String> {
     let slash = pattern.iter().rposition(|l| l.letter == '/');
     let (directory, name) = pattern.split_at(slash.map_or(0, |slash| slash + 1));

@@ -1,9 +1,9 @@
-//! Programs that make, remove and show files.
+//! Programs that create, remove and show files.
 
 use crate::files::{FileError, absolute};
 use crate::shell::Shell;
 
-/// The operands of a program, and its flags.
+/// Splits arguments into operands and flags.
 fn operands(arguments: &[String]) -> (Vec<&str>, String) {
     let is_flag = |argument: &&String| argument.len() > 1 && argument.starts_with('-');
     let flags = arguments
@@ -111,7 +111,7 @@ pub(crate) async fn list(shell: &Shell, arguments: &[String]) -> i32 {
     status
 }
 
-/// The type and permissions of a file, as `ls -l` shows them.
+/// Returns the type and permissions of a file in the format of `ls -l`.
 fn mode_text(shell: &Shell, path: &str) -> String {
     let files = &shell.session.machine.files;
     let mode = files.mode(path).unwrap_or_default();
@@ -168,7 +168,7 @@ pub(crate) async fn stat(shell: &Shell, arguments: &[String]) -> i32 {
     status
 }
 
-/// `chmod MODE PATH...`, with an octal mode, or `+x`, `+w`, `+r` and their opposites for everybody.
+/// `chmod MODE PATH...`, with an octal mode, or `+x`, `+w`, `+r`, `-x`, `-w`, `-r` for all users.
 pub(crate) async fn change_mode(shell: &Shell, arguments: &[String]) -> i32 {
     let mut operands = arguments
         .iter()
@@ -202,7 +202,7 @@ pub(crate) async fn change_mode(shell: &Shell, arguments: &[String]) -> i32 {
     status
 }
 
-/// `cp [-r] FILE... TARGET` and `mv FILE... TARGET`, of files.
+/// `cp [-r] FILE... TARGET` and `mv FILE... TARGET`; files only.
 pub(crate) async fn copy(shell: &Shell, program: &str, arguments: &[String]) -> i32 {
     let (paths, _) = operands(arguments);
     let Some((target, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {

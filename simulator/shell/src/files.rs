@@ -1,4 +1,4 @@
-//! Files in memory.
+//! An in-memory file system.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,22 +7,22 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use tokio::sync::{Notify, futures::Notified};
 
-/// Why a file cannot be read or written.
+/// An error of a file operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileError {
-    /// There is no such file or directory.
+    /// The file or directory does not exist.
     NotFound,
     /// The path is a directory.
     IsDirectory,
-    /// A part of the path is not a directory.
+    /// A component of the path is not a directory.
     NotDirectory,
-    /// The file or directory exists.
+    /// The file or directory already exists.
     Exists,
     /// The file is mounted read-only.
     ReadOnly,
-    /// The directory has entries.
+    /// The directory is not empty.
     NotEmpty,
-    /// The machine's files would grow beyond their limit.
+    /// The size limit of the machine's files is exceeded.
     Full,
 }
 
@@ -59,7 +59,7 @@ const DIRECTORY_MODE: u32 = 0o755;
 /// Mode of a new file.
 const FILE_MODE: u32 = 0o644;
 
-/// Other files, seen at a directory of these.
+/// Other files, mounted at a directory.
 struct Mount {
     at: String,
     files: Arc<Files>,
@@ -71,12 +71,12 @@ struct Tree {
     size: usize,
 }
 
-/// The files of a machine, by absolute path. All of them together have a limit in bytes; names count as well.
+/// The files of a machine, by absolute path. Their total size has a limit in bytes, which includes their names.
 pub struct Files {
     tree: std::sync::Mutex<Tree>,
     mounts: std::sync::Mutex<Vec<Mount>>,
     changed: Arc<Notify>,
-    /// Those that see these files as a mount.
+    /// Notified after changes: the machines that mount these files.
     watchers: std::sync::Mutex<Vec<Weak<Notify>>>,
     limit: usize,
     filesystem: std::sync::OnceLock<&'static str>,
@@ -90,7 +90,7 @@ impl fmt::Debug for Files {
     }
 }
 
-/// `path` seen from `directory`, without `.`, `..` and doubled slashes.
+/// Resolves `path` relative to `directory`, without `.`, `..` and repeated slashes.
 pub fn absolute(directory: &str, path: &str) -> String {
     let from = if path.starts_with('/') { "" } else { directory };
     let mut parts: Vec<&str> = Vec::new();
@@ -116,7 +116,7 @@ impl Tree {
         path == "/" || matches!(self.nodes.get(path), Some(Node::Directory { .. }))
     }
 
-    /// Makes `path` and the directories above it.
+    /// Creates `path` and its parent directories.
     fn make_directories(&mut self, path: &str) -> Result<(), FileError> {
         if self.is_directory(path) {
             return Ok(());
@@ -133,17 +133,17 @@ impl Tree {
 }
 
 impl Files {
-    /// The directories that every machine has, empty, and room for `limit` bytes.
+    /// Creates the standard directories of a machine, with a limit of `limit` bytes.
     pub fn new(limit: usize) -> Self {
         let files = Self::volume(limit);
         for directory in ["/tmp", "/dev", "/etc", "/root", "/var/log"] {
-            // The tree is empty, so that nothing is in the way.
+            // The tree is empty, so that no file conflicts.
             let _ = files.tree().make_directories(directory);
         }
         files
     }
 
-    /// An empty directory to be mounted, with room for `limit` bytes.
+    /// Creates an empty volume to be mounted, with a limit of `limit` bytes.
     pub fn volume(limit: usize) -> Self {
         Self {
             tree: std::sync::Mutex::new(Tree {
@@ -158,7 +158,7 @@ impl Files {
         }
     }
 
-    /// The same files, as `stat -f` calls their file system. Default: `ext4`.
+    /// Sets the file system type shown by `stat -f`. Default: `ext4`.
     #[must_use]
     pub fn of_filesystem(self, name: &'static str) -> Self {
         Self {
@@ -167,7 +167,7 @@ impl Files {
         }
     }
 
-    /// The file system of a path.
+    /// Returns the file system type at a path.
     pub(crate) fn filesystem(&self, path: &str) -> &'static str {
         match self.mounted(path) {
             Some((files, inner, _)) => files.filesystem(&inner),
@@ -175,10 +175,10 @@ impl Files {
         }
     }
 
-    /// Shows a volume at a directory, which is made. A script cannot write to one that is `read_only`.
+    /// Mounts a volume at a directory, which is created. Scripts cannot write to a `read_only` mount.
     ///
     /// # Errors
-    /// [`FileError::NotDirectory`] if a file is in the way.
+    /// [`FileError::NotDirectory`] if the path contains a file.
     pub fn attach(&self, path: &str, volume: Arc<Self>, read_only: bool) -> Result<(), FileError> {
         let at = absolute("/", path);
         self.tree().make_directories(&at)?;
@@ -194,7 +194,7 @@ impl Files {
         Ok(())
     }
 
-    /// The mounted files that `path` belongs to, the path there, and whether they are read-only.
+    /// Returns the mounted files that contain `path`, the path inside them, and whether they are read-only.
     fn mounted(&self, path: &str) -> Option<(Arc<Self>, String, bool)> {
         locked(&self.mounts).iter().find_map(|mount| {
             let rest = path.strip_prefix(&mount.at)?;
@@ -205,7 +205,7 @@ impl Files {
         })
     }
 
-    /// As [`Self::mounted`], to be written to.
+    /// Like [`Self::mounted`], but fails if the mount is read-only.
     fn writable(&self, path: &str) -> Result<Option<(Arc<Self>, String)>, FileError> {
         match self.mounted(path) {
             Some((_, _, true)) => Err(FileError::ReadOnly),
@@ -228,11 +228,12 @@ impl Files {
         locked(&self.tree)
     }
 
-    /// Puts a file at an absolute path, with the directories above it. Scripts can write it unless it is `read_only`.
+    /// Adds a file at an absolute path, with its parent directories. Scripts can write to it unless it is
+    /// `read_only`.
     ///
     /// # Errors
-    /// [`FileError::Full`] beyond the limit, and [`FileError::NotDirectory`] or [`FileError::IsDirectory`] if another file
-    /// is in the way.
+    /// [`FileError::Full`] beyond the limit; [`FileError::NotDirectory`] or [`FileError::IsDirectory`] if another
+    /// file conflicts.
     pub fn mount(&self, path: &str, content: impl Into<Vec<u8>>, read_only: bool) -> Result<(), FileError> {
         let path = absolute("/", path);
         let mut tree = self.tree();
@@ -240,10 +241,10 @@ impl Files {
         self.put(&mut tree, path, content.into(), read_only)
     }
 
-    /// Makes these the only files, by path with their modes; those that are as before stay as they are.
+    /// Replaces all files by these, given by path with content and mode. Unchanged files are kept.
     ///
     /// # Errors
-    /// As [`Files::mount`].
+    /// Those of [`Files::mount`].
     pub fn replace(&self, files: &BTreeMap<String, (Vec<u8>, u32)>) -> Result<(), FileError> {
         let wanted: BTreeSet<String> = files.keys().map(|path| absolute("/", path)).collect();
         let before: Vec<String> = self.tree().nodes.keys().cloned().collect();
@@ -266,7 +267,7 @@ impl Files {
         Ok(())
     }
 
-    /// The mode of a file or directory; its lower nine bits and the sticky bit.
+    /// Returns the mode of a file or directory: the lower nine bits and the sticky bit.
     pub fn mode(&self, path: &str) -> Option<u32> {
         if let Some((files, inner, _)) = self.mounted(path) {
             return files.mode(&inner);
@@ -281,8 +282,7 @@ impl Files {
 
     /// Changes the mode of a file or directory.
     ///
-    /// # Errors
-    /// [`FileError::NotFound`].
+    /// [`FileError::NotFound`] if it does not exist.
     pub fn set_mode(&self, path: &str, new: u32) -> Result<(), FileError> {
         if let Some((files, inner)) = self.writable(path)? {
             return files.set_mode(&inner, new);
@@ -327,7 +327,7 @@ impl Files {
         Ok(())
     }
 
-    /// The content of the file at an absolute path.
+    /// Returns the content of the file at an absolute path.
     ///
     /// # Errors
     /// [`FileError::NotFound`] or [`FileError::IsDirectory`].
@@ -349,7 +349,8 @@ impl Files {
     /// Writes a file, or appends to it.
     ///
     /// # Errors
-    /// As [`Files::mount`]; [`FileError::ReadOnly`] if it is mounted so; [`FileError::NotFound`] if its directory is missing.
+    /// Those of [`Files::mount`]; [`FileError::ReadOnly`] if it is mounted read-only; [`FileError::NotFound`] if its
+    /// directory does not exist.
     pub fn write(&self, path: &str, data: &[u8], append: bool) -> Result<(), FileError> {
         if path == "/dev/null" {
             return Ok(());
@@ -380,7 +381,7 @@ impl Files {
         self.put(&mut tree, path.to_owned(), data.to_vec(), false)
     }
 
-    /// Makes a directory; with `parents`, also those above it, and it may exist.
+    /// Creates a directory. With `parents`, also creates its parents, and it may already exist.
     pub(crate) fn make_directory(&self, path: &str, parents: bool) -> Result<(), FileError> {
         if let Some((files, inner)) = self.writable(path)? {
             return files.make_directory(&inner, parents);
@@ -398,7 +399,7 @@ impl Files {
         tree.make_directories(path)
     }
 
-    /// Removes a file; with `recursive`, also a directory with all that is in it.
+    /// Removes a file. With `recursive`, also removes a directory and its contents.
     pub(crate) fn remove(&self, path: &str, recursive: bool) -> Result<(), FileError> {
         if let Some((files, inner)) = self.writable(path)? {
             return files.remove(&inner, recursive);
@@ -429,7 +430,7 @@ impl Files {
         Ok(())
     }
 
-    /// The names in a directory, in order.
+    /// Returns the names in a directory, sorted.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<String>, FileError> {
         if let Some((files, inner, _)) = self.mounted(path) {
             return files.list(&inner);
@@ -454,7 +455,7 @@ impl Files {
             .collect())
     }
 
-    /// Whether there is a directory.
+    /// Whether the directory exists.
     pub fn is_directory(&self, path: &str) -> bool {
         if let Some((files, inner, _)) = self.mounted(path) {
             return files.is_directory(&inner);
@@ -462,7 +463,7 @@ impl Files {
         self.tree().is_directory(path)
     }
 
-    /// The size of a file in bytes.
+    /// Returns the size of a file in bytes.
     pub fn size(&self, path: &str) -> Option<usize> {
         if let Some((files, inner, _)) = self.mounted(path) {
             return files.size(&inner);
@@ -474,7 +475,7 @@ impl Files {
         }
     }
 
-    /// The next change of any file.
+    /// Completes at the next change of any file.
     pub(crate) fn changed(&self) -> Notified<'_> {
         self.changed.notified()
     }

@@ -1,4 +1,4 @@
-//! Programs that pass text on: `tr`, `cut`, `grep`, `sort`, `uniq`, `rev`, `dd`.
+//! Text filters: `tr`, `cut`, `grep`, `sort`, `uniq`, `rev`, `dd`.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::limits::LIMITS;
 use crate::shell::Shell;
 use crate::text_programs::{open, paths};
 
-/// Largest compiled pattern, in bytes.
-const PATTERN: usize = 1 << 20;
+/// Maximum size of a compiled regular expression in bytes.
+const MAX_REGEX_BYTES: usize = 1 << 20;
 
-/// The lines of all operands. The second part is the status: 1 if one cannot be read.
+/// Reads the lines of all operands. The second value is the exit status: 1 if a file cannot be read.
 pub(crate) async fn lines(shell: &Shell, program: &str, operands: &[String]) -> (Vec<Bytes>, i32) {
     let (mut all, mut size, mut status) = (Vec::new(), 0, 0);
     for path in paths(operands) {
@@ -33,7 +33,7 @@ pub(crate) async fn lines(shell: &Shell, program: &str, operands: &[String]) -> 
     (all, status)
 }
 
-/// The characters of a set such as `a-z0-9\n` or `[:upper:]`.
+/// Expands a set such as `a-z0-9\n` or `[:upper:]` to its characters.
 fn set(text: &str) -> Vec<char> {
     let classes = [
         ("[:upper:]", 'A'..='Z'),
@@ -101,7 +101,7 @@ pub(crate) async fn tr(shell: &Shell, arguments: &[String]) -> i32 {
     0
 }
 
-/// Whether a list such as `1,3-5,7-` has a number.
+/// Whether a list such as `1,3-5,7-` contains a number.
 fn in_list(list: &str, number: usize) -> bool {
     list.split(',').any(|part| match part.split_once('-') {
         Some((first, last)) => {
@@ -162,7 +162,7 @@ pub(crate) async fn cut(shell: &Shell, arguments: &[String]) -> i32 {
     status
 }
 
-/// A basic regular expression as an extended one: `\(` and its kin swap with the bare characters.
+/// Converts a basic regular expression to an extended one: escaped and bare special characters are swapped.
 pub(crate) fn extended(pattern: &str) -> String {
     let mut out = String::new();
     let mut letters = pattern.chars();
@@ -182,7 +182,11 @@ pub(crate) fn extended(pattern: &str) -> String {
 
 pub(crate) fn compile(pattern: &str, ignore_case: bool) -> Option<Regex> {
     let mut builder = RegexBuilder::new(pattern);
-    builder.case_insensitive(ignore_case).size_limit(PATTERN).build().ok()
+    builder
+        .case_insensitive(ignore_case)
+        .size_limit(MAX_REGEX_BYTES)
+        .build()
+        .ok()
 }
 
 /// `grep [-EFcilnoqvwx] [-e] PATTERN [FILE...]`.
@@ -288,11 +292,11 @@ pub(crate) async fn sort(shell: &Shell, arguments: &[String]) -> i32 {
     if flags.contains('u') {
         lines.dedup();
     }
-    let whole: Vec<u8> = lines
+    let joined: Vec<u8> = lines
         .iter()
         .flat_map(|line| [line.strip_suffix(b"\n").unwrap_or(line), b"\n"].concat())
         .collect();
-    status.max(shell.print("sort", whole).await)
+    status.max(shell.print("sort", joined).await)
 }
 
 /// `uniq [-c] [FILE]`.
@@ -321,11 +325,11 @@ pub(crate) async fn rev(shell: &Shell, arguments: &[String]) -> i32 {
         let text: String = text.trim_end_matches('\n').chars().rev().collect();
         text + "\n"
     });
-    let whole: String = turned.collect();
-    status.max(shell.print("rev", whole).await)
+    let joined: String = turned.collect();
+    status.max(shell.print("rev", joined).await)
 }
 
-/// `dd [if=FILE] [of=FILE] [bs=SIZE] [count=N]`. `/dev/zero` and `/dev/urandom` give zeros.
+/// `dd [if=FILE] [of=FILE] [bs=SIZE] [count=N]`. `/dev/zero` and `/dev/urandom` read as zeros.
 pub(crate) async fn dd(shell: &Shell, arguments: &[String]) -> i32 {
     let value = |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name));
     let size = |text: &str| {

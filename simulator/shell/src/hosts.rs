@@ -1,6 +1,6 @@
-//! The format of a hosts file: an address, then its names, in each line; a comment begins with `#`.
+//! The hosts file format: each line has an address and its names; `#` starts a comment.
 
-/// The lines of a hosts file that have a name: their address and names.
+/// Returns the lines of a hosts file that contain a name, each as its address and names.
 pub fn hosts_with<'a>(hosts: &'a str, name: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
     let fields = |line: &'a str| -> Vec<&'a str> {
         let (fields, _) = line.split_once('#').unwrap_or((line, ""));

@@ -14,13 +14,14 @@
 //! ```
 //!
 //! Guarantees:
-//! - A script touches its [`Machine`] and the streams of its [`Process`], and nothing of the host.
-//! - Everything is bounded: the length of a script, nesting, the size of variables and files, and the commands per second
-//!   ([`LIMITS`]). A script that loops forever costs little and ends when its future is dropped.
-//! - Time is the machine's: a script that sleeps waits for that clock.
+//! - A script accesses only its [`Machine`] and the streams of its [`Process`], never the host.
+//! - Script length, nesting, size of variables and files, and commands per second are bounded ([`LIMITS`]). An
+//!   endless script uses little CPU and ends when its future is dropped.
+//! - Scripts sleep on the machine's clock.
 //!
-//! Limits: the commands of the README; any other is `not found` and exits with 127. No arrays, no job control.
+//! Limits: the commands listed in the README; any other is `not found` and exits with 127. No arrays, no job control.
 //! Source of the semantics: POSIX.1-2008, Shell and Utilities; messages are those of BusyBox 1.22, the usual image of
+//! Kubernetes v1.2 examples.
 //! Kubernetes v1.2 examples.
 
 mod arithmetic;

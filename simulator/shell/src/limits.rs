@@ -1,30 +1,30 @@
-//! How much a script can use.
+//! Resource limits of scripts.
 
 use std::time::Duration;
 
-/// Upper bounds of one script.
+/// Maximum resource usage of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Longest script, in bytes.
+    /// Maximum length of a script in bytes.
     pub script: usize,
-    /// Deepest nesting of subshells, functions and substitutions.
+    /// Maximum nesting depth of subshells, functions and substitutions.
     pub depth: usize,
-    /// Longest value of a variable or of an expanded word, in bytes.
+    /// Maximum size in bytes of a variable's value or of an expanded word.
     pub value: usize,
-    /// Most fields that one command expands to.
+    /// Maximum number of fields of a command.
     pub fields: usize,
-    /// Commands that run without a pause; after as many, the script sleeps for [`Limits::pause`].
+    /// Number of commands after which the script sleeps for [`Limits::pause`].
     pub burst: u64,
     /// Pause after each burst of commands.
     pub pause: Duration,
-    /// Most background jobs at a time.
+    /// Maximum number of concurrent background jobs.
     pub jobs: usize,
-    /// Most bytes of all files of a machine.
+    /// Maximum total size in bytes of the files of a machine.
     pub files: usize,
 }
 
-/// The limits of every script.
+/// Limits of every script.
 pub const LIMITS: Limits = Limits {
     script: 64 << 10,
     depth: 32,

@@ -1,4 +1,4 @@
-//! What a script can touch.
+//! The simulated machine that a script runs on.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,14 +11,14 @@ use crate::program::Programs;
 
 /// The clock of a machine.
 pub trait Time: Send + Sync {
-    /// The time now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 
     /// Waits for `duration`.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-/// The system's time. Needs a tokio runtime with timers.
+/// The system's clock. Requires a Tokio runtime with timers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealTime;
 
@@ -34,18 +34,18 @@ impl Time for RealTime {
 
 /// The machine that a script runs on: a host name, a clock, and files in memory.
 pub struct Machine {
-    /// The host name.
+    /// Host name.
     pub hostname: String,
-    /// The clock.
+    /// Clock.
     pub time: Arc<dyn Time>,
-    /// The files. A new machine has `/tmp` and `/dev/null`.
+    /// Files. A new machine has `/tmp` and `/dev/null`.
     pub files: Arc<Files>,
-    /// Programs besides those of this crate. Default: none.
+    /// Additional programs. Default: none.
     pub programs: Option<Arc<dyn Programs>>,
 }
 
 impl Machine {
-    /// A machine with empty directories.
+    /// Creates a machine with empty directories.
     pub fn new(hostname: impl Into<String>, time: Arc<dyn Time>) -> Self {
         Self {
             hostname: hostname.into(),

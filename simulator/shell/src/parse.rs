@@ -1,4 +1,4 @@
-//! From the text of a script to its commands.
+//! Parsing of scripts.
 
 use std::io::BufReader;
 
@@ -6,10 +6,10 @@ use brush_parser::{ParseError, Parser, ParserOptions};
 
 use crate::limits::LIMITS;
 
-/// Stack for the parser, which recurses where commands nest.
+/// Stack size of the parser, which recurses for nested commands.
 const PARSER_STACK: usize = 16 << 20;
 
-/// How scripts are parsed: as `sh` does, without the extensions of other shells.
+/// Returns the parser's options: those of `sh`, without extensions of other shells.
 pub(crate) fn parser_options() -> ParserOptions {
     ParserOptions {
         enable_extended_globbing: false,
@@ -18,14 +18,14 @@ pub(crate) fn parser_options() -> ParserOptions {
     }
 }
 
-/// The commands of a script.
+/// Parses a script.
 pub(crate) fn parse(script: &str) -> Result<brush_parser::ast::Program, ParseError> {
     stacker::grow(PARSER_STACK, || {
         Parser::new(BufReader::new(script.as_bytes()), &parser_options()).parse_program()
     })
 }
 
-/// Whether parentheses, braces or keywords open more than [`LIMITS`]`.depth` blocks within one another.
+/// Whether parentheses, braces or keywords nest deeper than [`LIMITS`]`.depth`.
 pub(crate) fn nests_too_deep(script: &str) -> bool {
     let mut depth = 0_usize;
     let mut word = String::new();
@@ -52,7 +52,7 @@ pub(crate) fn nests_too_deep(script: &str) -> bool {
     false
 }
 
-/// Whether a script lacks its end, such as the `done` of a loop.
+/// Whether a script is incomplete, such as a loop without `done`.
 pub(crate) fn is_incomplete(script: &str) -> bool {
     if nests_too_deep(script) {
         return false;

@@ -1,27 +1,27 @@
 //! Patterns: `*`, `?` and bracket expressions.
 
-/// A letter of a pattern. What is quoted stands for itself.
+/// A character of a pattern. A quoted character is literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Letter {
     pub(crate) letter: char,
     pub(crate) quoted: bool,
 }
 
-/// The letters of a text, all quoted or none.
+/// Returns the characters of a text, all quoted or all unquoted.
 pub(crate) fn letters(text: &str, quoted: bool) -> impl Iterator<Item = Letter> {
     text.chars().map(move |letter| Letter { letter, quoted })
 }
 
-/// Whether a pattern has a letter that stands for others.
+/// Whether a pattern has an unquoted special character.
 pub(crate) fn is_pattern(pattern: &[Letter]) -> bool {
     pattern.iter().any(|l| !l.quoted && matches!(l.letter, '*' | '?' | '['))
 }
 
-/// Whether the whole of `text` matches. Takes at most the product of both lengths in steps.
+/// Whether a pattern matches the complete `text`. Takes at most `pattern.len() * text.len()` steps.
 pub(crate) fn matches(pattern: &[Letter], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut from) = (0, 0);
-    // Where the last `*` was, and how much of the text it has taken.
+    // Position of the last `*`, and the end of the text that it matches so far.
     let mut star: Option<(usize, usize)> = None;
     while from < text.len() {
         match one(pattern, at, text[from]) {
@@ -48,7 +48,7 @@ pub(crate) fn matches(pattern: &[Letter], text: &str) -> bool {
 
 enum Step {
     Star,
-    /// The letter matches; the pattern goes on here.
+    /// The character matches; the pattern continues at this index.
     Matches(usize),
     Differs,
 }
@@ -73,7 +73,7 @@ fn one(pattern: &[Letter], at: usize, letter: char) -> Step {
     }
 }
 
-/// Whether a bracket expression has `letter`, and where the pattern goes on; `None` if it has no end.
+/// Returns whether a bracket expression matches `letter`, and the index after it; `None` if it is unterminated.
 fn bracket(pattern: &[Letter], from: usize, letter: char) -> Option<(bool, usize)> {
     let negated = pattern
         .get(from)
@@ -144,13 +144,13 @@ mod tests {
     #[case("[[:digit:]]*", "7up", true)]
     #[case("[", "[", true)]
     #[case("a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false)]
-    fn a_pattern_matches_the_whole_text(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
+    fn a_pattern_matches_the_complete_text(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
         let pattern: Vec<Letter> = letters(pattern, false).collect();
         assert_eq!(matches(&pattern, text), expected);
     }
 
     #[test]
-    fn what_is_quoted_stands_for_itself() {
+    fn quoted_characters_are_literal() {
         let pattern: Vec<Letter> = letters("*", true).collect();
         assert!(matches(&pattern, "*") && !matches(&pattern, "x"));
     }

@@ -1,15 +1,15 @@
 //! `printf` and the escapes of `echo -e`.
 
-/// What an escape stands for.
+/// The meaning of an escape.
 enum Escape {
     Byte(u8),
-    /// `\c`: the output ends here.
+    /// `\c`: ends the output.
     End,
-    /// No escape: the backslash stands for itself.
+    /// Not an escape: the backslash is literal.
     None,
 }
 
-/// The escape after a backslash, and how many bytes it has.
+/// Parses the escape after a backslash. Returns it with its length in bytes.
 fn escape(text: &[u8]) -> (Escape, usize) {
     let simple = |byte| (Escape::Byte(byte), 1);
     match text.first() {
@@ -30,12 +30,12 @@ fn escape(text: &[u8]) -> (Escape, usize) {
     }
 }
 
-/// Digits from `from`, at most `most` of them. `\0` alone is a zero byte.
-fn number(text: &[u8], from: usize, most: usize, radix: u32) -> (Escape, usize) {
+/// Parses at most `max_digits` digits from `from` on. `\0` alone is a zero byte.
+fn number(text: &[u8], from: usize, max_digits: usize, radix: u32) -> (Escape, usize) {
     let digits = text
         .iter()
         .skip(from)
-        .take(most)
+        .take(max_digits)
         .take_while(|byte| char::from(**byte).is_digit(radix))
         .count();
     if digits == 0 && radix == 16 {
@@ -48,7 +48,7 @@ fn number(text: &[u8], from: usize, most: usize, radix: u32) -> (Escape, usize) 
     (Escape::Byte((value & 0xff) as u8), from + digits)
 }
 
-/// A text with its escapes replaced, and whether `\c` ended it.
+/// Replaces the escapes of a text. Returns the result, and whether `\c` ended it.
 pub(crate) fn unescape(text: &str) -> (Vec<u8>, bool) {
     let bytes = text.as_bytes();
     let mut output = Vec::with_capacity(bytes.len());
@@ -82,10 +82,10 @@ struct Conversion {
     precision: Option<usize>,
 }
 
-/// Longest field that a width can ask for.
-const WIDEST: usize = 4_096;
+/// Maximum field width.
+const MAX_WIDTH: usize = 4_096;
 
-/// `printf FORMAT [ARGUMENT...]`: the output, and the complaint about arguments that are no numbers.
+/// `printf FORMAT [ARGUMENT...]`. Returns the output, and the error message about arguments that are not numbers.
 pub(crate) fn format(format: &str, arguments: &[String]) -> (Vec<u8>, Option<String>) {
     let mut output = Vec::new();
     let mut complaint = None;
@@ -93,7 +93,7 @@ pub(crate) fn format(format: &str, arguments: &[String]) -> (Vec<u8>, Option<Str
     loop {
         let before = rest.len();
         let ended = once(format, &mut rest, &mut output, &mut complaint);
-        // The format is used again while it takes arguments and some are left.
+        // The format is reused while arguments are left.
         if ended || rest.len() == 0 || rest.len() == before || output.len() > crate::limits::LIMITS.value {
             return (output, complaint);
         }
@@ -141,7 +141,7 @@ fn once(
     false
 }
 
-/// Flags, width and precision, and how many bytes they have.
+/// Parses flags, width and precision. Returns them with their length in bytes.
 fn conversion(text: &[u8], arguments: &mut std::slice::Iter<'_, String>) -> (Conversion, usize) {
     let mut conversion = Conversion::default();
     let mut at = 0;
@@ -163,11 +163,11 @@ fn conversion(text: &[u8], arguments: &mut std::slice::Iter<'_, String>) -> (Con
                 .next()
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(0)
-                .min(WIDEST);
+                .min(MAX_WIDTH);
         }
         let mut value = 0_usize;
         while let Some(digit) = text.get(*at).filter(|byte| byte.is_ascii_digit()) {
-            value = (value * 10 + usize::from(digit - b'0')).min(WIDEST);
+            value = (value * 10 + usize::from(digit - b'0')).min(MAX_WIDTH);
             *at += 1;
         }
         value
@@ -183,7 +183,7 @@ fn conversion(text: &[u8], arguments: &mut std::slice::Iter<'_, String>) -> (Con
     (conversion, at)
 }
 
-/// Writes one argument; whether `\c` in a `%b` ended the output.
+/// Formats one argument. Returns whether `\c` in a `%b` ended the output.
 fn convert(
     kind: u8,
     conversion: &Conversion,
@@ -311,7 +311,11 @@ mod tests {
     #[case("%*d", &["4", "1"], "   1")]
     #[case("%e", &["12345.678"], "1.234568e+04")]
     #[case("plain", &["unused"], "plain")]
-    fn a_format_takes_its_arguments_in_order(#[case] text: &str, #[case] arguments: &[&str], #[case] expected: &str) {
+    fn a_format_consumes_its_arguments_in_order(
+        #[case] text: &str,
+        #[case] arguments: &[&str],
+        #[case] expected: &str,
+    ) {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let (output, complaint) = format(text, &arguments);
         assert_eq!(
@@ -321,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_that_is_no_number_is_named() {
+    fn an_argument_that_is_not_a_number_is_reported() {
         let (output, complaint) = format("%d", &["seven".to_owned()]);
         assert_eq!(output, b"0");
         assert_eq!(complaint.as_deref(), Some("printf: invalid number 'seven'"));

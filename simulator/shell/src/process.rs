@@ -7,13 +7,14 @@ use tokio::sync::mpsc;
 
 use crate::streams::{Input, Output};
 
-/// Variables and their values, shared by the processes that have them. Of two of a name the later one counts.
+/// Environment variables, shared by processes. The last of several variables with the same name counts.
 pub type Environment = Arc<[(String, String)]>;
 
-/// How many pieces of output may wait to be read.
-const QUEUE: usize = 16;
+/// Maximum number of unread pieces of output.
+const CAPTURE_CAPACITY: usize = 16;
 
-/// A signal to a process. It ends a script that has no trap for it; an interrupt ends only what an interactive shell runs.
+/// A signal to a process. It ends a script without a trap for it. An interrupt only ends the current command of an
+/// interactive shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signal {
     /// SIGHUP.
@@ -25,7 +26,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// The status of a process that it ends: 128 and its number.
+    /// Returns the exit status of a process ended by it: 128 plus its number.
     pub(crate) fn status(self) -> i32 {
         match self {
             Self::Hangup => 129,
@@ -34,7 +35,7 @@ impl Signal {
         }
     }
 
-    /// The name that `trap` takes.
+    /// Returns its name in `trap`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Hangup => "HUP",
@@ -44,28 +45,28 @@ impl Signal {
     }
 }
 
-/// A command to run, and the ends of its streams.
+/// A command to run, and its streams.
 #[derive(Debug)]
 pub struct Process {
-    /// The program and its arguments.
+    /// Program and arguments.
     pub command: Vec<String>,
-    /// The environment.
+    /// Environment variables.
     pub environment: Environment,
-    /// The working directory.
+    /// Working directory.
     pub directory: String,
     /// Standard input.
     pub stdin: Input,
-    /// Standard output. A slow reader holds the script up.
+    /// Standard output. A slow reader blocks the script.
     pub stdout: Output,
     /// Standard error.
     pub stderr: Output,
-    /// Whether it has a terminal, so that a shell without a script prompts.
+    /// Whether it has a terminal. A shell with a terminal and without a script prints prompts.
     pub terminal: bool,
     /// Signals.
     pub signals: mpsc::Receiver<Signal>,
 }
 
-/// The output of a process that nothing else reads.
+/// The captured output of a process.
 #[derive(Debug)]
 pub struct Captured {
     stdout: mpsc::Receiver<Bytes>,
@@ -73,11 +74,11 @@ pub struct Captured {
 }
 
 impl Process {
-    /// A process with empty input and no signals, and its output. The output waits in a long queue, so that a short
-    /// command can run to its end before it is read.
+    /// Creates a process with empty input and no signals, and its output. The output is queued, so that a short
+    /// command can end before its output is read.
     pub fn captured<S: Into<String>>(command: impl IntoIterator<Item = S>) -> (Self, Captured) {
-        let (stdout, out) = mpsc::channel(QUEUE * 1024);
-        let (stderr, err) = mpsc::channel(QUEUE * 1024);
+        let (stdout, out) = mpsc::channel(CAPTURE_CAPACITY * 1024);
+        let (stderr, err) = mpsc::channel(CAPTURE_CAPACITY * 1024);
         let process = Self {
             command: command.into_iter().map(Into::into).collect(),
             environment: Environment::default(),
@@ -99,12 +100,12 @@ impl Process {
 }
 
 impl Captured {
-    /// All of standard output, once the process has ended.
+    /// Returns all of standard output. Waits for the end of the process.
     pub async fn stdout(&mut self) -> String {
         text(&mut self.stdout).await
     }
 
-    /// All of standard error, once the process has ended.
+    /// Returns all of standard error. Waits for the end of the process.
     pub async fn stderr(&mut self) -> String {
         text(&mut self.stderr).await
     }
@@ -118,7 +119,7 @@ async fn text(pieces: &mut mpsc::Receiver<Bytes>) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// `environment` with the variables that every process has: the same one if it has them.
+/// Adds the variables that every process has. Returns the same allocation if none is missing.
 pub fn complete(environment: Environment, hostname: &str) -> Environment {
     let defaults = [
         ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
@@ -139,17 +140,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_environment_that_is_complete_is_shared() {
+    fn a_complete_environment_is_not_copied() {
         let own: Environment = Arc::new([("HOME".to_owned(), "/home".to_owned())]);
-        let whole = complete(own, "web-1");
+        let completed = complete(own, "web-1");
         let value = |name: &str| {
-            whole
+            completed
                 .iter()
                 .find(|(set, _)| set == name)
                 .map(|(_, value)| value.as_str())
         };
         assert_eq!((value("HOME"), value("HOSTNAME")), (Some("/home"), Some("web-1")));
-        assert_eq!(whole.len(), 3);
-        assert!(Arc::ptr_eq(&complete(whole.clone(), "web-1"), &whole));
+        assert_eq!(completed.len(), 3);
+        assert!(Arc::ptr_eq(&complete(completed.clone(), "web-1"), &completed));
     }
 }

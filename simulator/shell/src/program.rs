@@ -1,4 +1,4 @@
-//! Programs that a machine has besides those of this crate.
+//! Programs that a machine provides in addition to those of this crate.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use crate::machine::Machine;
 use crate::process::Environment;
 use crate::streams::{Input, Output};
 
-/// Finds the programs of a machine.
+/// The programs of a machine.
 pub trait Programs: Send + Sync {
-    /// The program of this name or path; `None` if there is none.
+    /// Returns the program of this name or path, or `None` if there is none.
     fn find(&self, name: &str) -> Option<Arc<dyn Program>>;
 }
 
 /// A program. Dropping its future kills it.
 pub trait Program: Send + Sync {
-    /// Runs it to its end; its exit status.
+    /// Runs the program and returns its exit status.
     fn run(&self, call: Call) -> BoxFuture<'static, i32>;
 }
 
-/// What a program is called with.
+/// A call of a program.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Its name as called, and its arguments.
+    /// Name as called, and arguments.
     pub command: Vec<String>,
-    /// The environment.
+    /// Environment variables.
     pub environment: Environment,
-    /// The working directory.
+    /// Working directory.
     pub directory: String,
     /// Standard input.
     pub stdin: Input,

@@ -1,4 +1,4 @@
-//! The programs of a container, other than those that read and write text.
+//! The table of programs, and the programs that do not process text.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::sh::sh;
 use crate::shell::{Shell, Variable};
 use crate::{awk, date, file_programs, filters, printf, sed, test_command, text_programs};
 
-/// The programs, by name.
+/// Names of the programs.
 const PROGRAMS: [&str; 49] = [
     "[", "ash", "awk", "basename", "bash", "cat", "chmod", "chown", "cp", "cut", "date", "dd", "dirname", "echo",
     "egrep", "env", "expr", "false", "fgrep", "grep", "head", "hostname", "id", "ls", "mkdir", "mv", "printenv",
@@ -21,7 +21,7 @@ const PROGRAMS: [&str; 49] = [
     "tr", "true", "uname", "uniq", "wc", "whoami", "yes",
 ];
 
-/// The last part of a program's path: `sh` of `/bin/sh`.
+/// Returns the last component of a program's path: `sh` of `/bin/sh`.
 pub(crate) fn base_name(program: &str) -> &str {
     match program
         .strip_prefix("/bin/")
@@ -33,7 +33,7 @@ pub(crate) fn base_name(program: &str) -> &str {
     }
 }
 
-/// Whether there is a program of that name.
+/// Whether this crate has a program of that name.
 pub(crate) fn is_known(name: &str) -> bool {
     PROGRAMS.binary_search(&name).is_ok()
 }
@@ -43,7 +43,7 @@ pub(crate) fn exists(machine: &Machine, program: &str) -> bool {
     is_known(base_name(program)) || machine.programs.as_ref().is_some_and(|all| all.find(program).is_some())
 }
 
-/// Runs a program that the machine brings; `None` if it has none of that name.
+/// Runs a program provided by the machine. Returns `None` if it has none of that name.
 async fn run_own(shell: &Shell, command: &[String]) -> Option<i32> {
     let machine = &shell.session.machine;
     let program = machine.programs.as_ref()?.find(command.first()?)?;
@@ -62,7 +62,7 @@ async fn run_own(shell: &Shell, command: &[String]) -> Option<i32> {
     Some(program.run(call).await)
 }
 
-/// Runs a file as a script, if its mode allows that.
+/// Runs a file as a script, if it is executable.
 async fn run_file(shell: &mut Shell, program: &str, arguments: &[String]) -> i32 {
     let machine = shell.session.machine.clone();
     let path = absolute(&shell.directory, program);
@@ -80,7 +80,7 @@ async fn run_file(shell: &mut Shell, program: &str, arguments: &[String]) -> i32
     }
 }
 
-/// Runs a program; its status is 127 if there is none of that name.
+/// Runs a program. The status is 127 if there is none of that name.
 pub(crate) fn run<'a>(shell: &'a mut Shell, command: &'a [String]) -> BoxFuture<'a, i32> {
     async move {
         let Some((program, arguments)) = command.split_first() else {
@@ -93,7 +93,7 @@ pub(crate) fn run<'a>(shell: &'a mut Shell, command: &'a [String]) -> BoxFuture<
         match base_name(program) {
             "sh" | "ash" | "bash" => match shell.subshell() {
                 Some(mut inner) => {
-                    // The shell of the process itself takes its signals.
+                    // A nested shell leaves signals to the shell of the process.
                     inner.is_subshell = shell.is_subshell || shell.depth > 0;
                     inner.functions.clear();
                     inner.options = Default::default();
@@ -219,7 +219,7 @@ async fn sleep(shell: &Shell, arguments: &[String]) -> i32 {
     0
 }
 
-/// `hostname [-i | -f | -s]`: the name, or what the hosts file has for it.
+/// `hostname [-i | -f | -s]`: the host name, or its entry in the hosts file.
 async fn hostname(shell: &Shell, arguments: &[String]) -> i32 {
     let machine = &shell.session.machine;
     let name = machine.hostname.as_str();
@@ -289,7 +289,7 @@ async fn env(shell: &mut Shell, arguments: &[String]) -> i32 {
     run(&mut inner, command).await
 }
 
-/// `expr`: one operation on integers or texts, from left to right.
+/// `expr`: operations on integers or strings, evaluated from left to right.
 async fn expr(shell: &Shell, arguments: &[String]) -> i32 {
     let mut rest = arguments.iter();
     let Some(mut value) = rest.next().cloned() else {

@@ -9,7 +9,7 @@ use crate::files::{FileError, absolute};
 use crate::shell::{Outcome, Shell};
 use crate::streams::{Input, Output};
 
-/// Applies a redirection to the shell's streams. The status is 1 if it cannot be.
+/// Applies a redirection to the shell's streams. The status is 1 if it fails.
 pub(crate) async fn redirect(shell: &mut Shell, item: &IoRedirect) -> Outcome {
     match item {
         IoRedirect::File(number, kind, target) => file(shell, *number, kind, target).await,
@@ -46,7 +46,7 @@ async fn cannot(what: &str, shell: &Shell, path: &str, error: FileError) -> i32 
     shell.fail(1, format!("sh: can't {what} {path}: {why}")).await
 }
 
-/// A file to write to. `/dev/stdout` and `/dev/stderr` are the shell's own streams.
+/// Opens a file for writing. `/dev/stdout` and `/dev/stderr` are the shell's own streams.
 fn open(shell: &Shell, path: &str, append: bool) -> Result<Output, FileError> {
     let path = absolute(&shell.directory, path);
     match path.as_str() {
@@ -106,13 +106,13 @@ fn assign(shell: &mut Shell, number: i32, output: Output) -> i32 {
     match number {
         1 => shell.stdout = output,
         2 => shell.stderr = output,
-        // Other numbers are kept by no command here.
+        // Other file descriptors are not supported, and have no effect.
         _ => {}
     }
     0
 }
 
-/// `2>&1` and the like; `-` closes.
+/// Duplicates a file descriptor, as in `2>&1`; `-` closes it.
 async fn duplicate(shell: &mut Shell, number: Option<i32>, kind: &IoFileRedirectKind, from: &str) -> Outcome {
     if matches!(kind, IoFileRedirectKind::DuplicateInput) {
         if from == "-" {

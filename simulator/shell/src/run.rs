@@ -1,4 +1,4 @@
-//! Running a process: the shell or one program, its background jobs and signals.
+//! Running a process: a shell or a single program, its background jobs and signals.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::program::{Call, Program};
 use crate::programs;
 use crate::shell::{Options, Session, Shell, Variable};
 
-/// The program is not one of those that are simulated.
+/// The error of a program that is not simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFound {
-    /// The program.
+    /// Name of the program.
     pub program: String,
 }
 
@@ -34,21 +34,22 @@ pub fn is_known(program: &str) -> bool {
     programs::is_known(programs::base_name(program))
 }
 
-/// Runs a process to its end. Background jobs end with it. Dropping the future kills it.
+/// Runs a process to its end and returns its exit status. Its background jobs end with it. Dropping the future kills
+/// it.
 ///
 /// # Errors
-/// [`NotFound`] if the program is not simulated. A script that calls such a program gets status 127 instead.
+/// [`NotFound`] if the program is not simulated. Inside a script, such a program has status 127 instead.
 pub async fn run(machine: Arc<Machine>, process: Process) -> Result<i32, NotFound> {
     let program = process.command.first().cloned().unwrap_or_default();
     let environment = complete(process.environment.clone(), &machine.hostname);
     if let Some(own) = machine.programs.as_ref().and_then(|all| all.find(&program)) {
         return Ok(run_own(machine, own, process, environment).await);
     }
-    // In memory of its own, which the other programs need not have.
+    // Boxed, so that other programs do not allocate space for it.
     Box::pin(run_here(machine, process, program, environment)).await
 }
 
-/// Runs a program that the machine brings, which has no traps.
+/// Runs a program provided by the machine, which has no traps.
 async fn run_own(machine: Arc<Machine>, own: Arc<dyn Program>, process: Process, environment: Environment) -> i32 {
     let mut signals = process.signals;
     let main = own.run(Call {
@@ -67,7 +68,7 @@ async fn run_own(machine: Arc<Machine>, own: Arc<dyn Program>, process: Process,
     }
 }
 
-/// Runs the shell, or one of its programs.
+/// Runs the shell, or one of this crate's programs.
 async fn run_here(
     machine: Arc<Machine>,
     process: Process,

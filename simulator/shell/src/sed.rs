@@ -9,7 +9,7 @@ use crate::shell::Shell;
 
 /// One command of a `sed` script.
 struct Edit {
-    /// Lines that it applies to: all, one by its number, the last, or those that match.
+    /// Lines that it applies to: all, a number, the last, or those that match.
     lines: Lines,
     action: Action,
 }
@@ -26,7 +26,7 @@ enum Action {
         regex: Regex,
         by: String,
         all: bool,
-        /// Whether a line that is changed is printed.
+        /// Whether to print a changed line.
         prints: bool,
     },
     Delete,
@@ -93,7 +93,7 @@ fn edit(text: &str, extended_syntax: bool) -> Option<Edit> {
     Some(Edit { lines, action })
 }
 
-/// The text of a substitution in the syntax of the regex crate.
+/// Converts the replacement of `s` to the syntax of the regex crate.
 fn replacement(by: &str) -> String {
     let mut out = String::new();
     let mut letters = by.chars();
@@ -114,7 +114,7 @@ fn replacement(by: &str) -> String {
     out
 }
 
-/// `sed [-nEri] [-e] SCRIPT [FILE...]`, of the commands `s`, `d`, `p` and `q`.
+/// `sed [-nEri] [-e] SCRIPT [FILE...]`, with the commands `s`, `d`, `p` and `q`.
 pub(crate) async fn sed(shell: &Shell, arguments: &[String]) -> i32 {
     let (mut quiet, mut extended_syntax, mut in_place, mut scripts, mut operands) =
         (false, false, false, Vec::new(), Vec::new());

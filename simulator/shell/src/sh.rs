@@ -66,7 +66,7 @@ pub(crate) async fn sh(shell: &mut Shell, arguments: &[String]) -> i32 {
     status
 }
 
-/// Runs commands from standard input, a line at a time; a command that is not complete waits for more lines.
+/// Runs commands from standard input, line by line. An incomplete command waits for more lines.
 async fn interactive(shell: &mut Shell) -> Outcome {
     let session = shell.session.clone();
     let prompts = shell.terminal && !shell.is_subshell;

@@ -13,23 +13,23 @@ use crate::machine::Machine;
 use crate::process::Signal;
 use crate::streams::{Input, Output, WriteError};
 
-/// Why a list of commands ends early.
+/// The reason for the early end of a command list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Interrupt {
-    /// `break` out of so many loops.
+    /// `break` out of this many loops.
     Break(u32),
-    /// `continue` with the loop so far out.
+    /// `continue` with the loop this many levels out.
     Continue(u32),
     /// `return` from a function.
     Return(i32),
-    /// The shell ends.
+    /// `exit` of the shell.
     Exit(i32),
 }
 
-/// The status of a command, or why what follows it is not run.
+/// The status of a command, or the early end of its list.
 pub(crate) type Outcome = Result<i32, Interrupt>;
 
-/// Status of a command whose reader has gone: 128 and the number of SIGPIPE.
+/// Status of a command whose reader has closed its input: 128 plus the number of SIGPIPE.
 const BROKEN_PIPE: i32 = 141;
 
 /// A variable.
@@ -39,22 +39,23 @@ pub(crate) struct Variable {
     pub(crate) exported: bool,
 }
 
-/// Runs a script in a shell. What expands a word calls it for a command substitution, below where scripts are run.
+/// Runs a script in a shell. Expansion calls it for command substitutions, to avoid a dependency on the module that
+/// executes scripts.
 pub(crate) type RunScript = for<'a> fn(&'a mut Shell, &'a str) -> BoxFuture<'a, Outcome>;
 
-/// What all shells of one process share.
+/// State shared by all shells of a process.
 pub(crate) struct Session {
     pub(crate) machine: Arc<Machine>,
     run_script: RunScript,
-    /// Commands that have run, for the pauses.
+    /// Number of commands run so far, for [`LIMITS`]`.burst`.
     commands: AtomicU64,
-    /// The last process id that was given.
+    /// Last allocated process id.
     last_id: AtomicU32,
     running_jobs: AtomicU32,
     jobs: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     pending: Mutex<BTreeSet<Signal>>,
     pub(crate) signalled: Notify,
-    /// Names of the signals that the main shell has traps for.
+    /// Names of the signals with a trap in the main shell.
     trapped: Mutex<BTreeSet<String>>,
     /// Whether the main shell reads commands from a terminal.
     pub(crate) interactive: AtomicBool,
@@ -82,19 +83,19 @@ impl Session {
         }
     }
 
-    /// Counts a command, and pauses after a burst of them, so that an endless loop costs little.
+    /// Counts a command, and pauses after each burst, so that an endless loop uses little CPU.
     pub(crate) async fn count_command(&self) {
         if self.commands.fetch_add(1, Ordering::Relaxed) % LIMITS.burst == LIMITS.burst - 1 {
             self.machine.time.sleep(LIMITS.pause).await;
         }
     }
 
-    /// The main shell has traps for these signals.
+    /// Sets the names of the signals with a trap in the main shell.
     pub(crate) fn set_traps(&self, names: impl Iterator<Item = String>) {
         *self.trapped.lock().unwrap_or_else(PoisonError::into_inner) = names.collect();
     }
 
-    /// Sends a signal; the status of the process if that ends it.
+    /// Delivers a signal. Returns the exit status if it ends the process.
     pub(crate) fn receive(&self, signal: Signal) -> Option<i32> {
         let trapped = self.trapped.lock().unwrap_or_else(PoisonError::into_inner);
         if trapped.contains(signal.name()) {
@@ -125,7 +126,7 @@ impl Session {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).pop_first()
     }
 
-    /// Runs a job in the background. Its process id and status; `None` if there are too many.
+    /// Starts a background job. Returns its process id and status, or `None` if there are too many jobs.
     pub(crate) fn start_job(
         self: &Arc<Self>,
         job: impl Future<Output = i32> + Send + 'static,
@@ -140,7 +141,7 @@ impl Session {
         let future = async move {
             let status = job.await;
             session.running_jobs.fetch_sub(1, Ordering::AcqRel);
-            // Nobody may be waiting for it.
+            // Possibly nobody waits for it.
             let _ = sender.send(Some(status));
         };
         self.jobs.send(Box::pin(future)).ok()?;
@@ -148,18 +149,18 @@ impl Session {
     }
 }
 
-/// The shell options that scripts use.
+/// The supported shell options.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     /// `-e`: a failed command ends the shell.
     pub(crate) exit_on_error: bool,
     /// `-u`: an unset variable is an error.
     pub(crate) unset_is_error: bool,
-    /// `-x`: commands are printed as they run.
+    /// `-x`: commands are printed when they run.
     pub(crate) trace: bool,
 }
 
-/// A shell. A clone is a subshell: its changes stay its own.
+/// A shell. A clone is a subshell, whose changes do not affect its parent.
 #[derive(Clone)]
 pub(crate) struct Shell {
     pub(crate) session: Arc<Session>,
@@ -167,7 +168,7 @@ pub(crate) struct Shell {
     pub(crate) functions: HashMap<String, Arc<FunctionBody>>,
     /// `$0`.
     pub(crate) name: String,
-    /// `$1` and so on.
+    /// `$1` and following.
     pub(crate) arguments: Vec<String>,
     pub(crate) options: Options,
     pub(crate) directory: String,
@@ -176,23 +177,23 @@ pub(crate) struct Shell {
     pub(crate) stderr: Output,
     /// `$?`.
     pub(crate) status: i32,
-    /// `$!`, and the statuses of background jobs.
+    /// Process ids and statuses of background jobs; the last id is `$!`.
     pub(crate) jobs: Vec<(u32, watch::Receiver<Option<i32>>)>,
     /// The command of each `trap`, by signal name.
     pub(crate) traps: BTreeMap<String, String>,
     /// The outer values of `local` variables, one list per function call.
     pub(crate) locals: Vec<Vec<(String, Option<Variable>)>>,
-    /// How many loops are around this command.
+    /// Number of enclosing loops.
     pub(crate) loops: u32,
-    /// The status of the last command substitution of this command.
+    /// Status of the last command substitution of the current command.
     pub(crate) substituted: Option<i32>,
     /// Whether it is a subshell, which leaves signals to its parent.
     pub(crate) is_subshell: bool,
     /// Whether it has a terminal.
     pub(crate) terminal: bool,
-    /// How deep subshells, functions and substitutions nest.
+    /// Nesting depth of subshells, functions and substitutions.
     pub(crate) depth: usize,
-    /// Whether a failure is tested for, so that `set -e` does not apply.
+    /// Whether the status of the current command is tested, so that `set -e` does not apply.
     pub(crate) tested: bool,
 }
 
@@ -205,7 +206,7 @@ impl Shell {
         self.variables.entry(name.to_owned()).or_default().value = value.into();
     }
 
-    /// The exported variables.
+    /// Returns the exported variables.
     pub(crate) fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
         self.variables
             .iter()
@@ -213,7 +214,7 @@ impl Shell {
             .map(|(name, variable)| (name.as_str(), variable.value.as_str()))
     }
 
-    /// The standard streams, to be put back by [`Shell::restore`].
+    /// Returns the standard streams, for [`Shell::restore`].
     pub(crate) fn streams(&self) -> (Input, Output, Output) {
         (self.stdin.clone(), self.stdout.clone(), self.stderr.clone())
     }
@@ -222,7 +223,7 @@ impl Shell {
         (self.stdin, self.stdout, self.stderr) = streams;
     }
 
-    /// A subshell; `None` if they nest too deep.
+    /// Creates a subshell, or returns `None` if they nest too deep.
     pub(crate) fn subshell(&self) -> Option<Self> {
         let mut shell = self.clone();
         shell.depth += 1;
@@ -237,19 +238,19 @@ impl Shell {
         (self.session.run_script)(self, script)
     }
 
-    /// Says that commands nest too deep. The status for it.
+    /// Reports that commands nest too deep, and returns the status of this error.
     pub(crate) async fn too_deep(&self) -> i32 {
         self.fail(2, "sh: can't fork: commands nest too deep").await
     }
 
     /// Writes a line to standard error, and returns `status`.
     pub(crate) async fn fail(&self, status: i32, message: impl Into<String>) -> i32 {
-        // Nobody may be reading it.
+        // An error means that nobody reads the output.
         let _ = self.stderr.write(message.into() + "\n").await;
         status
     }
 
-    /// Writes to standard output. The status: 0, or that of a command that could not write.
+    /// Writes to standard output. Returns 0, or the status of a write error.
     pub(crate) async fn print(&self, program: &str, data: impl Into<bytes::Bytes>) -> i32 {
         match self.stdout.write(data).await {
             Ok(()) => 0,
@@ -259,7 +260,7 @@ impl Shell {
     }
 }
 
-/// The end of a shell: its status.
+/// Returns the exit status of a shell with this outcome.
 pub(crate) fn status_of(outcome: Outcome) -> i32 {
     match outcome {
         Ok(status) | Err(Interrupt::Return(status) | Interrupt::Exit(status)) => status,

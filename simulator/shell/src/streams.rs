@@ -1,4 +1,4 @@
-//! The streams of commands.
+//! Input and output streams of commands.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use tokio::sync::{Mutex, mpsc};
 use crate::files::{FileError, Files};
 use crate::limits::LIMITS;
 
-/// How many pieces may wait in a pipe.
-const PIPE: usize = 16;
+/// Maximum number of unread pieces of a pipe.
+const PIPE_CAPACITY: usize = 16;
 
-/// Why an output cannot be written.
+/// An error of writing to an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError {
-    /// The reader has gone: the writer ends, as SIGPIPE ends it.
+    /// The reader has closed the stream; the writer ends as by SIGPIPE.
     BrokenPipe,
     /// The file cannot be written.
     File(FileError),
 }
 
-/// Where a program reads from. Clones share the position.
+/// The source of a program's input. Clones share the position.
 #[derive(Clone)]
 pub struct Input(Arc<Mutex<Reader>>);
 
@@ -30,7 +30,7 @@ struct Reader {
 }
 
 impl Input {
-    /// Input of these bytes.
+    /// Creates an input of these bytes.
     pub fn bytes(content: impl Into<Bytes>) -> Self {
         Self(Arc::new(Mutex::new(Reader {
             buffer: content.into(),
@@ -38,7 +38,7 @@ impl Input {
         })))
     }
 
-    /// Input from a channel; at its end when the sender is dropped.
+    /// Creates an input from a channel. It ends when the sender is dropped.
     pub fn channel(source: mpsc::Receiver<Bytes>) -> Self {
         Self(Arc::new(Mutex::new(Reader {
             buffer: Bytes::new(),
@@ -46,14 +46,14 @@ impl Input {
         })))
     }
 
-    /// The next bytes; `None` at the end.
+    /// Reads the next bytes; `None` at the end.
     pub async fn piece(&self) -> Option<Bytes> {
         let mut reader = self.0.lock().await;
         reader.fill().await;
         (!reader.buffer.is_empty()).then(|| std::mem::take(&mut reader.buffer))
     }
 
-    /// The next line with its end, at most [`LIMITS`]`.value` bytes; `None` at the end.
+    /// Reads the next line with its line feed, at most [`LIMITS`]`.value` bytes; `None` at the end.
     pub async fn line(&self) -> Option<Bytes> {
         let mut reader = self.0.lock().await;
         let mut line = BytesMut::new();
@@ -74,7 +74,7 @@ impl Input {
 }
 
 impl Reader {
-    /// Waits until there are bytes, or no more will come.
+    /// Waits until there are bytes, or the end.
     async fn fill(&mut self) {
         while self.buffer.is_empty() {
             let Some(source) = &mut self.source else { return };
@@ -86,7 +86,7 @@ impl Reader {
     }
 }
 
-/// Where a program writes to. Clones share it.
+/// The destination of a program's output. Clones share it.
 #[derive(Clone)]
 pub struct Output(Sink);
 
@@ -94,13 +94,13 @@ pub struct Output(Sink);
 enum Sink {
     /// A stream of the process, or a pipe.
     Channel(mpsc::Sender<Bytes>),
-    /// A stream to which each piece goes as the function makes it.
+    /// A channel that receives each piece after the function has transformed it.
     Mapped(mpsc::Sender<Bytes>, fn(&Bytes) -> Bytes),
-    /// What is called with each piece.
+    /// A function that is called with each piece.
     Function(Arc<dyn Fn(Bytes) + Send + Sync>),
-    /// A file, which is appended to.
+    /// A file to append to.
     File(Arc<Files>, Arc<str>),
-    /// The text of a command substitution.
+    /// The buffer of a command substitution.
     Buffer(Arc<std::sync::Mutex<Vec<u8>>>),
 }
 
@@ -129,17 +129,17 @@ impl From<mpsc::Sender<Bytes>> for Output {
 }
 
 impl Output {
-    /// An output that calls `function` with each piece, and never waits.
+    /// Creates an output that calls `function` with each piece, and never waits.
     pub fn function(function: impl Fn(Bytes) + Send + Sync + 'static) -> Self {
         Self(Sink::Function(Arc::new(function)))
     }
 
-    /// A channel to which each piece goes as `map` makes it.
+    /// Creates an output to a channel that receives each piece transformed by `map`.
     pub fn mapped(sender: mpsc::Sender<Bytes>, map: fn(&Bytes) -> Bytes) -> Self {
         Self(Sink::Mapped(sender, map))
     }
 
-    /// A file, which is appended to.
+    /// Creates an output that appends to a file.
     pub(crate) fn file(files: Arc<Files>, path: impl Into<Arc<str>>) -> Self {
         Self(Sink::File(files, path.into()))
     }
@@ -148,10 +148,10 @@ impl Output {
         Self(Sink::Buffer(buffer))
     }
 
-    /// Writes all of `data`; waits while the reader is behind.
+    /// Writes all of `data`. Waits for a slow reader.
     ///
     /// # Errors
-    /// [`WriteError`] if the reader has gone or the file is full.
+    /// [`WriteError`] if the reader has closed the stream or the file is full.
     pub async fn write(&self, data: impl Into<Bytes>) -> Result<(), WriteError> {
         let data = data.into();
         if data.is_empty() {
@@ -177,8 +177,8 @@ impl Output {
     }
 }
 
-/// A pipe between two commands.
+/// Creates a pipe between two commands.
 pub(crate) fn pipe() -> (Output, Input) {
-    let (sender, receiver) = mpsc::channel(PIPE);
+    let (sender, receiver) = mpsc::channel(PIPE_CAPACITY);
     (Output::from(sender), Input::channel(receiver))
 }

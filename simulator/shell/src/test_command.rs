@@ -1,10 +1,10 @@
-//! `test` and `[`.
+//! The programs `test` and `[`.
 
 use crate::arithmetic::number;
 use crate::files::absolute;
 use crate::shell::Shell;
 
-/// Runs `test EXPRESSION` or `[ EXPRESSION ]`: 0 if it holds, 1 if not, 2 if it is malformed.
+/// Runs `test EXPRESSION` or `[ EXPRESSION ]`. Returns 0 if it is true, 1 if it is false, 2 if it is malformed.
 pub(crate) async fn run(shell: &mut Shell, fields: &[String]) -> i32 {
     let mut operands: Vec<&str> = fields.iter().skip(1).map(String::as_str).collect();
     if fields.first().is_some_and(|name| name == "[") && operands.pop() != Some("]") {

@@ -9,7 +9,7 @@ use crate::limits::LIMITS;
 use crate::shell::Shell;
 use crate::streams::{Input, Output};
 
-/// The input that an operand names: a file, or `-` for standard input.
+/// Opens the input of an operand: a file, or `-` for standard input.
 pub(crate) async fn open(shell: &Shell, program: &str, path: &str) -> Result<Input, i32> {
     if path == "-" || path == "/dev/stdin" {
         return Ok(shell.stdin.clone());
@@ -23,7 +23,7 @@ pub(crate) async fn open(shell: &Shell, program: &str, path: &str) -> Result<Inp
     }
 }
 
-/// The operands, or standard input if there are none.
+/// Returns the operands, or standard input if there are none.
 pub(crate) fn paths(arguments: &[String]) -> Vec<&str> {
     if arguments.is_empty() {
         vec!["-"]
@@ -83,7 +83,7 @@ pub(crate) async fn tee(shell: &Shell, arguments: &[String]) -> i32 {
     status
 }
 
-/// How much of a text: lines or bytes; for `tail` also from where.
+/// The part of a text to print: a number of lines or bytes, from its start or end.
 struct Amount {
     number: usize,
     bytes: bool,
@@ -91,7 +91,7 @@ struct Amount {
     follow: bool,
 }
 
-/// `-n NUMBER`, `-nNUMBER`, `-NUMBER`, `-c NUMBER`, and `-f`; the operands after.
+/// Parses `-n NUMBER`, `-nNUMBER`, `-NUMBER`, `-c NUMBER`, and `-f`. Also returns the operands.
 fn amount(arguments: &[String]) -> Option<(Amount, Vec<&str>)> {
     let mut amount = Amount {
         number: 10,
@@ -160,7 +160,7 @@ pub(crate) async fn head(shell: &Shell, arguments: &[String]) -> i32 {
     status
 }
 
-/// `tail`. With `-f` it goes on with what is appended to the last file; nothing is ever appended to `/dev/null`.
+/// `tail`. With `-f` it follows the last file; `/dev/null` never grows.
 pub(crate) async fn tail(shell: &Shell, arguments: &[String]) -> i32 {
     let Some((amount, paths)) = amount(arguments) else {
         return shell.fail(1, "tail: invalid number").await;
@@ -222,7 +222,7 @@ async fn follow(shell: &Shell, path: &str) -> i32 {
     loop {
         let changed = files.changed();
         let content = files.read(&path).unwrap_or_default();
-        // A file that has become shorter was written anew.
+        // A file that has become shorter has been rewritten.
         let new = content.slice(if content.len() < seen { 0 } else { seen }..);
         seen = content.len();
         let written = shell.print("tail", new).await;

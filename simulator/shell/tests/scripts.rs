@@ -1,4 +1,4 @@
-//! Scripts, and what they print.
+//! Scripts and their expected output.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,10 +13,10 @@ use rstest::rstest;
 use stuntdouble_shell::{LIMITS, Machine, NotFound, Process, RealTime, Signal, Time, run};
 use tokio::sync::{Mutex, mpsc};
 
-/// A clock on which every sleep is over at once, and counts.
-struct Skipping(Arc<Mutex<Duration>>);
+/// A clock whose sleeps end at once. It adds up their durations.
+struct SkippingClock(Arc<Mutex<Duration>>);
 
-impl Time for Skipping {
+impl Time for SkippingClock {
     fn now(&self) -> Timestamp {
         let slept = self.0.try_lock().map(|slept| *slept).unwrap_or_default();
         Timestamp::from_second(1_456_826_523).unwrap() + slept
@@ -33,10 +33,10 @@ impl Time for Skipping {
 }
 
 fn machine() -> Arc<Machine> {
-    Arc::new(Machine::new("web-1", Arc::new(Skipping(Arc::default()))))
+    Arc::new(Machine::new("web-1", Arc::new(SkippingClock(Arc::default()))))
 }
 
-/// Status, standard output and standard error of a script.
+/// Runs a script. Returns its status, standard output and standard error.
 async fn sh(machine: &Arc<Machine>, script: &str) -> (i32, String, String) {
     let (process, mut output) = Process::captured(["sh", "-c", script]);
     let status = run(machine.clone(), process).await.unwrap();
@@ -81,13 +81,13 @@ async fn awk_works_on_fields_and_lines(#[case] script: &str, #[case] expected: &
 #[case("echo 1 | awk '{ print 1 / 0 }'", "division by zero")]
 #[case("awk 'BEGIN { x = \"aaaaaaaa\"; x = system(\"ls\") }'", "system() is not simulated")]
 #[tokio::test]
-async fn awk_says_what_it_cannot_do(#[case] script: &str, #[case] complaint: &str) {
+async fn awk_reports_unsupported_syntax(#[case] script: &str, #[case] complaint: &str) {
     let (status, _, errors) = sh(&machine(), script).await;
     assert!(status == 1 && errors.contains(complaint), "{status} {errors}");
 }
 
 #[tokio::test]
-async fn sed_prints_the_lines_that_it_changes() {
+async fn sed_prints_changed_lines() {
     let (_, output, _) = sh(
         &machine(),
         "printf 'a\\nb\\n' | sed -n 's/a\\(.*\\)/x\\1/p'; echo c | sed 's/c/d/p'",
@@ -219,7 +219,7 @@ async fn a_program_runs_without_a_shell() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_simulated_is_named() {
+async fn a_program_that_is_not_simulated_is_reported() {
     let (process, _) = Process::captured(["/bin/nginx", "-g"]);
     let error = run(machine(), process).await.unwrap_err();
     assert_eq!(
@@ -244,7 +244,7 @@ async fn mounted_files_are_read_and_the_termination_log_is_written() {
 }
 
 #[tokio::test]
-async fn a_shell_reads_commands_from_its_input_as_they_come() {
+async fn a_shell_runs_commands_from_its_input_line_by_line() {
     let (mut process, mut output) = Process::captured(["sh"]);
     let (input, stdin) = mpsc::channel(4);
     process.stdin = stdin.into();
@@ -257,7 +257,7 @@ async fn a_shell_reads_commands_from_its_input_as_they_come() {
 }
 
 #[tokio::test]
-async fn a_trap_runs_when_its_signal_comes() {
+async fn a_trap_runs_when_its_signal_arrives() {
     let script = "trap 'echo stopping; exit 0' TERM; echo ready; tail -f /dev/null & wait";
     let (mut process, _) = Process::captured(["sh", "-c", script]);
     let (sender, signals) = mpsc::channel(1);
@@ -271,7 +271,7 @@ async fn a_trap_runs_when_its_signal_comes() {
 }
 
 #[tokio::test]
-async fn a_signal_without_a_trap_ends_a_script_and_one_that_is_ignored_does_not() {
+async fn a_signal_ends_a_script_unless_it_is_trapped_or_ignored() {
     for (script, status) in [("read line", 143), ("trap '' TERM; echo; read line; exit 5", 5)] {
         let (mut process, _) = Process::captured(["sh", "-c", script]);
         let (sender, signals) = mpsc::channel(1);
@@ -284,7 +284,7 @@ async fn a_signal_without_a_trap_ends_a_script_and_one_that_is_ignored_does_not(
         }
         sender.send(Signal::Terminate).await.unwrap();
         if status == 5 {
-            // The channel has room for one signal: the second waits until the first is taken.
+            // The channel holds one signal: the second send waits until the first signal is taken.
             sender.send(Signal::Terminate).await.unwrap();
             input.send(Bytes::from("on\n")).await.unwrap();
         }
@@ -313,10 +313,10 @@ async fn a_shell_on_a_terminal_prompts_and_outlives_an_interrupt() {
 #[tokio::test]
 async fn an_endless_loop_sleeps_between_bursts() {
     let slept = Arc::new(Mutex::new(Duration::ZERO));
-    let machine = Arc::new(Machine::new("web-1", Arc::new(Skipping(slept.clone()))));
+    let machine = Arc::new(Machine::new("web-1", Arc::new(SkippingClock(slept.clone()))));
     let (process, _) = Process::captured(["sh", "-c", "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done"]);
     assert_eq!(run(machine, process).await, Ok(0));
-    // At least three commands a round: the loop, its condition and its body.
+    // At least three commands per iteration: the loop, its condition and its body.
     assert!(*slept.lock().await >= LIMITS.pause * 6_000 / u32::try_from(LIMITS.burst).unwrap() / 2);
 }
 
@@ -326,13 +326,14 @@ async fn an_endless_loop_sleeps_between_bursts() {
 #[case("echo $(yes)", "No space left")]
 #[case("while :; do sleep 1000 & done", "can't fork")]
 #[case(
-    "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >> /tmp/f || exit 1; set -- $(seq 9999); echo $* >> /tmp/f || exit 1; done",
+    "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >> /tmp/f || exit 1; \
+     set -- $(seq 9999); echo $* >> /tmp/f || exit 1; done",
     "No space left"
 )]
 #[case("eval $(printf '(%.0s' $(seq 5000)) :", "syntax error")]
 #[tokio::test]
-async fn a_script_that_takes_too_much_is_stopped(#[case] script: &str, #[case] why: &str) {
-    // Some of them would go on: the first complaint is enough.
+async fn a_script_that_exceeds_a_limit_is_stopped(#[case] script: &str, #[case] why: &str) {
+    // Some of the scripts would continue: the first error message is sufficient.
     let (mut process, _) = Process::captured(["sh", "-c", script]);
     let (stderr, mut errors) = mpsc::channel(1);
     process.stderr = stderr.into();

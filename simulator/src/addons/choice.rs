@@ -1,13 +1,13 @@
-//! Which add-ons a cluster has.
+//! The set of enabled add-ons.
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use super::{COLLECTOR, manifest};
 
-/// The add-ons that store and show logs.
+/// The add-ons that store, show and collect logs.
 const LOGGING: [&str; 3] = ["elasticsearch-logging", "kibana-logging", COLLECTOR];
 
-/// The add-ons of a cluster. Default: all of them.
+/// The set of enabled add-ons. Default: all of them.
 ///
 /// ```
 /// use stuntdouble_simulator::Addons;
@@ -28,41 +28,41 @@ impl Default for Addons {
 }
 
 impl Addons {
-    /// All add-ons.
+    /// Returns all add-ons.
     pub fn all() -> Self {
         Self(manifest::names().map(str::to_owned).collect())
     }
 
-    /// No add-ons.
+    /// Returns the empty set.
     pub fn none() -> Self {
         Self(BTreeSet::new())
     }
 
-    /// The same without those that store, show and collect logs.
+    /// Removes the add-ons that store, show and collect logs.
     #[must_use]
     pub fn without_logging(mut self) -> Self {
         self.0.retain(|name| !LOGGING.contains(&name.as_str()));
         self
     }
 
-    /// The same without the log collectors.
+    /// Removes the log collectors.
     #[must_use]
     pub fn without_collectors(mut self) -> Self {
         self.0.remove(COLLECTOR);
         self
     }
 
-    /// Whether this add-on is among them.
+    /// Whether the set contains this add-on.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Their names, in order.
+    /// Returns the names in alphabetical order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -80,7 +80,7 @@ impl fmt::Display for Addons {
 impl FromStr for Addons {
     type Err = String;
 
-    /// `all`, `none`, or names with commas between them.
+    /// Parses `all`, `none`, or comma-separated names.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "all" => return Ok(Self::all()),
@@ -91,7 +91,7 @@ impl FromStr for Addons {
         let mut chosen = BTreeSet::new();
         for name in text.split(',').map(str::trim) {
             if !known.contains(&name) {
-                return Err(format!("there is no add-on {name:?}; there are {}", known.join(", ")));
+                return Err(format!("unknown add-on {name:?}; the add-ons are {}", known.join(", ")));
             }
             chosen.insert(name.to_owned());
         }

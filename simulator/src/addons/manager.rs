@@ -1,6 +1,7 @@
-//! Creates the add-ons' objects, and creates again what is deleted.
+//! The add-on manager: it creates the add-ons' objects, and creates deleted ones again.
 //!
-//! Source: the add-on manager of Kubernetes v1.2 (`cluster/saltbase/salt/kube-addons`), without its interval: it acts at once.
+//! Source: the add-on manager of Kubernetes v1.2 (`cluster/saltbase/salt/kube-addons`), which acts at intervals; this
+//! one acts at once.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,7 +13,7 @@ use crate::{
     cluster::{Reconcile, Runtime, SYSTEM_NAMESPACE},
 };
 
-/// Resources whose objects are add-ons, by the kind in the manifest.
+/// The API versions and resources of add-on objects, by the kind in the manifest.
 const RESOURCES: [(&str, &str); 2] = [
     ("ReplicationController", "replicationcontrollers"),
     ("Service", "services"),
@@ -50,7 +51,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, objects: Vec<Object>) -> Result<
     Ok(())
 }
 
-/// Creates the system namespace, if it is not there.
+/// Creates the system namespace, if it does not exist.
 async fn ensure_namespace(namespaces: &Api) -> Result<(), Status> {
     match namespaces.create(json!({"metadata": {"name": SYSTEM_NAMESPACE}})).await {
         Err(refused) if refused.code != 409 => Err(refused),
@@ -58,7 +59,7 @@ async fn ensure_namespace(namespaces: &Api) -> Result<(), Status> {
     }
 }
 
-/// Manages the objects of one resource.
+/// The manager of the objects of one resource.
 struct Manager {
     api: Api,
     namespaces: Api,
@@ -66,7 +67,7 @@ struct Manager {
 }
 
 impl Manager {
-    /// Creates an object; a service whose address another one has gets an address of its own.
+    /// Creates an object. A service whose address is taken gets another one.
     async fn create(&self, object: &Object) -> Result<(), Status> {
         match self.api.create(Value::Object(object.clone())).await {
             Err(invalid) if invalid.code == 422 && meta::lookup(object, "spec.clusterIP").is_some() => {
@@ -86,7 +87,7 @@ impl Reconcile for Manager {
             return Ok(());
         };
         match self.create(object).await {
-            // It is there.
+            // The object already exists.
             Err(exists) if exists.code == 409 && exists.reason == crate::api::Reason::AlreadyExists => Ok(()),
             Err(missing) if missing.code == 404 => {
                 ensure_namespace(&self.namespaces).await?;

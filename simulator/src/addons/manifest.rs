@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{Addons, COLLECTOR, NAME_RESOLUTION};
+use super::{Addons, COLLECTOR, DNS};
 use crate::{
     api::{Object, Status, meta},
     cluster::NAME_SERVER,
@@ -17,7 +17,7 @@ struct Manifest {
     items: Vec<Object>,
 }
 
-/// The names of all add-ons, in order.
+/// Returns the names of all add-ons, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let files = stuntdouble_fixtures::ADDONS.files();
     let names: BTreeSet<_> = files
@@ -28,14 +28,14 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 fn read(name: &str) -> Result<Vec<Object>, Status> {
     let text = stuntdouble_fixtures::text(&stuntdouble_fixtures::ADDONS, &format!("{name}.json"))
-        .ok_or_else(|| Status::internal(format!("there is no add-on {name}")))?;
+        .ok_or_else(|| Status::internal(format!("unknown add-on {name}")))?;
     let manifest: Manifest = serde_json::from_str(text)
         .map_err(|error| Status::internal(format!("the manifest of the add-on {name} is malformed: {error}")))?;
     Ok(manifest.items)
 }
 
-/// The objects of these add-ons, except the collector's pod. The service that resolves names has the address that containers ask, if
-/// services can have it.
+/// Returns the objects of these add-ons, except the collector's pod. The DNS service gets the address in the
+/// containers' `resolv.conf`, if it is in the `services` range.
 pub(super) fn objects(addons: &Addons, services: Cidr) -> Result<Vec<Object>, Status> {
     let mut objects = Vec::new();
     for name in addons.names().filter(|name| *name != COLLECTOR) {
@@ -43,15 +43,15 @@ pub(super) fn objects(addons: &Addons, services: Cidr) -> Result<Vec<Object>, St
     }
     let mut all = objects.iter_mut();
     let is_service = |object: &&mut Object| object.get("kind").is_some_and(|kind| kind == "Service");
-    if let Some(dns) = all.find(|object| is_service(object) && meta::text(object, "metadata.name") == NAME_RESOLUTION)
-        && services.gives(NAME_SERVER)
+    if let Some(dns) = all.find(|object| is_service(object) && meta::text(object, "metadata.name") == DNS)
+        && services.can_allocate(NAME_SERVER)
     {
         meta::child(dns, "spec").insert("clusterIP".to_owned(), NAME_SERVER.to_string().into());
     }
     Ok(objects)
 }
 
-/// The pod of a log collector, which runs on each node.
+/// Returns the pod of a log collector, which runs on each node.
 pub(super) fn collector() -> Result<Object, Status> {
     let missing = || Status::internal("the manifest of the log collector has no pod");
     read(COLLECTOR)?.into_iter().next().ok_or_else(missing)

@@ -1,10 +1,12 @@
-//! Add-ons: services of the system namespace, the controllers and pods behind them, and the servers that answer in those pods.
+//! Add-ons: services of the system namespace, their controllers and pods, and the servers in those pods.
 //!
-//! - Their objects are manifests of `fixtures/addons`, created through the API and run by the cluster's controllers and kubelets.
-//! - What is deleted comes back, as the add-on manager of v1.2 does it.
-//! - A server answers only while a pod of its image runs in the system namespace, at that pod's address.
+//! - Their objects are manifests of `fixtures/addons`, created through the API and run by the cluster's controllers
+//!   and kubelets.
+//! - Deleted objects are created again, as by the add-on manager of v1.2.
+//! - A server responds only while a pod of its image runs in the system namespace, at that pod's address.
 //!
-//! Source: the documented table of add-ons, and `cluster/addons` of Kubernetes v1.2 for names, labels and ports.
+//! Source: the table of add-ons in the API documentation, and `cluster/addons` of Kubernetes v1.2 for names, labels
+//! and ports.
 
 mod choice;
 mod dns;
@@ -33,15 +35,15 @@ use crate::{
 
 /// Name of the log collector.
 const COLLECTOR: &str = "fluentd-elasticsearch";
-/// Name of the service that resolves names.
-const NAME_RESOLUTION: &str = "kube-dns";
+/// Name of the DNS service.
+const DNS: &str = "kube-dns";
 /// Name of the metrics collector.
 const METRICS: &str = "heapster";
 
-/// Creates the add-ons, and lets their servers answer at the addresses of their pods.
+/// Creates the add-ons, and adds their servers at the addresses of their pods.
 ///
 /// # Errors
-/// A manifest that is malformed, or a cache that cannot be filled.
+/// The error of a malformed manifest, or of a cache that cannot be filled.
 pub(crate) async fn add(
     runtime: &Arc<Runtime>,
     addons: &Addons,

@@ -1,4 +1,4 @@
-//! Pages of the add-ons: files that are part of the program. They request nothing from elsewhere.
+//! Web pages of the add-ons, from files embedded in the program. They load nothing from other servers.
 
 use futures::future::BoxFuture;
 use hyper::{
@@ -6,19 +6,19 @@ use hyper::{
     header::{self, HeaderValue},
 };
 
-use crate::cluster::network::{Backend, Body, whole};
+use crate::cluster::network::{Backend, Body, full_body};
 
-/// A file: name and content. The page itself has no name.
+/// Name and content of a file. The page itself has an empty name.
 type File = (&'static str, &'static str);
 
-/// What both pages share.
+/// The files shared by the pages.
 const SHARED: [File; 3] = [
     ("shared.css", include_str!("web/shared.css")),
     ("dom.js", include_str!("web/dom.js")),
     ("api.js", include_str!("web/api.js")),
 ];
 
-/// The log viewer.
+/// The files of the log viewer.
 const VIEWER: [File; 12] = [
     (
         "",
@@ -37,7 +37,7 @@ const VIEWER: [File; 12] = [
     ("visualize.js", include_str!("web/viewer/visualize.js")),
 ];
 
-/// The user interface of the cluster.
+/// The files of the cluster's dashboard.
 const DASHBOARD: [File; 8] = [
     (
         "",
@@ -52,7 +52,7 @@ const DASHBOARD: [File; 8] = [
     ("terminal.js", include_str!("web/dashboard/terminal.js")),
 ];
 
-/// The metrics dashboard.
+/// The files of the metrics dashboard.
 const METRICS: [File; 3] = [
     (
         "",
@@ -62,20 +62,20 @@ const METRICS: [File; 3] = [
     ("main.js", include_str!("web/metrics/main.js")),
 ];
 
-/// Serves files by their path.
+/// A server of files by path.
 pub(super) struct Page(Vec<File>);
 
-/// The log viewer.
+/// Returns the log viewer.
 pub(super) fn viewer() -> Page {
     Page(VIEWER.into_iter().chain(SHARED).collect())
 }
 
-/// The user interface of the cluster.
+/// Returns the cluster's dashboard.
 pub(super) fn dashboard() -> Page {
     Page(DASHBOARD.into_iter().chain(SHARED).collect())
 }
 
-/// The metrics dashboard.
+/// Returns the metrics dashboard.
 pub(super) fn metrics() -> Page {
     Page(METRICS.into_iter().chain(SHARED).collect())
 }
@@ -83,17 +83,17 @@ pub(super) fn metrics() -> Page {
 impl Page {
     fn respond(&self, request: &Request<Body>) -> Response<Body> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let mut response = Response::new(whole("only GET and HEAD are allowed\n"));
+            let mut response = Response::new(full_body("only GET and HEAD are allowed\n"));
             *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
             return response;
         }
         let path = request.uri().path().trim_start_matches('/');
         let Some((name, content)) = self.0.iter().find(|(name, _)| *name == path) else {
-            let mut response = Response::new(whole("there is no such page\n"));
+            let mut response = Response::new(full_body("there is no such page\n"));
             *response.status_mut() = StatusCode::NOT_FOUND;
             return response;
         };
-        let mut response = Response::new(whole(*content));
+        let mut response = Response::new(full_body(*content));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type(name)));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -108,7 +108,7 @@ impl Page {
     }
 }
 
-/// The media type of a file, by the end of its name.
+/// Returns the media type of a file by its extension.
 fn media_type(name: &str) -> &'static str {
     match name.rsplit_once('.') {
         Some((_, "css")) => "text/css; charset=utf-8",
@@ -130,17 +130,17 @@ mod tests {
 
     use super::*;
 
-    /// The names of the files that a page and its parts refer to.
+    /// Returns the names of the files that a page and its parts refer to.
     fn references(content: &str) -> Vec<&str> {
         let quoted = ["href=\"", "src=\"", "from \"./", "url(\""];
         let starts = quoted.iter().flat_map(|start| content.split(start).skip(1));
         let references = starts.filter_map(|rest| rest.split('"').next());
-        // Links within a page are made at run time.
+        // Links within a page are created at run time.
         references.filter(|reference| !reference.starts_with("${")).collect()
     }
 
     #[test]
-    fn every_link_is_relative_and_every_file_of_a_page_is_there_and_used() {
+    fn every_link_is_relative_and_every_file_of_a_page_exists_and_is_used() {
         let pages = [
             (viewer(), "kubernetes-dashboard"),
             (dashboard(), "kibana-logging"),
@@ -161,9 +161,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_is_read_only_and_has_its_media_types() {
+    async fn a_page_is_read_only_and_has_media_types() {
         let ask = |method: Method, path: &str| {
-            let request = Request::builder().method(method).uri(path).body(whole("")).unwrap();
+            let request = Request::builder().method(method).uri(path).body(full_body("")).unwrap();
             viewer().answer(request)
         };
         let page = ask(Method::GET, "/").await;

@@ -1,4 +1,4 @@
-//! Lets the add-ons' servers answer at the addresses of the pods that run their images.
+//! The servers of add-ons at the addresses of the pods that run their images.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -15,7 +15,7 @@ use crate::{
     cluster::{Runtime, SYSTEM_NAMESPACE, network::Backends},
 };
 
-/// Follows the pods of the system namespace for as long as the runtime runs.
+/// Adds and removes servers as pods of the system namespace change, until the runtime stops.
 pub(super) async fn serve(runtime: &Arc<Runtime>, backends: Backends, servers: Servers) -> Result<(), Status> {
     let addresses: Mutex<HashMap<ObjectKey, BTreeSet<String>>> = Mutex::default();
     runtime.informer("v1", "pods").await?.on_change(move |change| {
@@ -28,7 +28,7 @@ pub(super) async fn serve(runtime: &Arc<Runtime>, backends: Backends, servers: S
         for address in addresses.remove(&key).into_iter().flatten() {
             backends.remove(&address);
         }
-        let Some(pod) = change.new.as_ref().filter(|pod| answers(pod)) else {
+        let Some(pod) = change.new.as_ref().filter(|pod| is_serving(pod)) else {
             return;
         };
         let host = meta::text(pod, "status.podIP");
@@ -44,8 +44,8 @@ pub(super) async fn serve(runtime: &Arc<Runtime>, backends: Backends, servers: S
     Ok(())
 }
 
-/// Whether the servers of a pod answer: it runs, has an address, and is not being deleted.
-fn answers(pod: &Object) -> bool {
+/// Whether the servers of a pod respond: the pod runs, has an address, and is not being deleted.
+fn is_serving(pod: &Object) -> bool {
     meta::text(pod, "status.phase") == "Running"
         && !meta::text(pod, "status.podIP").is_empty()
         && meta::text(pod, "metadata.deletionTimestamp").is_empty()

@@ -1,4 +1,4 @@
-//! The servers that run in the add-ons' pods, by image and port.
+//! The servers in the add-ons' pods, by image and port.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -26,21 +26,21 @@ use crate::{
 pub(crate) enum Search {
     /// A server inside this process.
     Inside(SearchServer),
-    /// A cluster outside of it.
+    /// A cluster outside this process.
     Upstream(SearchUpstream),
 }
 
-/// What the servers are made with.
+/// Settings of the servers.
 #[derive(Clone)]
 pub(crate) struct Settings {
     /// The cluster's clock.
     pub(crate) clock: Clock,
     pub(crate) search: Search,
-    /// The names of the cluster.
+    /// Resolver of the cluster's names.
     pub(crate) names: Names,
 }
 
-/// The servers of an image, with the ports that they listen on.
+/// The servers of an image, with their ports.
 type Listening = Vec<(u16, Arc<dyn Backend>)>;
 
 /// The servers by image.
@@ -50,10 +50,10 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// The servers of every add-on. All pods of the search backend share one index.
+    /// Creates the servers of every add-on. All pods of the search backend share one index.
     ///
     /// # Errors
-    /// A search cluster whose settings cannot be used.
+    /// Describes invalid settings of the search cluster.
     pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
         let search: Arc<dyn Backend> = match &settings.search {
             Search::Upstream(upstream) => Arc::new(Upstream::new(upstream)?),
@@ -76,12 +76,12 @@ impl Servers {
         })
     }
 
-    /// The samples that the metrics collector takes.
+    /// Samples of the metrics collector.
     pub(super) fn samples(&self) -> Arc<Samples> {
         self.samples.clone()
     }
 
-    /// The servers of an image, with their ports. The registry and the tag do not matter.
+    /// Returns the servers of an image, with their ports. Ignores the registry and the tag.
     pub(super) fn of_image(&self, image: &str) -> &[(u16, Arc<dyn Backend>)] {
         let name = image.rsplit('/').next().unwrap_or_default();
         let name = name.split([':', '@']).next().unwrap_or_default();
@@ -89,7 +89,7 @@ impl Servers {
     }
 }
 
-/// The search server as the server of a pod.
+/// Returns the search server as a pod's server.
 fn backend(server: SearchServer) -> impl Backend + 'static {
     move |request: Request<Body>| -> BoxFuture<'static, Response<Body>> {
         let server = server.clone();

@@ -1,8 +1,10 @@
-//! A search cluster outside this process, in the place of the search add-on's own server.
+//! A search cluster outside this process, which replaces the search add-on's own server.
 //!
-//! - Requests go to the URL that answered last. If it cannot be connected to, they go to the next one, each URL once.
-//! - A request that was sent and got no response is repeated at the next URL only if it is a GET or HEAD: a write is never made twice.
-//! - Limits: [`BODY`] for the body of a request, [`CONNECT`] to connect, [`RESPONSE`] until the head of the response.
+//! - Requests go to the URL that responded last. If the connection fails, they go to the next URL, trying each once.
+//! - A request that was sent without getting a response is retried at the next URL only if it is a GET or HEAD: a
+//!   write is never repeated.
+//! - Limits: [`MAX_BODY_BYTES`] per request body, [`CONNECT_TIMEOUT`] to connect, [`RESPONSE_TIMEOUT`] until the head
+//!   of the response.
 
 use std::{
     fmt,
@@ -31,16 +33,16 @@ use stuntdouble_server::certificates;
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 use url::Url;
 
-use crate::cluster::network::{Backend, Body, whole};
+use crate::cluster::network::{Backend, Body, full_body};
 
-/// Most bytes of the body of a request.
-const BODY: usize = 100 << 20;
-/// Time limit for connecting to a URL.
-const CONNECT: Duration = Duration::from_secs(5);
-/// Time limit for the head of a response.
-const RESPONSE: Duration = Duration::from_secs(60);
+/// Maximum size in bytes of a request body.
+const MAX_BODY_BYTES: usize = 100 << 20;
+/// Timeout of connecting to a URL.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of the head of a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A search cluster outside this process, which the log search service reaches in the place of the simulated one.
+/// A search cluster outside this process, which replaces the simulated one behind the log search service.
 ///
 /// ```
 /// use stuntdouble_simulator::{SearchUpstream, Simulator};
@@ -64,7 +66,7 @@ impl fmt::Debug for SearchUpstream {
 }
 
 impl SearchUpstream {
-    /// The search cluster with nodes at these URLs, `http://HOST:PORT` or `https://HOST:PORT`. `HOST:PORT` is the same as
+    /// Sets the URLs of the nodes: `http://HOST:PORT` or `https://HOST:PORT`. `HOST:PORT` is short for
     /// `http://HOST:PORT`.
     pub fn new(urls: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
@@ -74,19 +76,19 @@ impl SearchUpstream {
         }
     }
 
-    /// The authority (PEM) that signs the nodes' certificates. `https` needs it.
+    /// Sets the CA certificate (PEM) of the nodes' certificates. Required for `https`.
     pub fn authority(mut self, pem: impl Into<String>) -> Self {
         self.authority = Some(pem.into());
         self
     }
 
-    /// The name and password that every request is sent with.
+    /// Sets the name and password sent with every request.
     pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> Self {
         self.user = Some((name.into(), password.into()));
         self
     }
 
-    /// The TLS settings of the client.
+    /// Returns the TLS settings of the client.
     fn tls(&self) -> Result<ClientConfig, String> {
         let mut roots = RootCertStore::empty();
         if let Some(pem) = &self.authority {
@@ -101,7 +103,7 @@ impl SearchUpstream {
         Ok(builder.with_root_certificates(roots).with_no_client_auth())
     }
 
-    /// The value of the header `Authorization`.
+    /// Returns the value of the `Authorization` header.
     fn authorization(&self) -> Option<HeaderValue> {
         let (name, password) = self.user.as_ref()?;
         let mut value =
@@ -114,7 +116,7 @@ impl SearchUpstream {
 /// A node of the search cluster.
 #[derive(Debug)]
 struct Node {
-    /// Scheme, host and port, and the path that precedes every request's path, without a slash at its end.
+    /// Scheme, host, port and path prefix, without a trailing slash.
     base: String,
     /// Host and port.
     host: HeaderValue,
@@ -122,7 +124,7 @@ struct Node {
 
 impl Node {
     fn parse(text: &str, has_authority: bool) -> Result<Self, String> {
-        let wrong = |why: &str| format!("{text:?} is no URL of a search cluster's node: {why}");
+        let wrong = |why: &str| format!("invalid URL {text:?} of a search node: {why}");
         let full = if text.contains("://") {
             text.to_owned()
         } else {
@@ -133,14 +135,12 @@ impl Node {
             "http" => {}
             "https" if has_authority => {}
             "https" => {
-                return Err(wrong(
-                    "https needs the authority that signs its certificate (--search-upstream-ca)",
-                ));
+                return Err(wrong("https requires a CA certificate (--search-upstream-ca)"));
             }
             _ => return Err(wrong("it is neither http nor https")),
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("credentials are given apart (--search-upstream-user)"));
+            return Err(wrong("pass credentials separately (--search-upstream-user)"));
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(wrong("it has a query or a fragment"));
@@ -156,10 +156,10 @@ impl Node {
     }
 }
 
-/// Why a node gave no response.
+/// The error of a request that got no response.
 struct Failure {
     reason: String,
-    /// Whether the request has not reached the node.
+    /// Whether the request did not reach the node.
     unsent: bool,
 }
 
@@ -167,18 +167,18 @@ struct Inner {
     nodes: Vec<Node>,
     authorization: Option<HeaderValue>,
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    /// Position of the node that answered last.
+    /// Index of the node that responded last.
     current: AtomicUsize,
 }
 
-/// Passes requests on to a search cluster, and responses back.
+/// A proxy to a search cluster.
 pub(super) struct Upstream(Arc<Inner>);
 
 impl Upstream {
-    /// The upstream with these settings.
+    /// Creates the proxy with these settings.
     ///
     /// # Errors
-    /// No URL, a URL that is none of a node, an authority that is no PEM.
+    /// Describes a missing or invalid URL, or an invalid CA certificate.
     pub(super) fn new(settings: &SearchUpstream) -> Result<Self, String> {
         let has_authority = settings.authority.is_some();
         let nodes: Result<Vec<Node>, String> = settings
@@ -188,12 +188,12 @@ impl Upstream {
             .collect();
         let nodes = nodes?;
         if nodes.is_empty() {
-            return Err("the search cluster has no URL".to_owned());
+            return Err("the search cluster needs at least one URL".to_owned());
         }
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT));
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(settings.tls()?)
             .https_or_http()
@@ -213,7 +213,7 @@ impl Inner {
         let (parts, body) = request.into_parts();
         let body = match read(body).await {
             Ok(body) => body,
-            Err((status, reason)) => return refused(status, &reason),
+            Err((status, reason)) => return error_response(status, &reason),
         };
         let first = self.current.load(Ordering::Relaxed);
         let mut failures = Vec::new();
@@ -234,9 +234,9 @@ impl Inner {
             }
         }
         let reasons = failures.join("; ");
-        refused(
+        error_response(
             StatusCode::SERVICE_UNAVAILABLE,
-            &format!("the search cluster does not answer: {reasons}"),
+            &format!("the search cluster does not respond: {reasons}"),
         )
     }
 
@@ -250,14 +250,14 @@ impl Inner {
         *request.method_mut() = parts.method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = self.headers(node, &parts.headers);
-        match tokio::time::timeout(RESPONSE, self.client.request(request)).await {
+        match tokio::time::timeout(RESPONSE_TIMEOUT, self.client.request(request)).await {
             Ok(Ok(response)) => Ok(response.map(|body| body.map_err(Into::into).boxed_unsync())),
             Ok(Err(error)) => Err(Failure {
                 unsent: error.is_connect(),
                 reason: with_causes(&error),
             }),
             Err(_) => Err(Failure {
-                reason: format!("no response within {} s", RESPONSE.as_secs()),
+                reason: format!("no response within {} s", RESPONSE_TIMEOUT.as_secs()),
                 unsent: false,
             }),
         }
@@ -265,7 +265,7 @@ impl Inner {
 
     fn headers(&self, node: &Node, of_request: &HeaderMap) -> HeaderMap {
         let mut headers = of_request.clone();
-        // The body is whole here: the client gives its length.
+        // The body has been read into memory: the client sets its length.
         for name in [header::TRANSFER_ENCODING, header::CONTENT_LENGTH, header::EXPECT] {
             headers.remove(name);
         }
@@ -277,14 +277,14 @@ impl Inner {
     }
 }
 
-/// Reads a body whole, so that it can be sent more than once.
+/// Reads a body into memory, so that it can be sent more than once.
 async fn read(mut body: Body) -> Result<Bytes, (StatusCode, String)> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| (StatusCode::BAD_REQUEST, format!("the request's body ended: {error}")))?;
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len().saturating_add(data.len()) > BODY {
-            let reason = format!("the request's body is larger than {BODY} bytes");
+        if bytes.len().saturating_add(data.len()) > MAX_BODY_BYTES {
+            let reason = format!("the request's body is larger than {MAX_BODY_BYTES} bytes");
             return Err((StatusCode::PAYLOAD_TOO_LARGE, reason));
         }
         bytes.extend_from_slice(&data);
@@ -292,7 +292,7 @@ async fn read(mut body: Body) -> Result<Bytes, (StatusCode, String)> {
     Ok(bytes.freeze())
 }
 
-/// An error and its causes.
+/// Formats an error with its causes.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -303,8 +303,8 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn refused(status: StatusCode, reason: &str) -> Response<Body> {
-    let mut response = Response::new(whole(reason.to_owned()));
+fn error_response(status: StatusCode, reason: &str) -> Response<Body> {
+    let mut response = Response::new(full_body(reason.to_owned()));
     *response.status_mut() = status;
     response
 }
@@ -329,7 +329,7 @@ mod tests {
     #[case("ftp://logs.test", Err("neither http nor https"))]
     #[case("http://me:secret@logs.test", Err("--search-upstream-user"))]
     #[case("http://logs.test?q=1", Err("a query"))]
-    #[case("http://", Err("no URL"))]
+    #[case("http://", Err("invalid URL"))]
     fn a_node_is_an_http_url(#[case] text: &str, #[case] expected: Result<&str, &str>) {
         match (Node::parse(text, true), expected) {
             (Ok(node), Ok(base)) => assert_eq!(node.base, base),

@@ -1,22 +1,22 @@
-//! Field paths, and what can be wrong with a field.
+//! Field paths and field errors.
 //!
-//! The wordings and reasons are those of Kubernetes v1.2 (`util/validation/field`).
+//! Texts and reasons are those of Kubernetes v1.2 (`util/validation/field`).
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// The path of a field in an object: `spec.containers[0].ports[1].name`.
+/// Path of a field in an object, such as `spec.containers[0].ports[1].name`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path(String);
 
 impl Path {
-    /// A path that starts at `name`.
+    /// Returns a path that starts at `name`.
     pub fn new(name: &str) -> Self {
         Self(name.to_owned())
     }
 
-    /// The field `name` (which may itself be dotted) below this one.
+    /// Returns the path of the field `name` (which may be dotted) below this one.
     pub fn child(&self, name: &str) -> Self {
         if self.0.is_empty() {
             Self::new(name)
@@ -25,12 +25,12 @@ impl Path {
         }
     }
 
-    /// The list item at `index`.
+    /// Returns the path of the list item at `index`.
     pub fn index(&self, index: usize) -> Self {
         Self(format!("{}[{index}]", self.0))
     }
 
-    /// The map entry under `key`.
+    /// Returns the path of the map entry under `key`.
     pub fn key(&self, key: &str) -> Self {
         Self([&self.0, "[", key, "]"].concat())
     }
@@ -42,20 +42,20 @@ impl fmt::Display for Path {
     }
 }
 
-/// The ways in which a field can be wrong.
+/// Kind of a field error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorKind {
-    /// What the field refers to is not there.
+    /// The referenced object does not exist.
     NotFound,
-    /// The field has to be given.
+    /// The field is required.
     Required,
     /// The value is a duplicate.
     Duplicate,
     /// The value is malformed or out of range.
     Invalid,
-    /// The value is none of a closed set.
+    /// The value is not one of the supported values.
     NotSupported,
-    /// The field may not be given here.
+    /// The field must not be set here.
     Forbidden,
     /// The value is longer than allowed.
     TooLong,
@@ -78,7 +78,7 @@ impl FieldErrorKind {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
             Self::NotFound => "Not found",
             Self::Required => "Required value",
@@ -92,21 +92,21 @@ impl FieldErrorKind {
     }
 }
 
-/// One thing that is wrong with one field of an object.
+/// Error of one field of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: FieldErrorKind,
-    /// Where.
+    /// Path of the field.
     pub field: Path,
-    /// The offending value, shown in the text of the kinds that show one.
+    /// Invalid value, shown in the text of some kinds.
     pub value: Value,
-    /// What is expected, in words; may be empty.
+    /// Expected value, in words. May be empty.
     pub detail: String,
 }
 
 impl FieldError {
-    /// The field at `field` has to be given.
+    /// Error: the field is required.
     pub fn required(field: &Path, detail: impl Into<String>) -> Self {
         Self {
             kind: FieldErrorKind::Required,
@@ -116,7 +116,7 @@ impl FieldError {
         }
     }
 
-    /// `value` is malformed or out of range.
+    /// Error: `value` is malformed or out of range.
     pub fn invalid(field: &Path, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self {
             kind: FieldErrorKind::Invalid,
@@ -126,7 +126,7 @@ impl FieldError {
         }
     }
 
-    /// `value` is a duplicate.
+    /// Error: `value` is a duplicate.
     pub fn duplicate(field: &Path, value: impl Into<Value>) -> Self {
         Self {
             kind: FieldErrorKind::Duplicate,
@@ -136,7 +136,7 @@ impl FieldError {
         }
     }
 
-    /// `value` refers to what is not there.
+    /// Error: the object that `value` refers to does not exist.
     pub fn not_found(field: &Path, value: impl Into<Value>) -> Self {
         Self {
             kind: FieldErrorKind::NotFound,
@@ -146,7 +146,7 @@ impl FieldError {
         }
     }
 
-    /// The field may not be given here.
+    /// Error: the field must not be set here.
     pub fn forbidden(field: &Path, detail: impl Into<String>) -> Self {
         Self {
             kind: FieldErrorKind::Forbidden,
@@ -156,7 +156,7 @@ impl FieldError {
         }
     }
 
-    /// `value` is none of `supported`.
+    /// Error: `value` is not one of `supported`.
     pub fn not_supported(field: &Path, value: impl Into<Value>, supported: &[&str]) -> Self {
         let detail = if supported.is_empty() {
             String::new()
@@ -171,7 +171,7 @@ impl FieldError {
         }
     }
 
-    /// `value` is longer than `limit`.
+    /// Error: `value` is longer than `limit`.
     pub fn too_long(field: &Path, value: impl Into<Value>, limit: usize) -> Self {
         Self {
             kind: FieldErrorKind::TooLong,
@@ -181,15 +181,15 @@ impl FieldError {
         }
     }
 
-    /// The text without the field: the message of a cause of a `Status`.
+    /// Text without the field, as in the message of a cause of a `Status`.
     pub fn body(&self) -> String {
-        let mut text = self.kind.words().to_owned();
+        let mut text = self.kind.text().to_owned();
         if !matches!(
             self.kind,
             FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong | FieldErrorKind::Internal
         ) {
             text.push_str(": ");
-            text.push_str(&shown(&self.value));
+            text.push_str(&format_value(&self.value));
         }
         if !self.detail.is_empty() {
             text.push_str(": ");
@@ -199,8 +199,8 @@ impl FieldError {
     }
 }
 
-/// A value as texts show it: JSON, with what could be taken for markup escaped, as Go writes it.
-fn shown(value: &Value) -> String {
+/// Text of a value in errors: JSON, with the characters escaped that Go escapes for HTML.
+fn format_value(value: &Value) -> String {
     let mut text = value.to_string();
     for (letter, escaped) in [
         ('<', "\\u003c"),

@@ -1,36 +1,47 @@
-//! Field selectors: which objects are meant, by a few of their fields.
+//! Field selectors.
 //!
-//! A [`Selector`] is terms with commas between them, `name=value`, `name==value` or `name!=value`, all of which have to hold. Nothing is trimmed, names and values
-//! may be empty, and a field that an object does not have counts as empty.
-//! Promises: no text panics; terms stand in the order of their texts, which is the order in which unsupported names are reported.
-//! Limits: there is no escaping; a value cannot contain a comma, nor twice an operator.
-//! Source: `fields` of Kubernetes v1.2, and its functions that convert field labels.
+//! A [`Selector`] consists of terms separated by commas, `name=value`, `name==value` or `name!=value`, all of which
+//! must hold. Blanks are significant, names and values may be empty, and an absent field counts as empty.
 //!
-//! Which names a kind has, and how it refuses others, is data of the kind (`select` in `fixtures/kinds`). The facts, for v1.2:
+//! - Guarantees: no text causes a panic; terms are sorted by their text, which is the order in which unsupported
+//!   names are reported.
+//! - Limits: there is no escaping; a value cannot contain a comma, nor an operator twice.
+//! - Source: `fields` of Kubernetes v1.2, and its functions that convert field labels.
 //!
-//! | kind | names | refusal of another (always 400 `BadRequest`) |
-//! |---|---|---|
-//! | Pod | metadata.name, metadata.namespace, spec.nodeName (also as spec.host), spec.restartPolicy, status.phase; metadata.labels, metadata.annotations and status.podIP are taken and always empty | `field label not supported: NAME` |
-//! | Node | metadata.name, spec.unschedulable (`true`, `false`) | the same |
-//! | ReplicationController | metadata.name, metadata.namespace, status.replicas | the same |
-//! | Event | metadata.name, metadata.namespace, involvedObject.{kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath}, reason, source (the component), type | the same |
-//! | Namespace | metadata.name, status.phase | the same |
-//! | PersistentVolume | metadata.name | the same |
-//! | Secret | metadata.name, metadata.namespace, type | the same |
-//! | Job, in both groups | metadata.name, metadata.namespace, status.successful (the count that status.succeeded says) | the same |
-//! | Endpoints, ResourceQuota, PersistentVolumeClaim, Service, ServiceAccount, ConfigMap | metadata.name, metadata.namespace | `field label "NAME" not supported for "ConfigMap"`, whichever it is |
-//! | DaemonSet, Deployment, Ingress | metadata.name, metadata.namespace | `field label "NAME" not supported for "Ingress"`, whichever it is |
-//! | PodTemplate, LimitRange, ReplicaSet, HorizontalPodAutoscaler in extensions | none | `No field label conversion function found for version VERSION and kind KIND`, where VERSION is `v1` or `extensions/v1beta1` |
-//! | HorizontalPodAutoscaler in autoscaling | none | `No field label conversion function found for version: autoscaling/v1` |
+//! The names of each kind, and the error of other names, are data of the kind (`select` in `fixtures/kinds`). In v1.2
+//! they are:
 //!
-//! A malformed selector is refused before that (`invalid selector: ...`): 500 and no reason as recorded, 400 `BadRequest` as documented.
-//! So is a malformed label selector, which is read first.
+//! - Pod: metadata.name, metadata.namespace, spec.nodeName (also as spec.host), spec.restartPolicy, status.phase;
+//!   metadata.labels, metadata.annotations and status.podIP are accepted and always empty.
+//! - Node: metadata.name, spec.unschedulable (`true`, `false`).
+//! - ReplicationController: metadata.name, metadata.namespace, status.replicas.
+//! - Event: metadata.name, metadata.namespace, involvedObject.{kind, namespace, name, uid, apiVersion, resourceVersion,
+//!   fieldPath}, reason, source (the component), type.
+//! - Namespace: metadata.name, status.phase.
+//! - PersistentVolume: metadata.name.
+//! - Secret: metadata.name, metadata.namespace, type.
+//! - Job, in both groups: metadata.name, metadata.namespace, status.successful (the value of status.succeeded).
+//! - Endpoints, ResourceQuota, PersistentVolumeClaim, Service, ServiceAccount, ConfigMap, DaemonSet, Deployment,
+//!   Ingress: metadata.name, metadata.namespace.
+//! - PodTemplate, LimitRange, ReplicaSet, HorizontalPodAutoscaler: none.
+//!
+//! The error of another name is always 400 `BadRequest`, with the text:
+//! - of Pod to Job above: `field label not supported: NAME`;
+//! - of Endpoints to ConfigMap: `field label "NAME" not supported for "ConfigMap"`, whatever the kind;
+//! - of DaemonSet, Deployment and Ingress: `field label "NAME" not supported for "Ingress"`, whatever the kind;
+//! - of PodTemplate, LimitRange, ReplicaSet, and HorizontalPodAutoscaler in extensions: `No field label conversion
+//!   function found for version VERSION and kind KIND`, where VERSION is `v1` or `extensions/v1beta1`;
+//! - of HorizontalPodAutoscaler in autoscaling: `No field label conversion function found for version:
+//!   autoscaling/v1`.
+//!
+//! A malformed selector is rejected before that (`invalid selector: ...`): 500 without a reason as recorded, 400
+//! `BadRequest` as documented. So is a malformed label selector, which is parsed first.
 
 use std::{fmt, str::FromStr};
 
 use super::labels::Set;
 
-/// One term: a field, and the value that it must have, or must not have.
+/// Term: a field and the value that it must or must not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
     name: String,
@@ -38,17 +49,17 @@ struct Term {
     equal: bool,
 }
 
-/// Conditions on an object's fields, all of which have to hold. The default selects everything.
+/// Conditions on an object's fields, all of which must hold. The default selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector(Vec<Term>);
 
-/// The two sides of `operator` in `text`, if it is there once.
+/// Splits `text` at `operator`, if it occurs exactly once.
 fn sides<'a>(text: &'a str, operator: &str) -> Option<(&'a str, &'a str)> {
     text.split_once(operator).filter(|(_, right)| !right.contains(operator))
 }
 
 impl Selector {
-    /// Reads a selector; the error is the recorded server's text.
+    /// Parses a selector. The error is the recorded server's text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parts: Vec<&str> = text.split(',').filter(|part| !part.is_empty()).collect();
         parts.sort_unstable();
@@ -70,17 +81,17 @@ impl Selector {
         parts.into_iter().map(term).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether it selects every object.
+    /// Whether the selector selects every object.
     pub(crate) fn is_everything(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The names of the fields it asks for, in the order in which they are checked.
+    /// Names of the fields in the terms, in the order in which they are checked.
     pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|term| term.name.as_str())
     }
 
-    /// The value that `name` must have for an object to be selected, if the selector says so.
+    /// Value that the selector requires of the field `name`, if any.
     pub(crate) fn required(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -159,7 +170,7 @@ mod tests {
     #[case("b,a", "invalid selector: 'b,a'; can't understand 'a'")]
     #[case("a=b=c", "invalid selector: 'a=b=c'; can't understand 'a=b=c'")]
     #[case("a=1,b==2==3", "invalid selector: 'a=1,b==2==3'; can't understand 'b==2==3'")]
-    fn what_is_no_selector_is_refused_in_the_recorded_words(#[case] text: &str, #[case] error: &str) {
+    fn invalid_selectors_have_the_recorded_errors(#[case] text: &str, #[case] error: &str) {
         assert_eq!(Selector::parse(text), Err(error.to_owned()));
     }
 
@@ -172,14 +183,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back_as_the_same(text in "[ab.]{0,3}(=|!=)[cd.]{0,3}(,[ab.]{0,3}(=|!=)[cd.]{0,3}){0,3}") {
+        fn text_round_trips(text in "[ab.]{0,3}(=|!=)[cd.]{0,3}(,[ab.]{0,3}(=|!=)[cd.]{0,3}){0,3}") {
             let selector = Selector::parse(&text).unwrap();
             let again = Selector::parse(&selector.to_string()).unwrap();
             prop_assert_eq!(again.to_string(), selector.to_string());
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,30}") {
+        fn no_text_panics(text in "\\PC{0,30}") {
             let _ = Selector::parse(&text);
         }
     }

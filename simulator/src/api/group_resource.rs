@@ -2,14 +2,14 @@
 
 use std::{fmt, sync::Arc};
 
-/// A resource in its group, whatever the version: the key of every table of resources. Cheap to clone.
+/// Resource in its group, in any version: the key of tables by resource. Cheap to clone.
 ///
-/// Written as Kubernetes writes it: `pods`, `jobs.batch`. A plural has no dots.
+/// The text form is that of Kubernetes: `pods`, `jobs.batch`. A plural has no dots.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct GroupResource(Arc<str>);
 
 impl GroupResource {
-    /// The resource `plural` of `group`, which is empty for the core group.
+    /// Returns the resource `plural` of `group`, which is empty for the core group.
     pub(crate) fn new(group: &str, plural: &str) -> Self {
         Self(if group.is_empty() {
             plural.into()
@@ -18,17 +18,17 @@ impl GroupResource {
         })
     }
 
-    /// The resource `plural` of the core group.
+    /// Returns the resource `plural` of the core group.
     pub(crate) fn core(plural: &str) -> Self {
         Self::new("", plural)
     }
 
-    /// The name: `pods`, `jobs.batch`.
+    /// Name, such as `pods` or `jobs.batch`.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The resource of a name such as [`GroupResource::as_str`] returns.
+    /// Parses a name returned by [`GroupResource::as_str`].
     pub(crate) fn named(name: &str) -> Self {
         Self(name.into())
     }

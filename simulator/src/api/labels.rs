@@ -1,9 +1,11 @@
-//! Label selectors: which objects are meant, by their labels.
+//! Label selectors.
 //!
-//! A [`Selector`] comes from the query language (`app=web,tier in (front,back),!canary,cpus>4`), from a `LabelSelector` in an object, or from a plain map.
-//! Promises: parsing what [`Display`](fmt::Display) writes gives the same selector; requirements stand in the order of their keys; no text panics.
-//! Limits: `>` and `<` compare as floats and match nothing whose label is no number, as v1.2 does it.
-//! Source: `labels` and `api/unversioned` of Kubernetes v1.2, the error texts included.
+//! - A [`Selector`] is created from the query language (`app=web,tier in (front,back),!canary,cpus>4`), from a
+//!   `LabelSelector` in an object, or from a plain map.
+//! - Guarantees: parsing the text of [`Display`](fmt::Display) returns an equal selector; requirements are sorted by
+//!   key; no text causes a panic.
+//! - Limit: `>` and `<` compare as floats and match only labels that are numbers, as in v1.2.
+//! - Source: `labels` and `api/unversioned` of Kubernetes v1.2, including error texts.
 
 mod parser;
 
@@ -17,15 +19,19 @@ use serde_json::Value;
 
 use super::Object;
 
-/// What is expected of a label's key, in the words of v1.2.
-pub(crate) const QUALIFIED_NAME: &str = "must be a qualified name (at most 63 characters, matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), \
-    with an optional DNS subdomain prefix (at most 253 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) \
+/// v1.2's description of a label key.
+pub(crate) const QUALIFIED_NAME: &str = "must be a qualified name (at most 63 characters, \
+    matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), \
+    with an optional DNS subdomain prefix (at most 253 characters, \
+    matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) \
     and slash (/): e.g. \"MyName\" or \"example.com/MyName\"";
 
-/// What is expected of a label's value, in the words of v1.2.
-pub(crate) const LABEL_VALUE: &str = "must have at most 63 characters, matching regex (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?: e.g. \"MyValue\" or \"\"";
+/// v1.2's description of a label value.
+pub(crate) const LABEL_VALUE: &str = "must have at most 63 characters, matching regex \
+    (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?: e.g. \"MyValue\" or \"\"";
 
-/// Whether `text` can be a label's key: a name of at most 63 characters, with an optional DNS subdomain and slash before it.
+/// Whether `text` is a valid label key: a name of at most 63 characters, with an optional DNS subdomain and slash
+/// before it.
 pub(crate) fn is_qualified_name(text: &str) -> bool {
     let (prefix, name) = text
         .split_once('/')
@@ -33,7 +39,7 @@ pub(crate) fn is_qualified_name(text: &str) -> bool {
     prefix.is_none_or(is_dns_subdomain) && !name.is_empty() && is_label_value(name)
 }
 
-/// Whether `text` can be a label's value.
+/// Whether `text` is a valid label value.
 pub(crate) fn is_label_value(text: &str) -> bool {
     text.len() <= 63
         && (text.is_empty()
@@ -44,7 +50,8 @@ pub(crate) fn is_label_value(text: &str) -> bool {
             ))
 }
 
-/// Whether `text` is a DNS subdomain: labels of lower-case letters, digits and hyphens with dots between them, at most 253 characters.
+/// Whether `text` is a DNS subdomain: labels of lower-case letters, digits and hyphens separated by dots, at most 253
+/// characters.
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     let outer = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     text.len() <= 253
@@ -57,9 +64,9 @@ fn starts_and_ends_with(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u
     text.bytes().next().is_some_and(&outer) && text.bytes().next_back().is_some_and(&outer) && text.bytes().all(inner)
 }
 
-/// Names with values, to be looked up: an object's labels, or its selectable fields.
+/// Lookup of values by name: an object's labels or selectable fields.
 pub(crate) trait Set {
-    /// The value under `name`.
+    /// Value of `name`.
     fn value(&self, name: &str) -> Option<&str>;
 }
 
@@ -75,18 +82,18 @@ impl Set for BTreeMap<String, String> {
     }
 }
 
-/// How a requirement relates a label to its values.
+/// Operator of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     /// `key in (a,b)`
     In,
-    /// `key notin (a,b)`; true as well where there is no such label
+    /// `key notin (a,b)`; also true without the label
     NotIn,
     /// `key=a`
     Equals,
-    /// `key==a`, the same as `=` but for how it is written
+    /// `key==a`, equal to `=` except for its text
     DoubleEquals,
-    /// `key!=a`; true as well where there is no such label
+    /// `key!=a`; also true without the label
     NotEquals,
     /// `key`
     Exists,
@@ -98,7 +105,7 @@ pub(crate) enum Operator {
     LessThan,
 }
 
-/// One condition on one label.
+/// Condition on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Requirement {
     key: String,
@@ -106,14 +113,15 @@ pub(crate) struct Requirement {
     values: BTreeSet<String>,
 }
 
-/// A number as v1.2 reads it: out of range is no number.
+/// Parses a number as v1.2 does. A number out of range is `None`.
 fn number(text: &str) -> Option<f64> {
     let value: f64 = text.parse().ok()?;
     (value.is_finite() || !text.contains(|c: char| c.is_ascii_digit())).then_some(value)
 }
 
 impl Requirement {
-    /// A requirement, if key and values are valid and the operator takes as many values as there are.
+    /// Returns a requirement. Fails if the key or a value is invalid, or the number of values does not fit the
+    /// operator.
     pub(crate) fn new(key: &str, operator: Operator, values: BTreeSet<String>) -> Result<Self, String> {
         if !is_qualified_name(key) {
             return Err(format!("invalid label key: {QUALIFIED_NAME}"));
@@ -146,7 +154,7 @@ impl Requirement {
         })
     }
 
-    /// Whether `labels` meet it.
+    /// Whether `labels` meet the requirement.
     pub(crate) fn matches(&self, labels: &impl Set) -> bool {
         let label = labels.value(&self.key);
         match self.operator {
@@ -183,7 +191,7 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Conditions on an object's labels, all of which have to hold. The default selects everything.
+/// Conditions on an object's labels, all of which must hold. The default selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector {
     requirements: Vec<Requirement>,
@@ -191,12 +199,12 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// Selects every object.
+    /// Returns a selector of every object.
     pub(crate) fn everything() -> Self {
         Self::default()
     }
 
-    /// Selects no object.
+    /// Returns a selector of no object.
     pub(crate) fn nothing() -> Self {
         Self {
             requirements: Vec::new(),
@@ -204,7 +212,7 @@ impl Selector {
         }
     }
 
-    /// All of `requirements`.
+    /// Returns a selector with all of `requirements`.
     pub(crate) fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Self {
@@ -213,12 +221,13 @@ impl Selector {
         }
     }
 
-    /// Reads the query language; the error is the recorded server's text.
+    /// Parses the query language. The error is the recorded server's text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         parser::parse(text).map(Self::new)
     }
 
-    /// Each label of `map` with its value, as a service or a replication controller selects. A map that is empty, or has what cannot be a label, selects everything, as in v1.2.
+    /// Returns a selector of each label of `map` with its value, as in a service or a replication controller. A map
+    /// that is empty or contains an invalid label selects everything, as in v1.2.
     pub(crate) fn from_map(map: &Object) -> Self {
         let requirement = |(key, value): (&String, &Value)| {
             let value = value.as_str().unwrap_or_default().to_owned();
@@ -230,7 +239,8 @@ impl Selector {
             .map_or_else(Self::everything, Self::new)
     }
 
-    /// What a `LabelSelector` (matchLabels, matchExpressions) selects: nothing where it is null, everything where it is empty.
+    /// Returns the selector of a `LabelSelector` (matchLabels, matchExpressions). Null selects nothing, an empty
+    /// object everything.
     pub(crate) fn from_label_selector(selector: &Value) -> Result<Self, String> {
         let Value::Object(selector) = selector else {
             return Ok(Self::nothing());
@@ -269,7 +279,7 @@ impl Selector {
         Ok(Self::new(requirements))
     }
 
-    /// Whether it selects every object.
+    /// Whether the selector selects every object.
     pub(crate) fn is_everything(&self) -> bool {
         !self.nothing && self.requirements.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The vocabulary of the API: statuses, field errors, selectors, quantities, object metadata.
+//! API vocabulary: statuses, field errors, selectors, quantities, object metadata.
 //!
 //! Everything here is a plain value: no I/O, no state, no clock.
 
@@ -20,5 +20,5 @@ pub(crate) use quote::go_quote;
 pub use status::Reason;
 pub use status::Status;
 
-/// An object as the API exchanges it: a JSON tree whose maps keep their order.
+/// Object of the API: a JSON tree whose maps keep their order.
 pub(crate) type Object = serde_json::Map<String, serde_json::Value>;

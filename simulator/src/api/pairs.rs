@@ -1,18 +1,18 @@
-//! Names with values in few pieces of memory: the labels and the selectable fields of stored objects, of which there are many.
+//! Compact name-value pairs, for the many labels and selectable fields of stored objects.
 
 use super::labels::Set;
 
-/// Name-value pairs in the order of their names.
+/// Name-value pairs sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pairs {
-    /// The names and values one after the other.
+    /// Names and values, concatenated.
     text: Box<str>,
-    /// Where each name and each value ends.
+    /// End offset of each name and each value.
     ends: Box<[u32]>,
 }
 
 impl Pairs {
-    /// The pairs, by name.
+    /// Pairs in the order of their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         (0..self.len()).map(move |place| (self.piece(2 * place), self.piece(2 * place + 1)))
     }
@@ -21,7 +21,7 @@ impl Pairs {
         self.ends.len() / 2
     }
 
-    /// The name or value at a place.
+    /// Name or value at an index.
     fn piece(&self, place: usize) -> &str {
         let end = |place: usize| self.ends.get(place).map_or(0, |end| *end as usize);
         let start = place.checked_sub(1).map_or(0, end);
@@ -37,7 +37,7 @@ impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Pairs {
         for (name, value) in &pairs {
             for piece in [name.as_ref(), value.as_ref()] {
                 text.push_str(piece);
-                // An object is smaller than four gigabytes.
+                // An object is smaller than 4 GiB.
                 ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
             }
         }

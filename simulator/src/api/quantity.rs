@@ -1,23 +1,25 @@
-//! Amounts of resources: `500m`, `64Mi`, `1e3`.
+//! Resource quantities, such as `500m`, `64Mi` or `1e3`.
 //!
-//! A [`Quantity`] is exact, never a float, and remembers which family of suffixes it was written with, so that it is written back in its canonical form.
-//! Promises: parsing takes time linear in the text; nothing panics; equal amounts compare equal whatever their notation.
-//! Limits, which are v1.2's own: no more than 2^63-1 in magnitude (larger is capped), nothing finer than a thousandth (finer is rounded away from
-//! zero); the number of thousandths wraps beyond 64 bits.
-//! Source: `api/resource` of Kubernetes v1.2, its error texts included.
+//! A [`Quantity`] is exact, never a float, and keeps the family of suffixes of its text, so that it is written in its
+//! canonical form.
+//!
+//! - Guarantees: parsing takes linear time; nothing panics; equal amounts compare equal in any notation.
+//! - Limits, as in v1.2: magnitudes are at most 2^63-1 (larger ones are capped) and multiples of a thousandth (finer
+//!   ones are rounded away from zero); the number of thousandths wraps beyond 64 bits.
+//! - Source: `api/resource` of Kubernetes v1.2, including error texts.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
-/// Billionths in one.
-const ONE: i128 = 1_000_000_000;
-/// Billionths in the least amount.
-const LEAST: i128 = ONE / 1000;
-/// The largest exponent that is read: v1.2 is busy for minutes with larger ones.
+/// Nanos in one unit.
+const NANOS_PER_UNIT: i128 = 1_000_000_000;
+/// Nanos in the smallest amount.
+const NANOS_PER_MILLI: i128 = NANOS_PER_UNIT / 1000;
+/// Maximum exponent that is parsed. v1.2 takes minutes for larger ones.
 const MAX_EXPONENT: i64 = 1_000_000;
-/// The largest magnitude that parses, in billionths.
-const MAX: i128 = i64::MAX as i128 * ONE;
+/// Maximum magnitude that parses, in nanos.
+const MAX_NANOS: i128 = i64::MAX as i128 * NANOS_PER_UNIT;
 
-/// The family of suffixes a quantity is written with.
+/// Family of suffixes of a quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Format {
     /// `12e6`
@@ -29,70 +31,70 @@ pub(crate) enum Format {
     DecimalSi,
 }
 
-/// An exact amount and its notation.
+/// Exact amount and its notation.
 ///
-/// Comparison and equality are those of the amount alone.
+/// Comparison and equality only consider the amount.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quantity {
     nanos: i128,
     format: Format,
 }
 
-/// Why a text is no quantity; the wording is the recorded server's.
+/// Error of parsing a quantity. Texts are those of the recorded server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum QuantityError {
-    /// Not a number followed by a suffix.
+    /// The text is not a number followed by a suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
-    /// The number has no digit, or two points.
+    /// The number has no digit, or two decimal points.
     #[error("unable to parse numeric part of quantity")]
     Number,
-    /// No such suffix.
+    /// The suffix is unknown.
     #[error("unable to parse quantity's suffix")]
     Suffix,
-    /// The exponent is out of bounds. The text is not v1.2's.
+    /// The exponent is out of bounds. This text is not v1.2's.
     #[error("the exponent of a quantity must be between -{MAX_EXPONENT} and {MAX_EXPONENT}")]
     Exponent,
 }
 
 impl Quantity {
-    /// A whole number of units.
+    /// Returns a quantity of `value` units.
     pub(crate) fn new(value: i64, format: Format) -> Self {
         Self {
-            nanos: i128::from(value) * ONE,
+            nanos: i128::from(value) * NANOS_PER_UNIT,
             format,
         }
     }
 
-    /// A whole number of thousandths.
+    /// Returns a quantity of `value` thousandths.
     pub(crate) fn milli(value: i64, format: Format) -> Self {
         Self {
-            nanos: i128::from(value) * (ONE / 1000),
+            nanos: i128::from(value) * (NANOS_PER_UNIT / 1000),
             format,
         }
     }
 
-    /// The amount in units, rounded up; at the bounds of `i64` where it lies beyond them.
+    /// Amount in units, rounded up and clamped to the range of `i64`.
     pub(crate) fn value(self) -> i64 {
-        ceil(self.nanos, ONE)
+        ceil(self.nanos, NANOS_PER_UNIT)
     }
 
-    /// The amount in thousandths, rounded up; its low 64 bits where it has more.
+    /// Amount in thousandths, rounded up. Truncated to 64 bits.
     pub(crate) fn milli_value(self) -> i64 {
-        (self.nanos.div_euclid(LEAST) + i128::from(self.nanos.rem_euclid(LEAST) != 0)) as i64
+        (self.nanos.div_euclid(NANOS_PER_MILLI) + i128::from(self.nanos.rem_euclid(NANOS_PER_MILLI) != 0)) as i64
     }
 
     /// Whether the amount is a whole number of units.
     pub(crate) fn is_integer(self) -> bool {
-        self.nanos % ONE == 0
+        self.nanos % NANOS_PER_UNIT == 0
     }
 
-    /// -1, 0 or 1.
+    /// Sign of the amount: -1, 0 or 1.
     pub(crate) fn sign(self) -> i32 {
         self.nanos.signum() as i32
     }
 
-    /// The sum. The notation is this one's, or the other's if this one is zero and the other is not.
+    /// Sum. Its notation is that of `self`, or of `other` if only `self` is zero.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             nanos: self.nanos.saturating_add(other.nanos),
@@ -100,7 +102,7 @@ impl Quantity {
         }
     }
 
-    /// The difference. The notation is this one's, or the other's if this one is zero and the other is not.
+    /// Difference. Its notation is that of `self`, or of `other` if only `self` is zero.
     pub(crate) fn minus(self, other: Self) -> Self {
         Self {
             nanos: self.nanos.saturating_sub(other.nanos),
@@ -117,13 +119,13 @@ impl Quantity {
     }
 }
 
-/// `nanos / unit`, rounded up and clamped.
+/// Returns `nanos / unit`, rounded up and clamped.
 fn ceil(nanos: i128, unit: i128) -> i64 {
     let units = nanos.div_euclid(unit) + i128::from(nanos.rem_euclid(unit) != 0);
     i64::try_from(units).unwrap_or(if units < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// What a suffix multiplies by.
+/// Factor of a suffix.
 #[derive(Clone, Copy)]
 enum Multiplier {
     /// 10 to this power.
@@ -132,7 +134,7 @@ enum Multiplier {
     Two(u32),
 }
 
-/// The suffixes of decimal notation with their powers of ten, in rising order.
+/// Decimal suffixes with their powers of ten, in ascending order.
 const DECIMAL: [(&str, i64); 10] = [
     ("n", -9),
     ("u", -6),
@@ -145,7 +147,7 @@ const DECIMAL: [(&str, i64); 10] = [
     ("P", 15),
     ("E", 18),
 ];
-/// The suffixes of binary notation, in powers of 1024 from the first on.
+/// Binary suffixes, in ascending powers of 1024.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 fn multiplier(suffix: &str) -> Option<(Multiplier, Format)> {
@@ -174,7 +176,7 @@ fn split(text: &str) -> Option<(bool, &str, &str)> {
     (!number.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then_some((negative, number, suffix))
 }
 
-/// The amount in billionths, capped and rounded up: `number`, a decimal fraction, times `by`.
+/// Returns `number`, a decimal fraction, times `by`, in nanos, capped and rounded up.
 fn scaled(number: &str, by: Multiplier) -> Result<i128, QuantityError> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if fraction.contains('.') || whole.len() + fraction.len() == 0 {
@@ -186,14 +188,14 @@ fn scaled(number: &str, by: Multiplier) -> Result<i128, QuantityError> {
     if digits.is_empty() {
         return Ok(0);
     }
-    // The first digit that is not zero is `point` places before the decimal point (after it where negative).
+    // The first non-zero digit is `point` places before the decimal point, or after it if negative.
     let (exponent, factor) = match by {
-        Multiplier::Ten(power) => (power, ONE),
-        Multiplier::Two(power) => (0, ONE << power),
+        Multiplier::Ten(power) => (power, NANOS_PER_UNIT),
+        Multiplier::Two(power) => (0, NANOS_PER_UNIT << power),
     };
     let point = (whole.len() as i64 - leading as i64).saturating_add(exponent);
     if point > 19 {
-        return Ok(MAX);
+        return Ok(MAX_NANOS);
     }
     if point < -40 {
         return Ok(1);
@@ -203,7 +205,8 @@ fn scaled(number: &str, by: Multiplier) -> Result<i128, QuantityError> {
     for place in 0..before {
         units = units * 10 + i128::from(digits.get(place).copied().unwrap_or(0));
     }
-    // The fraction times the factor, by long multiplication from its last digit: what is carried out is whole, what stays behind is rounded up.
+    // Long multiplication of the fraction by the factor, from the last digit: the carry is whole, the remainder is
+    // rounded up.
     let zeros = usize::try_from(-point).unwrap_or(0);
     let (mut carry, mut inexact) = (0, false);
     for digit in digits
@@ -217,8 +220,11 @@ fn scaled(number: &str, by: Multiplier) -> Result<i128, QuantityError> {
         inexact |= product % 10 != 0;
         carry = product / 10;
     }
-    let whole = units.checked_mul(factor).unwrap_or(MAX);
-    Ok(whole.saturating_add(carry).saturating_add(i128::from(inexact)).min(MAX))
+    let whole = units.checked_mul(factor).unwrap_or(MAX_NANOS);
+    Ok(whole
+        .saturating_add(carry)
+        .saturating_add(i128::from(inexact))
+        .min(MAX_NANOS))
 }
 
 impl FromStr for Quantity {
@@ -226,7 +232,7 @@ impl FromStr for Quantity {
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let (negative, number, suffix) = split(text.trim()).ok_or(QuantityError::Format)?;
-        // The number is judged before the suffix.
+        // Errors of the number take precedence over those of the suffix.
         scaled(number, Multiplier::Ten(0))?;
         let (by, format) = multiplier(suffix).ok_or(QuantityError::Suffix)?;
         if let Multiplier::Ten(power) = by
@@ -235,9 +241,9 @@ impl FromStr for Quantity {
             return Err(QuantityError::Exponent);
         }
         let nanos = scaled(number, by)?;
-        // Any amount is at least the least one.
-        let nanos = (nanos + LEAST - 1) / LEAST * LEAST;
-        let format = if format == Format::BinarySi && nanos > 0 && nanos < ONE {
+        // A positive amount is at least the smallest one.
+        let nanos = (nanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI * NANOS_PER_MILLI;
+        let format = if format == Format::BinarySi && nanos > 0 && nanos < NANOS_PER_UNIT {
             Format::DecimalSi
         } else {
             format
@@ -250,14 +256,14 @@ impl FromStr for Quantity {
 }
 
 impl fmt::Display for Quantity {
-    /// The canonical form: no fraction, the largest suffix that keeps it exact.
+    /// Writes the canonical form: no fraction, the largest suffix that keeps it exact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nanos == 0 {
             return f.write_str("0");
         }
-        let binary = self.format == Format::BinarySi && self.is_integer() && self.nanos.abs() >= 1024 * ONE;
+        let binary = self.format == Format::BinarySi && self.is_integer() && self.nanos.abs() >= 1024 * NANOS_PER_UNIT;
         if binary {
-            let (mut amount, mut suffix) = (self.nanos / ONE, "");
+            let (mut amount, mut suffix) = (self.nanos / NANOS_PER_UNIT, "");
             for larger in BINARY {
                 if amount % 1024 != 0 {
                     break;
@@ -371,7 +377,7 @@ mod tests {
     #[case("1e99999999999999999999", QuantityError::Suffix)]
     #[case("1e1000000000", QuantityError::Exponent)]
     #[case("1e-1000000000", QuantityError::Exponent)]
-    fn what_is_no_quantity_is_refused(#[case] text: &str, #[case] error: QuantityError) {
+    fn invalid_quantities_are_rejected(#[case] text: &str, #[case] error: QuantityError) {
         assert_eq!(text.parse::<Quantity>(), Err(error));
     }
 
@@ -389,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_keeps_the_notation_of_what_is_not_zero() {
+    fn a_sum_keeps_the_notation_of_the_nonzero_operand() {
         assert_eq!(parse("0").plus(parse("1Gi")).to_string(), "1Gi");
         assert_eq!(parse("512Mi").plus(parse("512M")).to_string(), "1024288Ki");
         assert_eq!(parse("1Gi").minus(parse("512Mi")).to_string(), "512Mi");
@@ -401,7 +407,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,40}") {
+        fn no_text_panics(text in "\\PC{0,40}") {
             let _ = text.parse::<Quantity>();
         }
 

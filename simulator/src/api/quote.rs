@@ -1,8 +1,8 @@
-//! Go's `%q`: the one piece of Go's printing that texts of [`super::Status`] need. The others are in `compat`.
+//! Go's `%q`, which texts of [`super::Status`] need. Other formats of Go are in `compat`.
 
 use std::fmt::Write;
 
-/// Text in double quotes as Go's `%q` and `strconv.Quote` print it: what is not printable is escaped.
+/// Quotes a text as Go's `%q` and `strconv.Quote` do: characters that are not printable are escaped.
 pub(crate) fn go_quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -28,9 +28,9 @@ pub(crate) fn go_quote(text: &str) -> String {
     out
 }
 
-/// Whether `c` is a letter, mark, number, punctuation, symbol or the plain space.
+/// Whether Go prints `c` without an escape: a letter, mark, number, punctuation, symbol or the space.
 fn is_printable(c: char) -> bool {
-    // A mark is only escaped where it begins a text.
+    // A mark is only escaped at the start of a text.
     c.is_ascii_graphic() || c == ' ' || !c.is_ascii() && format!("a{c}").escape_debug().count() == 2
 }
 
@@ -47,7 +47,7 @@ mod tests {
     #[case("\u{2028}\u{a0}\u{ad}", r#""\u2028\u00a0\u00ad""#)]
     #[case("\u{e0001}", r#""\U000e0001""#)]
     #[case("ü日\u{301}", "\"ü日\u{301}\"")]
-    fn what_is_not_printable_is_escaped(#[case] text: &str, #[case] quoted: &str) {
+    fn unprintable_characters_are_escaped(#[case] text: &str, #[case] quoted: &str) {
         assert_eq!(go_quote(text), quoted);
     }
 }

@@ -1,51 +1,51 @@
-//! `Status`: every refusal, and some of the successes, as a value.
+//! `Status`: every error response, and some responses of success.
 //!
-//! One table gives each reason its code. Texts are those of Kubernetes v1.2 (`api/errors`), as recorded.
-//! Limits: the recorded server's few free-worded 500s are built by the caller with [`Status::internal`].
+//! - One table maps each reason to its code. Texts are those of Kubernetes v1.2 (`api/errors`), as recorded.
+//! - Limit: a few 500s of the recorded server have other texts; callers create them with [`Status::internal`].
 
 use serde_json::{Map, Value, json};
 
 use super::{field::FieldError, go_quote};
 
-/// Why a request was refused.
+/// Reason of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// No reason is given; the code says all.
+    /// No reason: only the code is known.
     Unknown,
-    /// No valid credentials came with the request.
+    /// The request has no valid credentials.
     Unauthorized,
     /// The action is not allowed.
     Forbidden,
-    /// What was asked for is not there.
+    /// The requested object or path does not exist.
     NotFound,
-    /// An object of that name is there already.
+    /// An object of that name exists.
     AlreadyExists,
-    /// The object has changed since it was read, or cannot be changed so.
+    /// The object has changed since it was read, or the change is not possible.
     Conflict,
-    /// The asked-for part of history is no longer kept.
+    /// The requested history is no longer kept.
     Gone,
-    /// The object does not pass validation.
+    /// The object is invalid.
     Invalid,
     /// The request is malformed.
     BadRequest,
-    /// The path exists, the method does not.
+    /// The path does not support the method.
     MethodNotAllowed,
-    /// The body's media type is not understood.
+    /// The media type of the body is not supported.
     UnsupportedMediaType,
     /// The body is larger than allowed.
     RequestEntityTooLarge,
     /// The server failed.
     InternalError,
-    /// The server did not complete the operation; the client can try again.
+    /// The server did not complete the operation. The client may retry.
     ServerTimeout,
-    /// What would answer is not there now.
+    /// The service is not available.
     ServiceUnavailable,
-    /// What would answer did not in time.
+    /// The operation timed out.
     Timeout,
 }
 
 impl Reason {
-    /// The HTTP status code.
+    /// HTTP status code.
     pub fn code(self) -> u16 {
         match self {
             Self::BadRequest => 400,
@@ -64,8 +64,8 @@ impl Reason {
         }
     }
 
-    /// The word on the wire; empty for [`Reason::Unknown`].
-    pub fn word(self) -> &'static str {
+    /// Reason on the wire. Empty for [`Reason::Unknown`].
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "",
             Self::Unauthorized => "Unauthorized",
@@ -87,47 +87,47 @@ impl Reason {
     }
 }
 
-/// What a `Status` is about.
+/// Details of a `Status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// The object's name.
+    /// Name of the object.
     pub name: String,
-    /// The API group; empty for the core group.
+    /// API group. Empty for the core group.
     pub group: String,
-    /// The kind, or the resource where the kind is not known.
+    /// Kind, or resource if the kind is not known.
     pub kind: String,
-    /// The single causes.
+    /// Causes of the error.
     pub causes: Vec<Cause>,
-    /// Seconds after which to ask again; 0 for none.
+    /// Seconds after which to retry. 0 for none.
     pub retry_after_seconds: u32,
 }
 
-/// One cause of a refusal.
+/// Cause of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// The machine-readable reason.
+    /// Machine-readable reason.
     pub reason: String,
-    /// The text.
+    /// Text of the cause.
     pub message: String,
-    /// The field, in dotted form.
+    /// Dotted path of the field.
     pub field: String,
 }
 
-/// An outcome that is no object: `unversioned.Status`.
+/// Result of a request that is not an object: `unversioned.Status`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Status {
-    /// The HTTP status code, repeated in the body.
+    /// HTTP status code, repeated in the body.
     pub code: u16,
-    /// Why; [`Reason::Unknown`] for a success.
+    /// Reason. [`Reason::Unknown`] for a success.
     pub reason: Reason,
-    /// The text; empty for a success.
+    /// Text. Empty for a success.
     pub message: String,
-    /// What it is about.
+    /// Object that the status is about.
     pub details: Option<Box<Details>>,
 }
 
-/// A resource in its group, as error texts name it: `pods`, `jobs.extensions`.
+/// Resource and group in error texts: `pods`, `jobs.extensions`.
 fn qualified(resource: &str, group: &str) -> String {
     if group.is_empty() {
         resource.to_owned()
@@ -136,7 +136,7 @@ fn qualified(resource: &str, group: &str) -> String {
     }
 }
 
-/// The texts of several problems as one: a single one alone, several in brackets.
+/// Joins the texts of several errors: a single one alone, several in brackets.
 pub(crate) fn texts(problems: &[impl ToString]) -> String {
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
     if texts.len() == 1 {
@@ -156,7 +156,7 @@ fn about(group: &str, kind: &str, name: &str) -> Option<Box<Details>> {
 }
 
 impl Status {
-    /// A refusal for `reason` in these words, about nothing in particular.
+    /// Returns an error with this reason and text, without details.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             code: reason.code(),
@@ -166,7 +166,7 @@ impl Status {
         }
     }
 
-    /// A success.
+    /// Returns a success.
     pub fn success() -> Self {
         Self {
             code: 200,
@@ -176,13 +176,13 @@ impl Status {
         }
     }
 
-    /// The same, with another code.
+    /// Returns the same status with another code.
     pub fn with_code(mut self, code: u16) -> Self {
         self.code = code;
         self
     }
 
-    /// The object `name` of `resource` is not there.
+    /// The object `name` of `resource` does not exist.
     pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {} not found", qualified(resource, group), go_quote(name));
         Self {
@@ -191,7 +191,7 @@ impl Status {
         }
     }
 
-    /// No such path.
+    /// The path does not exist.
     pub fn no_such_path() -> Self {
         Self {
             details: Some(Box::default()),
@@ -199,7 +199,7 @@ impl Status {
         }
     }
 
-    /// An object of that name is there already.
+    /// An object of that name exists.
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {} already exists", qualified(resource, group), go_quote(name));
         Self {
@@ -208,7 +208,7 @@ impl Status {
         }
     }
 
-    /// The object cannot be changed as asked: `why`.
+    /// The object cannot be changed as requested. `why` is the cause.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!(
             "{} {} cannot be updated: {why}",
@@ -221,7 +221,7 @@ impl Status {
         }
     }
 
-    /// The action on the object is not allowed: `why`.
+    /// The action on the object is not allowed. `why` is the cause.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!("{} {} is forbidden: {why}", qualified(resource, group), go_quote(name));
         Self {
@@ -230,7 +230,7 @@ impl Status {
         }
     }
 
-    /// The object does not pass validation, for every one of `errors`.
+    /// The object is invalid. `errors` are the causes.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let list = texts(errors);
         let causes = errors
@@ -261,7 +261,7 @@ impl Status {
         Self::new(Reason::BadRequest, message)
     }
 
-    /// The path is there, and this method is not for it.
+    /// The path does not support the method.
     pub fn method_not_allowed() -> Self {
         Self {
             details: Some(Box::default()),
@@ -272,7 +272,7 @@ impl Status {
         }
     }
 
-    /// The server did not complete `operation` and asks to try again.
+    /// The server did not complete `operation`; the client should retry.
     pub fn server_timeout(group: &str, kind: &str, operation: &str) -> Self {
         let what = qualified(kind, group);
         let message =
@@ -283,7 +283,7 @@ impl Status {
         }
     }
 
-    /// A failure with this code that gives no reason.
+    /// An error with this code and without a reason.
     pub fn unexplained(code: u16, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -291,12 +291,12 @@ impl Status {
         }
     }
 
-    /// The server failed, in these words.
+    /// An internal error with this text.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Reason::InternalError, message)
     }
 
-    /// The cluster failed at what a client rightly asked, because of `why`.
+    /// The cluster failed to handle a valid request. `why` is the cause.
     pub fn internal_error(why: impl Into<String>) -> Self {
         let why = why.into();
         let mut status = Self::internal(format!("Internal error occurred: {why}"));
@@ -317,7 +317,7 @@ impl Status {
         self.code < 400
     }
 
-    /// The object on the wire.
+    /// Encodes the status as an object.
     pub fn to_value(&self) -> Value {
         let mut out = Map::new();
         out.insert("kind".into(), "Status".into());
@@ -330,8 +330,8 @@ impl Status {
         if !self.message.is_empty() {
             out.insert("message".into(), self.message.clone().into());
         }
-        if !self.reason.word().is_empty() {
-            out.insert("reason".into(), self.reason.word().into());
+        if !self.reason.as_str().is_empty() {
+            out.insert("reason".into(), self.reason.as_str().into());
         }
         if let Some(details) = &self.details {
             out.insert("details".into(), details.to_value());
@@ -375,7 +375,7 @@ mod tests {
     use crate::api::Path;
 
     #[test]
-    fn one_problem_stands_alone_and_several_in_brackets() {
+    fn several_texts_are_in_brackets() {
         let one = FieldError::required(&Path::new("spec.containers"), "");
         let single = Status::invalid("", "Pod", "a", std::slice::from_ref(&one));
         assert_eq!(single.message, "Pod \"a\" is invalid: spec.containers: Required value");

@@ -1,4 +1,4 @@
-//! Objects as trees whose maps and lists have no room to spare: caches keep many of them.
+//! Object trees without spare capacity, for caches that hold many of them.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::Object;
 /// Parses an object.
 ///
 /// # Errors
-/// What is no object.
+/// The JSON is invalid or not an object.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Object, serde_json::Error> {
     match serde_json::from_slice::<Fitted>(bytes)? {
         Fitted(Value::Object(object)) => Ok(object),
@@ -18,7 +18,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Object, serde_json::Error> {
     }
 }
 
-/// A value whose maps and lists are as large as what is in them.
+/// Value whose maps and lists have no spare capacity.
 struct Fitted(Value);
 
 impl<'de> Deserialize<'de> for Fitted {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_is_what_serde_json_makes_of_it() {
+    fn a_tree_equals_that_of_serde_json() {
         let text =
             r#"{"a":{"b":[1,-2,2.5,18446744073709551615,true,null,"x\"\u00e9",[],{}]},"z":"","a2":1,"a":{"again":1}}"#;
         let expected: Object = serde_json::from_str(text).unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_no_room_to_spare() {
+    fn lists_have_no_spare_capacity() {
         let tree = parse(br#"{"list":[1,2,3,4,5]}"#).unwrap();
         let list = match &tree["list"] {
             Value::Array(list) => list,

@@ -1,4 +1,4 @@
-//! The client, and its verbs over one resource.
+//! Client and its verbs over one resource.
 
 use std::{fmt, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::{
     store::Record,
 };
 
-/// A client of the API inside the process. Clones share it.
+/// Client of the API inside the process. Clones share their state.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -46,12 +46,13 @@ impl Client {
         Self { registry, clock }
     }
 
-    /// The registry that it reads and writes.
+    /// Registry that the client reads and writes.
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// The verbs over a resource, such as `v1` and `pods` or `extensions/v1beta1` and `deployments`, in all namespaces.
+    /// Returns the verbs over a resource (such as `v1` and `pods`, or `extensions/v1beta1` and `deployments`) in all
+    /// namespaces.
     ///
     /// # Errors
     /// `NotFound` if there is no such resource.
@@ -72,7 +73,7 @@ impl Client {
         })
     }
 
-    /// Every resource whose objects are in namespaces and can be deleted, in the version that they are stored in.
+    /// Returns every namespaced resource that can be deleted, in its storage version.
     pub(crate) fn namespaced(&self) -> Result<Vec<Api>, Status> {
         let scheme = self.registry.scheme();
         let resources = scheme
@@ -84,28 +85,28 @@ impl Client {
             .collect()
     }
 
-    /// Five random characters for a name.
+    /// Returns the random suffix of a generated name, five characters.
     pub(crate) fn name_suffix(&self) -> String {
         self.registry.name_suffix()
     }
 
-    /// The cluster's clock.
+    /// Clock of the cluster.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 }
 
-/// The namespace and name of an object.
+/// Namespace and name of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
-    /// The namespace; empty for cluster-wide kinds.
+    /// Namespace. Empty for cluster-scoped kinds.
     pub namespace: String,
-    /// The name.
+    /// Name of the object.
     pub name: String,
 }
 
 impl ObjectKey {
-    /// The key of `name` in `namespace`.
+    /// Returns the key of `name` in `namespace`.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -113,7 +114,7 @@ impl ObjectKey {
         }
     }
 
-    /// The key of an object.
+    /// Returns the key of an object.
     pub fn of(object: &Object) -> Self {
         Self::new(
             meta::text(object, "metadata.namespace"),
@@ -132,16 +133,16 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// The objects of a list, and the version at which they were read.
+/// Objects of a list and their revision.
 #[derive(Clone, Debug)]
 pub struct ObjectList {
-    /// The version to watch from.
+    /// Revision to watch from.
     pub revision: u64,
-    /// The objects, by namespace and name.
+    /// Objects in order of namespace and name.
     pub items: Vec<Arc<Object>>,
 }
 
-/// The verbs over one resource, in one namespace or in all.
+/// Verbs over one resource, in one namespace or in all.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -154,7 +155,7 @@ pub struct ObjectList {
 /// pods.bind("web", "node-1").await?;
 /// pods.patch("web", &json!({"metadata": {"labels": {"app": "web"}}})).await?;
 ///
-/// // An update is refused if the object has changed since it was read.
+/// // An update fails if the object has changed since it was read.
 /// assert_eq!(pods.update(pod.as_ref().clone()).await.unwrap_err().code, 409);
 /// pod = pods.get("web").await?;
 /// assert_eq!(pod["spec"]["nodeName"], "node-1");
@@ -180,27 +181,27 @@ impl fmt::Debug for Api {
 }
 
 impl Api {
-    /// The same verbs in one namespace.
+    /// Returns the same verbs in one namespace.
     pub fn in_namespace(&self, namespace: &str) -> Self {
         let mut api = self.clone();
         api.collection.namespace = api.collection.resource.namespaced.then(|| namespace.to_owned());
         api
     }
 
-    /// The resource's kind: `Pod`.
+    /// Kind of the resource, such as `Pod`.
     pub fn kind(&self) -> String {
         self.collection.resource.kind.clone()
     }
 
-    /// The resource's group and version: `v1`, `extensions/v1beta1`.
+    /// Group and version of the resource, such as `v1` or `extensions/v1beta1`.
     pub fn api_version(&self) -> &str {
         self.collection.resource.group_version()
     }
 
-    /// Reads one object.
+    /// Returns one object.
     ///
     /// # Errors
-    /// `NotFound` if there is none of that name.
+    /// `NotFound` if there is no object of that name.
     pub async fn get(&self, name: &str) -> Result<Arc<Object>, Status> {
         self.registry.sync().await?;
         Ok(self.tree(&*self.registry.record(&self.named(name, None))?))
@@ -219,10 +220,10 @@ impl Api {
         })
     }
 
-    /// Watches the changes of the selected objects after the version in `options`; without one, from now on.
+    /// Watches changes of the selected objects after the version in `options`. Default: changes after the call.
     ///
     /// # Errors
-    /// `Gone` if the history since then is no longer kept; then list and watch from the list's version.
+    /// `Gone` if the history since that version is no longer kept: list again and watch from the list's revision.
     pub async fn watch(&self, options: &ListOptions) -> Result<Watch, Status> {
         self.registry.sync().await?;
         let revision = match options.resource_version.parse() {
@@ -237,7 +238,7 @@ impl Api {
     /// Creates an object.
     ///
     /// # Errors
-    /// `AlreadyExists`, `Invalid`, or what admission refuses.
+    /// `AlreadyExists`, `Invalid`, or the error of admission control.
     pub async fn create(&self, object: Value) -> Result<Arc<Object>, Status> {
         let Value::Object(object) = object else {
             return Err(Status::bad_request("an object is a JSON map"));
@@ -247,7 +248,7 @@ impl Api {
         Ok(self.tree(&record))
     }
 
-    /// Replaces an object. Its resource version is the one that it must still have.
+    /// Replaces an object. Its `resourceVersion` must be the current one.
     ///
     /// # Errors
     /// `Conflict` if the object has changed since it was read.
@@ -255,7 +256,7 @@ impl Api {
         self.replace(object, None).await
     }
 
-    /// Replaces the status of an object. Its resource version is the one that it must still have.
+    /// Replaces the status of an object. Its `resourceVersion` must be the current one.
     ///
     /// # Errors
     /// `Conflict` if the object has changed since it was read.
@@ -285,10 +286,10 @@ impl Api {
         parse(&response)
     }
 
-    /// Deletes an object, with this many seconds for a graceful end; by default those of the object.
+    /// Deletes an object with a grace period in seconds. Default: that of the object.
     ///
     /// # Errors
-    /// `NotFound` if there is none of that name.
+    /// `NotFound` if there is no object of that name.
     pub async fn delete(&self, name: &str, grace_period: Option<i64>) -> Result<(), Status> {
         self.registry.sync().await?;
         let body = grace_period.map(|seconds| body(&json!({"gracePeriodSeconds": seconds})));
@@ -334,7 +335,7 @@ impl Api {
         }
     }
 
-    /// The object of a record in the version that this serves.
+    /// Object of a record in the version that this client uses.
     pub(super) fn tree(&self, record: &Record) -> Arc<Object> {
         if self.collection.resource.is_storage_version() {
             record.object()

@@ -1,7 +1,7 @@
-//! Events: what happened to an object, for people to read.
+//! Recorder of events: reports about an object for people to read.
 //!
-//! Source: `pkg/client/record` of Kubernetes v1.2: an event that repeats is counted, and more than ten that differ only in their message are
-//! combined.
+//! Source: `pkg/client/record` of Kubernetes v1.2. A repeated event is counted. More than ten events that differ only
+//! in their message are combined.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -19,26 +19,26 @@ use crate::{
     clock::{Clock, stamp},
 };
 
-/// How many events of an object that differ only in their message are recorded one by one.
-const SINGLE: usize = 10;
-/// How long such events count together.
-const TOGETHER: SignedDuration = SignedDuration::from_secs(600);
-/// How many names are tried for an event.
-const NAMES: u32 = 64;
-/// How many events of each sort are remembered.
-const REMEMBERED: usize = 4096;
+/// Number of similar events (differing only in their message) of an object at which they are combined.
+const AGGREGATE_MAX_EVENTS: usize = 10;
+/// Time without a similar event after which the number starts again.
+const AGGREGATE_INTERVAL: SignedDuration = SignedDuration::from_secs(600);
+/// Maximum number of names tried for an event.
+const MAX_NAME_ATTEMPTS: u32 = 64;
+/// Maximum number of remembered events of each sort.
+const MAX_CACHE_ENTRIES: usize = 4096;
 
 /// Type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
-    /// Something happened as it should.
+    /// Expected event.
     Normal,
     /// Something is wrong.
     Warning,
 }
 
 impl EventType {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "Normal",
             Self::Warning => "Warning",
@@ -46,8 +46,8 @@ impl EventType {
     }
 }
 
-/// The reference to an object that its events carry. Its `apiVersion` is the group, as v1.2 takes it from the object's path; of the core group
-/// it is the version.
+/// Returns the reference to an object for its events. As in v1.2, which takes it from the selfLink, `apiVersion` is
+/// the group; for the core group it is the version.
 pub fn reference(object: &Object) -> Value {
     let text = |path: &str| meta::text(object, path);
     let mut reference = Map::new();
@@ -66,7 +66,7 @@ pub fn reference(object: &Object) -> Value {
     Value::Object(reference)
 }
 
-/// Records events of one component. Clones share what it remembers.
+/// Recorder of one component's events. Clones share their memory.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -100,7 +100,7 @@ struct Memory {
     last_name: i128,
 }
 
-/// What a text is remembered by: 128 bits, so that no two texts are taken for one.
+/// Key of a text: a 128-bit hash, which makes collisions negligible.
 type Digest = (u64, u64);
 
 fn digest(value: &impl Hash) -> Digest {
@@ -112,7 +112,7 @@ fn digest(value: &impl Hash) -> Digest {
     (hash(0), hash(1))
 }
 
-/// The values that were used last: at most [`REMEMBERED`], and at least half as many unless there were fewer.
+/// Most recently used values: at most [`MAX_CACHE_ENTRIES`], and at least half as many once there were that many.
 struct Recent<V> {
     young: HashMap<Digest, V>,
     old: HashMap<Digest, V>,
@@ -128,32 +128,32 @@ impl<V> Default for Recent<V> {
 }
 
 impl<V> Recent<V> {
-    /// Takes a value out.
+    /// Removes and returns the value of a key.
     fn take(&mut self, key: Digest) -> Option<V> {
         self.young.remove(&key).or_else(|| self.old.remove(&key))
     }
 
-    /// The value of a key.
+    /// Value of a key.
     fn get(&self, key: Digest) -> Option<&V> {
         self.young.get(&key).or_else(|| self.old.get(&key))
     }
 
-    /// Puts a value in, the one that was used last.
+    /// Stores a value as the most recently used one.
     fn put(&mut self, key: Digest, value: V) {
-        if self.young.len() >= REMEMBERED / 2 {
+        if self.young.len() >= MAX_CACHE_ENTRIES / 2 {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(key, value);
     }
 }
 
-/// The events of an object that differ only in their message.
+/// Similar events of an object: they differ only in their message.
 struct Similar {
     messages: VecDeque<Digest>,
     last: Timestamp,
 }
 
-/// An event that was recorded.
+/// Recorded event.
 #[derive(Clone)]
 struct Observed {
     name: String,
@@ -162,10 +162,10 @@ struct Observed {
 }
 
 impl EventRecorder {
-    /// A recorder for `component`, on the node `host` if it runs on one.
+    /// Creates a recorder for `component`, on the node `host` if it runs on one.
     ///
     /// # Errors
-    /// `NotFound` if the cluster has no events.
+    /// `NotFound` if the cluster has no events resource.
     pub fn new(client: &Client, component: &str, host: Option<&str>) -> Result<Self, Status> {
         let source = match host {
             Some(host) => json!({"component": component, "host": host}),
@@ -179,14 +179,14 @@ impl EventRecorder {
         })
     }
 
-    /// Records that something happened to the object that `involved` refers to.
+    /// Records an event about the object that `involved` refers to.
     ///
     /// # Errors
-    /// What the API refuses, such as events of a namespace that is being deleted.
+    /// The API's error, for example in a namespace that is being deleted.
     pub async fn record(&self, involved: &Value, kind: EventType, reason: &str, message: &str) -> Result<(), Status> {
         let now = self.clock.now();
         let identity = ["kind", "namespace", "name", "uid", "apiVersion"].map(|field| &involved[field]);
-        let subject = format!("{}{identity:?}{}{reason}", self.source, kind.word());
+        let subject = format!("{}{identity:?}{}{reason}", self.source, kind.as_str());
         let (message, key, observed, name) = {
             let mut memory = self.memory.lock();
             let message = memory.combine(&subject, message, now);
@@ -228,12 +228,12 @@ impl EventRecorder {
             "firstTimestamp": stamp(next.first),
             "lastTimestamp": stamp(now),
             "count": next.count,
-            "type": kind.word(),
+            "type": kind.as_str(),
         });
-        // Recorders share the clock, so that one of another component may have taken the name.
-        for attempt in 1..=NAMES {
+        // Recorders share the clock: another component may have used the same name.
+        for attempt in 1..=MAX_NAME_ATTEMPTS {
             match events.create(event.clone()).await {
-                Err(taken) if taken.code == 409 && attempt < NAMES => {
+                Err(taken) if taken.code == 409 && attempt < MAX_NAME_ATTEMPTS => {
                     next.name = self.memory.lock().name(involved, now);
                     event["metadata"]["name"] = next.name.as_str().into();
                 }
@@ -249,14 +249,14 @@ impl EventRecorder {
 }
 
 impl Memory {
-    /// The message to record: `message`, or the one for all if there have been many.
+    /// Message to record: `message`, or the combined message if there were many similar events.
     fn combine(&mut self, subject: &str, message: &str, now: Timestamp) -> String {
         let subject = digest(&subject);
         let mut similar = self.similar.take(subject).unwrap_or_else(|| Similar {
             messages: VecDeque::new(),
             last: now,
         });
-        if now.duration_since(similar.last) > TOGETHER {
+        if now.duration_since(similar.last) > AGGREGATE_INTERVAL {
             similar.messages.clear();
         }
         similar.last = now;
@@ -264,7 +264,7 @@ impl Memory {
         if !similar.messages.contains(&recorded) {
             similar.messages.push_back(recorded);
         }
-        let combines = similar.messages.len() >= SINGLE;
+        let combines = similar.messages.len() >= AGGREGATE_MAX_EVENTS;
         if combines {
             similar.messages.pop_front();
         }
@@ -276,7 +276,7 @@ impl Memory {
         }
     }
 
-    /// A name for an event: the object's, and the time in nanoseconds, which is never the same twice.
+    /// Returns a unique name for an event: the object's name and the time in nanoseconds.
     fn name(&mut self, involved: &Value, now: Timestamp) -> String {
         self.last_name = now.as_nanosecond().max(self.last_name + 1);
         format!("{}.{:x}", involved["name"].as_str().unwrap_or_default(), self.last_name)
@@ -318,27 +318,27 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_last_is_remembered_and_the_number_is_bounded() {
+    fn recent_values_are_kept_and_bounded() {
         let mut recent = Recent::default();
         let first = digest(&"first");
         recent.put(first, 0);
-        for number in 1..3 * REMEMBERED {
+        for number in 1..3 * MAX_CACHE_ENTRIES {
             recent.put(digest(&number), number);
             assert_eq!(recent.take(first), Some(0), "{number}");
             recent.put(first, 0);
-            assert!(recent.young.len() + recent.old.len() <= REMEMBERED);
+            assert!(recent.young.len() + recent.old.len() <= MAX_CACHE_ENTRIES);
         }
         assert_eq!(
             (
                 recent.take(digest(&1_usize)),
-                recent.take(digest(&(3 * REMEMBERED - 1)))
+                recent.take(digest(&(3 * MAX_CACHE_ENTRIES - 1)))
             ),
-            (None, Some(3 * REMEMBERED - 1))
+            (None, Some(3 * MAX_CACHE_ENTRIES - 1))
         );
     }
 
     #[tokio::test]
-    async fn events_of_one_object_count_together_whatever_its_version_and_field() {
+    async fn events_of_an_object_are_counted_across_versions_and_fields() {
         let client = rig().await;
         let recorder = EventRecorder::new(&client, "test", None).unwrap();
         for (version, field) in [("1", "spec.containers{a}"), ("2", "spec.containers{b}")] {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_that_is_gone_is_made_anew_with_its_count() {
+    async fn a_deleted_event_is_created_again_with_its_count() {
         let client = rig().await;
         let recorder = EventRecorder::new(&client, "test", None).unwrap();
         let involved = json!({"kind": "Pod", "namespace": "default", "name": "p"});

@@ -1,4 +1,4 @@
-//! A cache of objects that follows their changes.
+//! Informer: a cache of objects, kept current by a watch.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -19,17 +19,17 @@ use crate::{
     watch::{WatchEnded, Watcher},
 };
 
-/// What became of an object: `old` is what was cached before, `new` what is cached now.
+/// Change of a cached object.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The object before; `None` if it is new.
+    /// Object before the change. `None` if it was created.
     pub old: Option<Arc<Object>>,
-    /// The object after; `None` if it is gone.
+    /// Object after the change. `None` if it was removed.
     pub new: Option<Arc<Object>>,
 }
 
 impl Change {
-    /// The object after the change; of a removal, its last state.
+    /// Object after the change. After a removal: its last state.
     pub fn object(&self) -> Option<&Arc<Object>> {
         self.new.as_ref().or(self.old.as_ref())
     }
@@ -37,10 +37,11 @@ impl Change {
 
 type Handler = Box<dyn Fn(&Change) + Send + Sync>;
 
-/// A cache of the selected objects: lists them, watches from there on, and lists again if the watch has fallen too far behind.
+/// Cache of the selected objects. It lists them, then watches, and lists again if the watch has fallen too far
+/// behind.
 ///
-/// Each change is passed to the handlers, once, in order. A handler adds keys to a [`WorkQueue`](super::WorkQueue);
-/// work that reads the cache calls [`catch_up`](Self::catch_up) first, and then reads everything that is committed.
+/// Each change is passed to the handlers once, in order. A handler adds keys to a [`WorkQueue`](super::WorkQueue).
+/// Code that reads the cache calls [`catch_up`](Self::catch_up) first; then it reads every committed change.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -72,7 +73,7 @@ pub struct Informer {
     handlers: RwLock<Vec<Handler>>,
 }
 
-/// The objects by key, and their keys by an indexed field.
+/// Objects by key, and keys by the value of the indexed field.
 #[derive(Default)]
 struct Cache {
     objects: BTreeMap<ObjectKey, Arc<Object>>,
@@ -117,15 +118,15 @@ impl Cache {
 }
 
 impl Informer {
-    /// An informer whose cache holds the selected objects as they are now.
+    /// Creates an informer whose cache contains the currently selected objects.
     ///
     /// # Errors
-    /// Where the objects cannot be listed.
+    /// The objects cannot be listed.
     pub async fn new(api: Api, options: ListOptions) -> Result<Self, Status> {
         Self::indexed(api, options, None).await
     }
 
-    /// The same, with an index by the text at a dotted path.
+    /// Creates an informer with an index by the text at a dotted path.
     pub(crate) async fn indexed(api: Api, options: ListOptions, path: Option<&'static str>) -> Result<Self, Status> {
         let (objects, watcher) = list_and_watch(&api, &options).await?;
         Ok(Self {
@@ -137,7 +138,7 @@ impl Informer {
         })
     }
 
-    /// Calls `handler` for each object of the cache, and from now on for each change.
+    /// Calls `handler` for each cached object, then for each change.
     pub fn on_change(&self, handler: impl Fn(&Change) + Send + Sync + 'static) {
         for object in self.list() {
             handler(&Change {
@@ -148,17 +149,17 @@ impl Informer {
         self.handlers.write().push(Box::new(handler));
     }
 
-    /// The cached object of this key.
+    /// Cached object of a key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
         self.cache.read().objects.get(key).cloned()
     }
 
-    /// The cached objects, by namespace and name.
+    /// Cached objects in order of namespace and name.
     pub fn list(&self) -> Vec<Arc<Object>> {
         self.cache.read().objects.values().cloned().collect()
     }
 
-    /// The cached objects of one namespace, by name.
+    /// Cached objects of one namespace in order of name.
     pub fn list_in(&self, namespace: &str) -> Vec<Arc<Object>> {
         let first = ObjectKey::new(namespace, "");
         let cache = self.cache.read();
@@ -170,16 +171,16 @@ impl Informer {
             .collect()
     }
 
-    /// The cached objects whose indexed field has this value, by namespace and name.
+    /// Cached objects whose indexed field has this value, in order of namespace and name.
     pub(crate) fn list_indexed(&self, value: &str) -> Vec<Arc<Object>> {
         let cache = self.cache.read();
         let keys = cache.index.get(value).into_iter().flatten();
         keys.filter_map(|key| cache.objects.get(key).cloned()).collect()
     }
 
-    /// Takes over every change that is committed.
+    /// Applies every committed change to the cache.
     pub async fn catch_up(&self) {
-        while self.take_over().is_err() {
+        while self.apply_pending().is_err() {
             let Ok((objects, watcher)) = list_and_watch(&self.api, &self.options).await else {
                 return;
             };
@@ -188,7 +189,7 @@ impl Informer {
         }
     }
 
-    /// Follows the changes for as long as it is polled.
+    /// Applies changes as they happen. Never returns.
     pub async fn run(self: Arc<Self>) {
         loop {
             let notified = notified(self.watcher.lock().signal());
@@ -197,9 +198,9 @@ impl Informer {
         }
     }
 
-    fn take_over(&self) -> Result<(), WatchEnded> {
+    fn apply_pending(&self) -> Result<(), WatchEnded> {
         loop {
-            let (changes, outcome) = self.read();
+            let (changes, outcome) = self.apply_ready();
             self.handle(&changes);
             if changes.is_empty() || outcome.is_err() {
                 return outcome;
@@ -207,8 +208,8 @@ impl Informer {
         }
     }
 
-    /// Reads the changes that are there into the cache.
-    fn read(&self) -> (Vec<Change>, Result<(), WatchEnded>) {
+    /// Applies the changes that can be read without waiting.
+    fn apply_ready(&self) -> (Vec<Change>, Result<(), WatchEnded>) {
         let mut watcher = self.watcher.lock();
         let mut changes = Vec::new();
         loop {
@@ -238,7 +239,7 @@ impl Informer {
         }
     }
 
-    /// Replaces the cache after a new list; what differs are changes.
+    /// Replaces the cache by a new list. The differences are passed to the handlers.
     fn replace(&self, objects: BTreeMap<ObjectKey, Arc<Object>>) {
         let before = {
             let mut cache = self.cache.write();
@@ -271,7 +272,7 @@ impl Informer {
     }
 }
 
-/// The selected objects, and a watch of what changes after that.
+/// Lists the selected objects and starts a watch after the list.
 async fn list_and_watch(
     api: &Api,
     options: &ListOptions,
@@ -282,7 +283,7 @@ async fn list_and_watch(
     Ok((objects.collect(), watcher))
 }
 
-/// The next notification; one that comes before this is awaited counts.
+/// Returns a future of the next notification. A notification before the first poll counts.
 fn notified(signal: Arc<Notify>) -> impl Future<Output = ()> {
     let mut notified = Box::pin(signal.notified_owned());
     notified.as_mut().enable();
@@ -294,10 +295,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{client::rig, watch::LAG};
+    use crate::{client::rig, watch::MAX_BACKLOG_GROWTH};
 
     #[tokio::test]
-    async fn each_change_is_handled_once_and_the_cache_follows() {
+    async fn each_change_is_handled_once_and_cached() {
         let client = rig().await;
         let api = client.api("v1", "configmaps").unwrap().in_namespace("default");
         api.create(json!({"metadata": {"name": "a"}})).await.unwrap();
@@ -353,12 +354,12 @@ mod tests {
         let count = deleted.clone();
         informer.on_change(move |change| *count.lock() += i32::from(change.new.is_none()));
         api.delete("gone", None).await.unwrap();
-        for number in 0..=LAG {
+        for number in 0..=MAX_BACKLOG_GROWTH {
             api.create(json!({"metadata": {"name": format!("n{number}")}}))
                 .await
                 .unwrap();
         }
         informer.catch_up().await;
-        assert_eq!((informer.list().len(), *deleted.lock()), (LAG + 1, 1));
+        assert_eq!((informer.list().len(), *deleted.lock()), (MAX_BACKLOG_GROWTH + 1, 1));
     }
 }

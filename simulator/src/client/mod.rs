@@ -1,8 +1,12 @@
-//! The API inside the process: reading, writing and watching objects without HTTP.
+//! Client inside the process: reads, writes and watches objects without HTTP.
 //!
-//! Promises: a client has the same view and the same rules as one that comes over HTTP: what it writes is admitted, validated and watched.
-//! Objects that are read are shared, never copied; JSON text is parsed at most once while somebody holds its object.
-//! Limits: no credentials; sub-resources other than `status` and `binding` are not served here.
+//! Guarantees:
+//! - The same view and rules as for a client over HTTP: writes pass admission and validation, and are visible to
+//!   watches.
+//! - Objects are shared, never copied. Their JSON is parsed at most once while the object is in use.
+//!
+//! Limits: no credentials; of the subresources only `status`, `finalize` and `binding` are supported.
+//!
 //! Source of the semantics: `client-go`'s clients, informers and work queues of Kubernetes v1.2.
 
 mod api;
@@ -17,7 +21,7 @@ pub use informer::{Change, Informer};
 pub use watch::{Watch, WatchEvent};
 pub use work_queue::WorkQueue;
 
-/// A client of an empty cluster.
+/// Client of an empty cluster.
 #[cfg(test)]
 pub(crate) async fn rig() -> Client {
     use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A watch with typed events.
+//! Watch with typed events.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use crate::{
     watch::{self, Watcher},
 };
 
-/// A change of an object.
+/// Change of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchEvent {
-    /// The object was created, or is selected now.
+    /// The object was created, or is now selected.
     Added(Arc<Object>),
     /// The object was changed.
     Modified(Arc<Object>),
-    /// The object was removed, or is no longer selected. This is its last state.
+    /// The object was removed, or is no longer selected. Contains its last state.
     Deleted(Arc<Object>),
 }
 
 impl WatchEvent {
-    /// The object after the change; of a removal, its last state.
+    /// Object after the change. After a removal: its last state.
     pub fn object(&self) -> &Arc<Object> {
         match self {
             Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => object,
@@ -29,7 +29,7 @@ impl WatchEvent {
     }
 }
 
-/// The changes of the selected objects, in order.
+/// Changes of the selected objects, in order.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -40,7 +40,8 @@ impl WatchEvent {
 /// let namespaces = simulator.client().api("v1", "namespaces")?;
 /// let mut watch = namespaces.watch(&Default::default()).await?;
 /// namespaces.create(json!({"metadata": {"name": "team"}})).await?;
-/// assert!(matches!(watch.next().await, Some(WatchEvent::Added(namespace)) if namespace["metadata"]["name"] == "team"));
+/// let Some(WatchEvent::Added(namespace)) = watch.next().await else { panic!("expected ADDED") };
+/// assert_eq!(namespace["metadata"]["name"], "team");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -55,7 +56,7 @@ impl Watch {
         Self { api, watcher }
     }
 
-    /// The next change; `None` when the watch has fallen too far behind: then list and watch again. Cancel safe.
+    /// Returns the next change. `None` when the watch has fallen too far behind: list and watch again. Cancel safe.
     pub async fn next(&mut self) -> Option<WatchEvent> {
         let (kind, record) = self.watcher.next_change().await?;
         Some(event(&self.api, kind, &record))

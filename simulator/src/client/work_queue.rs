@@ -1,4 +1,4 @@
-//! A queue of keys to work on.
+//! Work queue of keys.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -12,15 +12,16 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 
-/// Delay of the first rate-limited retry of a key; each further one takes twice as long.
-const FIRST_RETRY: Duration = Duration::from_millis(5);
-/// Longest delay of a rate-limited retry.
-const LONGEST_RETRY: Duration = Duration::from_secs(1000);
+/// Delay of the first rate-limited retry of a key. Each further retry doubles it.
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(5);
+/// Maximum delay of a rate-limited retry.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(1000);
 
-/// A queue of keys to work on, each at most once at a time.
+/// Queue of keys. Each key is processed by at most one worker at a time.
 ///
-/// - A key that is added while it waits is not added again; one that is added while it is worked on comes again when it is done.
-/// - Delays run on the cluster's clock.
+/// - Adding a key that is queued has no effect. A key that is added while it is processed is queued again when it is
+///   done.
+/// - Delays are measured on the cluster's clock.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
@@ -46,8 +47,8 @@ pub struct WorkQueue<K> {
 
 struct State<K> {
     ready: VecDeque<K>,
-    waiting: BTreeSet<K>,
-    working: BTreeSet<K>,
+    queued: BTreeSet<K>,
+    processing: BTreeSet<K>,
     delayed: BTreeMap<(Timestamp, u64), K>,
     due: HashMap<K, (Timestamp, u64)>,
     number: u64,
@@ -56,12 +57,12 @@ struct State<K> {
 
 impl<K: Clone + Ord + Hash> State<K> {
     fn add(&mut self, key: K) {
-        if self.waiting.insert(key.clone()) && !self.working.contains(&key) {
+        if self.queued.insert(key.clone()) && !self.processing.contains(&key) {
             self.ready.push_back(key);
         }
     }
 
-    /// Adds the keys whose delay is over.
+    /// Adds the keys whose delay has passed.
     fn add_due(&mut self, now: Timestamp) {
         while let Some(first) = self.delayed.first_entry()
             && first.key().0 <= now
@@ -74,14 +75,14 @@ impl<K: Clone + Ord + Hash> State<K> {
 }
 
 impl<K: Clone + Ord + Hash> WorkQueue<K> {
-    /// An empty queue on this clock.
+    /// Creates an empty queue on this clock.
     pub fn new(clock: Clock) -> Self {
         Self {
             clock,
             state: Mutex::new(State {
                 ready: VecDeque::new(),
-                waiting: BTreeSet::new(),
-                working: BTreeSet::new(),
+                queued: BTreeSet::new(),
+                processing: BTreeSet::new(),
                 delayed: BTreeMap::new(),
                 due: HashMap::new(),
                 number: 0,
@@ -102,7 +103,7 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
         keys.into_iter().for_each(|key| self.add(key));
     }
 
-    /// Adds a key after a delay; of several delays for one key the shortest counts.
+    /// Adds a key after a delay. If a key has several delays, the shortest applies.
     pub fn add_after(&self, key: K, delay: Duration) {
         if delay.is_zero() {
             return self.add(key);
@@ -122,7 +123,7 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
         self.changed.notify_one();
     }
 
-    /// Adds a key after a delay that doubles each time, until [`forget`](Self::forget) is called.
+    /// Adds a key after a delay that doubles with each call, until [`forget`](Self::forget).
     pub fn add_rate_limited(&self, key: K) {
         let failures = {
             let mut state = self.state.lock();
@@ -130,24 +131,24 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
             *failures += 1;
             *failures - 1
         };
-        let delay = FIRST_RETRY.saturating_mul(2_u32.saturating_pow(failures));
-        self.add_after(key, delay.min(LONGEST_RETRY));
+        let delay = MIN_RETRY_DELAY.saturating_mul(2_u32.saturating_pow(failures));
+        self.add_after(key, delay.min(MAX_RETRY_DELAY));
     }
 
-    /// Forgets how often a key has failed.
+    /// Resets the retry delay of a key.
     pub fn forget(&self, key: &K) {
         self.state.lock().failures.remove(key);
     }
 
-    /// The next key to work on; [`done`](Self::done) must be called when that is finished. Cancel safe.
+    /// Returns the next key. The caller must call [`done`](Self::done) after processing it. Cancel safe.
     pub async fn next(&self) -> K {
         loop {
             let first = {
                 let mut state = self.state.lock();
                 state.add_due(self.clock.now());
                 if let Some(key) = state.ready.pop_front() {
-                    state.waiting.remove(&key);
-                    state.working.insert(key.clone());
+                    state.queued.remove(&key);
+                    state.processing.insert(key.clone());
                     return key;
                 }
                 state.delayed.first_key_value().map(|((due, _), _)| *due)
@@ -163,29 +164,29 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
         }
     }
 
-    /// The work on a key is finished; if it was added meanwhile, it comes again.
+    /// Ends the processing of a key. If the key was added meanwhile, it is queued again.
     pub fn done(&self, key: &K) {
         let mut state = self.state.lock();
-        state.working.remove(key);
-        if state.waiting.contains(key) {
+        state.processing.remove(key);
+        if state.queued.contains(key) {
             state.ready.push_back(key.clone());
             drop(state);
             self.changed.notify_one();
         }
     }
 
-    /// How many keys are ready to be worked on.
+    /// Number of keys that are ready.
     pub fn len(&self) -> usize {
         self.state.lock().ready.len()
     }
 
-    /// Whether no key is ready to be worked on, and none is worked on.
+    /// Whether no key is ready or being processed.
     pub(crate) fn is_idle(&self) -> bool {
         let state = self.state.lock();
-        state.ready.is_empty() && state.working.is_empty()
+        state.ready.is_empty() && state.processing.is_empty()
     }
 
-    /// Whether no key is ready to be worked on.
+    /// Whether no key is ready.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_worked_on_once_at_a_time_and_comes_again_if_it_was_added_meanwhile() {
+    fn a_key_is_processed_once_at_a_time_and_queued_again_if_added_meanwhile() {
         let (_, queue) = queue();
         queue.add("a");
         queue.add("b");
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delayed_key_comes_when_the_clock_is_stepped_there() {
+    fn a_delayed_key_is_ready_when_the_clock_reaches_its_time() {
         let (clock, queue) = queue();
         queue.add_after("later", Duration::from_secs(10));
         queue.add_after("sooner", Duration::from_secs(5));
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn each_failure_doubles_the_delay_until_it_is_forgotten() {
+    fn each_failure_doubles_the_delay_until_forget() {
         let (clock, queue) = queue();
         for delay in [5, 10, 20] {
             queue.add_rate_limited("a");

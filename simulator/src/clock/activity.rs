@@ -1,7 +1,8 @@
-//! The work that is left to do now.
+//! Counter of work in progress, to detect when the cluster is idle.
 //!
-//! - A tracked future counts from the moment it is woken until it waits again; a [`Busy`] guard counts while it lives.
-//! - When the count is 0, every tracked future waits for time to pass or for a request from outside.
+//! - A tracked future counts from the moment it is woken until it waits again. A [`Busy`] guard counts while it
+//!   exists.
+//! - While the count is 0, every tracked future waits for time to pass or for an external request.
 
 use std::{
     fmt,
@@ -16,7 +17,7 @@ use std::{
 use futures::task::AtomicWaker;
 use tokio::sync::Notify;
 
-/// Counter of the work that is left to do now; clones share it.
+/// Counter of work in progress. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Activity(Arc<Counter>);
 
@@ -47,7 +48,7 @@ impl fmt::Debug for Activity {
 }
 
 impl Activity {
-    /// Counts as work until it is dropped.
+    /// Returns a guard that counts as work until it is dropped.
     pub(crate) fn busy(&self) -> Busy {
         self.0.enter();
         Busy(Arc::clone(&self.0))
@@ -68,7 +69,7 @@ impl Activity {
         }
     }
 
-    /// Waits until there is no work left.
+    /// Waits until the count is 0.
     pub(crate) async fn idle(&self) {
         loop {
             let mut idle = std::pin::pin!(self.0.idle.notified());
@@ -81,7 +82,7 @@ impl Activity {
     }
 }
 
-/// A piece of work under way.
+/// Guard that counts as work.
 pub(crate) struct Busy(Arc<Counter>);
 
 impl Drop for Busy {
@@ -90,7 +91,7 @@ impl Drop for Busy {
     }
 }
 
-/// A future that counts as work whenever it can make progress.
+/// Future that counts as work whenever it can make progress.
 pub(crate) struct Tracked<F> {
     future: Pin<Box<F>>,
     wakeup: Arc<Wakeup>,
@@ -99,7 +100,7 @@ pub(crate) struct Tracked<F> {
 
 struct Wakeup {
     counter: Arc<Counter>,
-    /// Whether the future was woken and has not been polled since; then it is counted once.
+    /// Whether the future was woken and not polled since. It is counted once for that.
     scheduled: AtomicBool,
     outer: AtomicWaker,
 }
@@ -134,7 +135,7 @@ impl<F: Future> Future for Tracked<F> {
 
 impl<F> Drop for Tracked<F> {
     fn drop(&mut self) {
-        // A wake-up that comes later finds the flag set and counts nothing.
+        // A later wake-up finds the flag set and does not count.
         if self.wakeup.scheduled.swap(true, Ordering::AcqRel) {
             self.wakeup.counter.leave();
         }
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_is_dropped_is_no_work() {
+    fn a_dropped_future_does_not_count() {
         let activity = Activity::default();
         let tracked = activity.track(std::future::pending::<()>());
         assert!(activity.idle().now_or_never().is_none());

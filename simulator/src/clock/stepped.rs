@@ -1,4 +1,4 @@
-//! A clock that moves only when it is stepped, and those who sleep on it.
+//! Clock that advances only when it is stepped, and its sleepers.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-/// The time of a stepped clock.
+/// Time of a stepped clock.
 #[derive(Debug)]
 pub(super) struct Stepped(Mutex<State>);
 
@@ -32,7 +32,7 @@ impl Stepped {
         self.0.lock().now
     }
 
-    /// Moves to `to`, unless that is past, and wakes who sleeps until then.
+    /// Advances to `to`, unless that is in the past, and wakes the sleepers whose deadline has passed.
     pub(super) fn move_to(&self, to: Timestamp) {
         let woken = {
             let mut state = self.0.lock();
@@ -44,13 +44,13 @@ impl Stepped {
         woken.into_values().for_each(Waker::wake);
     }
 
-    /// When the first sleeper wakes, if that is not after `end`.
+    /// Deadline of the first sleeper, if it is not after `end`.
     pub(super) fn next_until(&self, end: Timestamp) -> Option<Timestamp> {
         let (first, _) = *self.0.lock().sleepers.first_key_value()?.0;
         (first <= end).then_some(first)
     }
 
-    /// Waits until the clock is stepped to `deadline` or past it.
+    /// Waits until the clock reaches `deadline`.
     pub(super) async fn sleep_until(&self, deadline: Timestamp) {
         let mut sleeper = Sleeper {
             clock: self,

@@ -1,8 +1,9 @@
-//! What lives in a cluster that is more than an API server: nodes, containers, the scheduler, controllers.
+//! The parts of a cluster besides the API server: nodes, containers, the scheduler, controllers.
 //!
-//! Promises: everything that acts is a client of the API, sees what it has committed, and can be watched and replaced like any other client.
-//! Limits: nothing runs on the host; of networks between pods there is HTTP between simulated containers.
-//! Source: Kubernetes v1.2, and the design's table of add-ons.
+//! - Every component is a client of the API: it sees what is committed, and can be observed and replaced like any
+//!   other client.
+//! - Limits: nothing runs on the host; the only network between pods is HTTP between simulated containers.
+//! - Source: Kubernetes v1.2, and the add-ons of its `cluster/addons`.
 
 pub(crate) mod container;
 mod controller;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 pub use controller::Controllers;
 pub(crate) use controller::cpu_usage;
-pub(crate) use names::{Meaning, NAME_SERVER, Names, ServicePort};
+pub(crate) use names::{NAME_SERVER, Names, Resolution, ServicePort};
 pub(crate) use nodes::{Node, named, stored};
 pub(crate) use runtime::{Reconcile, Runtime};
 
@@ -32,7 +33,8 @@ pub(crate) async fn join(client: &Client, nodes: &[Node]) -> Result<(), Status> 
     kubelet::register(&Runtime::new(client.clone()), nodes).await
 }
 
-/// The kubelets and controllers of a cluster, to be started. Tokens come with the certificate of the API server's `authority` (PEM).
+/// Adds the kubelets and controllers of a cluster. Token secrets have the API server's CA certificate `authority`
+/// (PEM).
 pub(crate) async fn assemble(
     client: &Client,
     nodes: &[Node],

@@ -1,13 +1,13 @@
-//! The names of the cluster: of services, of the pods behind headless services, and of pods by their address.
+//! DNS names of the cluster: of services, of the pods behind headless services, and of pods by their address.
 //!
 //! | name below `cluster.local` | resolves to |
 //! |---|---|
-//! | `SERVICE.NAMESPACE.svc` | the service's address; of a headless service those of its ready pods |
-//! | `POD.SERVICE.NAMESPACE.svc` | one pod of a headless service, by its host name or a label made of its address |
+//! | `SERVICE.NAMESPACE.svc` | the service's address; for a headless service, those of its ready pods |
+//! | `POD.SERVICE.NAMESPACE.svc` | a pod of a headless service, by its host name or a label derived from its address |
 //! | `_PORT._PROTOCOL.SERVICE.NAMESPACE.svc` | the named port of a service, or of each pod of a headless one (SRV) |
 //! | `1-2-3-4.NAMESPACE.pod` | the address 1.2.3.4 |
 //!
-//! Source: the name resolution add-on of Kubernetes v1.2 (`cluster/addons/dns`: kube2sky, SkyDNS).
+//! Source: the DNS add-on of Kubernetes v1.2 (`cluster/addons/dns`: kube2sky, SkyDNS).
 
 use std::{collections::BTreeSet, net::Ipv4Addr, sync::Arc};
 
@@ -19,14 +19,14 @@ use crate::{
     client::{Informer, ObjectKey},
 };
 
-/// The address of the service that resolves names, where the range of services has it.
+/// The preferred address of the DNS service, if the service range contains it.
 pub(crate) const NAME_SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 10);
 /// The domain of the cluster, as labels.
 const DOMAIN: [&str; 2] = ["cluster", "local"];
-/// The annotation of endpoints that says which host names their addresses have.
-const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
+/// The annotation of endpoints with the host names of their addresses.
+pub(super) const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
 
-/// A named port: its number, and the name of the host that listens on it with its address.
+/// A named port: its number, and the name and address of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServicePort {
     pub(crate) port: u16,
@@ -34,14 +34,14 @@ pub(crate) struct ServicePort {
     pub(crate) address: Ipv4Addr,
 }
 
-/// What a name resolves to.
+/// The result of resolving a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
-    /// The name is not of the cluster.
+pub(crate) enum Resolution {
+    /// The name is outside the cluster's domain.
     Foreign,
-    /// There is no such name.
+    /// The name does not exist.
     Missing,
-    /// Other names end with it.
+    /// The name exists only as a suffix of other names.
     Domain,
     /// Addresses.
     Addresses(Vec<Ipv4Addr>),
@@ -49,14 +49,14 @@ pub(crate) enum Meaning {
     Ports(Vec<ServicePort>),
 }
 
-/// Finds what the names of the cluster stand for, from caches of services and endpoints.
+/// Resolver of the cluster's names, based on caches of services and endpoints.
 #[derive(Clone)]
 pub(crate) struct Names {
     services: Arc<Informer>,
     endpoints: Arc<Informer>,
 }
 
-/// An address of a headless service, and the label of its name below the service's.
+/// An address of a headless service, and its label below the service's name.
 struct Member {
     label: String,
     address: Ipv4Addr,
@@ -70,27 +70,27 @@ impl Names {
         })
     }
 
-    /// What a full name resolves to. Upper and lower case are the same.
-    pub(crate) fn meaning(&self, name: &str) -> Meaning {
+    /// Resolves a full name, regardless of case.
+    pub(crate) fn resolve_name(&self, name: &str) -> Resolution {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
         let labels: Vec<&str> = name.split('.').collect();
         let Some(below) = labels.strip_suffix(&DOMAIN) else {
-            return Meaning::Foreign;
+            return Resolution::Foreign;
         };
         match below {
-            [] | ["svc" | "pod"] => Meaning::Domain,
+            [] | ["svc" | "pod"] => Resolution::Domain,
             [namespace, "svc"] => self.namespace(namespace),
             [rest @ .., service, namespace, "svc"] => self.below_service(namespace, service, rest),
             [pod, _, "pod"] => match pod.replace('-', ".").parse() {
-                Ok(address) => Meaning::Addresses(vec![address]),
-                Err(_) => Meaning::Missing,
+                Ok(address) => Resolution::Addresses(vec![address]),
+                Err(_) => Resolution::Missing,
             },
-            _ => Meaning::Missing,
+            _ => Resolution::Missing,
         }
     }
 
-    /// What a name stands for that a pod of `namespace` may write without the end of the full name, and the full name.
-    pub(crate) fn meaning_within(&self, name: &str, namespace: &str) -> (String, Meaning) {
+    /// Resolves a name that may omit a suffix, as in a pod of `namespace`. Also returns the full name.
+    pub(crate) fn resolve_within(&self, name: &str, namespace: &str) -> (String, Resolution) {
         let search = [
             format!("{name}.{namespace}.svc.cluster.local"),
             format!("{name}.svc.cluster.local"),
@@ -98,36 +98,36 @@ impl Names {
         ];
         let within = search.into_iter().filter(|_| !name.ends_with('.'));
         let mut meanings = within.map(|full| {
-            let meaning = self.meaning(&full);
-            (full, meaning)
+            let resolution = self.resolve_name(&full);
+            (full, resolution)
         });
-        let found = meanings.find(|(_, meaning)| match meaning {
-            Meaning::Addresses(addresses) => !addresses.is_empty(),
-            Meaning::Ports(ports) => !ports.is_empty(),
-            Meaning::Foreign | Meaning::Missing | Meaning::Domain => false,
+        let found = meanings.find(|(_, resolution)| match resolution {
+            Resolution::Addresses(addresses) => !addresses.is_empty(),
+            Resolution::Ports(ports) => !ports.is_empty(),
+            Resolution::Foreign | Resolution::Missing | Resolution::Domain => false,
         });
-        found.unwrap_or_else(|| (name.to_owned(), self.meaning(name)))
+        found.unwrap_or_else(|| (name.to_owned(), self.resolve_name(name)))
     }
 
-    /// The addresses of a name, which a pod of `namespace` may write without the end of the full name.
+    /// Returns the addresses of a name that may omit a suffix, as in a pod of `namespace`.
     pub(crate) fn addresses(&self, name: &str, namespace: &str) -> Vec<Ipv4Addr> {
-        match self.meaning_within(name, namespace) {
-            (_, Meaning::Addresses(addresses)) => addresses,
+        match self.resolve_within(name, namespace) {
+            (_, Resolution::Addresses(addresses)) => addresses,
             _ => Vec::new(),
         }
     }
 
-    fn namespace(&self, namespace: &str) -> Meaning {
+    fn namespace(&self, namespace: &str) -> Resolution {
         match self.services.list_in(namespace).is_empty() {
-            true => Meaning::Missing,
-            false => Meaning::Domain,
+            true => Resolution::Missing,
+            false => Resolution::Domain,
         }
     }
 
-    fn below_service(&self, namespace: &str, service: &str, rest: &[&str]) -> Meaning {
+    fn below_service(&self, namespace: &str, service: &str, rest: &[&str]) -> Resolution {
         let key = ObjectKey::new(namespace, service);
         let Some(object) = self.services.get(&key) else {
-            return Meaning::Missing;
+            return Resolution::Missing;
         };
         let own = meta::text(&object, "spec.clusterIP").parse::<Ipv4Addr>().ok();
         let endpoints = self.endpoints.get(&key);
@@ -136,7 +136,7 @@ impl Names {
             _ => Vec::new(),
         };
         match rest {
-            [] => Meaning::Addresses(match own {
+            [] => Resolution::Addresses(match own {
                 Some(address) => vec![address],
                 None => unique(&members),
             }),
@@ -149,27 +149,27 @@ impl Names {
                     (None, None) => Vec::new(),
                 };
                 match ports.is_empty() {
-                    true => Meaning::Missing,
-                    false => Meaning::Ports(ports),
+                    true => Resolution::Missing,
+                    false => Resolution::Ports(ports),
                 }
             }
-            [protocol] if protocol.starts_with('_') => Meaning::Domain,
+            [protocol] if protocol.starts_with('_') => Resolution::Domain,
             [label] => match members.iter().find(|member| member.label == *label) {
-                Some(member) => Meaning::Addresses(vec![member.address]),
-                None => Meaning::Missing,
+                Some(member) => Resolution::Addresses(vec![member.address]),
+                None => Resolution::Missing,
             },
-            _ => Meaning::Missing,
+            _ => Resolution::Missing,
         }
     }
 }
 
-/// The addresses of members, each once.
+/// Returns the distinct addresses of members.
 fn unique(members: &[Member]) -> Vec<Ipv4Addr> {
     let addresses: BTreeSet<Ipv4Addr> = members.iter().map(|member| member.address).collect();
     addresses.into_iter().collect()
 }
 
-/// The ready addresses of the subsets that are chosen.
+/// Returns the ready addresses of the subsets that `chosen` accepts.
 fn members(endpoints: &Object, chosen: impl Fn(&Value) -> bool) -> Vec<Member> {
     let host_names = meta::lookup(endpoints, "metadata.annotations")
         .and_then(|annotations| annotations[HOST_NAMES].as_str())
@@ -194,12 +194,16 @@ fn members(endpoints: &Object, chosen: impl Fn(&Value) -> bool) -> Vec<Member> {
         .collect()
 }
 
-/// The label of an address without a host name: its hash, by FNV-1a.
+/// Returns the label of an address without a host name: its FNV-1a hash.
 fn label_of(address: &str) -> String {
-    let hash = address.bytes().fold(0x811c_9dc5, |hash: u32, byte| {
+    format!("{:x}", fnv1a(address))
+}
+
+/// Returns the FNV-1a hash of a text.
+pub(super) fn fnv1a(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    format!("{hash:x}")
+    })
 }
 
 fn is_port(candidate: &Value, name: &str, protocol: &str) -> bool {
@@ -211,7 +215,7 @@ fn number(port: &Value) -> Option<u16> {
     u16::try_from(port["port"].as_u64()?).ok()
 }
 
-/// The named port of a service with an address of its own.
+/// Returns the named port of a service with its own address.
 fn own_ports(service: &Object, name: &str, protocol: &str, host: &str, address: Ipv4Addr) -> Vec<ServicePort> {
     let ports = meta::lookup(service, "spec.ports").and_then(Value::as_array);
     let named = ports.into_iter().flatten().filter(|port| is_port(port, name, protocol));
@@ -226,7 +230,7 @@ fn own_ports(service: &Object, name: &str, protocol: &str, host: &str, address: 
         .collect()
 }
 
-/// The named port of each pod of a headless service.
+/// Returns the named port of each pod of a headless service.
 fn member_ports(endpoints: &Object, name: &str, protocol: &str, service: &str) -> Vec<ServicePort> {
     let subsets = meta::lookup(endpoints, "subsets").and_then(Value::as_array);
     let mut found = Vec::new();
@@ -265,7 +269,8 @@ mod tests {
             json!({"metadata": {"name": "db"}, "spec": {"clusterIP": "None", "ports": [{"name": "sql", "port": 1}]}});
         create("services", db).await;
         let addresses = json!([{"ip": "10.244.1.3"}, {"ip": "10.244.2.4"}]);
-        let subset = json!({"addresses": addresses, "notReadyAddresses": [{"ip": "10.244.2.9"}], "ports": [{"name": "sql", "port": 5432}]});
+        let subset = json!({"addresses": addresses, "notReadyAddresses": [{"ip": "10.244.2.9"}],
+            "ports": [{"name": "sql", "port": 5432}]});
         let host_names = json!({"10.244.1.3": {"HostName": "first"}}).to_string();
         let endpoints =
             json!({"metadata": {"name": "db", "annotations": {HOST_NAMES: host_names}}, "subsets": [subset]});
@@ -274,19 +279,19 @@ mod tests {
         Names::new(&runtime).await.unwrap()
     }
 
-    fn addresses(texts: &[&str]) -> Meaning {
-        Meaning::Addresses(texts.iter().map(|text| text.parse().unwrap()).collect())
+    fn addresses(texts: &[&str]) -> Resolution {
+        Resolution::Addresses(texts.iter().map(|text| text.parse().unwrap()).collect())
     }
 
     #[tokio::test]
-    async fn names_have_the_addresses_of_services_and_pods() {
+    async fn names_of_services_and_pods_resolve() {
         let names = names().await;
-        let meaning = |name: &str| names.meaning(&format!("{name}.cluster.local."));
-        assert_eq!(meaning("web.default.svc"), addresses(&["10.0.0.80"]));
-        assert_eq!(meaning("WEB.Default.svc"), addresses(&["10.0.0.80"]));
-        assert_eq!(meaning("db.default.svc"), addresses(&["10.244.1.3", "10.244.2.4"]));
-        assert_eq!(meaning("first.db.default.svc"), addresses(&["10.244.1.3"]));
-        assert_eq!(meaning("10-1-2-3.default.pod"), addresses(&["10.1.2.3"]));
+        let resolution = |name: &str| names.resolve_name(&format!("{name}.cluster.local."));
+        assert_eq!(resolution("web.default.svc"), addresses(&["10.0.0.80"]));
+        assert_eq!(resolution("WEB.Default.svc"), addresses(&["10.0.0.80"]));
+        assert_eq!(resolution("db.default.svc"), addresses(&["10.244.1.3", "10.244.2.4"]));
+        assert_eq!(resolution("first.db.default.svc"), addresses(&["10.244.1.3"]));
+        assert_eq!(resolution("10-1-2-3.default.pod"), addresses(&["10.1.2.3"]));
         for missing in [
             "web.other.svc",
             "other.svc",
@@ -294,39 +299,39 @@ mod tests {
             "a.default.pod",
             "a.b.web.default.svc",
         ] {
-            assert_eq!(meaning(missing), Meaning::Missing, "{missing}");
+            assert_eq!(resolution(missing), Resolution::Missing, "{missing}");
         }
         for domain in ["default.svc", "svc", "pod", "_tcp.web.default.svc"] {
-            assert_eq!(meaning(domain), Meaning::Domain, "{domain}");
+            assert_eq!(resolution(domain), Resolution::Domain, "{domain}");
         }
-        assert_eq!(names.meaning("example.com"), Meaning::Foreign);
+        assert_eq!(names.resolve_name("example.com"), Resolution::Foreign);
     }
 
     #[tokio::test]
-    async fn a_named_port_is_that_of_the_service_or_of_each_of_its_pods() {
+    async fn a_named_port_resolves_for_the_service_or_each_of_its_pods() {
         let names = names().await;
         let port = |port, host: &str, address: &str| ServicePort {
             port,
             host: host.to_owned(),
             address: address.parse().unwrap(),
         };
-        let found = names.meaning("_dns._udp.web.default.svc.cluster.local");
+        let found = names.resolve_name("_dns._udp.web.default.svc.cluster.local");
         let web = port(53, "web.default.svc.cluster.local", "10.0.0.80");
-        assert_eq!(found, Meaning::Ports(vec![web]));
-        let Meaning::Ports(found) = names.meaning("_sql._tcp.db.default.svc.cluster.local") else {
+        assert_eq!(found, Resolution::Ports(vec![web]));
+        let Resolution::Ports(found) = names.resolve_name("_sql._tcp.db.default.svc.cluster.local") else {
             panic!("no ports");
         };
         assert_eq!(found[0], port(5432, "first.db.default.svc.cluster.local", "10.244.1.3"));
         assert_eq!((found.len(), found[1].port), (2, 5432));
-        assert_eq!(names.meaning(&found[1].host), addresses(&["10.244.2.4"]));
+        assert_eq!(names.resolve_name(&found[1].host), addresses(&["10.244.2.4"]));
         assert_eq!(
-            names.meaning("_dns._tcp.web.default.svc.cluster.local"),
-            Meaning::Missing
+            names.resolve_name("_dns._tcp.web.default.svc.cluster.local"),
+            Resolution::Missing
         );
     }
 
     #[tokio::test]
-    async fn a_pod_need_not_write_the_end_of_a_name() {
+    async fn a_pod_may_omit_the_suffix_of_a_name() {
         let names = names().await;
         for name in ["web", "web.default", "web.default.svc", "web.default.svc.cluster.local"] {
             assert_eq!(

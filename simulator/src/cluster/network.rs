@@ -1,6 +1,6 @@
-//! Servers that listen inside the cluster: what answers HTTP at a pod's address.
+//! HTTP servers inside the cluster, by pod address.
 //!
-//! The proxy, port-forward and the log collectors reach them without a connection.
+//! The proxy, port-forward and the log collectors reach them without a network connection.
 
 use std::{collections::HashMap, fmt, net::Ipv4Addr, sync::Arc};
 
@@ -11,29 +11,29 @@ use hyper::{Request, Response};
 use parking_lot::RwLock;
 use tokio::io::DuplexStream;
 
-/// An error while a body is being produced. The connection is closed then.
+/// An error while producing a body. It closes the connection.
 pub(crate) type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of a request to a server inside the cluster, or of its response.
 pub type Body = UnsyncBoxBody<Bytes, BodyError>;
 
-/// A body of these bytes.
-pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
+/// Returns a body of these bytes.
+pub(crate) fn full_body(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A server that runs inside this process: a simulated pod's.
+/// A server inside this process, such as a simulated pod's.
 ///
-/// A request to speak another protocol comes with hyper's upgrade in its extensions.
+/// A request to switch protocols has hyper's upgrade in its extensions.
 pub trait Backend: Send + Sync {
-    /// Answers a request.
+    /// Responds to a request.
     fn answer(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>>;
 
-    /// Takes a connection on which it speaks another protocol than HTTP. Default: gives it back, so that HTTP is spoken on it.
+    /// Serves a connection with a protocol other than HTTP. Default: returns the connection, to serve HTTP on it.
     ///
     /// # Errors
-    /// The connection, if it speaks HTTP.
-    fn talk(&self, io: DuplexStream) -> Result<BoxFuture<'static, ()>, DuplexStream> {
+    /// The connection, if the server speaks HTTP.
+    fn serve_connection(&self, io: DuplexStream) -> Result<BoxFuture<'static, ()>, DuplexStream> {
         Err(io)
     }
 }
@@ -47,19 +47,19 @@ where
     }
 }
 
-/// What is at an address.
+/// The server at an address.
 pub(crate) enum Located {
     /// A server inside this process.
     Here(Arc<dyn Backend>),
-    /// A simulated pod that does not listen on the port.
+    /// The address is a simulated pod that does not listen on the port.
     Refused,
-    /// Nothing that is known.
+    /// The address is unknown to the simulator.
     Elsewhere,
 }
 
 type Locate = dyn Fn(Ipv4Addr, u16) -> Located + Send + Sync;
 
-/// The servers inside this process by their address, `HOST:PORT`.
+/// Servers inside this process, by their address `HOST:PORT`.
 #[derive(Clone, Default)]
 pub struct Backends {
     known: Arc<RwLock<HashMap<String, Arc<dyn Backend>>>>,
@@ -73,17 +73,17 @@ impl fmt::Debug for Backends {
 }
 
 impl Backends {
-    /// Lets `backend` answer at `address`, in the place of what did before.
+    /// Adds `backend` at `address`; it replaces the previous one.
     pub fn insert(&self, address: impl Into<String>, backend: Arc<dyn Backend>) {
         self.known.write().insert(address.into(), backend);
     }
 
-    /// Lets nothing answer at `address` any more.
+    /// Removes the server at `address`.
     pub fn remove(&self, address: &str) {
         self.known.write().remove(address);
     }
 
-    /// The servers that were inserted, in a map of its own.
+    /// Returns a copy with the inserted servers.
     pub(crate) fn fork(&self) -> Self {
         Self {
             known: Arc::new(RwLock::new(self.known.read().clone())),
@@ -91,18 +91,18 @@ impl Backends {
         }
     }
 
-    /// The server that was inserted at `address`.
+    /// Returns the server inserted at `address`.
     pub(crate) fn at(&self, address: &str) -> Option<Arc<dyn Backend>> {
         self.known.read().get(address).cloned()
     }
 
-    /// Asks `locate` for the addresses at which nothing was inserted.
+    /// Sets a fallback for addresses without an inserted server.
     pub(crate) fn locate_with(mut self, locate: impl Fn(Ipv4Addr, u16) -> Located + Send + Sync + 'static) -> Self {
         self.locate = Some(Arc::new(locate));
         self
     }
 
-    /// What is at `address`.
+    /// Returns the server at `address`.
     pub(crate) fn locate(&self, address: &str) -> Located {
         if let Some(backend) = self.at(address) {
             return Located::Here(backend);

@@ -1,4 +1,4 @@
-//! The nodes of a cluster.
+//! Nodes of a cluster.
 
 use std::net::Ipv4Addr;
 
@@ -13,22 +13,22 @@ use crate::{
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Its name: `node-1`.
+    /// Name, such as `node-1`.
     pub name: String,
-    /// Its address.
+    /// IP address.
     pub address: Ipv4Addr,
-    /// Its number, counted from 1; the third part of its pods' addresses.
+    /// Number, counted from 1: the third octet of its pods' addresses.
     pub number: u8,
 }
 
 impl Node {
-    /// The address of its pod with this number.
+    /// Returns the address of its pod with this number.
     pub(crate) fn pod_address(&self, pod: u8) -> Ipv4Addr {
         Ipv4Addr::new(10, 244, self.number, pod)
     }
 }
 
-/// The nodes of a cluster: `node-1` to `node-COUNT`, or named by their addresses.
+/// Returns the nodes of a cluster: `node-1` to `node-COUNT`, or named by their addresses.
 pub(crate) fn named(count: u8, by_address: bool) -> Vec<Node> {
     (1..=count)
         .map(|number| {
@@ -43,7 +43,7 @@ pub(crate) fn named(count: u8, by_address: bool) -> Vec<Node> {
         .collect()
 }
 
-/// The nodes that are stored.
+/// Returns the nodes in the store.
 pub(crate) async fn stored(client: &Client) -> Result<Vec<Node>, Status> {
     let nodes = client.api("v1", "nodes")?.list(&ListOptions::default()).await?.items;
     let numbered = nodes.iter().zip(1..=u8::MAX);

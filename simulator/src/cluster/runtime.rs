@@ -1,10 +1,12 @@
-//! What acts in a cluster, and the one task that it runs on.
+//! The components of a cluster, and the task that runs them.
 //!
-//! - Every component is a client: it reads caches that follow the API's watches, and writes through the API like anyone.
-//! - All components run on one task, one after the other, so that the same seed, clock and requests give the same bytes.
-//! - A component sees everything that is committed before it decides.
-//! - Kubelets give way to the components whose decisions depend on single steps of theirs, as containers take longer to start than
-//!   controllers take to decide.
+//! - Every component is a client: it reads caches fed by the API's watches, and writes through the API.
+//! - All components run on one task, one after the other, so that the same seed, clock and requests give the same
+//!   bytes.
+//! - Caches contain everything committed before a component's reconciliation.
+//! - Kubelets yield to the components that depend on each single step of theirs, because containers take longer to
+//!   start than controllers to
+//!   decide.
 
 use std::{
     collections::BTreeMap,
@@ -28,34 +30,42 @@ use crate::{
     registry::ListOptions,
 };
 
-/// The keys of objects that a component works on.
+/// A work queue of object keys.
 pub(crate) type Queue = Arc<WorkQueue<ObjectKey>>;
 
-/// The fields by which caches are indexed.
+/// Indexed fields of caches.
 const INDEXES: [((&str, &str), &str); 1] = [(("v1", "pods"), "spec.nodeName")];
 
-/// The components of a cluster, and the caches that they share.
+/// The components of a cluster, and their shared caches.
 pub(crate) struct Runtime {
     client: Client,
     informers: Mutex<BTreeMap<(&'static str, &'static str), Arc<Informer>>>,
-    /// The queues that kubelets give way to.
-    prompt: Mutex<Vec<Queue>>,
+    /// The queues that kubelets yield to.
+    high_priority: Mutex<Vec<Queue>>,
     tasks: Mutex<Vec<BoxFuture<'static, ()>>>,
 }
 
-/// A component that brings one object at a time to where it should be.
+/// A component that reconciles one object at a time.
 pub(crate) trait Reconcile: Send + Sync + 'static {
-    /// Does what is to be done for the object of this key. After an error it is called again, later each time.
+    /// Reconciles the object of this key. After an error it is retried, with increasing delays.
     fn reconcile(&self, key: &ObjectKey) -> impl Future<Output = Result<(), Status>> + Send;
 }
 
+/// Treats 404 as success: the object is already gone.
+pub(crate) fn ignore_not_found<T>(result: Result<T, Status>) -> Result<(), Status> {
+    match result {
+        Err(status) if status.code == 404 => Ok(()),
+        other => other.map(drop),
+    }
+}
+
 impl Runtime {
-    /// A runtime without components.
+    /// Creates a runtime without components.
     pub(crate) fn new(client: Client) -> Arc<Self> {
         Arc::new(Self {
             client,
             informers: Mutex::default(),
-            prompt: Mutex::default(),
+            high_priority: Mutex::default(),
             tasks: Mutex::default(),
         })
     }
@@ -72,7 +82,7 @@ impl Runtime {
         self.client.api(api_version, plural)
     }
 
-    /// Every resource whose objects are in namespaces and can be deleted.
+    /// Returns every namespaced resource that supports deletion.
     pub(crate) fn namespaced(&self) -> Result<Vec<Api>, Status> {
         self.client.namespaced()
     }
@@ -85,14 +95,14 @@ impl Runtime {
         Arc::new(WorkQueue::new(self.clock().clone()))
     }
 
-    /// A queue that kubelets give way to: they take the next step when nothing is left in it.
-    pub(crate) fn prompt_queue(&self) -> Queue {
+    /// Creates a queue that kubelets yield to: they continue when it is empty.
+    pub(crate) fn high_priority_queue(&self) -> Queue {
         let queue = self.queue();
-        self.prompt.lock().push(queue.clone());
+        self.high_priority.lock().push(queue.clone());
         queue
     }
 
-    /// The cache of a resource, shared by all components.
+    /// Returns the cache of a resource, shared by all components.
     pub(crate) async fn informer(
         &self,
         api_version: &'static str,
@@ -115,29 +125,29 @@ impl Runtime {
         self.tasks.lock().push(task.boxed());
     }
 
-    /// Adds a component that works on the keys of a queue, one at a time.
+    /// Adds a component that processes the keys of a queue, one at a time.
     pub(crate) fn work(self: &Arc<Self>, queue: Queue, component: impl Reconcile) {
         self.add(queue, component, false);
     }
 
-    /// The same for a component that gives way to the [prompt](Self::prompt_queue) ones.
-    pub(crate) fn work_behind(self: &Arc<Self>, queue: Queue, component: impl Reconcile) {
+    /// Adds a component that yields to the [high-priority](Self::high_priority_queue) queues.
+    pub(crate) fn work_low_priority(self: &Arc<Self>, queue: Queue, component: impl Reconcile) {
         self.add(queue, component, true);
     }
 
-    fn add(self: &Arc<Self>, queue: Queue, component: impl Reconcile, gives_way: bool) {
+    fn add(self: &Arc<Self>, queue: Queue, component: impl Reconcile, yields: bool) {
         let runtime = self.clone();
         self.spawn(async move {
             loop {
                 let key = queue.next().await;
                 runtime.catch_up().await;
-                while gives_way && !runtime.is_idle() {
+                while yields && !runtime.is_idle() {
                     yield_now().await;
                     runtime.catch_up().await;
                 }
                 match component.reconcile(&key).await {
                     Ok(()) => queue.forget(&key),
-                    // Somebody else wrote first; the cache has that by now.
+                    // Another client wrote first; the cache already has its write.
                     Err(conflict) if conflict.code == 409 => queue.add(key.clone()),
                     Err(_) => queue.add_rate_limited(key.clone()),
                 }
@@ -147,12 +157,12 @@ impl Runtime {
         });
     }
 
-    /// Whether nothing is left in the queues that kubelets give way to.
+    /// Whether the high-priority queues are empty.
     fn is_idle(&self) -> bool {
-        self.prompt.lock().iter().all(|queue| queue.is_idle())
+        self.high_priority.lock().iter().all(|queue| queue.is_idle())
     }
 
-    /// Brings every cache up to what is committed.
+    /// Updates every cache to the committed state.
     async fn catch_up(&self) {
         let informers: Vec<_> = self.informers.lock().values().cloned().collect();
         for informer in informers {
@@ -176,7 +186,7 @@ impl Runtime {
     }
 }
 
-/// Lets the other components run.
+/// Yields to the other components.
 async fn yield_now() {
     let mut yielded = false;
     std::future::poll_fn(|context: &mut Context<'_>| {

@@ -1,4 +1,4 @@
-//! Go's `fmt` on values that were decoded from JSON: numbers are floats, maps are printed with sorted names.
+//! Go's `fmt` for values decoded from JSON: numbers are floats, maps are printed with sorted names.
 
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ pub(crate) fn go_map(map: &Map<String, Value>) -> String {
     format!("map[{}]", entries.join(" "))
 }
 
-/// Text as errors of package `time` quote it: bytes that are not plain ASCII are escaped one by one.
+/// Quotes a text as errors of the package `time` do: bytes other than printable ASCII are escaped.
 pub(crate) fn go_time_quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -63,7 +63,7 @@ mod tests {
     #[case(json!(9_223_372_036_854_775_807i64), "9.223372036854776e+18")]
     #[case(json!(999_999), "999999")]
     #[case(json!(true), "true")]
-    fn values_are_printed_as_go_prints_what_it_decoded(#[case] value: Value, #[case] text: &str) {
+    fn decoded_values_are_printed_as_by_go(#[case] value: Value, #[case] text: &str) {
         assert_eq!(go_value(&value), text);
     }
 }

@@ -1,10 +1,10 @@
-//! Go's `encoding/json`: its names of kinds, and how it writes text.
+//! Go's `encoding/json`: names of kinds, and escaping of text.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// The kind of a value, as errors name it.
+/// Kind of a value in errors.
 pub(crate) fn json_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -16,7 +16,7 @@ pub(crate) fn json_kind(value: &Value) -> &'static str {
     }
 }
 
-/// JSON text with `<`, `>`, `&` and the line separators of Unicode escaped.
+/// Escapes `<`, `>`, `&` and the line separators of Unicode in JSON text.
 pub(crate) fn escape_html(text: &str) -> Cow<'_, str> {
     let special = |c: char| matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
     if !text.contains(special) {
@@ -33,7 +33,7 @@ pub(crate) fn escape_html(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text as a JSON string.
+/// Encodes a text as a JSON string.
 pub(crate) fn json_string(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     escape_html(&quoted).into_owned()

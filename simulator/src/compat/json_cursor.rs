@@ -1,10 +1,11 @@
-//! A cursor over JSON, which counts the bytes that it has read.
+//! Cursor over JSON that counts the bytes read.
 //!
-//! Promises: every refusal has the words of the reference's codec and the count of bytes read so far; never recurses.
-//! Limits: the bytes have passed [`super::json_scan::check`]; where they have not, the outcome is some error.
-//! Source of semantics: the JSON driver of the ugorji codec of early 2016, which takes a number in quotes for a number.
+//! - Guarantees: every error has the text of v1.2's codec and the number of bytes read so far; no recursion.
+//! - Limit: the bytes must have passed [`super::json_scan::check`]. Otherwise the result is an unspecified error.
+//! - Source of the semantics: the JSON driver of the ugorji codec of early 2016, which accepts a number in quotes as
+//!   a number.
 
-/// Where in a container the cursor is.
+/// Position of the cursor in a container.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
     Start,
@@ -15,8 +16,8 @@ pub(crate) enum At {
     ListEnd,
 }
 
-/// A cursor over JSON; `token` is the first byte of what comes next, if that has been read.
-pub(crate) struct Cursor<'a> {
+/// Cursor over JSON. `token` is the first byte of the next value, if it has been read.
+pub(crate) struct JsonCursor<'a> {
     bytes: &'a [u8],
     read: usize,
     token: Option<u8>,
@@ -24,7 +25,7 @@ pub(crate) struct Cursor<'a> {
     lenient: bool,
 }
 
-/// The part of a number that a byte may continue.
+/// Part of a number that a byte may continue.
 #[derive(Clone, Copy)]
 enum Part {
     Start,
@@ -34,7 +35,7 @@ enum Part {
     Exponent,
 }
 
-/// A number as it was written.
+/// Number as it was written.
 #[derive(Default)]
 struct Number {
     mantissa: u64,
@@ -43,10 +44,10 @@ struct Number {
     overflow: bool,
 }
 
-/// What comes of a step; the text of the refusal, where there is one.
+/// Result of reading. The error is the codec's text.
 pub(crate) type Outcome<T = ()> = Result<T, String>;
 
-impl<'a> Cursor<'a> {
+impl<'a> JsonCursor<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
@@ -57,7 +58,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A cursor that takes half a surrogate pair for U+FFFD, as `encoding/json` does.
+    /// Returns a cursor that decodes half a surrogate pair as U+FFFD, as `encoding/json` does.
     pub(crate) fn lenient(bytes: &'a [u8]) -> Self {
         Self {
             lenient: true,
@@ -75,7 +76,7 @@ impl<'a> Cursor<'a> {
         Ok(byte)
     }
 
-    /// The first byte of what comes next.
+    /// First byte of the next value.
     pub(crate) fn peek(&mut self) -> Outcome<u8> {
         if let Some(token) = self.token {
             return Ok(token);
@@ -101,7 +102,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Moves to another place in a container, over the separator in between.
+    /// Moves to another position in a container, across the separator.
     pub(crate) fn step(&mut self, to: At) -> Outcome {
         let fresh = self.at == At::Start;
         match to {
@@ -142,7 +143,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Reads a null, if there is one.
+    /// Reads a null, if there is one. Returns whether there was.
     pub(crate) fn null(&mut self) -> Outcome<bool> {
         if self.peek()? != b'n' {
             return Ok(false);
@@ -187,7 +188,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The character behind `\u`, which may take a second escape for its other half.
+    /// Reads the character after `\u`, including a second escape for a surrogate pair.
     fn escaped(&mut self) -> Outcome<char> {
         let first = self.hex()?;
         if !(0xd800..0xe000).contains(&first) {
@@ -226,7 +227,7 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// A number, which may stand in quotes.
+    /// Reads a number, which may be in quotes.
     fn number(&mut self) -> Outcome<Number> {
         let mut byte = self.peek()?;
         let quoted = byte == b'"';
@@ -295,7 +296,7 @@ impl<'a> Cursor<'a> {
         if number.exponent < 0 {
             return self.error("json: fractional integer");
         }
-        // The reference's check for overflow misses some, which come out as other numbers.
+        // The codec's overflow check misses some numbers, which are decoded as other numbers.
         let power = 10u64.checked_pow(number.exponent.unsigned_abs().into());
         let Some(magnitude) = power
             .map(|power| number.mantissa.wrapping_mul(power))
@@ -311,7 +312,7 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// The bytes of the next value, passed over.
+    /// Skips the next value and returns its bytes.
     pub(crate) fn raw(&mut self) -> Outcome<&'a [u8]> {
         self.peek()?;
         let from = self.read - 1;
@@ -319,7 +320,7 @@ impl<'a> Cursor<'a> {
         self.bytes.get(from..self.read).ok_or_else(|| "EOF".to_owned())
     }
 
-    /// Refuses a number too large for a float, which the codec reads of an unknown value.
+    /// Rejects a number too large for a float, which the codec decodes for an unknown value.
     fn check_float(&self, from: usize) -> Outcome {
         let text = self.bytes.get(from..self.read).unwrap_or_default();
         let text = String::from_utf8_lossy(text);
@@ -331,7 +332,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over the next value, whatever it is.
+    /// Skips the next value of any type.
     pub(crate) fn skip(&mut self) -> Outcome {
         let was = self.at;
         let mut open = Vec::new();
@@ -363,7 +364,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads an object, handing each name to `entry`, which reads the value.
+    /// Reads an object. `entry` gets each name and reads its value.
     pub(crate) fn entries(&mut self, mut entry: impl FnMut(&mut Self, String) -> Outcome) -> Outcome {
         self.open(b'{')?;
         while !self.ends()? {

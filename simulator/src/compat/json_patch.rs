@@ -1,9 +1,11 @@
-//! JSON patch and merge patch as v1.2's library has them.
+//! JSON patch and merge patch as implemented by v1.2's library.
 //!
-//! The library keeps a document as text and opens only what a path leads through. A null of the document is a nil node, a null that an operation
-//! sets is a node without text: the library panics when it opens, compares or writes such a node.
-//! What is opened is written with sorted names; everything else keeps its text, numbers included.
-//! Source of semantics: `evanphx/json-patch` of early 2016, `encoding/json` of Go; `patches.har` of the recordings.
+//! - The library keeps a document as text and only parses the objects and lists on a path. A null in the document is
+//!   a nil node, a null set by an operation is a node without text: the library panics when it parses, compares or
+//!   writes such a node.
+//! - Parsed objects are written with sorted names. Everything else, including numbers, keeps its text.
+//! - Source of the semantics: `evanphx/json-patch` of early 2016, `encoding/json` of Go; `patches.har` of the
+//!   recordings.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +13,17 @@ use serde_json::{Value, value::RawValue};
 
 use super::{escape_html, json_kind, json_string, strconv::atoi};
 
-/// How deep a patched document may nest.
+/// Maximum nesting of a patched document.
 pub(crate) const MAX_DEPTH: usize = 512;
-/// How many operations a patch may have.
+/// Maximum number of operations in a patch.
 pub(crate) const MAX_OPERATIONS: usize = 10_000;
 
-/// Why a patch has no effect.
+/// Error of applying a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// It is no patch.
+    /// The patch is malformed.
     Malformed(String),
-    /// It does not apply to the document.
+    /// The patch does not apply to the document.
     Inapplicable(String),
     /// The library panics.
     Panic,
@@ -29,22 +31,22 @@ pub(crate) enum Failure {
 
 type Outcome<T> = Result<T, Failure>;
 
-/// A node of a document: the library's `lazyNode`.
+/// Node of a document: the library's `lazyNode`.
 #[derive(Clone, Debug)]
 enum Node {
-    /// A null that was decoded, or a value that an operation does not have: a nil pointer.
+    /// Nil pointer: a null in the document, or a missing value of an operation.
     Nil,
-    /// A null that an operation sets: a node that points to no text.
+    /// Node without text: a null set by an operation.
     Unset,
-    /// Text that has not been opened.
+    /// Text that is not parsed.
     Raw(String),
-    /// An opened object.
+    /// Parsed object.
     Doc(BTreeMap<String, Node>),
-    /// An opened list.
+    /// Parsed list.
     Array(Vec<Node>),
 }
 
-/// The text of `document`, a JSON object, after the operations of `patch`.
+/// Applies the operations of `patch` to `document`, the text of a JSON object.
 pub(crate) fn apply(document: &[u8], patch: &[u8]) -> Outcome<Vec<u8>> {
     let patch = String::from_utf8_lossy(patch);
     let operations = match serde_json::from_str::<Option<Vec<&RawValue>>>(&patch) {
@@ -66,18 +68,18 @@ pub(crate) fn apply(document: &[u8], patch: &[u8]) -> Outcome<Vec<u8>> {
         .collect::<Outcome<_>>()?;
     let mut document = Document {
         root: Node::Raw(String::from_utf8_lossy(document).into_owned()),
-        depth: DepthBound::of(document),
+        depth: DepthLimit::of(document),
     };
     document.root.open()?;
     operations.iter().try_for_each(|operation| document.run(operation))?;
     document.root.text()
 }
 
-/// The text of `document`, a JSON object, with `patch` merged into it. A patch that is a list takes the place of the document.
+/// Merges `patch` into `document`, the text of a JSON object. A patch that is a list replaces the document.
 pub(crate) fn merge(document: &[u8], patch: &[u8]) -> Outcome<Vec<u8>> {
     let malformed = || Failure::Malformed("Invalid JSON Patch".to_owned());
     serde_json::from_slice::<&RawValue>(patch).map_err(|_| malformed())?;
-    DepthBound::of(patch).check()?;
+    DepthLimit::of(patch).check()?;
     let mut patch = Node::from_text(String::from_utf8_lossy(patch).trim_matches([' ', '\t', '\r', '\n']));
     if patch.open()?.is_none() {
         return Err(malformed());
@@ -128,7 +130,7 @@ impl Node {
         }
     }
 
-    /// Opens an object or a list; `None` for anything else, which stays as it is.
+    /// Parses an object or a list. `None` for any other value, which is left unchanged.
     fn open(&mut self) -> Outcome<Option<&mut Self>> {
         let malformed = |e: serde_json::Error| Failure::Malformed(e.to_string());
         match self {
@@ -151,7 +153,7 @@ impl Node {
         Ok(Some(self))
     }
 
-    /// The node without its nulls, in lists too. A list that has nothing left becomes null.
+    /// Removes nulls, in lists too. A list that is empty afterwards becomes null.
     fn pruned(mut self) -> Outcome<Self> {
         self.open()?;
         Ok(match self {
@@ -173,7 +175,7 @@ impl Node {
         })
     }
 
-    /// The member `key` of an opened object or list; `None` where an object has none.
+    /// Member `key` of a parsed object or list. `None` if an object has none.
     fn get(&mut self, key: &str) -> Outcome<Option<&mut Self>> {
         match self {
             Self::Doc(fields) => Ok(fields.get_mut(key)),
@@ -185,7 +187,8 @@ impl Node {
         }
     }
 
-    /// Puts `value` under a name, or before an item. A list ignores what is no index.
+    /// Sets the member `key` of an object, or inserts before an item of a list. A list ignores keys that are not an
+    /// index.
     fn set(&mut self, key: &str, value: Self) -> Outcome<()> {
         match self {
             Self::Doc(fields) => drop(fields.insert(key.to_owned(), value)),
@@ -199,7 +202,7 @@ impl Node {
         Ok(())
     }
 
-    /// Removes a member; an object need not have it.
+    /// Removes a member. An object need not have it.
     fn remove(&mut self, key: &str) -> Outcome<()> {
         match self {
             Self::Doc(fields) => drop(fields.remove(key)),
@@ -212,7 +215,8 @@ impl Node {
         Ok(())
     }
 
-    /// Whether the node equals `other`: texts are compared as they are written, and an object may lack what the other has.
+    /// Whether the node equals `other`. Texts are compared as written, and an object may lack members that `other`
+    /// has.
     fn equals(&mut self, other: &mut Self) -> Outcome<bool> {
         for node in [&*self, &*other] {
             if matches!(node, Self::Nil | Self::Unset) {
@@ -280,7 +284,7 @@ impl Node {
     }
 }
 
-/// JSON without the space between its tokens.
+/// Removes blanks between the tokens of JSON.
 fn compact(text: &str) -> String {
     let (mut quoted, mut escaped) = (false, false);
     let keep = |c: &char| {
@@ -297,13 +301,13 @@ fn compact(text: &str) -> String {
     text.chars().filter(keep).collect()
 }
 
-/// An index of a list of `len` items.
+/// Parses an index of a list of `len` items.
 fn index(token: &str, len: usize) -> Outcome<usize> {
     let at = atoi(token).map_err(Failure::Inapplicable)?;
     usize::try_from(at).ok().filter(|at| *at < len).ok_or(Failure::Panic)
 }
 
-/// An operation of a patch: its members as text.
+/// Operation of a patch: its members as text.
 struct Operation(BTreeMap<String, Node>);
 
 impl Operation {
@@ -342,7 +346,7 @@ impl Operation {
     }
 }
 
-/// A path as the library splits it: a tilde is not an escape, and what precedes the first slash is ignored.
+/// Path as split by the library: `~` is not an escape, and text before the first slash is ignored.
 struct Pointer {
     text: String,
     tokens: Vec<String>,
@@ -362,14 +366,14 @@ impl Pointer {
     }
 }
 
-/// A document on which operations are carried out.
+/// Document and the limits while operations are applied.
 struct Document {
     root: Node,
-    depth: DepthBound,
+    depth: DepthLimit,
 }
 
 impl Document {
-    /// The object or list that holds what `path` leads to; `None` where there is none.
+    /// Object or list that contains the target of `path`. `None` if there is none.
     fn container(&mut self, path: &Pointer) -> Outcome<Option<&mut Node>> {
         let before = path.tokens.len().saturating_sub(1);
         let mut node = &mut self.root;
@@ -426,10 +430,10 @@ impl Document {
     }
 }
 
-/// An upper bound of a document's depth, kept without measuring it anew after every operation.
-struct DepthBound(usize);
+/// Upper bound of a document's depth, to enforce [`MAX_DEPTH`] without measuring it after every operation.
+struct DepthLimit(usize);
 
-impl DepthBound {
+impl DepthLimit {
     fn of(text: &[u8]) -> Self {
         let (mut open, mut most) = (0usize, 0);
         let (mut quoted, mut escaped) = (false, false);
@@ -449,7 +453,7 @@ impl DepthBound {
         Self(most)
     }
 
-    /// `value` has been put at a place this deep.
+    /// Accounts for `value` being stored at the depth `place`.
     fn put(&mut self, place: usize, value: &Node) -> Outcome<()> {
         let inner = match value {
             Node::Raw(text) => Self::of(text.as_bytes()).0,
@@ -459,7 +463,7 @@ impl DepthBound {
         self.check()
     }
 
-    /// A value of the document has been put from the one place at the other.
+    /// Accounts for a value being moved from one depth to another.
     fn moved(&mut self, from: usize, to: usize) -> Outcome<()> {
         self.0 += to.saturating_sub(from);
         self.check()

@@ -1,9 +1,10 @@
-//! Whether bytes are JSON.
+//! JSON syntax check.
 //!
-//! Promises: never recurses, bounded in depth; every refusal is worded as the reference words it.
-//! Source of semantics: Go's `encoding/json`, which reads a body's kind and version before anything else does.
+//! - Guarantees: no recursion; bounded depth; every error has v1.2's text.
+//! - Source of the semantics: Go's `encoding/json`, which v1.2 uses to read a body's kind and version before anything
+//!   else.
 
-/// How deep arrays and objects may be nested.
+/// Maximum nesting of arrays and objects.
 pub(crate) const MAX_DEPTH: usize = 10_000;
 
 /// What the scanner expects next.
@@ -18,8 +19,8 @@ enum Expect {
     Nothing,
 }
 
-/// A byte as an error shows it.
-fn shown(c: u8) -> String {
+/// Text of a byte in errors.
+fn format_byte(c: u8) -> String {
     match c {
         b'\'' => r"'\''".to_owned(),
         b'"' => "'\"'".to_owned(),
@@ -38,14 +39,14 @@ fn shown(c: u8) -> String {
 }
 
 fn invalid(c: u8, context: &str) -> String {
-    format!("invalid character {} {context}", shown(c))
+    format!("invalid character {} {context}", format_byte(c))
 }
 
 fn end() -> String {
     "unexpected end of JSON input".to_owned()
 }
 
-/// A cursor over bytes of which nothing is known yet.
+/// Scanner over unchecked bytes.
 struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -68,7 +69,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// The rest of a string whose quote has been read.
+    /// Scans the rest of a string after its opening quote.
     fn string(&mut self) -> Result<(), String> {
         loop {
             match self.next()? {
@@ -97,7 +98,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A digit, and any that follow.
+    /// Scans one or more digits.
     fn some_digits(&mut self, context: &str) -> Result<(), String> {
         match self.next()? {
             c if c.is_ascii_digit() => {
@@ -108,7 +109,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// The rest of a number that began with `first`.
+    /// Scans the rest of a number that starts with `first`.
     fn number(&mut self, first: u8) -> Result<(), String> {
         let first = if first == b'-' {
             match self.next()? {
@@ -135,14 +136,14 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// The rest of `true`, `false` or `null`.
+    /// Scans the rest of `true`, `false` or `null`.
     fn literal(&mut self, word: &str) -> Result<(), String> {
         for &expected in word.as_bytes().iter().skip(1) {
             let c = self.next()?;
             if c != expected {
                 return Err(invalid(
                     c,
-                    &format!("in literal {word} (expecting {})", shown(expected)),
+                    &format!("in literal {word} (expecting {})", format_byte(expected)),
                 ));
             }
         }
@@ -150,7 +151,7 @@ impl Scanner<'_> {
     }
 }
 
-/// Whether `bytes` are one JSON value and nothing else; the text of the first thing that is wrong, if not.
+/// Checks that `bytes` are exactly one JSON value. The error describes the first fault.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     let mut scanner = Scanner { bytes, at: 0 };
     let mut open: Vec<u8> = Vec::new();
@@ -256,7 +257,7 @@ mod tests {
     #[case("\"a\nb\"", "invalid character '\\n' in string literal")]
     #[case("'a'", "invalid character '\\'' looking for beginning of value")]
     #[case("\u{fe}", "invalid character 'Ã' looking for beginning of value")]
-    fn what_is_no_json_is_refused_in_the_reference_words(#[case] text: &str, #[case] problem: &str) {
+    fn invalid_json_has_gos_errors(#[case] text: &str, #[case] problem: &str) {
         assert_eq!(check(text.as_bytes()), Err(problem.to_owned()));
     }
 
@@ -265,7 +266,7 @@ mod tests {
     #[case(" {\"a\" : [1, -2.5e+3, true, null, \"\\u00e9\\n\"]} \n")]
     #[case("[]")]
     #[case("0")]
-    fn what_is_json_passes(#[case] text: &str) {
+    fn valid_json_passes(#[case] text: &str) {
         assert_eq!(check(text.as_bytes()), Ok(()));
     }
 

@@ -1,6 +1,6 @@
-//! JSON as v1.2 writes it.
+//! JSON encoder of v1.2.
 //!
-//! Source of semantics: Go's `encoding/json`, which escapes `<`, `>`, `&` and the two line separators of Unicode.
+//! Source of the semantics: Go's `encoding/json`, which escapes `<`, `>`, `&` and the two line separators of Unicode.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use serde_json::{
 use super::strconv::json_float;
 use crate::api::Object;
 
-/// Escapes strings as Go does; the layout is that of another formatter.
+/// Formatter that escapes strings as Go does. The layout is that of the inner formatter.
 struct GoText<F>(F);
 
 impl<F: Formatter> Formatter for GoText<F> {
@@ -79,7 +79,7 @@ impl<F: Formatter> Formatter for GoText<F> {
     }
 }
 
-/// An object without some of its fields.
+/// Object without some of its fields.
 struct Without<'a>(&'a Object, &'a [&'a str]);
 
 impl Serialize for Without<'_> {
@@ -88,24 +88,25 @@ impl Serialize for Without<'_> {
     }
 }
 
-/// Appends an object without some of its fields, compact.
+/// Appends an object without some of its fields, as compact JSON.
 pub(crate) fn fields(object: &Object, without: &[&str], out: &mut Vec<u8>) {
     write(&Without(object, without), out, CompactFormatter);
 }
 
 fn write(value: &impl Serialize, out: &mut Vec<u8>, formatter: impl Formatter) {
-    // Writing a tree of text keys to memory cannot fail.
+    // Writing a tree with string keys to memory cannot fail.
     let _ = value.serialize(&mut Serializer::with_formatter(out, GoText(formatter)));
 }
 
-/// Encodes any JSON, compact.
+/// Encodes any JSON value compactly.
 pub(crate) fn compact(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     write(value, &mut out, CompactFormatter);
     out.into()
 }
 
-/// JSON, indented by two spaces, with text escaped as Go does. No tree is made of it: a list can have tens of thousands of objects.
+/// Indents JSON by two spaces and escapes text as Go does. Works on the bytes without a tree: a list can have tens of
+/// thousands of objects.
 pub(crate) fn indented(json: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(2 * json.len());
     let mut depth = 0_usize;
@@ -145,7 +146,7 @@ fn new_line(depth: usize, out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(b' ', 2 * depth));
 }
 
-/// Writes a string whose opening quotation mark has been read; what comes after it.
+/// Writes a string after its opening quotation mark. Returns the bytes after the string.
 fn string<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     out.push(b'"');
     loop {
@@ -207,7 +208,7 @@ mod tests {
         );
     }
 
-    /// A tree, indented.
+    /// Returns an indented tree.
     fn pretty(value: &Value) -> Bytes {
         let mut out = Vec::new();
         write(value, &mut out, PrettyFormatter::with_indent(b"  "));
@@ -232,7 +233,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_is_indented_as_a_tree_of_it_is(value in value()) {
+        fn indenting_text_equals_indenting_its_tree(value in value()) {
             let expected = pretty(&value);
             prop_assert_eq!(indented(&compact(&value)), &expected);
             prop_assert_eq!(indented(value.to_string().as_bytes()), &expected);

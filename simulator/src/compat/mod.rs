@@ -1,9 +1,10 @@
-//! Imitation of Go and of the libraries that Kubernetes v1.2 uses, where its answers show them.
+//! Imitation of Go and of libraries that Kubernetes v1.2 uses, where its responses depend on them.
 //!
-//! - Functions bear the name of what they imitate: [`go_quote`] for `%q`, [`go_value`] for `%v`, [`strconv::atoi`] for `strconv.Atoi`.
+//! - Functions are named after what they imitate: [`go_quote`] for `%q`, [`go_value`] for `%v`, [`strconv::atoi`] for
+//!   `strconv.Atoi`.
 //! - Nothing here depends on kinds, profiles or HTTP.
 //!
-//! Source of semantics: Go, and the libraries named in each file.
+//! Source of the semantics: Go, and the libraries named in each file.
 
 mod fmt;
 mod json;

@@ -1,6 +1,7 @@
-//! Scalars with a text form of their own: times, quantities, bytes, numbers that may be text.
+//! Scalars with their own text form: times, quantities, bytes, numbers or strings.
 //!
-//! Source of semantics: Go's `time`, `encoding/base64` and `encoding/json`; Kubernetes v1.2's `resource.Quantity` and `intstr.IntOrString`.
+//! Source of the semantics: Go's `time`, `encoding/base64` and `encoding/json`; Kubernetes v1.2's `resource.Quantity`
+//! and `intstr.IntOrString`.
 
 use base64::{
     Engine, alphabet,
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::api::quantity::Quantity;
 
-/// JSON's name of the type of a value, as Go's errors have it.
+/// Name of a JSON value's type in Go's errors.
 fn json_name(raw: &[u8]) -> &'static str {
     match raw.first() {
         Some(b'{') => "object",
@@ -26,20 +27,20 @@ fn text(raw: &[u8]) -> Result<String, String> {
         .map_err(|_| format!("json: cannot unmarshal {} into Go value of type string", json_name(raw)))
 }
 
-/// Bytes in base64 in canonical form. The error names the byte at which Go's decoder stops, line breaks counted.
+/// Returns base64 in canonical form. The error names the byte at which Go's decoder stops, line breaks included.
 pub(crate) fn base64(text: &str) -> Result<String, String> {
     let is_break = |c: u8| matches!(c, b'\r' | b'\n');
     let packed: Vec<u8> = text.bytes().filter(|c| !is_break(*c)).collect();
     let bad = |at: usize| format!("illegal base64 data at input byte {at}");
-    match misplaced(&packed) {
+    match find_fault(&packed) {
         None => {}
-        Some(Fault::Cut(over)) => return Err(bad(text.len() - over)),
+        Some(Fault::Truncated(over)) => return Err(bad(text.len() - over)),
         Some(Fault::At(at)) => {
             let mut digits = text.bytes().enumerate().filter(|(_, c)| !is_break(*c));
             return Err(bad(digits.nth(at).map_or(text.len(), |(at, _)| at)));
         }
     }
-    // The unused bits of the last digit do not matter.
+    // The unused bits of the last digit are ignored.
     let lenient = GeneralPurpose::new(
         &alphabet::STANDARD,
         GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -50,21 +51,22 @@ pub(crate) fn base64(text: &str) -> Result<String, String> {
         .map_err(|_| bad(text.len()))
 }
 
-/// What is wrong with base64.
+/// Fault in base64.
 enum Fault {
-    /// The text ends within four digits, after this many of them.
-    Cut(usize),
-    /// The byte at this index is wrong; past the last one, padding is missing.
+    /// The text ends within a group of four digits, after this many of them.
+    Truncated(usize),
+    /// The byte at this index is invalid. An index after the last byte means missing padding.
     At(usize),
 }
 
-/// The first fault of base64 without line breaks, which comes in fours of digits; only the last four may end in padding.
-fn misplaced(bytes: &[u8]) -> Option<Fault> {
+/// Returns the first fault of base64 without line breaks: groups of four digits, of which only the last may be
+/// padded.
+fn find_fault(bytes: &[u8]) -> Option<Fault> {
     let is_digit = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/');
     let digits = bytes.iter().take_while(|c| is_digit(**c)).count();
     match (digits % 4, bytes.get(digits)) {
         (0, None) => None,
-        (over, None) => Some(Fault::Cut(over)),
+        (over, None) => Some(Fault::Truncated(over)),
         (2, Some(b'=')) => match bytes.get(digits + 1) {
             None => Some(Fault::At(bytes.len())),
             Some(b'=') if bytes.len() == digits + 2 => None,
@@ -77,25 +79,25 @@ fn misplaced(bytes: &[u8]) -> Option<Fault> {
     }
 }
 
-/// A point in time from JSON; what is no text counts as empty, which is no time either.
+/// Decodes a time from JSON. A value that is not a string is decoded as an empty one, which is not a time either.
 pub(crate) fn time_json(raw: &[u8]) -> Result<String, String> {
     super::time::parse(&text(raw).unwrap_or_default())
 }
 
-/// An amount from JSON, where it may stand with quotes or without.
+/// Decodes a quantity from JSON, with or without quotes.
 pub(crate) fn quantity_json(raw: &[u8]) -> Result<String, String> {
     let raw = String::from_utf8_lossy(raw);
     quantity(raw.trim_matches('"'))
 }
 
-/// An amount in its canonical form.
+/// Returns a quantity in canonical form.
 pub(crate) fn quantity(text: &str) -> Result<String, String> {
     text.parse::<Quantity>()
         .map(|amount| amount.to_string())
         .map_err(|e| e.to_string())
 }
 
-/// A number or a text from JSON.
+/// Decodes a number or a string from JSON.
 pub(crate) fn int_or_string_json(raw: &[u8]) -> Result<Value, String> {
     if raw.first() == Some(&b'"') {
         return text(raw).map(Value::from);
@@ -126,7 +128,7 @@ mod tests {
     #[case("aGl=", "aGk=")]
     #[case("aG\nk=", "aGk=")]
     #[case("aGk/", "aGk/")]
-    fn bytes_are_written_anew(#[case] given: &str, #[case] kept: &str) {
+    fn base64_is_canonicalized(#[case] given: &str, #[case] kept: &str) {
         assert_eq!(base64(given), Ok(kept.to_owned()));
     }
 
@@ -141,7 +143,7 @@ mod tests {
     #[case("aG=x", 3)]
     #[case("aGk=aGk=", 4)]
     #[case("aG==aG==", 4)]
-    fn what_is_no_base64_is_refused_where_it_stops(#[case] given: &str, #[case] at: usize) {
+    fn invalid_base64_names_the_first_fault(#[case] given: &str, #[case] at: usize) {
         assert_eq!(base64(given), Err(format!("illegal base64 data at input byte {at}")));
     }
 
@@ -163,12 +165,12 @@ mod tests {
     #[case("\"0.5\"", "500m")]
     #[case("1024", "1024")]
     #[case("\"1024Mi\"", "1Gi")]
-    fn an_amount_stands_with_quotes_or_without(#[case] raw: &str, #[case] kept: &str) {
+    fn quantities_may_be_quoted(#[case] raw: &str, #[case] kept: &str) {
         assert_eq!(quantity_json(raw.as_bytes()).as_deref(), Ok(kept));
     }
 
     #[test]
-    fn what_is_no_amount_is_refused_in_the_words_of_amounts() {
+    fn invalid_quantities_have_their_own_errors() {
         assert_eq!(
             quantity_json(b"true"),
             Err("true".parse::<Quantity>().unwrap_err().to_string())

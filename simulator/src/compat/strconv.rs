@@ -1,4 +1,4 @@
-//! Go's `strconv`: numbers from text with its errors, and floats as text.
+//! Go's `strconv`: parsing of numbers with its errors, and formatting of floats.
 
 use std::num::{IntErrorKind, ParseIntError};
 
@@ -30,7 +30,7 @@ fn error(function: &str, text: &str, error: &ParseIntError) -> String {
     format!("strconv.{function}: parsing {}: {problem}", go_quote(text))
 }
 
-/// `strconv.FormatFloat(value, 'g', -1, 64)`: the shortest form, with an exponent from a million on and below a ten-thousandth.
+/// `strconv.FormatFloat(value, 'g', -1, 64)`: the shortest form, with an exponent from 1e6 and below 1e-4.
 pub(crate) fn format_float(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -41,7 +41,7 @@ pub(crate) fn format_float(value: f64) -> String {
     with_exponent(value, -4, 6)
 }
 
-/// A float as `encoding/json` writes it: with an exponent from 1e21 on and below 1e-6.
+/// Formats a float as `encoding/json` does: with an exponent from 1e21 and below 1e-6.
 pub(crate) fn json_float(value: f64) -> String {
     let text = with_exponent(value, -6, 21);
     match text.split_once("e-0") {
@@ -50,7 +50,7 @@ pub(crate) fn json_float(value: f64) -> String {
     }
 }
 
-/// `value` with an exponent of at least two digits where it is below `least` or not below `most`.
+/// Formats `value`. Has an exponent of at least two digits if it is less than `least` or not less than `most`.
 fn with_exponent(value: f64, least: i32, most: i32) -> String {
     let scientific = format!("{value:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_refused_in_the_words_of_go() {
+    fn invalid_integers_have_gos_errors() {
         assert_eq!(atoi("+1"), Ok(1));
         assert_eq!(atoi("-").unwrap_err(), "strconv.Atoi: parsing \"-\": invalid syntax");
         assert_eq!(

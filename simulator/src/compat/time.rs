@@ -1,6 +1,6 @@
-//! Points in time on the wire: RFC 3339, in UTC, to the second.
+//! Times on the wire: RFC 3339, in UTC, with seconds.
 //!
-//! Source of semantics: Go's `time.Parse` and its errors.
+//! Source of the semantics: Go's `time.Parse` and its errors.
 
 use jiff::{SignedDuration, civil};
 
@@ -10,17 +10,17 @@ const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 
 const FORMAT: &str = "%Y-%m-%dT%H:%M:%SZ";
 
-/// The time that counts as none.
+/// Zero time, which counts as absent.
 pub(crate) const ZERO: &str = "0001-01-01T00:00:00Z";
 
-/// A cursor over the text of a time.
-struct Clock<'a> {
+/// Parser of the text of a time.
+struct TimeParser<'a> {
     whole: &'a str,
     rest: &'a str,
 }
 
-impl Clock<'_> {
-    fn misfit<T>(&self, element: &str) -> Result<T, String> {
+impl TimeParser<'_> {
+    fn mismatch<T>(&self, element: &str) -> Result<T, String> {
         Err(format!(
             "parsing time {} as \"{LAYOUT}\": cannot parse {} as \"{element}\"",
             go_time_quote(self.whole),
@@ -35,7 +35,7 @@ impl Clock<'_> {
         ))
     }
 
-    /// As many digits as there are, at least `least` and at most `most`.
+    /// Reads as many digits as there are, from `least` to `most`.
     fn digits(&mut self, least: usize, most: usize) -> Option<i16> {
         let count = self.rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
         if count < least {
@@ -49,7 +49,7 @@ impl Clock<'_> {
     fn number(&mut self, least: usize, most: usize, element: &str) -> Result<i16, String> {
         match self.digits(least, most) {
             Some(value) => Ok(value),
-            None => self.misfit(element),
+            None => self.mismatch(element),
         }
     }
 
@@ -59,53 +59,53 @@ impl Clock<'_> {
                 self.rest = rest;
                 Ok(())
             }
-            None => self.misfit(separator),
+            None => self.mismatch(separator),
         }
     }
 }
 
-/// The canonical form of a time; the reference's words for what is wrong with it, where it is none.
+/// Returns a time in canonical form. The error is v1.2's text.
 pub(crate) fn parse(text: &str) -> Result<String, String> {
-    let mut clock = Clock {
+    let mut parser = TimeParser {
         whole: text,
         rest: text,
     };
-    let year = clock.number(4, 4, "2006")?;
-    clock.exactly("-")?;
-    let month = clock.number(2, 2, "01")?;
+    let year = parser.number(4, 4, "2006")?;
+    parser.exactly("-")?;
+    let month = parser.number(2, 2, "01")?;
     if !(1..=12).contains(&month) {
-        return clock.range("month");
+        return parser.range("month");
     }
-    clock.exactly("-")?;
-    let day = clock.number(2, 2, "02")?;
-    clock.exactly("T")?;
-    let hour = clock.number(1, 2, "15")?;
+    parser.exactly("-")?;
+    let day = parser.number(2, 2, "02")?;
+    parser.exactly("T")?;
+    let hour = parser.number(1, 2, "15")?;
     if hour >= 24 {
-        return clock.range("hour");
+        return parser.range("hour");
     }
-    clock.exactly(":")?;
-    let minute = clock.number(2, 2, "04")?;
+    parser.exactly(":")?;
+    let minute = parser.number(2, 2, "04")?;
     if minute >= 60 {
-        return clock.range("minute");
+        return parser.range("minute");
     }
-    clock.exactly(":")?;
-    let second = clock.number(2, 2, "05")?;
+    parser.exactly(":")?;
+    let second = parser.number(2, 2, "05")?;
     if second >= 60 {
-        return clock.range("second");
+        return parser.range("second");
     }
-    if let Some(fraction) = clock
+    if let Some(fraction) = parser
         .rest
         .strip_prefix(['.', ','])
         .filter(|f| f.starts_with(|c: char| c.is_ascii_digit()))
     {
-        clock.rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+        parser.rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
     }
-    let offset = offset(&mut clock)?;
-    if !clock.rest.is_empty() {
+    let offset = offset(&mut parser)?;
+    if !parser.rest.is_empty() {
         return Err(format!(
             "parsing time {}: extra text: {}",
             go_time_quote(text),
-            go_time_quote(clock.rest)
+            go_time_quote(parser.rest)
         ));
     }
     let narrow = |n: i16| i8::try_from(n).unwrap_or(-1);
@@ -118,25 +118,25 @@ pub(crate) fn parse(text: &str) -> Result<String, String> {
         narrow(second),
         0,
     ) else {
-        return clock.range("day");
+        return parser.range("day");
     };
     match civil.checked_sub(SignedDuration::from_secs(offset.into())) {
         Ok(utc) => Ok(utc.strftime(FORMAT).to_string()),
-        Err(_) => clock.misfit("Z07:00"),
+        Err(_) => parser.mismatch("Z07:00"),
     }
 }
 
-/// Seconds east of Greenwich.
-fn offset(clock: &mut Clock<'_>) -> Result<i32, String> {
-    if let Some(rest) = clock.rest.strip_prefix('Z') {
-        clock.rest = rest;
+/// Parses a zone offset, in seconds east of UTC.
+fn offset(parser: &mut TimeParser<'_>) -> Result<i32, String> {
+    if let Some(rest) = parser.rest.strip_prefix('Z') {
+        parser.rest = rest;
         return Ok(0);
     }
-    let at = clock.rest;
+    let at = parser.rest;
     let sign = match at.as_bytes().first() {
         Some(b'+') => 1,
         Some(b'-') => -1,
-        _ => return clock.misfit("Z07:00"),
+        _ => return parser.mismatch("Z07:00"),
     };
     let digits = |range: std::ops::Range<usize>| {
         at.get(range)
@@ -145,16 +145,16 @@ fn offset(clock: &mut Clock<'_>) -> Result<i32, String> {
     };
     match (digits(1..3), at.get(3..4), digits(4..6)) {
         (Some(hours), Some(":"), Some(minutes)) => {
-            clock.rest = at.get(6..).unwrap_or_default();
+            parser.rest = at.get(6..).unwrap_or_default();
             if hours > 24 {
-                return clock.range("time zone offset hour");
+                return parser.range("time zone offset hour");
             }
             if minutes > 60 {
-                return clock.range("time zone offset minute");
+                return parser.range("time zone offset minute");
             }
             Ok(sign * (hours * 3600 + minutes * 60))
         }
-        _ => clock.misfit("Z07:00"),
+        _ => parser.mismatch("Z07:00"),
     }
 }
 
@@ -192,7 +192,8 @@ mod tests {
     )]
     #[case(
         "2015-xx-01T00:00:00Z",
-        "parsing time \"2015-xx-01T00:00:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"xx-01T00:00:00Z\" as \"01\""
+        "parsing time \"2015-xx-01T00:00:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"xx-01T00:00:00Z\" as \
+            \"01\""
     )]
     #[case(
         "2015\"\u{fc}",
@@ -210,7 +211,7 @@ mod tests {
     #[case("2015-13-01T00:00:00Z", "parsing time \"2015-13-01T00:00:00Z\": month out of range")]
     #[case("2015-02-30T00:00:00Z", "parsing time \"2015-02-30T00:00:00Z\": day out of range")]
     #[case("2015-02-20T00:00:00Zx", "parsing time \"2015-02-20T00:00:00Zx\": extra text: \"x\"")]
-    fn what_is_no_time_is_refused_in_the_reference_words(#[case] given: &str, #[case] problem: &str) {
+    fn invalid_times_have_gos_errors(#[case] given: &str, #[case] problem: &str) {
         assert_eq!(parse(given), Err(problem.to_owned()));
     }
 }

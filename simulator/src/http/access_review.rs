@@ -1,4 +1,4 @@
-//! `SelfSubjectAccessReview`: newer clients ask with it what they may do.
+//! `SelfSubjectAccessReview`, with which newer clients query their permissions.
 //!
 //! The API has no authorization: everything is allowed.
 //! Source: `authorization.k8s.io` of newer Kubernetes.
@@ -69,7 +69,10 @@ mod tests {
     fn everything_is_allowed() {
         let spec = json!({"resourceAttributes": {"verb": "delete", "resource": "pods"}});
         let allowed = review(
-            r#"{"kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {"verb": "delete", "resource": "pods"}}}"#,
+            r#"{
+                "kind": "SelfSubjectAccessReview",
+                "spec": {"resourceAttributes": {"verb": "delete", "resource": "pods"}}
+            }"#,
             Syntax::Json,
         )
         .unwrap();
@@ -79,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn another_body_is_refused() {
+    fn another_body_is_rejected() {
         assert_eq!(review("{", Syntax::Json), Err(400));
         assert_eq!(review(r#"{"kind": "Pod"}"#, Syntax::Json), Err(400));
     }

@@ -1,19 +1,20 @@
-//! Work that takes long, kept away from the threads that serve other requests.
+//! Long computations, moved off the threads that serve other requests.
 
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::block_in_place,
 };
 
-/// Bodies of more bytes than this are parsed where other tasks do not wait for it.
-const LARGE: usize = 64 << 10;
+/// Size in bytes above which a body is parsed with `block_in_place`.
+const LARGE_BODY_BYTES: usize = 64 << 10;
 
-/// Runs the work on a body of `size` bytes. If the body is large, other tasks of the thread go on, on another thread of the runtime.
+/// Parses a body of `size` bytes. While a large body is parsed, the thread's other tasks move to another thread of
+/// the runtime.
 ///
-/// Limits: on a runtime of one thread, other tasks wait.
+/// Limits: on a single-threaded runtime, other tasks wait.
 pub(super) async fn parse<T>(size: usize, work: impl Future<Output = T>) -> T {
     let runtime = Handle::current();
-    if size <= LARGE || runtime.runtime_flavor() != RuntimeFlavor::MultiThread {
+    if size <= LARGE_BODY_BYTES || runtime.runtime_flavor() != RuntimeFlavor::MultiThread {
         return work.await;
     }
     block_in_place(|| runtime.block_on(work))
@@ -26,9 +27,9 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn other_tasks_of_the_thread_go_on_while_a_large_body_is_parsed() {
+    async fn other_tasks_continue_while_a_large_body_is_parsed() {
         let (sender, receiver) = mpsc::channel();
-        let parsing = tokio::spawn(parse(LARGE + 1, async move {
+        let parsing = tokio::spawn(parse(LARGE_BODY_BYTES + 1, async move {
             tokio::spawn(async move { sender.send(7) });
             receiver.recv_timeout(Duration::from_secs(20))
         }));
@@ -36,7 +37,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_runtime_of_one_thread_does_the_work_itself() {
-        assert_eq!(parse(LARGE + 1, async { 7 }).await, 7);
+    async fn a_single_threaded_runtime_parses_on_its_own_thread() {
+        assert_eq!(parse(LARGE_BODY_BYTES + 1, async { 7 }).await, 7);
     }
 }

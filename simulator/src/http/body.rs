@@ -1,8 +1,8 @@
-//! Bodies: what is sent, and how what comes in is bounded.
+//! Response bodies, and bounded reading of request bodies.
 //!
-//! - A whole body is sent from the bytes it is kept in: only that of a line of up to [`COPIED`] bytes is copied.
-//! - A stream's chunks go out as they come.
-//! - What comes in is bounded in size and time: [`Limits`](stuntdouble_server::Limits).
+//! - A full body is sent without a copy, except for lines of up to [`MAX_COPIED_BYTES`].
+//! - Chunks of a stream are sent as they are produced.
+//! - Request bodies are bounded in size and time: [`Limits`](stuntdouble_server::Limits).
 
 use std::{
     convert::Infallible,
@@ -25,42 +25,42 @@ use crate::{
 pub(crate) struct Body(Content);
 
 enum Content {
-    Whole { bytes: Bytes, newline: bool },
+    Full { bytes: Bytes, newline: bool },
     Frames(Pin<Box<dyn Stream<Item = Result<Bytes, BodyError>> + Send>>),
     Proxied(UnsyncBoxBody<Bytes, BodyError>),
 }
 
 const NEWLINE: Bytes = Bytes::from_static(b"\n");
 
-/// Bytes of a line that are copied beside its end, which costs less than a second frame.
-const COPIED: usize = 8 << 10;
+/// Maximum size in bytes of a line that is copied to append its line feed, which is cheaper than a second frame.
+const MAX_COPIED_BYTES: usize = 8 << 10;
 
 impl Body {
-    /// Nothing.
+    /// Returns an empty body.
     pub(crate) fn empty() -> Self {
-        Self::whole(Bytes::new())
+        Self::full(Bytes::new())
     }
 
-    /// These bytes.
-    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self(Content::Whole {
+    /// Returns a body of these bytes.
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
+        Self(Content::Full {
             bytes: bytes.into(),
             newline: false,
         })
     }
 
-    /// These bytes and a line's end, as compact JSON is sent.
+    /// Returns a body of these bytes and a line feed, the form of compact JSON.
     pub(crate) fn line(bytes: Bytes) -> Self {
-        if bytes.len() > COPIED {
-            return Self(Content::Whole { bytes, newline: true });
+        if bytes.len() > MAX_COPIED_BYTES {
+            return Self(Content::Full { bytes, newline: true });
         }
         let mut line = Vec::with_capacity(bytes.len() + NEWLINE.len());
         line.extend_from_slice(&bytes);
         line.extend_from_slice(&NEWLINE);
-        Self::whole(line)
+        Self::full(line)
     }
 
-    /// One chunk for each item, sent when it comes.
+    /// Returns a body that sends each item as a chunk.
     pub(crate) fn frames(frames: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Self(Content::Frames(Box::pin(
             frames
@@ -85,10 +85,10 @@ impl http_body::Body for Body {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match &mut self.0 {
-            Content::Whole { bytes, .. } if !bytes.is_empty() => {
+            Content::Full { bytes, .. } if !bytes.is_empty() => {
                 Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))))
             }
-            Content::Whole { newline, .. } => Poll::Ready(std::mem::take(newline).then(|| Ok(Frame::data(NEWLINE)))),
+            Content::Full { newline, .. } => Poll::Ready(std::mem::take(newline).then(|| Ok(Frame::data(NEWLINE)))),
             Content::Frames(frames) => frames
                 .as_mut()
                 .poll_next(context)
@@ -99,7 +99,7 @@ impl http_body::Body for Body {
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Content::Whole { bytes, newline } => bytes.is_empty() && !newline,
+            Content::Full { bytes, newline } => bytes.is_empty() && !newline,
             Content::Frames(_) => false,
             Content::Proxied(body) => body.is_end_stream(),
         }
@@ -107,19 +107,20 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Content::Whole { bytes, newline } => SizeHint::with_exact(bytes.len() as u64 + u64::from(*newline)),
+            Content::Full { bytes, newline } => SizeHint::with_exact(bytes.len() as u64 + u64::from(*newline)),
             Content::Frames(_) => SizeHint::default(),
             Content::Proxied(body) => body.size_hint(),
         }
     }
 }
 
-/// How many times the limit a body is read past it and dropped, so that a client that sends first and then reads gets its answer.
-const OVERRUN: usize = 8;
+/// Multiple of the limit up to which an oversized body is read and discarded, so that a client that sends everything
+/// first receives the response.
+const MAX_DISCARD_FACTOR: usize = 8;
 
-/// Reads a request's body of at most `limit` bytes, which may take `timeout`.
+/// Reads a request body of at most `limit` bytes within `timeout`.
 ///
-/// Errors with 413 over the limit, 408 when the timeout is over and 400 where the body breaks off or is malformed.
+/// Errors: 413 over the limit, 408 after the timeout, 400 if the body is incomplete or malformed.
 pub(crate) async fn read(body: Incoming, limit: usize, timeout: Duration) -> Result<Bytes, Status> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -137,7 +138,7 @@ pub(crate) async fn read(body: Incoming, limit: usize, timeout: Duration) -> Res
 }
 
 async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Status> {
-    let overrun = limit.saturating_mul(OVERRUN);
+    let overrun = limit.saturating_mul(MAX_DISCARD_FACTOR);
     let (mut first, mut all, mut length) = (Bytes::new(), BytesMut::new(), 0_usize);
     if body.size_hint().lower() > overrun as u64 {
         return Err(too_large(limit));

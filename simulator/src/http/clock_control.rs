@@ -1,8 +1,9 @@
-//! `/_stuntdouble/clock`: the time of the cluster.
+//! `/_stuntdouble/clock`: the clock of the cluster.
 //!
 //! - GET returns `{"now": "2015-06-26T12:00:00Z"}`.
-//! - POST of `{"advance": "10m"}` steps a frozen clock from one deadline to the next, waits until nothing is left to do, and returns the same.
-//! - Limits: a clock that runs is not stepped (409); at most [`LONGEST`] at a time (400).
+//! - POST of `{"advance": "10m"}` steps a frozen clock from one deadline to the next, waits until the cluster is
+//!   idle, and returns the new time.
+//! - Errors: 409 if the clock is not frozen, 400 for more than [`MAX_STEP`].
 
 use std::time::Duration;
 
@@ -22,11 +23,11 @@ use crate::{
     clock::Clock,
 };
 
-/// The path.
+/// Path of the endpoint.
 pub(super) const PATH: &str = "/_stuntdouble/clock";
 
-/// The most that a clock is stepped at a time.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// Maximum duration of a step.
+const MAX_STEP: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,15 +40,15 @@ impl Step {
         let text = &self.advance;
         let duration: SignedDuration = text
             .parse()
-            .map_err(|error| Status::bad_request(format!("advance: {text:?} is no duration: {error}")))?;
+            .map_err(|error| Status::bad_request(format!("advance: invalid duration {text:?}: {error}")))?;
         Duration::try_from(duration)
             .ok()
-            .filter(|duration| *duration <= LONGEST)
+            .filter(|duration| *duration <= MAX_STEP)
             .ok_or_else(|| Status::bad_request(format!("advance: {text:?} is not between 0 and 24h")))
     }
 }
 
-/// Reads or steps a clock.
+/// Responds to a request that reads or steps a clock.
 pub(super) async fn control(
     clock: &Clock,
     limits: &Limits,
@@ -71,7 +72,7 @@ async fn step(clock: &Clock, limits: &Limits, body: Incoming) -> Result<(), Stat
     if !clock.is_frozen() {
         return Err(Status::new(
             Reason::Conflict,
-            "the clock runs by itself; one that is stepped is started with --clock frozen:TIME",
+            "the clock is not frozen: start the simulator with --clock frozen:TIME to step it",
         ));
     }
     clock.advance(duration).await;

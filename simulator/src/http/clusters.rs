@@ -1,52 +1,47 @@
-//! Clusters beside the first, addressed by a prefix: `/clusters/NAME/api/v1/...`.
+//! Named copies of the cluster, addressed by a path prefix: `/clusters/NAME/api/v1/...`.
 //!
-//! Everything below the prefix is answered as the first cluster answers it at the root, except that redirects keep the prefix. A DELETE of `/clusters/NAME`
-//! removes the cluster.
+//! Below the prefix, a copy responds as the first cluster does at the root; redirects keep the prefix. DELETE of
+//! `/clusters/NAME` removes the copy.
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use http::{HeaderValue, Request, Response, Uri, header::LOCATION, uri::PathAndQuery};
+use http::{HeaderValue, Response, Uri, header::LOCATION, uri::PathAndQuery};
 
 use super::{body::Body, service::Service};
 use crate::api::Status;
 
-/// The prefix, before the name.
+/// The prefix before the name.
 const PREFIX: &str = "/clusters/";
 
-/// The clusters by name.
+/// The copies by name.
 pub(crate) trait Clusters: Send + Sync {
-    /// The service of a cluster, which is made when it is first asked for.
+    /// Returns the service of a copy, which is created at its first use.
     fn service<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Arc<Service>, Status>>;
 
-    /// Removes a cluster, and ends its streams; whether there was one.
+    /// Removes a copy and ends its streams. Returns whether it existed.
     fn remove(&self, name: &str) -> bool;
 }
 
-/// The name of the cluster that a path begins with, and the path in it.
+/// Splits a path into the name of the copy and the path inside it.
 pub(super) fn split(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix(PREFIX)?;
     let (name, _) = rest.split_once('/').unwrap_or((rest, ""));
     (!name.is_empty()).then(|| (name, &rest[name.len()..]))
 }
 
-/// The request without the prefix of its cluster, `inner` being the path in it.
-pub(super) fn inside<B>(mut request: Request<B>, inner: &str) -> Option<Request<B>> {
+/// Returns a URI with the path `inner`, which has no prefix.
+pub(super) fn strip_prefix(uri: &Uri, inner: &str) -> Option<Uri> {
     let root = if inner.is_empty() { "/" } else { "" };
-    let query = request
-        .uri()
-        .query()
-        .map(|query| format!("?{query}"))
-        .unwrap_or_default();
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     let target: PathAndQuery = format!("{root}{inner}{query}").parse().ok()?;
-    let mut parts = request.uri().clone().into_parts();
+    let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(target);
-    *request.uri_mut() = Uri::from_parts(parts).ok()?;
-    Some(request)
+    Uri::from_parts(parts).ok()
 }
 
-/// The response with the prefix in its redirect, if it is one to a path.
-pub(super) fn outside(mut response: Response<Body>, name: &str) -> Response<Body> {
+/// Adds the prefix to the redirect of a response, if it redirects to a path.
+pub(super) fn add_prefix(mut response: Response<Body>, name: &str) -> Response<Body> {
     let location = response
         .headers()
         .get(LOCATION)
@@ -72,28 +67,23 @@ mod tests {
     #[case("/clusters/a", Some(("a", "")))]
     #[case("/clusters/", None)]
     #[case("/api/v1/clusters/a", None)]
-    fn a_path_names_its_cluster(#[case] path: &str, #[case] expected: Option<(&str, &str)>) {
+    fn the_prefix_has_the_name_of_the_cluster(#[case] path: &str, #[case] expected: Option<(&str, &str)>) {
         assert_eq!(split(path), expected);
     }
 
     #[test]
-    fn the_prefix_is_taken_off_and_put_on() {
-        let request = Request::get("/clusters/a?x=1").body(()).unwrap();
-        assert_eq!(inside(request, "").unwrap().uri(), "/?x=1");
-        let request = Request::get("http://host/clusters/a/api%2F?watch=true")
-            .body(())
-            .unwrap();
-        assert_eq!(
-            inside(request, "/api%2F").unwrap().uri(),
-            "http://host/api%2F?watch=true"
-        );
+    fn the_prefix_is_removed_from_requests_and_added_to_redirects() {
+        let uri = Uri::from_static("/clusters/a?x=1");
+        assert_eq!(strip_prefix(&uri, "").unwrap(), "/?x=1");
+        let uri = Uri::from_static("http://host/clusters/a/api%2F?watch=true");
+        assert_eq!(strip_prefix(&uri, "/api%2F").unwrap(), "http://host/api%2F?watch=true");
         for (to, shown) in [
             ("/a/", "/clusters/c/a/"),
             ("//host/a", "//host/a"),
             ("http://host/a", "http://host/a"),
         ] {
             let response = Response::builder().header(LOCATION, to).body(Body::empty()).unwrap();
-            assert_eq!(outside(response, "c").headers()[LOCATION], shown);
+            assert_eq!(add_prefix(response, "c").headers()[LOCATION], shown);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Sub-resources of a pod that connect to its containers: attach, exec, log, portforward.
+//! Pod subresources that connect to containers: attach, exec, log, portforward.
 //!
-//! - Errors come in the order of v1.2: the pod, its container, its node, then a missing upgrade.
+//! - Errors are checked in the order of v1.2: pod, container, node, missing upgrade.
 //! - Errors after the upgrade are sent on the error channel.
 //!
-//! Limits: a node that does not exist is reported as a host name that does not resolve.
+//! Limits: a nonexistent node is reported as an unresolvable host name.
 //! Source: Kubernetes v1.2 (`pkg/registry/pod`), as recorded (`subresources.har`).
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::{
     query::Query,
     respond::{self, ErrorResponse},
     service::Service,
-    streams::{self, Ask, Connect, LogOptions, Upgrade},
+    streams::{self, Connect, ContainerRequest, LogOptions, Upgrade},
 };
 use crate::{
     api::{Reason, Status},
@@ -96,26 +96,26 @@ impl Service {
         let container = streams::container(&pod, &Query::of(parts).get("container").unwrap_or_default())?;
         assigned(&pod)?;
         let upgrade = Upgrade::negotiate(&parts.headers, false)?;
-        let ask = Ask::parse(part, Query::of(parts), self.profile)?;
+        let request = ContainerRequest::parse(part, Query::of(parts), self.profile)?;
         self.check_node(&pod).await?;
         let response = upgrade.accept(&parts.headers)?;
         let upgrading = upgrading(parts)?;
-        let process = match (self.containers.running(&pod, &container), &ask) {
-            (Some(running), Ask::Attach(attachment)) => running
+        let process = match (self.containers.running(&pod, &container), &request) {
+            (Some(running), ContainerRequest::Attach(attachment)) => running
                 .attach(*attachment)
                 .map_err(|why| format!("error attaching to container: {why}")),
-            (Some(running), Ask::Exec(attachment, command)) => running
+            (Some(running), ContainerRequest::Exec(attachment, command)) => running
                 .exec(command, *attachment)
                 .map_err(|why| format!("error executing command in container: {why}")),
-            (None, Ask::Attach(_)) => Err(format!(
+            (None, ContainerRequest::Attach(_)) => Err(format!(
                 "error attaching to container: container not found ({container:?})"
             )),
-            (None, Ask::Exec(..)) => Err(format!(
+            (None, ContainerRequest::Exec(..)) => Err(format!(
                 "error executing command in container: container not found ({container:?})"
             )),
         };
         self.spawn_upgraded(upgrading, move |io| {
-            streams::run(io, upgrade, ask.attachment(), process)
+            streams::run(io, upgrade, request.attachment(), process)
         });
         Ok(response)
     }
@@ -133,11 +133,11 @@ impl Service {
         Ok(response)
     }
 
-    /// Runs `talk` on a connection after its upgrade, until the server stops.
+    /// Runs `serve` on an upgraded connection, until the server stops.
     fn spawn_upgraded<F>(
         &self,
         upgrading: OnUpgrade,
-        talk: impl FnOnce(TokioIo<hyper::upgrade::Upgraded>) -> F + Send + 'static,
+        serve: impl FnOnce(TokioIo<hyper::upgrade::Upgraded>) -> F + Send + 'static,
     ) where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -146,9 +146,9 @@ impl Service {
             tokio::select! {
                 () = closing.cancelled() => {}
                 () = async {
-                    // The client may be gone before the upgrade is done.
+                    // The client may disconnect before the upgrade is complete.
                     if let Ok(upgraded) = upgrading.await {
-                        talk(TokioIo::new(upgraded)).await;
+                        serve(TokioIo::new(upgraded)).await;
                     }
                 } => {}
             }
@@ -156,7 +156,7 @@ impl Service {
     }
 }
 
-/// Connects to ports of a pod at its address.
+/// Returns a function that connects to the ports of a pod.
 fn connect_to(pod: &Map<String, Value>, proxy: &Arc<Proxy>) -> Connect {
     let text = |object: &str, field: &str| {
         let value = pod.get(object).and_then(|object| object.get(field));
@@ -174,7 +174,7 @@ fn connect_to(pod: &Map<String, Value>, proxy: &Arc<Proxy>) -> Connect {
     })
 }
 
-/// The name of the node that a pod is bound to; empty if it is unbound.
+/// Returns the name of the node that a pod is bound to; empty if it is unbound.
 fn node(pod: &Map<String, Value>) -> &str {
     pod.get("spec")
         .and_then(|spec| spec.get("nodeName"))

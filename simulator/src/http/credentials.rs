@@ -1,11 +1,11 @@
-//! Who asks: basic credentials, bearer tokens and client certificates.
+//! Authentication: basic credentials, bearer tokens and client certificates.
 //!
-//! - Tried in this order: basic, certificate, bearer; the first that holds says who it is.
-//! - Secrets are compared in constant time, and never shown: not in Debug output, not in an error.
+//! - Order: basic, certificate, bearer. The first one that is valid determines the user.
+//! - Secrets are compared in constant time, and never shown in Debug output or errors.
 //! - Limits: files are read once, at the start.
 //!
-//! Source: the recorded sessions; the files are as Kubernetes v1.2 takes them (CSV: `token,user,uid` and `password,user,uid`, with
-//! `"group1,group2"` in a fourth column).
+//! Source: the recorded sessions; the file formats are those of Kubernetes v1.2 (CSV: `token,user,uid` and
+//! `password,user,uid`, with `"group1,group2"` in an optional fourth column).
 
 use std::{fmt, io, path::Path};
 
@@ -20,34 +20,34 @@ use hyper::{
 };
 use subtle::{Choice, ConstantTimeEq};
 
-/// Who asks.
+/// An authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
-    /// The user's name.
+    /// Name.
     pub name: String,
-    /// The user's uid; empty where none is known.
+    /// UID; empty if unknown.
     pub uid: String,
-    /// The user's groups.
+    /// Groups.
     pub groups: Vec<String>,
 }
 
-/// A text that is not shown.
+/// A text that Debug output hides.
 #[derive(Clone)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a text from being shown.
+    /// Wraps a secret text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// A random text of 43 characters, from the system's source of randomness.
+    /// Returns a random text of 43 characters, from the system's random number generator.
     pub(crate) fn random() -> Self {
         let bytes: [u8; 32] = rand::random();
         Self(BASE64_URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// The text itself.
+    /// Returns the secret text.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -63,24 +63,24 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is wrong with a file of credentials.
+/// An error in a credentials file.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
     /// The file cannot be read.
     #[error("{0}: {1}")]
     Read(String, io::Error),
-    /// The file is no CSV.
-    #[error("{0}: line {1} is no CSV")]
+    /// A line is not valid CSV.
+    #[error("{0}: line {1} is not valid CSV")]
     Malformed(String, u64),
     /// A line has too few columns.
     #[error("{0} file '{1}' must have at least 3 columns ({0}, user name, user uid), found {2}")]
     Columns(&'static str, String, usize),
-    /// A line has an empty token, password or user name, which would let anybody in.
+    /// A line has an empty token, password or user name, which would let anyone in.
     #[error("{1}: line {2} has an empty {0} or user name")]
     Empty(&'static str, String, u64),
 }
 
-/// The credentials that are taken.
+/// The accepted credentials.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
     tokens: Vec<(Secret, User)>,
@@ -88,25 +88,25 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Takes the tokens of a file of `token,user,uid` lines.
+    /// Adds the tokens of a file of `token,user,uid` lines.
     ///
     /// # Errors
-    /// Where the file cannot be read or understood.
+    /// [`CredentialsError`] if the file cannot be read or is malformed.
     pub fn read_tokens(&mut self, file: &Path) -> Result<(), CredentialsError> {
         self.tokens = read("token", file)?;
         Ok(())
     }
 
-    /// Takes the passwords of a file of `password,user,uid` lines.
+    /// Adds the passwords of a file of `password,user,uid` lines.
     ///
     /// # Errors
-    /// Where the file cannot be read or understood.
+    /// [`CredentialsError`] if the file cannot be read or is malformed.
     pub fn read_passwords(&mut self, file: &Path) -> Result<(), CredentialsError> {
         self.passwords = Some(read("password", file)?);
         Ok(())
     }
 
-    /// Accepts a token made at random for the user `admin`, unless there are tokens already.
+    /// Adds a random token for the user `admin`, unless there is a token.
     pub(crate) fn ensure_token(&mut self) {
         if self.tokens.is_empty() {
             let user = User {
@@ -117,12 +117,12 @@ impl Credentials {
         }
     }
 
-    /// The first token.
+    /// Returns the first token.
     pub fn token(&self) -> Option<&Secret> {
         self.tokens.first().map(|(token, _)| token)
     }
 
-    /// The first user of the file of passwords, and the password.
+    /// Returns the first user of the password file, with the password.
     pub fn password(&self) -> Option<(&str, &Secret)> {
         self.passwords
             .as_ref()?
@@ -130,7 +130,8 @@ impl Credentials {
             .map(|(password, user)| (user.name.as_str(), password))
     }
 
-    /// Who makes a request with these headers, over a connection whose client has shown `certificate`'s certificate.
+    /// Returns the user of a request with these headers, on a connection with the client certificate of user
+    /// `certificate`.
     pub fn user(&self, headers: &HeaderMap, certificate: Option<&User>) -> Option<User> {
         let authorization = headers
             .get(header::AUTHORIZATION)
@@ -156,7 +157,7 @@ impl Credentials {
         })
     }
 
-    /// The answer to a request whose maker is not known.
+    /// Returns the response to an unauthenticated request.
     pub fn unauthorized(&self) -> Response<Bytes> {
         let mut response = Response::new(Bytes::from_static(b"Unauthorized\n"));
         *response.status_mut() = StatusCode::UNAUTHORIZED;
@@ -176,9 +177,9 @@ impl Credentials {
     }
 }
 
-/// Looks at every entry, so that how long it takes does not tell where the one is.
+/// Compares all entries, so that the duration does not reveal the position of a match.
 fn find(entries: &[(Secret, User)], matches: impl Fn(&(Secret, User)) -> Choice) -> Option<User> {
-    // As in a map that is filled in order, the last of two that are alike counts.
+    // The last of two equal entries counts, as in a map filled in order.
     entries
         .iter()
         .fold(None, |found, entry| {
@@ -200,7 +201,7 @@ fn read(what: &'static str, file: &Path) -> Result<Vec<(Secret, User)>, Credenti
         .from_reader(text.as_slice());
     let mut entries = Vec::new();
     for record in reader.records() {
-        // The error of the reader would show the line, and with it the secret.
+        // The reader's error would contain the line, and with it the secret.
         let record = record.map_err(|error| {
             CredentialsError::Malformed(name.clone(), error.position().map_or(0, csv::Position::line))
         })?;
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_made_only_where_there_is_none() {
+    fn a_token_is_generated_only_if_there_is_none() {
         let mut made = Credentials::default();
         made.ensure_token();
         let token = made.token().unwrap().reveal().to_owned();
@@ -292,7 +293,7 @@ mod tests {
     #[case("Bearer wrong", None)]
     #[case("Bearer ", None)]
     #[case("Digest x", None)]
-    fn the_authorization_header_says_who_asks(#[case] authorization: &str, #[case] user: Option<&str>) {
+    fn the_authorization_header_determines_the_user(#[case] authorization: &str, #[case] user: Option<&str>) {
         assert_eq!(
             credentials()
                 .user(&headers(authorization), None)
@@ -307,7 +308,7 @@ mod tests {
     #[case("Basic YWRtaW46bm9wZQ==", "certified")]
     #[case("Bearer secrettoken", "certified")]
     #[case("", "certified")]
-    fn a_certificate_counts_before_a_token_and_after_a_password(#[case] authorization: &str, #[case] user: &str) {
+    fn a_certificate_precedes_a_token_and_follows_a_password(#[case] authorization: &str, #[case] user: &str) {
         let certified = User {
             name: "certified".to_owned(),
             ..User::default()
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_how_to_ask() {
+    fn a_basic_challenge_is_sent_only_if_there_are_passwords() {
         let answer = credentials().unauthorized();
         assert_eq!(
             (answer.status().as_u16(), answer.body().as_ref()),
@@ -343,7 +344,7 @@ mod tests {
     #[rstest]
     #[case("a,b,1\n,admin,1\n", "line 2 has an empty password or user name")]
     #[case("hush,,1\n", "line 1 has an empty password or user name")]
-    fn an_empty_secret_or_name_is_refused(#[case] text: &str, #[case] reason: &str) {
+    fn an_empty_secret_or_name_is_rejected(#[case] text: &str, #[case] reason: &str) {
         let file = file(text);
         let error = Credentials::default()
             .read_passwords(file.path())
@@ -374,6 +375,6 @@ mod tests {
             .read_tokens(invalid.path())
             .unwrap_err()
             .to_string();
-        assert!(error.ends_with("line 2 is no CSV"), "{error}");
+        assert!(error.ends_with("line 2 is not valid CSV"), "{error}");
     }
 }

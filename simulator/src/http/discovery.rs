@@ -1,17 +1,18 @@
-//! The discovery documents: versions, groups, group versions with their resources, the build's version, the list of paths.
+//! Discovery documents: versions, groups, group versions with their resources, the server's version, the list of
+//! paths.
 //!
 //! - Encoded once per scheme.
-//! - Quirks are the recorded server's (`discovery.har`): documents of the core group and of `extensions` name no version of their own, and one
-//!   group alone names no address.
+//! - Quirks are those of the recorded server (`discovery.har`): documents of the core group and of `extensions` have
+//!   no `apiVersion`, and a single group has no server address.
 //!
-//! Source: Kubernetes v1.2's `pkg/apiserver` and `unversioned` types, as recorded.
+//! Source: Kubernetes v1.2 (`pkg/apiserver` and `unversioned` types), as recorded.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::route::{GroupVersion, Table};
 
-/// Version of the simulated server: the recorded one's.
+/// Version of the simulated server: that of the recorded one.
 const VERSION: &str = r#"{
   "major": "1",
   "minor": "2+",
@@ -50,7 +51,7 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    /// The documents of a server at `address`, `HOST:PORT`.
+    /// Encodes the documents of a server at `address`, `HOST:PORT`.
     pub(crate) fn new(table: &Table, address: &str) -> Self {
         let addresses = json!([{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]);
         let core: Vec<&str> = table
@@ -101,7 +102,7 @@ fn name(version: &GroupVersion) -> String {
     }
 }
 
-/// Kind and version of a document, without the version if the recorded server omits it for old clients.
+/// Returns kind and apiVersion of a document; no apiVersion if the recorded server omits it for old clients.
 fn head(kind: &str, group: &str) -> Map<String, Value> {
     let mut out = Map::from_iter([("kind".to_owned(), kind.into())]);
     if !matches!(group, "" | "extensions") {
@@ -110,7 +111,7 @@ fn head(kind: &str, group: &str) -> Map<String, Value> {
     out
 }
 
-/// A group: its name, versions and preferred version.
+/// Adds a group's name, versions and preferred version.
 fn describe(table: &Table, group: &str, mut out: Map<String, Value>, addresses: Value) -> Map<String, Value> {
     let versions: Vec<Value> = table
         .versions()
@@ -146,7 +147,7 @@ fn list(version: &GroupVersion) -> Value {
     Value::Object(out)
 }
 
-/// Every path that the index lists, in order.
+/// Returns all paths of the index, in order.
 fn paths(table: &Table) -> Vec<String> {
     let mut paths: Vec<String> = PAGES.iter().map(|&page| page.to_owned()).collect();
     paths.extend(["/api".to_owned(), "/apis".to_owned()]);

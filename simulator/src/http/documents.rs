@@ -16,7 +16,7 @@ use super::{
 use crate::api::Status;
 
 impl Service {
-    /// Responds with a document; `None` for an endpoint that is none.
+    /// Responds with a document, or returns `None` if the endpoint has none.
     pub(super) fn document(
         &self,
         api: &ServedApi,
@@ -47,7 +47,7 @@ impl Service {
         }
     }
 
-    /// Responds to a path outside the API groups.
+    /// Responds to a non-resource path.
     pub(super) fn non_resource(&self, api: &ServedApi, path: NonResourcePath, parts: &Parts) -> Response<Body> {
         match path {
             NonResourcePath::Index => respond::json(200, api.discovery.paths.clone()),
@@ -73,7 +73,7 @@ impl Service {
         }
     }
 
-    /// Aggregated discovery, for a client that prefers it.
+    /// Returns aggregated discovery, if the client prefers it.
     fn aggregated(&self, api: &ServedApi, path: &str, parts: &Parts) -> Option<Response<Body>> {
         let first = negotiation::header(&parts.headers, header::ACCEPT)?
             .split(',')
@@ -85,10 +85,10 @@ impl Service {
         } else {
             None
         };
-        document.map(|document| respond::of(AGGREGATED, document))
+        document.map(|document| respond::with_media_type(AGGREGATED, document))
     }
 
-    /// Responds with the description of the API at a path.
+    /// Responds with the API description at a path.
     fn description(&self, api: &ServedApi, path: &str, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
         if !path.starts_with("/swaggerapi") && !self.profile.supports_newer_clients() {
             return Ok(self.non_resource(api, NonResourcePath::Unknown, parts));
@@ -103,21 +103,24 @@ impl Service {
                 .any(|media_type| negotiation::names(&parts.headers, media_type))
         };
         if path == "/openapi/v2" && in_protobuf() {
-            return Ok(respond::of(PROTOBUF, api.descriptions.protobuf(&api.table)));
+            return Ok(respond::with_media_type(
+                PROTOBUF,
+                api.descriptions.protobuf(&api.table),
+            ));
         }
         check_accept(&parts.headers, &[JSON])?;
         Ok(respond::json(200, document))
     }
 }
 
-/// The version of the server.
+/// Responds with the server's version.
 fn version(api: &ServedApi, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
     check_content_type(&parts.headers, &[JSON])?;
     check_accept(&parts.headers, &[JSON])?;
     Ok(respond::json(200, api.discovery.version.clone()))
 }
 
-/// A document in the format that the client accepts.
+/// Encodes a document in the format that the client accepts.
 fn encode(parts: &Parts, json: Option<&Bytes>) -> Result<Response<Body>, ErrorResponse> {
     let json = json.ok_or_else(Status::no_such_path)?;
     check_content_type(&parts.headers, OBJECTS)?;

@@ -1,6 +1,7 @@
-//! Requests for what runs in another process of the cluster: logs, commands and servers of pods.
+//! Requests for resources in another process of the cluster: logs, exec and servers of pods.
 //!
-//! A process that does not run the pods passes such a request on to the one that does, as it came; a request is passed on once.
+//! A process that does not run the pods forwards such a request unchanged to the process that does. A request is
+//! forwarded only once.
 
 use futures::future::BoxFuture;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Version, header, request::Parts};
@@ -13,24 +14,24 @@ use tokio::net::TcpStream;
 use super::{body::Body, proxy::BodyError};
 use crate::api::{Reason, Status};
 
-/// Set on a request that was passed on.
-const PASSED_ON: HeaderName = HeaderName::from_static("x-stuntdouble-passed-on");
+/// Header of a forwarded request.
+const FORWARDED: HeaderName = HeaderName::from_static("x-stuntdouble-passed-on");
 
-/// The process that runs the pods, if that is not this one.
+/// The process that runs the pods.
 pub(crate) trait Elected: Send + Sync {
-    /// Its address, `HOST:PORT`. `None` for this process, or if there is none.
-    fn elsewhere(&self) -> BoxFuture<'_, Option<String>>;
+    /// Returns its address, `HOST:PORT`, or `None` if it is this process or there is none.
+    fn other_leader(&self) -> BoxFuture<'_, Option<String>>;
 }
 
-/// Whether a request was passed on by another process.
-pub(super) fn is_passed_on(parts: &Parts) -> bool {
-    parts.headers.contains_key(PASSED_ON)
+/// Whether a request was forwarded by another process.
+pub(super) fn is_forwarded(parts: &Parts) -> bool {
+    parts.headers.contains_key(FORWARDED)
 }
 
-/// Passes a request on to the process at `address`.
-pub(super) async fn pass_on(address: &str, parts: &Parts, body: Incoming) -> Result<Response<Body>, Status> {
+/// Forwards a request to the process at `address`.
+pub(super) async fn forward(address: &str, parts: &Parts, body: Incoming) -> Result<Response<Body>, Status> {
     let failed = |why: &dyn std::fmt::Display| {
-        let text = format!("{address}, which runs the pods of this cluster, does not answer: {why}");
+        let text = format!("{address}, which runs the pods of this cluster, does not respond: {why}");
         Status::new(Reason::ServiceUnavailable, text)
     };
     let mut parts = parts.clone();
@@ -44,7 +45,7 @@ pub(super) async fn pass_on(address: &str, parts: &Parts, body: Incoming) -> Res
         parts.headers.insert(header::ORIGIN, origin);
     }
     parts.headers.insert(header::HOST, host);
-    parts.headers.insert(PASSED_ON, HeaderValue::from_static("true"));
+    parts.headers.insert(FORWARDED, HeaderValue::from_static("true"));
     let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
     let connected = http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = connected.map_err(|error| failed(&error))?;

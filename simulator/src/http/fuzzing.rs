@@ -1,8 +1,8 @@
-//! Properties of what reads a client's bytes, for the fuzz targets in `fuzz/` and for the tests below.
+//! Properties of parsers of client input, for the fuzz targets in `fuzz/` and the tests below.
 //!
-//! Every function takes any input, ends, and panics only if the property does not hold.
+//! Every function accepts any input and terminates. It panics only if the property is violated.
 
-#![allow(clippy::expect_used, reason = "a property that does not hold panics")]
+#![allow(clippy::expect_used, reason = "a violated property panics")]
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -27,7 +27,7 @@ use crate::{
     scheme::{Resource, Scheme, Syntax},
 };
 
-/// The resource whose kind an input names; the first one if it names none.
+/// Returns the resource whose kind the input names, or the first one if it names none.
 fn named<'a>(scheme: &'a Scheme, input: &[u8]) -> &'a Resource {
     let resources = scheme.resources().iter();
     let named = resources.filter(|resource| {
@@ -38,24 +38,29 @@ fn named<'a>(scheme: &'a Scheme, input: &[u8]) -> &'a Resource {
     longest.unwrap_or_else(|| scheme.resources().first().expect("a resource"))
 }
 
-/// Decodes a body. What it decodes to is written as JSON that decodes to the same object.
+/// Decodes a body. The result, encoded as JSON, must decode to the same object.
 fn decode(scheme: &Scheme, resource: &Resource, body: &[u8], syntax: Syntax) {
     if let Ok(object) = scheme.decode(resource, body, syntax) {
         let written = json_write::compact(&Value::Object(object.clone()));
         let again = scheme
             .decode(resource, &written, Syntax::Json)
             .unwrap_or_else(|status| panic!("{}: {}", status.message, String::from_utf8_lossy(&written)));
-        assert_eq!(again, object, "a {} is read again as another", resource.kind);
+        assert_eq!(
+            again, object,
+            "a {} decodes to another object after encoding",
+            resource.kind
+        );
     }
 }
 
-/// A JSON body.
+/// Decodes a JSON body.
 pub fn json(body: &[u8]) {
     let scheme = Scheme::builtin();
     decode(&scheme, named(&scheme, body), body, Syntax::Json);
 }
 
-/// Whether a tag may be followed by a comma at once, at which the library panics. The panic is an error of the body, but ends a fuzz target.
+/// Whether a tag may be directly followed by a comma, at which the library panics. The simulator reports this panic
+/// as an error of the body, but it would end a fuzz target.
 fn has_tag_before_comma(body: &[u8]) -> bool {
     let tags = body.split(|byte| byte.is_ascii_whitespace());
     tags.into_iter().any(|word| {
@@ -64,7 +69,7 @@ fn has_tag_before_comma(body: &[u8]) -> bool {
     })
 }
 
-/// A YAML body. What YAML is read as can be written and read again.
+/// Parses a YAML body. The parsed value can be written and parsed again.
 pub fn yaml(body: &[u8]) {
     if has_tag_before_comma(body) {
         return;
@@ -72,21 +77,21 @@ pub fn yaml(body: &[u8]) {
     let scheme = Scheme::builtin();
     decode(&scheme, named(&scheme, body), body, Syntax::Yaml);
     if let Ok(value) = yaml::to_value(body) {
-        yaml::to_value(yaml::from_value(&value).as_bytes()).expect("what was written is YAML");
+        yaml::to_value(yaml::from_value(&value).as_bytes()).expect("written YAML parses");
     }
 }
 
-/// A protobuf body.
+/// Decodes a protobuf body.
 pub fn protobuf(body: &[u8]) {
     let scheme = Scheme::builtin();
     if let Ok(json) = protobuf::to_json(body, &scheme) {
-        serde_json::from_slice::<Value>(&json).expect("JSON");
+        serde_json::from_slice::<Value>(&json).expect("valid JSON");
         decode(&scheme, named(&scheme, &json), &json, Syntax::Json);
     }
 }
 
-/// Label and field selectors. What they are written as reads as the same selector; of fields, up to the order of terms, and unless a value has an
-/// equals sign, which `==` alone can read.
+/// Parses label and field selectors. A written selector parses to the same selector; for fields, except for the order
+/// of terms and unless a value has an equals sign, which only `==` can express.
 pub fn selectors(text: &str) {
     if let Ok(selector) = text.parse::<labels::Selector>() {
         let written = selector.to_string();
@@ -99,12 +104,12 @@ pub fn selectors(text: &str) {
         }
     }
     if let Ok(value) = serde_json::from_str::<Value>(text) {
-        // Whether it is a selector does not matter; that reading it ends does.
+        // Only termination matters here, not the result.
         let _ = labels::Selector::from_label_selector(&value);
     }
 }
 
-/// A patch in every language and profile, after its object and a zero byte.
+/// Applies a patch in every patch type and profile. Input: the object, a zero byte, the patch.
 pub fn patch(input: &[u8]) {
     let scheme = Scheme::builtin();
     let resource = named(&scheme, input);
@@ -116,21 +121,21 @@ pub fn patch(input: &[u8]) {
     for language in [Language::Json, Language::Merge, Language::Strategic] {
         for profile in [Profile::Documented, Profile::Kubernetes12] {
             if let Ok(patched) = patch::apply(language, &object, patch, resource.type_ref(), profile) {
-                let patched: Value = serde_json::from_slice(&patched).expect("JSON");
+                let patched: Value = serde_json::from_slice(&patched).expect("valid JSON");
                 assert!(patched.is_object() || profile == Profile::Kubernetes12, "{patched}");
             }
         }
     }
 }
 
-/// Paths, queries and links, as the API and its proxy rewrite them.
+/// Rewrites paths, queries and links, as the API and its proxy do.
 pub fn paths(text: &str) {
     let clean = match path::normalize(text) {
         NormalizedPath::Malformed => None,
         NormalizedPath::Clean(clean) => Some(clean.into_owned()),
         NormalizedPath::Moved(moved) => match path::normalize(&moved) {
             NormalizedPath::Clean(clean) => Some(clean.into_owned()),
-            other => panic!("{moved} is not normal: {other:?}"),
+            other => panic!("{moved} is not normalized: {other:?}"),
         },
     };
     if let Some(clean) = clean {
@@ -168,19 +173,19 @@ pub fn paths(text: &str) {
     }
 }
 
-/// Runs `work` on a runtime of its own.
+/// Runs `work` on a new runtime.
 fn run(work: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(work);
 }
 
-/// A connection that receives `bytes` and then its end. Returns the far end of it; what is sent there is dropped.
+/// Returns a connection that receives `bytes` and then its end. Data sent on it is discarded.
 fn connection(bytes: &[u8]) -> tokio::io::DuplexStream {
     let (near, far) = tokio::io::duplex(1 << 12);
     let (mut read, mut write) = tokio::io::split(near);
     let bytes = bytes.to_vec();
     tokio::spawn(async move {
-        // The server may close before it has read everything.
+        // The server may close the connection before it has read everything.
         let _ = write.write_all(&bytes).await;
         let _ = write.shutdown().await;
     });
@@ -188,7 +193,7 @@ fn connection(bytes: &[u8]) -> tokio::io::DuplexStream {
     far
 }
 
-/// The frames of a SPDY connection.
+/// Serves a SPDY connection that receives these frames.
 pub fn spdy_frames(input: &[u8]) {
     run(async {
         let mut session = spdy::Session::start(connection(input));
@@ -207,7 +212,7 @@ pub fn spdy_frames(input: &[u8]) {
     });
 }
 
-/// The messages of a WebSocket connection to a process; the first byte chooses the subprotocol.
+/// Serves a WebSocket connection to a process. The first byte chooses the subprotocol, the rest are messages.
 pub fn websocket_frames(input: &[u8]) {
     const PROTOCOLS: [&str; 5] = [
         "",
@@ -248,7 +253,7 @@ pub fn websocket_frames(input: &[u8]) {
             resize,
             exit,
         };
-        // A connection that breaks the protocol ends with an error.
+        // A connection that violates the protocol ends with an error.
         let _ = streams::run_websocket(connection(rest), protocol, wanted, Ok(process)).await;
     });
 }
@@ -262,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// Calls a property with each kept input of a target, whole and cut short.
+    /// Calls a property with each seed of a target, complete and truncated.
     fn seeds(target: &str, property: impl Fn(&[u8])) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(target);
         let mut inputs = 0;
@@ -288,7 +293,7 @@ mod tests {
     #[case("websocket_frames", websocket_frames)]
     #[case("selectors", text(selectors))]
     #[case("proxy_paths", text(paths))]
-    fn a_property_holds_for_the_kept_inputs(#[case] target: &str, #[case] property: impl Fn(&[u8])) {
+    fn a_property_holds_for_the_seeds(#[case] target: &str, #[case] property: impl Fn(&[u8])) {
         seeds(target, property);
     }
 

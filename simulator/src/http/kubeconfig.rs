@@ -1,9 +1,9 @@
 //! The kubeconfig file of a simulator.
 //!
-//! - Written whole or not at all, readable by its owner only.
-//! - One user for each kind of credentials, since some clients refuse a user with two, and some cannot read a private key of every
-//!   algorithm: `stuntdouble` (token, or nothing without TLS), `stuntdouble-certificate` and `stuntdouble-basic-auth`. The current
-//!   context has the first.
+//! - The file is written atomically, and only its owner can read it.
+//! - There is one user per kind of credentials, because some clients reject a user with two, and some do not support
+//!   every private key algorithm: `stuntdouble` (token, or nothing without TLS), `stuntdouble-certificate` and
+//!   `stuntdouble-basic-auth`. The current context uses the first.
 //!
 //! Source: the kubeconfig file of Kubernetes v1.2 (`v1.Config`).
 
@@ -22,7 +22,7 @@ use super::{credentials::Credentials, tls::Tls};
 /// Name of the cluster, and of the first user and context.
 const NAME: &str = "stuntdouble";
 
-/// The configuration for a server at `url`, with a user and a context for each kind of credentials.
+/// Returns the configuration for a server at `url`, with a user and a context for each kind of credentials.
 pub fn config(url: &str, tls: Option<&Tls>, credentials: &Credentials) -> Value {
     let mut cluster = json!({"server": url});
     let mut users = Vec::new();
@@ -61,10 +61,10 @@ pub fn config(url: &str, tls: Option<&Tls>, credentials: &Credentials) -> Value 
     })
 }
 
-/// Writes a configuration to `file`, which it replaces.
+/// Writes a configuration to `file`, replacing it.
 ///
 /// # Errors
-/// If the file, or a temporary one beside it, cannot be written.
+/// The I/O error of the file, or of a temporary file next to it.
 pub fn write(file: &Path, config: &Value) -> io::Result<()> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
@@ -85,7 +85,7 @@ pub fn write(file: &Path, config: &Value) -> io::Result<()> {
     written
 }
 
-/// The configuration as YAML. Scalars are quoted as in JSON, which is valid YAML.
+/// Formats the configuration as YAML. Scalars are quoted as in JSON, which is valid YAML.
 fn yaml(config: &Value) -> String {
     fn put(out: &mut String, value: &Value, indent: usize) {
         let pad = " ".repeat(indent);
@@ -128,14 +128,16 @@ mod tests {
     use super::{super::tls::Identity, *};
 
     #[test]
-    fn the_file_is_for_its_owner_and_replaces_what_was_there() {
+    fn the_file_is_private_and_replaces_an_existing_one() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config");
         fs::write(&file, "old").unwrap();
         write(&file, &config("http://127.0.0.1:1", None, &Credentials::default())).unwrap();
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        let expected = "apiVersion: \"v1\"\nkind: \"Config\"\nclusters:\n- name: \"stuntdouble\"\n  cluster:\n    server: \"http://127.0.0.1:1\"\nusers:\n- name: \
-                        \"stuntdouble\"\n  user: {}\ncontexts:\n- name: \"stuntdouble\"\n  context:\n    cluster: \"stuntdouble\"\n    user: \
+        let expected = "apiVersion: \"v1\"\nkind: \"Config\"\nclusters:\n\
+                        - name: \"stuntdouble\"\n  cluster:\n    server: \"http://127.0.0.1:1\"\nusers:\n- name: \
+                        \"stuntdouble\"\n  user: {}\ncontexts:\n- name: \"stuntdouble\"\n  context:\n    cluster: \
+                        \"stuntdouble\"\n    user: \
                         \"stuntdouble\"\ncurrent-context: \"stuntdouble\"\npreferences: {}\n";
         assert_eq!(fs::read_to_string(&file).unwrap(), expected);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);

@@ -4,7 +4,8 @@
 
 use std::{convert::Infallible, sync::Arc};
 
-use hyper::{HeaderMap, Method, Request, Response, body::Incoming, service::service_fn};
+use http::request::Parts;
+use hyper::{HeaderMap, Method, Request, Response, Uri, body::Incoming, service::service_fn};
 use stuntdouble_server::{ConnectionOrigins, Origins, Peer, RequestLog};
 use tokio::net::TcpListener;
 
@@ -12,7 +13,7 @@ use super::{
     body::Body,
     clusters::{self, Clusters},
     credentials::{Credentials, User},
-    metrics::Open,
+    metrics::OpenGauge,
     query::Query,
     respond,
     service::Service,
@@ -24,13 +25,14 @@ use crate::{api::Status, clock::Clock};
 pub(crate) struct Authenticator {
     /// The server's side of TLS.
     pub(crate) tls: Tls,
-    /// The credentials that are accepted.
+    /// Accepted credentials.
     pub(crate) credentials: Credentials,
-    /// The clock against which client certificates are verified.
+    /// Clock for the verification of client certificates.
     pub(crate) clock: Clock,
 }
 
-/// Serves the connections of a listener until the service's shutdown. With an authenticator, over TLS and with credentials only.
+/// Serves the connections of a listener until the service's shutdown. With an authenticator, it requires TLS and
+/// credentials.
 pub(crate) fn serve(
     listener: TcpListener,
     service: Arc<Service>,
@@ -53,22 +55,19 @@ pub(crate) fn serve(
             authenticator.clone(),
             peer,
         ));
-        service_fn(move |request| {
-            let connection = connection.clone();
-            async move { Ok::<_, Infallible>(connection.respond(request).await) }
-        })
+        service_fn(move |request| connection.clone().respond(request))
     });
 }
 
-/// One connection, counted as open until it is dropped.
+/// A connection, counted as open until it is dropped.
 struct Connection {
     service: Arc<Service>,
     origins: ConnectionOrigins,
     authenticator: Option<Arc<Authenticator>>,
-    /// The user of the client certificate, where there is a valid one.
+    /// The user of the client certificate, if it is valid.
     certified: Option<User>,
     peer: Peer,
-    _open: Open,
+    _open: OpenGauge,
 }
 
 impl Connection {
@@ -91,42 +90,49 @@ impl Connection {
         }
     }
 
-    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+    /// Responds to a request. This future owns the request's parts; the futures that it awaits borrow them.
+    async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
         let log = RequestLog::begin(&request, self.peer.address);
         let response = match self.origins.check(&request) {
             Ok(accepted) => {
-                let mut response = self.authenticated(request).await;
+                let (mut parts, body) = request.into_parts();
+                let mut response = match self.unauthorized(&parts.headers) {
+                    Some(unauthorized) => unauthorized,
+                    None => match self.named_cluster(&parts.uri) {
+                        Some((clusters, name, inner)) => {
+                            Box::pin(self.in_cluster(clusters, &name, &inner, parts, body)).await
+                        }
+                        None => self.service.answer(&mut parts, body, &self.peer).await,
+                    },
+                };
                 accepted.share(&mut response);
                 response
             }
-            Err(response) => response.map(Body::whole),
+            Err(response) => response.map(Body::full),
         };
         log.end(&response);
-        response
+        Ok(response)
     }
 
-    async fn authenticated(&self, request: Request<Incoming>) -> Response<Body> {
-        if let Some(response) = self.unauthorized(request.headers()) {
-            return response;
-        }
-        let name = clusters::split(request.uri().path()).map(|(name, inner)| (name.to_owned(), inner.to_owned()));
-        match (self.service.clusters.get(), name) {
-            (Some(clusters), Some((name, inner))) => Box::pin(self.in_cluster(clusters, &name, &inner, request)).await,
-            _ => self.service.answer(request, &self.peer).await,
-        }
+    /// Returns the copy of the cluster named by a URI, and the path inside it.
+    fn named_cluster(&self, uri: &Uri) -> Option<(&Arc<dyn Clusters>, String, String)> {
+        let clusters = self.service.clusters.get()?;
+        let (name, inner) = clusters::split(uri.path())?;
+        Some((clusters, name.to_owned(), inner.to_owned()))
     }
 
-    /// The response of another cluster.
+    /// Returns the response of a named copy of the cluster.
     async fn in_cluster(
         &self,
         clusters: &Arc<dyn Clusters>,
         name: &str,
         inner: &str,
-        request: Request<Incoming>,
+        mut parts: Parts,
+        body: Incoming,
     ) -> Response<Body> {
-        let headers = request.headers().clone();
+        let headers = parts.headers.clone();
         let answer = |status: Status| respond::error(status.into(), &headers, Query::default());
-        if request.method() == Method::DELETE && matches!(inner, "" | "/") {
+        if parts.method == Method::DELETE && matches!(inner, "" | "/") {
             return answer(match clusters.remove(name) {
                 true => Status::success(),
                 false => Status::no_such_path(),
@@ -136,18 +142,21 @@ impl Connection {
             Ok(service) => service,
             Err(status) => return answer(status),
         };
-        match clusters::inside(request, inner) {
-            Some(request) => clusters::outside(service.answer(request, &self.peer).await, name),
+        match clusters::strip_prefix(&parts.uri, inner) {
+            Some(uri) => {
+                parts.uri = uri;
+                clusters::add_prefix(service.answer(&mut parts, body, &self.peer).await, name)
+            }
             None => answer(Status::no_such_path()),
         }
     }
 
-    /// The refusal of a request without valid credentials, where they are required.
+    /// Returns the response to a request that lacks the required credentials, or `None` if it may proceed.
     fn unauthorized(&self, headers: &HeaderMap) -> Option<Response<Body>> {
         let credentials = &self.authenticator.as_ref()?.credentials;
         match credentials.user(headers, self.certified.as_ref()) {
             Some(_) => None,
-            None => Some(credentials.unauthorized().map(Body::whole)),
+            None => Some(credentials.unauthorized().map(Body::full)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the server counts of itself, in the text form that Prometheus scrapes.
+//! Server metrics in the Prometheus text format.
 //!
 //! Limits: requests by method and code, open connections, open watches; no durations.
 
@@ -23,33 +23,34 @@ const METHODS: [(&str, Method); 7] = [
 ];
 const CODES: usize = 600;
 
-/// The counters of a method, by code.
+/// The counters of a method, by status code.
 type Codes = [AtomicU64; CODES];
 
 /// The counters of one server.
 pub(crate) struct Metrics {
-    /// By method, those of unknown methods last. A method that nobody uses takes no memory: a process may have thousands of clusters.
+    /// By method; the last entry is for unknown methods. Unused methods are not allocated, because a process may have
+    /// thousands of clusters.
     requests: [OnceLock<Box<Codes>>; METHODS.len() + 1],
     connections: Arc<AtomicU64>,
     watches: Arc<AtomicU64>,
 }
 
-/// Counts something as open until it is dropped.
-pub(crate) struct Open(Arc<AtomicU64>);
+/// Increments a gauge until it is dropped.
+pub(crate) struct OpenGauge(Arc<AtomicU64>);
 
-impl Drop for Open {
+impl Drop for OpenGauge {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-fn open(gauge: &Arc<AtomicU64>) -> Open {
+fn open(gauge: &Arc<AtomicU64>) -> OpenGauge {
     gauge.fetch_add(1, Ordering::Relaxed);
-    Open(gauge.clone())
+    OpenGauge(gauge.clone())
 }
 
 impl Metrics {
-    /// Counters at zero.
+    /// Creates counters at zero.
     pub(crate) fn new() -> Self {
         Self {
             requests: std::array::from_fn(|_| OnceLock::new()),
@@ -58,7 +59,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a request that was answered with `code`.
+    /// Counts a request with this status code.
     pub(crate) fn count(&self, method: &Method, code: u16) {
         let row = METHODS
             .iter()
@@ -70,17 +71,17 @@ impl Metrics {
         }
     }
 
-    /// A connection, as long as the value lives.
-    pub(crate) fn connection(&self) -> Open {
+    /// Counts a connection until the returned value is dropped.
+    pub(crate) fn connection(&self) -> OpenGauge {
         open(&self.connections)
     }
 
-    /// A watch, as long as the value lives.
-    pub(crate) fn watch(&self) -> Open {
+    /// Counts a watch until the returned value is dropped.
+    pub(crate) fn watch(&self) -> OpenGauge {
         open(&self.watches)
     }
 
-    /// Sets the requests back to zero.
+    /// Resets the request counters.
     pub(crate) fn reset(&self) {
         let codes = self.requests.iter().filter_map(OnceLock::get);
         codes
@@ -88,10 +89,11 @@ impl Metrics {
             .for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 
-    /// Everything, as text.
+    /// Formats all metrics as text.
     pub(crate) fn text(&self) -> String {
         let mut out = String::from(
-            "# HELP apiserver_request_count Requests by method and status code.\n# TYPE apiserver_request_count counter\n",
+            "# HELP apiserver_request_count Requests by method and status code.\n# TYPE apiserver_request_count \
+                counter\n",
         );
         for (row, codes) in self.requests.iter().enumerate() {
             let verb = METHODS.get(row).map_or("other", |(name, _)| name);
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_counted_and_what_is_open_is_gauged() {
+    fn requests_are_counted_and_open_connections_and_watches_are_gauged() {
         let metrics = Metrics::new();
         metrics.count(&Method::GET, 200);
         metrics.count(&Method::GET, 200);
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(
             metrics.requests.iter().filter(|codes| codes.get().is_some()).count(),
             2,
-            "methods that nobody uses take no memory"
+            "unused methods are not allocated"
         );
         let watch = metrics.watch();
         let text = metrics.text();

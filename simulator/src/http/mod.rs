@@ -1,11 +1,12 @@
-//! The API over HTTP: listener, negotiation, routes, discovery, watches as chunks or as WebSocket messages.
+//! The HTTP API: listener, content negotiation, routes, discovery, watches as chunks or WebSocket messages.
 //!
-//! - A well-formed request gets an object, a `Status` or the recorded answer; any other gets a 400 and a closed connection.
-//! - Finding a route and answering from the store copies no object.
-//! - Everything that a peer can hold on to is bounded: [`Limits`].
+//! - The response to a well-formed request is an object, a `Status`, or the recorded response. A malformed request
+//!   gets a 400, and its connection is closed.
+//! - Routing and reading from the store copy no object.
+//! - Resources that a peer can hold are bounded: [`Limits`].
 //!
 //! Limits: HTTP/1.1 and 1.0.
-//! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
+//! Source: the API documentation; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
 
 mod access_review;
 mod blocking;

@@ -1,9 +1,12 @@
-//! Media types: what a client accepts, what it sends, and whether it likes its output pretty.
+//! Content negotiation: media types of requests and responses, and pretty-printing.
 //!
-//! - A path offers media types; [`accepts`] says whether the client takes any of them, and [`Format::negotiate`] which.
-//! - The two disagree on `application/*`, as they do in the recorded server (`discovery.har`): a path takes a media range only where it is `*/*`.
+//! - A path offers media types. [`accepts`] returns whether the client accepts any of them, and [`Format::negotiate`]
+//!   selects one.
+//! - They differ for `application/*`, as in the recorded server (`discovery.har`): for a path, the only matching
+//!   range is `*/*`.
 //!
-//! Limits: JSON and YAML only. Source: Kubernetes v1.2's `pkg/apiserver/negotiate.go` and go-restful's route matching, as recorded.
+//! Limits: JSON and YAML only.
+//! Source: `pkg/apiserver/negotiate.go` of Kubernetes v1.2 and go-restful's route matching, as recorded.
 
 use http::{HeaderMap, header};
 
@@ -15,30 +18,30 @@ use crate::{
     scheme::Syntax,
 };
 
-/// JSON's media type.
+/// Media type of JSON.
 pub(crate) const JSON: &str = "application/json";
-/// YAML's media type.
+/// Media type of YAML.
 pub(crate) const YAML: &str = "application/yaml";
-/// What most paths offer.
+/// Media types offered by most paths.
 pub(crate) const OBJECTS: &[&str] = &[JSON, YAML];
-/// What a watch offers.
+/// Media types offered by a watch.
 pub(crate) const STREAMS: &[&str] = &[JSON];
-/// What a path offers whose output is someone else's.
+/// Media types offered by a path whose output comes from another server.
 pub(crate) const ANYTHING: &[&str] = &["*/*"];
 
-/// How a body is written.
+/// Format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// JSON without white space.
     Compact,
-    /// JSON, indented by two.
+    /// JSON with an indentation of two spaces.
     Pretty,
     /// YAML.
     Yaml,
 }
 
 impl Format {
-    /// The media type.
+    /// Returns the media type.
     pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::Compact | Self::Pretty => JSON,
@@ -46,9 +49,9 @@ impl Format {
         }
     }
 
-    /// The format for a client that sends `headers` and `query`, out of the media types `offered`.
+    /// Selects the format for a client that sends `headers` and `query` from the media types `offered`.
     ///
-    /// Errors with a `NotAcceptable` where the client takes none of them.
+    /// Error: [`NotAcceptable`] if the client accepts none of them.
     pub(crate) fn negotiate(
         headers: &HeaderMap,
         query: Query<'_>,
@@ -72,14 +75,15 @@ impl Format {
     }
 }
 
-/// The client takes none of the media types that are on offer.
+/// The error of a client that accepts none of the offered media types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NotAcceptable {
     offered: Vec<&'static str>,
 }
 
 impl NotAcceptable {
-    /// The refusal; it is always written as indented JSON, and names neither its kind nor its version (`discovery.har`).
+    /// Returns the message of the error, which is always sent as indented JSON without kind and version
+    /// (`discovery.har`).
     pub(crate) fn message(&self) -> String {
         format!(
             "only the following media types are accepted: {}",
@@ -88,12 +92,12 @@ impl NotAcceptable {
     }
 }
 
-/// The first value of a header, where it is text.
+/// Returns the first value of a header, if it is text.
 pub(crate) fn header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Whether a client that sends `headers` takes what a path offers: one of the types by name, or `*/*`.
+/// Whether a client that sends `headers` accepts one of the offered media types by name, or `*/*`.
 pub(crate) fn accepts(headers: &HeaderMap, offered: &[&str]) -> bool {
     match header(headers, header::ACCEPT).unwrap_or_default() {
         "" | "*/*" | JSON => true,
@@ -104,7 +108,7 @@ pub(crate) fn accepts(headers: &HeaderMap, offered: &[&str]) -> bool {
     }
 }
 
-/// Whether a client that sends `headers` asks for this media type by name.
+/// Whether a client that sends `headers` names this media type in Accept.
 pub(crate) fn names(headers: &HeaderMap, media_type: &str) -> bool {
     header(headers, header::ACCEPT)
         .unwrap_or_default()
@@ -113,12 +117,12 @@ pub(crate) fn names(headers: &HeaderMap, media_type: &str) -> bool {
         .any(|range| range == media_type)
 }
 
-/// A media type without its parameters.
+/// Returns a media type without its parameters.
 fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// The best of `offered` for an Accept header, and whether the header itself asks for pretty output.
+/// Selects the best of `offered` for an Accept header. Also returns the header's `pretty` parameter, if any.
 fn choose(accept: &str, offered: &[&'static str]) -> Option<(&'static str, Option<bool>)> {
     struct Clause<'a> {
         main: &'a str,
@@ -166,7 +170,7 @@ fn choose(accept: &str, offered: &[&'static str]) -> Option<(&'static str, Optio
     })
 }
 
-/// Whether the client likes its output pretty: it says so in the query, or is a browser or a command-line tool.
+/// Whether to pretty-print: if the query says so, or by default for browsers and command-line tools.
 fn prefers_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
     query.pretty().unwrap_or_else(|| {
         let agent = header(headers, header::USER_AGENT).unwrap_or_default();
@@ -176,12 +180,13 @@ fn prefers_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
     })
 }
 
-/// The syntax of a request's body.
+/// Returns the syntax of a request's body.
 ///
-/// Under the documented profile, the body decides unless it is declared as YAML; else Content-Type decides.
+/// Under the documented profile it is detected from the body unless Content-Type is YAML; otherwise Content-Type
+/// determines it.
 ///
 /// # Errors
-/// With 415 for a Content-Type that is neither JSON nor YAML.
+/// 415 for a Content-Type that is neither JSON nor YAML.
 pub(crate) fn syntax(headers: &HeaderMap, body: &[u8], profile: Profile) -> Result<Syntax, Status> {
     let declared = header(headers, header::CONTENT_TYPE).unwrap_or_default();
     let declared = if declared.is_empty() { JSON } else { essence(declared) };
@@ -205,7 +210,7 @@ pub(crate) fn syntax(headers: &HeaderMap, body: &[u8], profile: Profile) -> Resu
     Err(Status::new(Reason::UnsupportedMediaType, text))
 }
 
-/// Whether a body is JSON by its first character; an empty one is.
+/// Whether a body is JSON by its first character. An empty body is.
 fn looks_like_json(body: &[u8]) -> bool {
     let body = body.trim_ascii_start();
     match body.first() {
@@ -214,7 +219,7 @@ fn looks_like_json(body: &[u8]) -> bool {
     }
 }
 
-/// The kind of patch that Content-Type names; `None` for any other, and for none.
+/// Returns the patch type of Content-Type, or `None` for any other or no type.
 pub(crate) fn patch_kind(headers: &HeaderMap) -> Option<Language> {
     header(headers, header::CONTENT_TYPE)?
         .split(',')
@@ -229,7 +234,7 @@ pub(crate) fn patch_kind(headers: &HeaderMap) -> Option<Language> {
 /// Checks that the client accepts one of the media types that a path offers.
 ///
 /// # Errors
-/// With a 406 if it accepts none.
+/// 406 if it accepts none.
 pub(crate) fn check_accept(headers: &HeaderMap, offered: &[&str]) -> Result<(), Status> {
     if accepts(headers, offered) {
         Ok(())
@@ -241,7 +246,7 @@ pub(crate) fn check_accept(headers: &HeaderMap, offered: &[&str]) -> Result<(), 
 /// Checks the Content-Type of a request without a body, for a path that restricts it to `media_types`.
 ///
 /// # Errors
-/// With a 415 for any other.
+/// 415 for any other.
 pub(crate) fn check_content_type(headers: &HeaderMap, media_types: &[&str]) -> Result<(), Status> {
     let declared = header(headers, header::CONTENT_TYPE).unwrap_or_default();
     if declared.is_empty() || declared.split(',').map(essence).any(|each| media_types.contains(&each)) {
@@ -251,7 +256,7 @@ pub(crate) fn check_content_type(headers: &HeaderMap, media_types: &[&str]) -> R
     }
 }
 
-/// The Status of a 406 or 415, which v1.2 sends without a reason.
+/// Returns the Status of a 406 or 415, which v1.2 sends without a reason.
 pub(crate) fn status_only(code: u16) -> Status {
     let text = format!("the server responded with the status code {code} but did not return more information");
     Status {
@@ -290,7 +295,7 @@ mod tests {
     #[case("application/*", Some(Format::Compact), false)]
     #[case("text/html", None, false)]
     #[case("nonsense", None, false)]
-    fn the_client_gets_what_it_accepts_best(#[case] value: &str, #[case] format: Option<Format>, #[case] taken: bool) {
+    fn the_best_accepted_format_is_selected(#[case] value: &str, #[case] format: Option<Format>, #[case] taken: bool) {
         let headers = accept(value);
         assert_eq!(Format::negotiate(&headers, Query::default(), OBJECTS).ok(), format);
         assert_eq!(accepts(&headers, OBJECTS), taken);
@@ -314,7 +319,7 @@ mod tests {
     #[case("curl/7.1", "pretty=false", Format::Compact)]
     #[case("curl/7.1", "pretty", Format::Pretty)]
     #[case("kubectl/v1.2.0", "pretty=1", Format::Pretty)]
-    fn people_get_pretty_output(#[case] agent: &str, #[case] query: &str, #[case] expected: Format) {
+    fn browsers_and_tools_get_pretty_output(#[case] agent: &str, #[case] query: &str, #[case] expected: Format) {
         assert_eq!(
             Format::negotiate(&headers(&[(header::USER_AGENT, agent)]), Query::new(query), OBJECTS),
             Ok(expected)
@@ -330,7 +335,7 @@ mod tests {
     #[case("text/plain", "null", None, Some(Syntax::Json))]
     #[case("text/plain", "a: b", None, Some(Syntax::Yaml))]
     #[case("application/vnd.kubernetes.protobuf", "{}", None, Some(Syntax::Json))]
-    fn the_media_type_of_a_body_binds_only_under_the_recorded_profile(
+    fn the_media_type_of_a_body_determines_its_syntax_only_under_kubernetes_1_2(
         #[case] declared: &str,
         #[case] body: &str,
         #[case] recorded: Option<Syntax>,
@@ -342,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_of_one_of_three_kinds() {
+    fn a_patch_has_one_of_three_types() {
         let kind = |value| patch_kind(&headers(&[(header::CONTENT_TYPE, value)]));
         assert_eq!(
             kind("application/merge-patch+json; charset=utf-8"),

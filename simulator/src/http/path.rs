@@ -5,17 +5,16 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr_iter;
 use stuntdouble_server::percent_decode;
 
-/// The outcome of normalizing a path.
+/// The result of normalizing a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NormalizedPath<'a> {
     /// A normal path, decoded.
     Clean(Cow<'a, str>),
     /// The normal form of another path, encoded.
     Moved(String),
-    /// Not an absolute path, or one with malformed escapes.
+    /// Not an absolute path, or a path with malformed escapes.
     Malformed,
 }
 
@@ -32,9 +31,12 @@ pub(crate) fn normalize(raw: &str) -> NormalizedPath<'_> {
 }
 
 fn is_clean(path: &str) -> bool {
-    // Every path that is not normal has a slash before another slash or before a dot. Only then look at segments.
-    let after = |slash: usize| path.as_bytes().get(slash + 1);
-    !memchr_iter(b'/', path.as_bytes()).any(|slash| matches!(after(slash), Some(b'/' | b'.'))) || {
+    // Every path that is not normal has a slash before another slash or before a dot. Check segments only then.
+    let has_candidate = path
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [b'/', b'/' | b'.']));
+    !has_candidate || {
         let segments = path.strip_prefix('/').unwrap_or(path);
         let last = segments.split('/').count() - 1;
         segments
@@ -44,7 +46,7 @@ fn is_clean(path: &str) -> bool {
     }
 }
 
-/// The path without empty, `.` and `..` segments. A slash at its end is kept.
+/// Removes empty, `.` and `..` segments. A trailing slash is kept.
 fn cleaned(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for segment in path.split('/') {
@@ -121,7 +123,7 @@ mod tests {
     #[case("/%")]
     #[case("*")]
     #[case("")]
-    fn a_text_that_is_no_path_is_malformed(#[case] path: &str) {
+    fn an_invalid_path_is_malformed(#[case] path: &str) {
         assert_eq!(normalize(path), NormalizedPath::Malformed);
     }
 }

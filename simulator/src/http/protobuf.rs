@@ -1,9 +1,10 @@
 //! Protobuf request bodies, decoded to JSON.
 //!
-//! - Field numbers are data (`fixtures/protobuf`), types are the scheme's; what neither has is skipped, as an unknown JSON field is.
-//! - Bounded: [`DEPTH`] messages inside each other, [`NODES`] values.
+//! - Field numbers are data (`fixtures/protobuf`), types come from the scheme. Fields unknown to either are skipped,
+//!   like unknown JSON fields.
+//! - Limits: [`MAX_DEPTH`] nested messages, [`MAX_VALUES`] values. Responses are never protobuf, because clients that
+//!   send it also accept JSON.
 //!
-//! Limits: responses are never protobuf; clients that send it accept JSON as well.
 //! Source: the protobuf encoding; the messages of newer Kubernetes (`k8s.io.api`), in the envelope `runtime.Unknown`.
 
 mod wire;
@@ -22,24 +23,24 @@ use crate::{
     scheme::{FieldType, Scheme, TypeRef},
 };
 
-/// First bytes of a protobuf body.
+/// Magic prefix of a protobuf body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Most messages inside each other.
-const DEPTH: usize = 32;
+/// Maximum depth of nested messages.
+const MAX_DEPTH: usize = 32;
 
-/// Most values in one body.
-const NODES: usize = 1 << 18;
+/// Maximum number of values in a body.
+const MAX_VALUES: usize = 1 << 18;
 
 /// Whether a body is protobuf.
 pub(super) fn is_protobuf(body: &[u8]) -> bool {
     body.starts_with(MAGIC)
 }
 
-/// Decodes a protobuf body to JSON. A kind that `scheme` does not have becomes an object with nothing but its kind and version.
+/// Decodes a protobuf body to JSON. An object of a kind unknown to `scheme` has only its kind and version.
 ///
 /// # Errors
-/// If the body is malformed, or larger than the bounds.
+/// 400 if the body is malformed or exceeds the limits.
 pub(super) fn to_json(body: &[u8], scheme: &Scheme) -> Result<Bytes, Status> {
     let envelope = body.strip_prefix(MAGIC).unwrap_or(body);
     decode(envelope, scheme)
@@ -82,13 +83,13 @@ fn decode(envelope: &[u8], scheme: &Scheme) -> Result<Bytes, Malformed> {
     Ok(Value::Object(object).to_string().into())
 }
 
-/// The number of a field: the numbers of the messages around it first, where JSON has no object for them.
+/// A field number, preceded by the numbers of enclosing messages that have no JSON object.
 type Number = Vec<u32>;
 
-/// The fields of a type, by number.
+/// Field names of a type, by number.
 type Numbered = Vec<(Number, &'static str)>;
 
-/// The field numbers of a type; `None` for a type that protobuf does not have.
+/// Returns the field numbers of a type, or `None` for a type without a protobuf message.
 fn numbers(name: &str) -> Option<&'static Numbered> {
     static TYPES: OnceLock<HashMap<String, Numbered>> = OnceLock::new();
     let types = TYPES.get_or_init(|| {
@@ -110,13 +111,14 @@ fn parse(fields: &'static str) -> Numbered {
         .collect()
 }
 
-/// Decodes messages, and counts the values.
+/// Decodes messages and counts their values.
 struct Decoder {
     nodes: usize,
 }
 
 impl Decoder {
-    /// Decodes the fields of a message of the object type `of` into `out`. `outer` are the numbers of messages that JSON has no object for.
+    /// Decodes the fields of a message of object type `of` into `out`. `outer` are the numbers of the enclosing
+    /// messages without a JSON object.
     fn message(
         &mut self,
         of: TypeRef<'_>,
@@ -125,7 +127,7 @@ impl Decoder {
         out: &mut Map<String, Value>,
         depth: usize,
     ) -> Result<(), Malformed> {
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return Err(Malformed("its messages are nested too deep"));
         }
         let Some((known, numbered)) = of.struct_type().and_then(|known| Some((known, numbers(&known.name)?))) else {
@@ -145,7 +147,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Puts one occurrence of the field `name` into `out`: the value, or one item of a list or a map.
+    /// Adds one occurrence of the field `name` to `out`: the value, or one item of a list or map.
     fn put(
         &mut self,
         within: TypeRef<'_>,
@@ -183,7 +185,7 @@ impl Decoder {
             }
             (single, scalar) => {
                 let value = self.value(within, single, scalar, depth)?;
-                // A time that is zero is null in JSON: it is left out.
+                // A zero time is null in JSON, and is omitted.
                 if !value.is_null() {
                     out.insert(name.to_owned(), value);
                 }
@@ -200,12 +202,12 @@ impl Decoder {
         depth: usize,
     ) -> Result<Value, Malformed> {
         self.nodes += 1;
-        if self.nodes > NODES {
+        if self.nodes > MAX_VALUES {
             return Err(Malformed("it has too many values"));
         }
         Ok(match field_type.pointee() {
             FieldType::String { .. } => scalar.text()?.into(),
-            // Negative numbers have ten bytes.
+            // Negative numbers are ten bytes long.
             FieldType::Int(_) => scalar.varint()?.cast_signed().into(),
             FieldType::Bool => (scalar.varint()? != 0).into(),
             FieldType::Bytes => BASE64_STANDARD.encode(scalar.bytes()?).into(),
@@ -237,7 +239,7 @@ fn push(out: &mut Map<String, Value>, name: &str, item: Value) {
     }
 }
 
-/// The last occurrence of a field in a message.
+/// Returns the last occurrence of a field in a message.
 fn member(message: &[u8], wanted: u32) -> Result<Option<Scalar<'_>>, Malformed> {
     let mut found = None;
     for field in Fields::new(message) {
@@ -249,7 +251,7 @@ fn member(message: &[u8], wanted: u32) -> Result<Option<Scalar<'_>>, Malformed> 
     Ok(found)
 }
 
-/// A time in RFC 3339; null for the zero time, which is an empty message.
+/// Decodes a time to RFC 3339. The zero time, an empty message, is null.
 fn time(message: &[u8]) -> Result<Value, Malformed> {
     let Some(seconds) = member(message, 1)? else {
         return Ok(Value::Null);
@@ -259,7 +261,7 @@ fn time(message: &[u8]) -> Result<Value, Malformed> {
     Ok(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into())
 }
 
-/// A number or a string, by the first field: 0 for a number, 1 for a string.
+/// Decodes an IntOrString. Its first field is 0 for a number, 1 for a string.
 fn int_or_string(message: &[u8]) -> Result<Value, Malformed> {
     let varint = |number| {
         Ok(member(message, number)?

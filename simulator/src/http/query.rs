@@ -1,9 +1,9 @@
-//! The query of a request: parameters by name, and their conversion to booleans and numbers.
+//! Query parameters, and their conversion to booleans and numbers.
 //!
-//! - The first of repeated parameters counts; a pair that does not decode is passed over.
-//! - Nothing is allocated for a parameter that needs no decoding.
+//! - The first of several parameters with the same name counts. Malformed pairs are skipped.
+//! - A parameter that needs no decoding is not copied.
 //!
-//! Source: Kubernetes v1.2's query conversion as recorded (`watches.har`), `net/url` for the syntax.
+//! Source: query conversion of Kubernetes v1.2 as recorded (`watches.har`), `net/url` for the syntax.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -17,17 +17,17 @@ use crate::{api::Status, compat::strconv::parse_int, profile::Profile};
 pub(crate) struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
-    /// The query of a request.
+    /// Returns the query of a request.
     pub(crate) fn of(request: &'a Parts) -> Self {
         Self::new(request.uri.query().unwrap_or_default())
     }
 
-    /// The query of a URL without its question mark.
+    /// Creates a query from a URL's query without its question mark.
     pub(crate) fn new(raw: &'a str) -> Self {
         Self(raw)
     }
 
-    /// The first value of the parameter `name`, decoded; empty for a bare `name`.
+    /// Returns the first value of the parameter `name`, decoded; empty for a bare `name`.
     pub(crate) fn get(self, name: &str) -> Option<Cow<'a, str>> {
         if self.0.is_empty() {
             return None;
@@ -35,7 +35,7 @@ impl<'a> Query<'a> {
         self.pairs().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// Every value of the parameter `name`, decoded, in order.
+    /// Returns all values of the parameter `name`, decoded, in order.
     pub(crate) fn all(self, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
         self.pairs().filter(move |(key, _)| key == name).map(|(_, value)| value)
     }
@@ -50,9 +50,9 @@ impl<'a> Query<'a> {
             })
     }
 
-    /// Whether the flag `name` is set: absent is false, and an empty value is true.
+    /// Returns whether the flag `name` is set. Absent means false, an empty value means true.
     ///
-    /// Errors where a value is no boolean and `profile` minds.
+    /// Error: 400 for a value that is not a boolean, if `profile` is strict.
     pub(crate) fn flag(self, name: &str, profile: Profile) -> Result<bool, Status> {
         let Some(value) = self.get(name) else { return Ok(false) };
         match value.to_ascii_lowercase().as_str() {
@@ -65,9 +65,9 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The duration in the parameter `timeoutSeconds`; `None` where it is absent or 0, zero where it is negative.
+    /// Returns the duration of the parameter `timeoutSeconds`: `None` if it is absent or 0, zero if it is negative.
     ///
-    /// Errors with the recorded text where it is no integer.
+    /// Error: the recorded text if it is not an integer.
     pub(crate) fn timeout(self, profile: Profile) -> Result<Option<Duration>, Status> {
         let Some(seconds) = self.integer("timeoutSeconds", profile)? else {
             return Ok(None);
@@ -79,9 +79,9 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// The integer in the parameter `name`; `None` where it is absent.
+    /// Returns the integer of the parameter `name`, or `None` if it is absent.
     ///
-    /// Errors with the recorded text where it is no integer.
+    /// Error: the recorded text if it is not an integer.
     pub(crate) fn integer(self, name: &str, profile: Profile) -> Result<Option<i64>, Status> {
         let Some(value) = self.get(name) else { return Ok(None) };
         parse_int(&value)
@@ -89,7 +89,7 @@ impl<'a> Query<'a> {
             .map_err(|why| profile.client_error(400, why))
     }
 
-    /// Whether output is to be pretty-printed; `None` where the query does not say.
+    /// Returns the value of the parameter `pretty`, or `None` if it is absent.
     pub(crate) fn pretty(self) -> Option<bool> {
         let value = self.get("pretty").filter(|value| !value.is_empty())?;
         Some(matches!(&*value, "1" | "t" | "T" | "TRUE" | "true" | "True"))
@@ -114,14 +114,14 @@ mod tests {
     #[case("watch=0&watch=1", false)]
     #[case("wat%63h=%31", true)]
     #[case("watch=%zz&watch=0", false)]
-    fn a_flag_is_false_only_where_it_is_absent_or_says_so(#[case] query: &str, #[case] expected: bool) {
+    fn a_flag_is_false_only_if_it_is_absent_or_false(#[case] query: &str, #[case] expected: bool) {
         for profile in Profile::ALL {
             assert_eq!(Query::new(query).flag("watch", profile), Ok(expected), "{query}");
         }
     }
 
     #[test]
-    fn what_is_no_boolean_is_refused_or_true_by_profile() {
+    fn an_invalid_boolean_is_rejected_or_true_by_profile() {
         let query = Query::new("watch=maybe");
         assert_eq!(query.flag("watch", Profile::Kubernetes12), Ok(true));
         assert_eq!(query.flag("watch", Profile::Documented).unwrap_err().code, 400);
@@ -143,7 +143,7 @@ mod tests {
         "timeoutSeconds=99999999999999999999",
         r#"strconv.ParseInt: parsing "99999999999999999999": value out of range"#
     )]
-    fn a_timeout_that_is_no_integer_is_refused_in_the_recorded_words(#[case] query: &str, #[case] text: &str) {
+    fn an_invalid_timeout_is_rejected_with_the_recorded_text(#[case] query: &str, #[case] text: &str) {
         let recorded = Query::new(query).timeout(Profile::Kubernetes12).unwrap_err();
         assert_eq!(
             (recorded.code, recorded.reason, recorded.message.as_str()),
@@ -163,7 +163,7 @@ mod tests {
     #[case("pretty=yes", Some(false))]
     #[case("pretty", None)]
     #[case("", None)]
-    fn pretty_counts_only_where_it_has_a_value(#[case] query: &str, #[case] expected: Option<bool>) {
+    fn pretty_has_an_effect_only_with_a_value(#[case] query: &str, #[case] expected: Option<bool>) {
         assert_eq!(Query::new(query).pretty(), expected);
     }
 }

@@ -1,6 +1,6 @@
-//! Requests for resources: from HTTP to the registry's verbs, and back.
+//! Requests for resources: they call the registry's verbs.
 //!
-//! Errors come in the order of v1.2: Content-Type of a patch, Accept, then those of the verb.
+//! Errors are checked in the order of v1.2: Content-Type of a patch, Accept, then those of the verb.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::{
 };
 
 impl Service {
-    /// Responds to a request for a collection, an object or a sub-resource.
+    /// Responds to a request for a collection, an object or a subresource.
     pub(super) async fn resource(
         &self,
         request: &RequestInfo,
@@ -122,7 +122,8 @@ impl Service {
         Ok(response)
     }
 
-    /// Runs a write of `size` bytes to its end even if its client leaves: what it allocates and schedules has to match what it stores.
+    /// Completes a write of `size` bytes even if its client disconnects, so that what it allocates and schedules
+    /// matches what it stores.
     async fn write<W>(
         &self,
         request: &RequestInfo,
@@ -142,7 +143,7 @@ impl Service {
         }
     }
 
-    /// The unknown fields of a body, if the client asks for field validation.
+    /// Returns messages about the unknown fields of a body, if the client requests field validation.
     fn unknown(
         &self,
         request: &RequestInfo,
@@ -152,14 +153,14 @@ impl Service {
         if !self.profile.supports_newer_clients() || !matches!(request.subresource.as_deref(), None | Some("status")) {
             return Ok(Vec::new());
         }
-        strict::check(Strictness::asked(query)?, &request.resource, body)
+        strict::check(Strictness::from_query(query)?, &request.resource, body)
     }
 
     async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
         Box::pin(body::read(body, self.limits.body, self.limits.body_timeout)).await
     }
 
-    /// Reads a body with an object.
+    /// Reads a body that contains an object.
     pub(super) async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::RequestBody, Status> {
         let bytes = self.read(body).await?;
         self.typed(parts, bytes)
@@ -178,7 +179,8 @@ impl Service {
         })
     }
 
-    /// The delete options in the query of a request without a body: newer clients send a grace period so.
+    /// Returns the delete options in the query of a request without a body: newer clients send the grace period
+    /// there.
     fn delete_options(&self, query: Query<'_>) -> Result<Option<registry::RequestBody>, Status> {
         let Some(grace) = query
             .get("gracePeriodSeconds")
@@ -186,9 +188,11 @@ impl Service {
         else {
             return Ok(None);
         };
-        let seconds: i64 = grace
-            .parse()
-            .map_err(|_| Status::bad_request(format!("gracePeriodSeconds is no number of seconds: {grace:?}")))?;
+        let seconds: i64 = grace.parse().map_err(|_| {
+            Status::bad_request(format!(
+                "invalid gracePeriodSeconds {grace:?}: expected a number of seconds"
+            ))
+        })?;
         Ok(Some(registry::RequestBody {
             bytes: serde_json::json!({"gracePeriodSeconds": seconds}).to_string().into(),
             syntax: Syntax::Json,
@@ -205,7 +209,7 @@ impl Service {
             ..ListOptions::default()
         };
         if self.profile.supports_newer_clients() {
-            // v1.2 does not know the parameter, so that a value that is no number is no mistake.
+            // The parameter is unknown to v1.2, so that an invalid value is not an error.
             let limit = query.get("limit").and_then(|limit| limit.parse().ok());
             options.limit = limit.unwrap_or_default();
             options.continue_token = text("continue");

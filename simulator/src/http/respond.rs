@@ -1,7 +1,8 @@
 //! Responses: objects, statuses and plain texts, in the format that the client accepts.
 //!
-//! - The format of an error is negotiated like that of any object. A client that accepts none gets a 406 as indented JSON (`discovery.har`).
-//! - Compact JSON is sent without a copy; indented JSON and YAML are made on demand.
+//! - The format of an error is negotiated as that of an object. A client that accepts no format gets a 406 as
+//!   indented JSON (`discovery.har`).
+//! - Compact JSON is sent without a copy; indented JSON and YAML are generated on demand.
 
 use bytes::Bytes;
 use http::{
@@ -20,11 +21,11 @@ use crate::{
     compat::{json_write, yaml},
 };
 
-/// The media type of plain texts.
+/// Media type of plain text.
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// An error to respond with.
+/// An error response.
 #[derive(Debug)]
 pub(crate) enum ErrorResponse {
     /// A Status.
@@ -54,46 +55,46 @@ fn response(code: u16, media_type: &'static str, body: Body) -> Response<Body> {
     response
 }
 
-/// A 200 in another media type than JSON or YAML.
-pub(crate) fn of(media_type: &'static str, bytes: Bytes) -> Response<Body> {
-    response(200, media_type, Body::whole(bytes))
+/// Returns a 200 with a media type other than JSON or YAML.
+pub(crate) fn with_media_type(media_type: &'static str, bytes: Bytes) -> Response<Body> {
+    response(200, media_type, Body::full(bytes))
 }
 
-/// An object in compact JSON, written in `format`.
+/// Returns an object, given as compact JSON, in `format`.
 pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
     let body = match format {
         Format::Compact => Body::line(json),
-        Format::Pretty => Body::whole(json_write::indented(&json)),
-        Format::Yaml => Body::whole(yaml::from_value(
+        Format::Pretty => Body::full(json_write::indented(&json)),
+        Format::Yaml => Body::full(yaml::from_value(
             &serde_json::from_slice::<Value>(&json).unwrap_or_default(),
         )),
     };
     response(code, format.media_type(), body)
 }
 
-/// JSON that is sent unchanged.
+/// Returns JSON that is sent unchanged.
 pub(crate) fn json(code: u16, json: Bytes) -> Response<Body> {
-    response(code, JSON, Body::whole(json))
+    response(code, JSON, Body::full(json))
 }
 
-/// A plain text.
+/// Returns plain text.
 pub(crate) fn text(code: u16, text: impl Into<Bytes>) -> Response<Body> {
-    response(code, TEXT, Body::whole(text))
+    response(code, TEXT, Body::full(text))
 }
 
-/// A page.
+/// Returns an HTML page.
 pub(crate) fn html(code: u16, page: impl Into<Bytes>) -> Response<Body> {
-    response(code, HTML, Body::whole(page))
+    response(code, HTML, Body::full(page))
 }
 
-/// A response without a body.
+/// Returns a response without a body.
 pub(crate) fn empty(code: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = code;
     response
 }
 
-/// The response to an error, for a client that sends `headers` and `query`.
+/// Returns the response to an error, in the format negotiated by `headers` and `query`.
 pub(crate) fn error(error: ErrorResponse, headers: &HeaderMap, query: Query<'_>) -> Response<Body> {
     let status = match error {
         ErrorResponse::NotAcceptable(error) => return not_acceptable(&error),
@@ -106,11 +107,12 @@ pub(crate) fn error(error: ErrorResponse, headers: &HeaderMap, query: Query<'_>)
 }
 
 fn not_acceptable(error: &NotAcceptable) -> Response<Body> {
-    let body = json!({"metadata": {}, "status": "Failure", "message": error.message(), "reason": "NotAcceptable", "code": 406});
+    let body = json!({"metadata": {}, "status": "Failure", "message": error.message(), "reason": "NotAcceptable",
+        "code": 406});
     json(406, Bytes::from(format!("{body:#}")))
 }
 
-/// A redirect of a request with `method` to the path `location` with `query`. GET and HEAD get an HTML page.
+/// Returns a redirect to the path `location` with `query`. For GET and HEAD the body is an HTML page.
 pub(crate) fn redirect(method: &Method, code: u16, location: &str, query: Option<&str>) -> Response<Body> {
     let location = query.map_or_else(|| location.to_owned(), |query| format!("{location}?{query}"));
     let code = StatusCode::from_u16(code).unwrap_or(StatusCode::MOVED_PERMANENTLY);

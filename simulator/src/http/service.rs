@@ -1,6 +1,7 @@
-//! From a request to its response.
+//! The service: from a request to its response.
 //!
-//! - Errors come in the order of v1.2: path, method, Content-Type where the path restricts it, Accept, then those of the verb.
+//! - Errors are checked in the order of v1.2: path, method, Content-Type if the path restricts it, Accept, then those
+//!   of the verb.
 //! - Every request gets a response; an error is a `Status`.
 
 use std::{
@@ -48,13 +49,13 @@ pub(crate) struct Service {
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) shutdown: Shutdown,
-    /// Other clusters, which are addressed by a prefix.
+    /// Named copies of the cluster, addressed by a path prefix.
     pub(super) clusters: OnceLock<Arc<dyn Clusters>>,
-    /// The process that runs the pods, if several share the cluster.
+    /// The process that runs the pods, if several processes share the cluster.
     elected: Option<Arc<dyn Elected>>,
 }
 
-/// Settings and parts of a service, besides its registry.
+/// Settings and components of a service, except its registry.
 pub(crate) struct Setup {
     /// Advertised address, `HOST:PORT`.
     pub(crate) address: String,
@@ -62,32 +63,32 @@ pub(crate) struct Setup {
     pub(crate) proxy: Proxy,
     /// Containers of the pods.
     pub(crate) containers: Arc<dyn Containers>,
-    /// The process that runs the pods, if several share the cluster.
+    /// The process that runs the pods, if several processes share the cluster.
     pub(crate) elected: Option<Arc<dyn Elected>>,
     /// Clock.
     pub(crate) clock: Clock,
-    /// Limits on what a peer can use.
+    /// Resource limits for peers.
     pub(crate) limits: Limits,
     /// Shutdown of the server.
     pub(crate) shutdown: Shutdown,
 }
 
-/// What the service of a copy of a cluster has of its own.
+/// Components of the service of a copied cluster that it does not share.
 pub(crate) struct Copy {
-    /// The copy's objects.
+    /// Objects of the copy.
     pub(crate) registry: Arc<Registry>,
     /// Servers inside the copy.
     pub(crate) backends: Backends,
     /// Containers of its pods.
     pub(crate) containers: Arc<dyn Containers>,
-    /// Its clock.
+    /// Clock of the copy.
     pub(crate) clock: Clock,
-    /// Its shutdown.
+    /// Shutdown of the copy.
     pub(crate) shutdown: Shutdown,
 }
 
 impl Service {
-    /// A service over `registry`.
+    /// Creates a service over `registry`.
     pub(crate) fn new(registry: Arc<Registry>, setup: Setup) -> Self {
         let Setup {
             address,
@@ -116,12 +117,12 @@ impl Service {
         }
     }
 
-    /// Answers for other clusters too. Only the first call counts.
+    /// Adds the named copies of the cluster. Only the first call has an effect.
     pub(crate) fn add_clusters(&self, clusters: Arc<dyn Clusters>) {
         let _ = self.clusters.set(clusters);
     }
 
-    /// The service of a copy of this cluster, which shares what does not differ.
+    /// Creates the service of a copy of this cluster. It shares what is the same in both.
     pub(crate) fn fork(&self, copy: Copy) -> Self {
         Self {
             registry: copy.registry,
@@ -139,7 +140,7 @@ impl Service {
         }
     }
 
-    /// Routes and documents for the registry's scheme, which can change.
+    /// Returns the routes and documents of the registry's current scheme.
     fn api(&self) -> Arc<ServedApi> {
         let api = self.api.load_full();
         if self.registry.serves(api.table.scheme()) {
@@ -150,45 +151,43 @@ impl Service {
         api
     }
 
-    /// The response to a request of `peer`.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
-        let method = request.method().clone();
-        let response = AssertUnwindSafe(self.respond(request, peer))
+    /// Responds to a request of `peer`.
+    pub(crate) async fn answer(&self, parts: &mut Parts, body: Incoming, peer: &Peer) -> Response<Body> {
+        let response = AssertUnwindSafe(self.respond(parts, body, peer))
             .catch_unwind()
             .await
             .unwrap_or_else(|_| failed());
-        self.metrics.count(&method, response.status().as_u16());
+        self.metrics.count(&parts.method, response.status().as_u16());
         response
     }
 
-    async fn respond(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
-        let (mut parts, body) = request.into_parts();
+    async fn respond(&self, parts: &mut Parts, body: Incoming, peer: &Peer) -> Response<Body> {
         if parts.uri.path() == clock_control::PATH {
-            let response = Box::pin(clock_control::control(&self.clock, &self.limits, &parts, body)).await;
-            return response.unwrap_or_else(|status| respond::error(status.into(), &parts.headers, Query::of(&parts)));
+            let response = Box::pin(clock_control::control(&self.clock, &self.limits, parts, body)).await;
+            return response.unwrap_or_else(|status| respond::error(status.into(), &parts.headers, Query::of(parts)));
         }
         let api = self.api();
         let route = match normalize(parts.uri.path()) {
             NormalizedPath::Clean(path) => api.table.find(&path),
             NormalizedPath::Moved(to) => return respond::redirect(&parts.method, 301, &to, parts.uri.query()),
-            NormalizedPath::Malformed => return malformed(&parts),
+            NormalizedPath::Malformed => return malformed(parts),
         };
         let error = match route {
-            Route::NonResource(path) => return self.non_resource(&api, path, &parts),
+            Route::NonResource(path) => return self.non_resource(&api, path, parts),
             Route::Missing => Status::no_such_path().into(),
             Route::Endpoint(Endpoint::AccessReview(_), _) if !self.profile.supports_newer_clients() => {
                 Status::no_such_path().into()
             }
             Route::Endpoint(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Endpoint(endpoint, _) => match self.endpoint(&api, endpoint, &mut parts, body, peer).await {
+            Route::Endpoint(endpoint, _) => match self.endpoint(&api, endpoint, parts, body, peer).await {
                 Ok(response) => return response,
                 Err(error) => error,
             },
         };
-        respond::error(error, &parts.headers, Query::of(&parts))
+        respond::error(error, &parts.headers, Query::of(parts))
     }
 
-    /// What takes much memory while it waits is boxed: the future of a request is moved several times, and kept by its connection.
+    /// Large branches are boxed, because the future of a request is moved several times and kept by its connection.
     async fn endpoint(
         &self,
         api: &ServedApi,
@@ -202,11 +201,11 @@ impl Service {
         }
         self.registry.sync().await?;
         if matches!(endpoint, Endpoint::Connect(_) | Endpoint::Proxy(_))
-            && !elected::is_passed_on(parts)
+            && !elected::is_forwarded(parts)
             && let Some(elected) = &self.elected
-            && let Some(address) = elected.elsewhere().await
+            && let Some(address) = elected.other_leader().await
         {
-            return Ok(Box::pin(elected::pass_on(&address, parts, body)).await?);
+            return Ok(Box::pin(elected::forward(&address, parts, body)).await?);
         }
         match endpoint {
             Endpoint::AccessReview(version) => Box::pin(self.access_review(&version, parts, body)).await,
@@ -240,14 +239,14 @@ impl Service {
     }
 }
 
-/// The response to a request whose handler panicked. The panic is printed on standard error.
+/// Returns the response to a request whose handler panicked. The panic is printed on standard error.
 fn failed() -> Response<Body> {
     let status =
         Status::internal("the handler of this request panicked; the message is on the server's standard error");
     respond::object(status.code, status.to_value().to_string().into(), Format::Compact)
 }
 
-/// The response to a request whose target is not a path: a 400, and the connection is closed.
+/// Returns the response to a request whose target is not a path: a 400 that closes the connection.
 fn malformed(parts: &Parts) -> Response<Body> {
     let status = Status::bad_request(format!("invalid path {:?} of the request", parts.uri.path()));
     let mut response = respond::error(status.into(), &parts.headers, Query::of(parts));

@@ -1,9 +1,10 @@
-//! Fields that are not known, for clients that mind.
+//! Validation of unknown fields (`fieldValidation`).
 //!
-//! - `fieldValidation=Strict` refuses a body with such fields, `Warn` answers with a Warning header for each; else they are dropped in silence.
-//! - Limits: [`MOST`] fields are named; of a JSON patch nothing is looked at.
+//! - `Strict` rejects a body with unknown fields, `Warn` adds a Warning header for each. By default they are dropped
+//!   silently.
+//! - Limits: at most [`MAX_REPORTED_FIELDS`] fields are reported; JSON patches are not checked.
 //!
-//! Source: newer Kubernetes (`fieldValidation`), which client tools of today leave their validation to.
+//! Source: `fieldValidation` of newer Kubernetes, on which newer kubectl versions rely for validation.
 
 use http::{HeaderValue, Response};
 use serde_json::Value;
@@ -16,10 +17,10 @@ use crate::{
     scheme::{FieldType, Resource, Syntax, TypeRef},
 };
 
-/// How many fields are named.
-const MOST: usize = 32;
+/// Maximum number of reported fields.
+const MAX_REPORTED_FIELDS: usize = 32;
 
-/// What becomes of fields that are not known.
+/// Handling of unknown fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strictness {
     Ignore,
@@ -28,8 +29,8 @@ pub(crate) enum Strictness {
 }
 
 impl Strictness {
-    /// What the query asks for.
-    pub(crate) fn asked(query: Query<'_>) -> Result<Self, Status> {
+    /// Parses the query parameter `fieldValidation`.
+    pub(crate) fn from_query(query: Query<'_>) -> Result<Self, Status> {
         match query.get("fieldValidation").unwrap_or_default().as_ref() {
             "" | "Ignore" => Ok(Self::Ignore),
             "Warn" => Ok(Self::Warn),
@@ -41,7 +42,7 @@ impl Strictness {
     }
 }
 
-/// The unknown fields of `object`. Error: 400 if the request asks for strict validation.
+/// Returns messages about the unknown fields of `object`. Error: 400 with strict validation.
 pub(crate) fn check(
     strictness: Strictness,
     resource: &Resource,
@@ -54,7 +55,7 @@ pub(crate) fn check(
         Syntax::Json => serde_json::from_slice(&body.bytes).ok(),
         Syntax::Yaml => yaml::to_value(&body.bytes).ok(),
     };
-    // What cannot be read is refused in other words, when it is decoded.
+    // A malformed body is reported when it is decoded.
     let Some(object) = object else { return Ok(Vec::new()) };
     let mut unknown = Vec::new();
     walk(resource.type_ref(), &object, &mut String::new(), &mut unknown);
@@ -87,9 +88,9 @@ fn walk(of: TypeRef<'_>, value: &Value, path: &mut String, unknown: &mut Vec<Str
                 path.push_str(name);
                 match of.field(name) {
                     Some(field) => walk(field.type_ref, value, path, unknown),
-                    // A directive of a patch is no field of the object.
+                    // A directive of a strategic merge patch is not a field.
                     None if name.starts_with('$') => {}
-                    None if unknown.len() < MOST => unknown.push(format!("unknown field {path:?}")),
+                    None if unknown.len() < MAX_REPORTED_FIELDS => unknown.push(format!("unknown field {path:?}")),
                     None => {}
                 }
                 path.truncate(length);
@@ -128,8 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_not_known_are_named_by_their_path() {
-        let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "labels": {"any": "key"}, "nmae": 1},
+    fn unknown_fields_are_reported_with_their_paths() {
+        let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "labels": {"any": "key"},
+            "nmae": 1},
                          "spec": {"containers": [{"name": "x"}, {"name": "y", "imgae": "z"}], "$patch": "replace"}});
         let pod = registry::RequestBody {
             bytes: pod.to_string().into(),
@@ -148,7 +150,8 @@ mod tests {
             (status.code, status.message.as_str()),
             (
                 400,
-                "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"metadata.nmae\", unknown field \
+                "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \
+                    \"metadata.nmae\", unknown field \
                  \"spec.containers[1].imgae\""
             )
         );

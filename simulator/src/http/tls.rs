@@ -1,10 +1,12 @@
-//! TLS on the secure listener.
+//! TLS of the secure listener.
 //!
-//! - The certificate is given, or is signed at the start by an authority that exists as long as the server.
-//! - Client certificates are optional; [`Tls::user`] returns their user. One that does not verify is not an error of the handshake, but has no user.
-//! - Limits: keys come from the system's random numbers, not from the seed.
+//! - The server certificate is given, or generated at the start and signed by a generated CA.
+//! - Client certificates are optional; [`Tls::user`] returns their user. An invalid one does not fail the handshake,
+//!   but has no user.
+//! - Limits: keys come from the system's random number generator, not from the seed.
 //!
-//! Source: the secure port of Kubernetes v1.2 (`--tls-cert-file`, `--client-ca-file`: the user is the certificate's common name).
+//! Source: the secure port of Kubernetes v1.2 (`--tls-cert-file`, `--client-ca-file`): the user is the certificate's
+//! common name.
 
 use std::{fmt, sync::Arc};
 
@@ -39,17 +41,17 @@ pub enum Identity {
         /// Host names and IP addresses.
         names: Vec<String>,
     },
-    /// A given certificate with its chain, and its key; both PEM.
+    /// A given certificate and key, both PEM.
     Given {
-        /// The certificate, and its chain.
+        /// Certificate with its chain.
         certificate: String,
-        /// The private key.
+        /// Private key.
         key: Secret,
     },
 }
 
 impl Identity {
-    /// A generated certificate for the names of an API server and `addresses`.
+    /// Returns the settings of a generated certificate for the names of an API server and `addresses`.
     pub fn made(addresses: impl IntoIterator<Item = String>) -> Self {
         let names = [
             "localhost",
@@ -76,23 +78,23 @@ pub enum TlsError {
     /// A certificate or private key is not valid PEM.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The certificate and its key cannot be used.
+    /// The certificate or its key cannot be used.
     #[error("the certificate cannot be used: {0}")]
     Unusable(#[from] rustls::Error),
-    /// The authority of client certificates cannot be used.
-    #[error("the clients' authority cannot be used: {0}")]
+    /// The CA of client certificates cannot be used.
+    #[error("invalid CA of client certificates: {0}")]
     Authority(#[from] rustls::server::VerifierBuilderError),
     /// A certificate could not be generated.
-    #[error("no certificate could be made: {0}")]
+    #[error("cannot generate a certificate: {0}")]
     Make(#[from] rcgen::Error),
 }
 
 /// A certificate and its key, both PEM.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate {
-    /// The certificate.
+    /// Certificate.
     pub certificate: String,
-    /// Its private key.
+    /// Private key.
     pub key: Secret,
 }
 
@@ -117,10 +119,11 @@ impl fmt::Debug for Tls {
 const ADMIN: &str = "admin";
 
 impl Tls {
-    /// TLS with a certificate. Client certificates are verified against the generated authority and, if given, `client_authority` (PEM).
+    /// Creates TLS settings. Client certificates are verified against the generated CA and, if given, the CA
+    /// `client_authority` (PEM).
     ///
     /// # Errors
-    /// A certificate, a key or an authority cannot be used.
+    /// [`TlsError`] if a certificate, key or CA cannot be used.
     pub fn new(identity: &Identity, client_authority: Option<&str>) -> Result<Self, TlsError> {
         let own = authority()?;
         let client = issue(&own, Vec::new(), ADMIN, ExtendedKeyUsagePurpose::ClientAuth)?;
@@ -164,22 +167,23 @@ impl Tls {
         })
     }
 
-    /// Accepts connections.
+    /// Acceptor of connections.
     pub fn acceptor(&self) -> &TlsAcceptor {
         &self.acceptor
     }
 
-    /// Certificate of the authority that signed the server's, PEM.
+    /// Certificate of the CA that signed the server's (PEM).
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// A client certificate for the user `admin`.
+    /// Client certificate of the user `admin`.
     pub fn client_certificate(&self) -> &ClientCertificate {
         &self.client
     }
 
-    /// The user of the certificates that a client presented, valid at the time `now`. `None` without a certificate that verifies.
+    /// Returns the user of the client certificates `presented`, verified at the time `now`. `None` without a valid
+    /// certificate.
     pub fn user(&self, presented: &[CertificateDer<'_>], now: Timestamp) -> Option<User> {
         let (first, chain) = presented.split_first()?;
         let now =
@@ -279,7 +283,8 @@ impl ClientCertVerifier for AnyClient {
     }
 }
 
-/// Whether no signature can be verified with a certificate, such as one of version 1. [`Tls::user`] has no user for it.
+/// Whether signatures cannot be verified with a certificate, such as one of version 1. [`Tls::user`] returns no user
+/// for it.
 fn is_unreadable(certificate: &CertificateDer<'_>) -> bool {
     ParsedCertificate::try_from(certificate).is_err()
 }
@@ -291,8 +296,8 @@ mod tests {
 
     use super::*;
 
-    /// The user of a client that trusts `trusted` and presents `shown`.
-    async fn taken_for(
+    /// Connects a client that trusts `trusted` and presents `shown`; returns its user.
+    async fn connect_as(
         server: &Tls,
         trusted: &str,
         name: &str,
@@ -326,35 +331,35 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_made_certificate_is_good_for_its_names_and_knows_its_clients() {
+    async fn a_generated_certificate_is_valid_for_its_names_and_verifies_its_clients() {
         let tls = Tls::new(&Identity::made(["10.0.0.1".to_owned()]), None).unwrap();
         for name in ["localhost", "127.0.0.1", "kubernetes.default.svc", "10.0.0.1"] {
-            assert_eq!(taken_for(&tls, tls.authority(), name, None).await, Ok(None), "{name}");
+            assert_eq!(connect_as(&tls, tls.authority(), name, None).await, Ok(None), "{name}");
         }
-        assert!(taken_for(&tls, tls.authority(), "example.com", None).await.is_err());
+        assert!(connect_as(&tls, tls.authority(), "example.com", None).await.is_err());
         assert_eq!(
-            taken_for(&tls, tls.authority(), "localhost", Some(tls.client_certificate())).await,
+            connect_as(&tls, tls.authority(), "localhost", Some(tls.client_certificate())).await,
             Ok(Some("admin".to_owned()))
         );
     }
 
     #[tokio::test]
-    async fn a_client_of_another_authority_is_nobody_until_that_authority_is_given() {
+    async fn a_client_of_another_ca_is_anonymous_unless_that_ca_is_configured() {
         let other = Tls::new(&Identity::made([]), None).unwrap();
         let tls = Tls::new(&Identity::made([]), None).unwrap();
         assert_eq!(
-            taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await,
+            connect_as(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await,
             Ok(None)
         );
         let tls = Tls::new(&Identity::made([]), Some(other.authority())).unwrap();
         assert_eq!(
-            taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await,
+            connect_as(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await,
             Ok(Some("admin".to_owned()))
         );
     }
 
     #[tokio::test]
-    async fn a_client_certificate_of_version_1_is_of_nobody() {
+    async fn a_client_certificate_of_version_1_has_no_user() {
         let tls = Tls::new(&Identity::made([]), None).unwrap();
         let ClientCertificate { certificate, key } = tls.client_certificate();
         let identity = stuntdouble_server::Identity::from_pem(certificate.as_bytes(), key.reveal().as_bytes()).unwrap();
@@ -384,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_given_certificate_is_shown_and_a_bad_one_is_refused_in_words() {
+    async fn a_given_certificate_is_presented_and_an_invalid_one_is_an_error() {
         let own = authority().unwrap();
         let given = issue(
             &own,
@@ -398,7 +403,7 @@ mod tests {
             key: given.key.clone(),
         };
         let tls = Tls::new(&identity, None).unwrap();
-        assert_eq!(taken_for(&tls, &own.pem(), "api.test", None).await, Ok(None));
+        assert_eq!(connect_as(&tls, &own.pem(), "api.test", None).await, Ok(None));
         let empty = Identity::Given {
             certificate: String::new(),
             key: given.key,

@@ -1,6 +1,6 @@
 //! Watches: a stream of JSON lines, or of WebSocket messages.
 //!
-//! A stream ends at its timeout, when its watcher is too slow, or at shutdown.
+//! A stream ends at its timeout, when its watcher is too slow, or when the server stops.
 
 use bytes::Bytes;
 use futures::{Stream, stream::unfold};
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     body::Body,
-    metrics::Open,
+    metrics::OpenGauge,
     negotiation::{Format, STREAMS},
     query::Query,
     respond::ErrorResponse,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl Service {
-    /// Responds to a watch: chunks of JSON lines, or WebSocket messages.
+    /// Responds to a watch with chunks of JSON lines, or with WebSocket messages.
     pub(super) async fn watch(
         &self,
         request: &RequestInfo,
@@ -33,12 +33,12 @@ impl Service {
         let query = Query::of(parts);
         query.flag("watch", self.profile)?;
         let mut options = self.options(query)?;
-        let websocket = websocket::is_asked_for(&parts.headers);
+        let websocket = websocket::is_websocket_request(&parts.headers);
         if websocket && !self.profile.websocket_is_lenient() {
             options.timeout = None;
         }
         let frames = match self.registry.watch(request, &options, close.clone()).await {
-            // A client that asks for bookmarks lists again after an event of the error, and not after a response of 410.
+            // A client that requests bookmarks lists again after an ERROR event, but not after a response of 410.
             Err(status) if options.bookmarks && status.reason == Reason::Gone => return Ok(self.failed_watch(&status)),
             frames => frames?,
         };
@@ -55,10 +55,10 @@ impl Service {
         Ok(self.watch_response(Body::frames(frames)))
     }
 
-    /// A watch with nothing but an ERROR event.
+    /// Returns a watch with a single ERROR event.
     fn failed_watch(&self, status: &Status) -> Response<Body> {
         let event = json!({"type": "ERROR", "object": status.to_value()});
-        self.watch_response(Body::whole(format!("{event}\n")))
+        self.watch_response(Body::full(format!("{event}\n")))
     }
 
     fn watch_response(&self, body: Body) -> Response<Body> {
@@ -72,12 +72,13 @@ impl Service {
     }
 }
 
-/// The frames until they end or the server closes. With `joined`, frames that are ready together are one chunk. `open` is dropped at the end.
+/// Streams the frames until they end or the server closes. With `joined`, frames that are ready together form one
+/// chunk. `open` is dropped at the end.
 fn stream(
     frames: WatchStream,
     joined: bool,
     closing: CancellationToken,
-    open: Open,
+    open: OpenGauge,
 ) -> impl Stream<Item = Bytes> + Send + 'static {
     unfold((frames, closing, open), move |(mut frames, closing, open)| async move {
         let next = async {

@@ -1,9 +1,12 @@
-//! A watch over WebSocket: one text message for each frame.
+//! Watches over WebSocket: one text message per frame.
 //!
-//! - What the client sends is read and dropped; when it goes, or the watch ends, the connection is closed.
-//! - Under `kubernetes-1.2` there has to be an `Origin`, and at most one sub-protocol; it is answered as it was asked for.
+//! - Messages from the client are read and dropped. When the client disconnects or the watch ends, the connection is
+//!   closed.
+//! - Under `kubernetes-1.2` the `Origin` header is required, and there may be at most one subprotocol, which is
+//!   accepted as requested.
 //!
-//! Source: RFC 6455; Kubernetes v1.2 (`pkg/apiserver/watch.go`) over `golang.org/x/net/websocket`, as recorded (`websocket-watch.json`).
+//! Source: RFC 6455; Kubernetes v1.2 (`pkg/apiserver/watch.go`) over `golang.org/x/net/websocket`, as recorded
+//! (`websocket-watch.json`).
 
 use std::time::Duration;
 
@@ -25,13 +28,13 @@ use tokio_util::task::TaskTracker;
 use super::{body::Body, negotiation};
 use crate::profile::Profile;
 
-/// The largest message that is taken from a client, which has nothing to say.
-const INCOMING: usize = 64 << 10;
+/// Maximum size in bytes of a message from the client, which is dropped.
+const MAX_INCOMING_BYTES: usize = 64 << 10;
 
-/// How long a client is heard out after the end.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time for which the client's messages are still read after the close frame.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Whether the client asks for another protocol on its connection.
+/// Whether the client requests a protocol upgrade.
 pub(crate) fn upgrades(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::CONNECTION)
@@ -41,15 +44,15 @@ pub(crate) fn upgrades(headers: &HeaderMap) -> bool {
         .any(|v| v.trim().eq_ignore_ascii_case("upgrade"))
 }
 
-/// Whether the client asks for a WebSocket.
-pub(crate) fn is_asked_for(headers: &HeaderMap) -> bool {
+/// Whether the client requests an upgrade to WebSocket.
+pub(crate) fn is_websocket_request(headers: &HeaderMap) -> bool {
     headers.contains_key(header::UPGRADE)
         && upgrades(headers)
         && negotiation::header(headers, header::UPGRADE)
             .is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
 }
 
-/// Answers the handshake, and sends `frames` as messages when it is done.
+/// Responds to the handshake, and sends `frames` as messages after it.
 pub(crate) fn upgrade(
     parts: &mut Parts,
     frames: impl Stream<Item = Bytes> + Send + 'static,
@@ -67,7 +70,7 @@ pub(crate) fn upgrade(
     response
 }
 
-/// The response to a handshake, and whether it accepts.
+/// Returns the response to a handshake, and whether it accepts.
 fn handshake(headers: &HeaderMap, profile: Profile) -> (Response<Body>, bool) {
     let refused = |code| {
         let mut response = Response::new(Body::empty());
@@ -118,8 +121,8 @@ fn handshake(headers: &HeaderMap, profile: Profile) -> (Response<Body>, bool) {
 async fn send(upgrading: OnUpgrade, frames: impl Stream<Item = Bytes>) {
     let Ok(upgraded) = upgrading.await else { return };
     let config = WebSocketConfig::default()
-        .max_message_size(Some(INCOMING))
-        .max_frame_size(Some(INCOMING));
+        .max_message_size(Some(MAX_INCOMING_BYTES))
+        .max_frame_size(Some(MAX_INCOMING_BYTES));
     let socket: WebSocketStream<TokioIo<Upgraded>> =
         WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
     let (mut sink, mut incoming) = socket.split();
@@ -143,8 +146,8 @@ async fn send(upgrading: OnUpgrade, frames: impl Stream<Item = Bytes>) {
     close(sink, incoming, None).await;
 }
 
-/// Says that the conversation is over, and hears the client out until it agrees, for at most 2 s: a connection that is closed with unread bytes is
-/// reset, by which its client may lose what it has not read yet.
+/// Sends a close frame and reads until the client confirms it, for at most 2 s. A connection closed with unread bytes
+/// is reset, and the client could lose data that it has not read yet.
 pub(super) async fn close(
     mut sink: impl Sink<Message> + Unpin,
     mut incoming: impl Stream<Item = Result<Message, Error>> + Unpin,
@@ -154,5 +157,5 @@ pub(super) async fn close(
     let _ = sink.send(Message::Close(frame)).await;
     let _ = sink.close().await;
     let rest = async { while let Some(Ok(_)) = incoming.next().await {} };
-    let _ = tokio::time::timeout(PATIENCE, rest).await;
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, rest).await;
 }

@@ -1,10 +1,10 @@
-//! Lines that wait to be sent, in order, bounded in bytes.
+//! Lines to be sent, in order, bounded in bytes.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Bulk entries that wait to be sent.
+/// Bulk entries to be sent.
 #[derive(Debug)]
 pub(super) struct Buffer {
     entries: VecDeque<Bytes>,
@@ -13,7 +13,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer for this many bytes.
+    /// Creates an empty buffer with this limit in bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -22,23 +22,24 @@ impl Buffer {
         }
     }
 
-    /// Whether it takes no more lines.
+    /// Whether the limit is reached.
     pub(super) fn is_full(&self) -> bool {
         self.bytes >= self.limit
     }
 
-    /// Whether nothing waits.
+    /// Whether it has no entries.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Adds an entry. The last one may go past the limit.
+    /// Adds an entry. The last one may exceed the limit.
     pub(super) fn push(&mut self, entry: Bytes) {
         self.bytes += entry.len();
         self.entries.push_back(entry);
     }
 
-    /// The body of the next bulk request, of at most about this many bytes, and how many entries it has.
+    /// Returns the body of the next bulk request and its number of entries. The body exceeds `bytes` only if its
+    /// first entry does.
     pub(super) fn batch(&self, bytes: usize) -> (Bytes, usize) {
         let mut body = BytesMut::new();
         let mut count = 0;
@@ -52,7 +53,7 @@ impl Buffer {
         (body.freeze(), count)
     }
 
-    /// Removes the first entries, which the backend has taken.
+    /// Removes the first `count` entries, which the backend has accepted.
     pub(super) fn remove(&mut self, count: usize) {
         for entry in self.entries.drain(..count.min(self.entries.len())) {
             self.bytes -= entry.len();
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_full_at_its_limit_and_gives_batches_in_order() {
+    fn it_is_full_at_its_limit_and_returns_batches_in_order() {
         let mut buffer = Buffer::new(8);
         for entry in ["aaaa", "bb", "cccccc"] {
             assert!(!buffer.is_full());

@@ -1,4 +1,4 @@
-//! A collector: reads the logs of its node, and sends what is new.
+//! A log collector: it reads the logs of its node, and sends new lines.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,30 +22,30 @@ use crate::{
     },
 };
 
-/// How often logs are read and sent.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// How many bytes of lines wait to be sent.
-const BUFFER: usize = 32 << 20;
-/// How many bytes are sent at a time.
-const BATCH: usize = 2 << 20;
-/// First delay after a failed batch; each further one takes twice as long.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// Longest delay.
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
+/// Interval at which logs are read and sent.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+/// Size of the buffer in bytes.
+const BUFFER_BYTES: usize = 32 << 20;
+/// Maximum size of a bulk request in bytes.
+const BATCH_BYTES: usize = 2 << 20;
+/// Initial delay after a failed batch. It doubles with each further failure.
+const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// Maximum delay.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
-/// What collectors need besides the API.
+/// Settings of the collectors.
 pub(crate) struct Setup {
-    /// The nodes that they run on.
+    /// Nodes that they run on.
     pub(crate) nodes: Vec<Node>,
-    /// The containers whose logs they read.
+    /// Containers whose logs they read.
     pub(crate) containers: Arc<dyn Containers>,
-    /// The servers in the cluster, the search backend among them.
+    /// Servers in the cluster, including the search backend.
     pub(crate) backends: Backends,
-    /// Ends the collectors.
+    /// Token that stops the collectors.
     pub(crate) closing: CancellationToken,
 }
 
-/// Starts the collectors of the nodes. Each reads and sends only while its pod runs.
+/// Starts the collectors of the nodes. A collector reads and sends only while its pod runs.
 pub(super) async fn add(runtime: &Arc<Runtime>, pod: &Object, setup: Setup) -> Result<(), Status> {
     let pods = runtime.informer("v1", "pods").await?;
     let endpoints = runtime.informer("v1", "endpoints").await?;
@@ -72,7 +72,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, pod: &Object, setup: Setup) -> R
             clock: runtime.clock().clone(),
             pods: pods.clone(),
             tails,
-            buffer: Buffer::new(BUFFER),
+            buffer: Buffer::new(BUFFER_BYTES),
             sender: Sender::new(endpoints.clone(), setup.backends.clone()),
             reported: 0,
             retry: None,
@@ -91,26 +91,26 @@ pub(super) async fn add(runtime: &Arc<Runtime>, pod: &Object, setup: Setup) -> R
 
 struct Collector {
     key: ObjectKey,
-    /// The origin of its own lines.
+    /// Origin of its own lines.
     own: Origin,
     clock: Clock,
     pods: Arc<Informer>,
     tails: Arc<Mutex<Tails>>,
     buffer: Buffer,
     sender: Sender,
-    /// How many lines of its own it has logged.
+    /// Number of its own lines so far.
     reported: u64,
-    /// After a failure: the delay, and when the batch is sent again.
+    /// After a failure: the delay, and the time of the next attempt.
     retry: Option<(Duration, Timestamp)>,
 }
 
 impl Collector {
     async fn run(mut self) {
         loop {
-            self.clock.sleep(INTERVAL).await;
-            // A search in progress counts as work that is left to do, also while it is waited for.
+            self.clock.sleep(FLUSH_INTERVAL).await;
+            // A search in progress counts as activity, even while it is being awaited.
             let _busy = self.clock.activity().busy();
-            if self.runs().await {
+            if self.is_running().await {
                 self.tails.lock().read(&mut self.buffer, &self.own, self.clock.now());
                 self.send().await;
             }
@@ -118,34 +118,34 @@ impl Collector {
     }
 
     /// Whether the collector's pod runs.
-    async fn runs(&self) -> bool {
+    async fn is_running(&self) -> bool {
         self.pods.catch_up().await;
         self.pods.get(&self.key).is_some_and(|pod| {
             meta::text(&pod, "status.phase") == "Running" && meta::text(&pod, "metadata.deletionTimestamp").is_empty()
         })
     }
 
-    /// Sends what waits, as far as the backend takes it.
+    /// Sends the buffered lines that the backend accepts.
     async fn send(&mut self) {
         if self.retry.is_some_and(|(_, at)| self.clock.now() < at) {
             return;
         }
         while !self.buffer.is_empty() {
-            // Without a server nothing has failed: one is looked for again the next time.
+            // No server is not a failure: the next interval looks for one again.
             let Some(server) = self.sender.server().await else {
                 return;
             };
-            let (body, count) = self.buffer.batch(BATCH);
+            let (body, count) = self.buffer.batch(BATCH_BYTES);
             match self.sender.send(&*server, body).await {
-                Outcome::Taken { refused } => {
+                Outcome::Accepted { rejected } => {
                     self.retry = None;
                     self.buffer.remove(count);
-                    self.report(refused);
+                    self.report(rejected);
                 }
                 Outcome::Failed => {
                     let delay = self
                         .retry
-                        .map_or(FIRST_RETRY, |(delay, _)| (2 * delay).min(LONGEST_RETRY));
+                        .map_or(INITIAL_RETRY_DELAY, |(delay, _)| (2 * delay).min(MAX_RETRY_DELAY));
                     let at = self.clock.now().saturating_add(delay).unwrap_or(Timestamp::MAX);
                     self.retry = Some((delay, at));
                     return;
@@ -154,17 +154,17 @@ impl Collector {
         }
     }
 
-    /// Logs how many lines the backend has refused for good.
-    fn report(&mut self, refused: usize) {
-        if refused == 0 {
+    /// Logs the number of lines that the backend has rejected.
+    fn report(&mut self, rejected: usize) {
+        if rejected == 0 {
             return;
         }
         let line = Line {
             at: self.clock.now(),
             output: Output::Stderr,
-            text: format!("{refused} lines are lost: the search backend refuses them\n").into(),
+            text: format!("{rejected} lines are lost: the search backend rejected them\n").into(),
         };
-        // The upper half of the positions: what the tails report counts from 0.
+        // The upper half of the positions, because the tails count their reports from 0.
         self.buffer.push(self.own.entry((1 << 31) + self.reported, &line));
         self.reported += 1;
     }

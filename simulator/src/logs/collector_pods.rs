@@ -1,6 +1,7 @@
-//! The pods of the collectors: one on each node, created again when it is deleted.
+//! The pods of the collectors: one on each node, created again when deleted.
 //!
-//! Source: v1.2's kubelets run the collector from a file of the node and show it as a mirror pod, which nothing else schedules or owns.
+//! Source: in v1.2, kubelets run the collector from a manifest file of the node and publish it as a mirror pod
+//! without a scheduler or owner.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,13 +14,13 @@ use crate::{
     cluster::{Node, Reconcile, Runtime, SYSTEM_NAMESPACE},
 };
 
-/// The key of the collector's pod on a node.
+/// Returns the key of the collector's pod on a node.
 pub(super) fn key(pod: &Object, node: &Node) -> ObjectKey {
     let name = meta::text(pod, "metadata.name");
     ObjectKey::new(SYSTEM_NAMESPACE, format!("{name}-{}", node.name))
 }
 
-/// Adds the component that keeps a collector's pod on each node.
+/// Adds the component that maintains a collector's pod on each node.
 pub(super) async fn add(runtime: &Arc<Runtime>, pod: &Object, nodes: &[Node]) -> Result<(), Status> {
     let wanted: BTreeMap<ObjectKey, Value> = nodes.iter().map(|node| (key(pod, node), on_node(pod, node))).collect();
     let queue = runtime.queue();
@@ -38,7 +39,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, pod: &Object, nodes: &[Node]) ->
     Ok(())
 }
 
-/// The collector's pod on a node.
+/// Returns the collector's pod on a node.
 fn on_node(pod: &Object, node: &Node) -> Value {
     let mut pod = pod.clone();
     let name = key(&pod, node).name;

@@ -1,10 +1,12 @@
-//! Log collectors: they gather what the containers of a node write, and send it to the search backend.
+//! Log collectors: they send the container logs of each node to the search backend.
 //!
-//! - There is one pod per node, named after the node, in the system namespace. A deleted one comes back.
-//! - A line is sent until the backend has taken it, with an id of its own: it is neither lost nor stored twice while search pods come and go.
-//! - Positions survive the collector's pod: its successor goes on where it stopped.
-//! - Logs are read every second of the cluster's clock. Lines wait in a bounded buffer. When that is full, they stay in the containers' logs,
-//!   which are bounded, too: what goes there before it was read is lost, and the collector logs how many lines.
+//! - There is one pod per node, named after the node, in the system namespace. A deleted pod is created again.
+//! - A line is sent with a unique id until the backend has accepted it: it is neither lost nor stored twice while
+//!   search pods restart.
+//! - Positions outlive the collector's pod: a new pod continues where the old one stopped.
+//! - Logs are read every second of the cluster's clock into a bounded buffer. While the buffer is full, lines remain
+//!   in the containers' logs,
+//!   which are bounded as well: lines dropped before they are read are lost, and the collector logs their number.
 //!
 //! Source: the documented log record, and the collector of Kubernetes v1.2 (`cluster/addons/fluentd-elasticsearch`).
 
@@ -24,13 +26,13 @@ use crate::{
     cluster::Runtime,
 };
 
-/// The service of the search backend.
+/// Name of the search backend's service.
 const SEARCH_SERVICE: &str = "elasticsearch-logging";
 
-/// Adds a collector for each node: its pod, made of `pod`, and what runs in it.
+/// Adds a collector on each node: its pod, created from `pod`, and its log reader.
 ///
 /// # Errors
-/// A cache that cannot be filled.
+/// The error of a cache that cannot be filled.
 pub(crate) async fn add(runtime: &Arc<Runtime>, pod: Object, setup: Setup) -> Result<(), Status> {
     collector_pods::add(runtime, &pod, &setup.nodes).await?;
     collector::add(runtime, &pod, setup).await

@@ -1,4 +1,4 @@
-//! The record of a log line, as it is sent in bulk.
+//! The record of a log line, in the format of bulk requests.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -39,17 +39,17 @@ struct Record<'a> {
     timestamp: String,
 }
 
-/// Where the lines of a container come from.
+/// The source of the lines of a container.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     /// `kubernetes.POD_NAMESPACE_CONTAINER`.
     pub(super) tag: String,
-    /// What the ids of its lines begin with.
+    /// Prefix of the ids of its lines.
     id: String,
 }
 
 impl Origin {
-    /// The origin of a container's lines; `instance` is different for each container that ever ran.
+    /// Creates the origin of a container's lines; `instance` is unique for each container.
     pub(super) fn new(pod: &str, namespace: &str, container: &str, instance: &str) -> Self {
         let digest = Md5::digest(instance.as_bytes());
         Self {
@@ -58,7 +58,8 @@ impl Origin {
         }
     }
 
-    /// The bulk entry of the line at `position`. The same line has the same id, so that it is stored once however often it is sent.
+    /// Returns the bulk entry of the line at `position`. The id depends on the position, so that a line sent twice is
+    /// stored once.
     pub(super) fn entry(&self, position: u64, line: &Line) -> Bytes {
         let (index, timestamp) = (index(line.at), timestamp(line.at));
         let text = String::from_utf8_lossy(&line.text);
@@ -79,7 +80,7 @@ impl Origin {
             timestamp,
         };
         let mut entry = Vec::with_capacity(256 + text.len());
-        // Writing strings to memory does not fail.
+        // Writing to memory cannot fail.
         let _ = serde_json::to_writer(&mut entry, &action);
         entry.push(b'\n');
         let _ = serde_json::to_writer(&mut entry, &record);
@@ -88,13 +89,13 @@ impl Origin {
     }
 }
 
-/// The index of the day: `logstash-2016.03.01`.
+/// Returns the index of the day: `logstash-2016.03.01`.
 fn index(at: Timestamp) -> String {
     let day = Offset::UTC.to_datetime(at).date();
     format!("{INDEX_PREFIX}-{:04}.{:02}.{:02}", day.year(), day.month(), day.day())
 }
 
-/// ISO 8601 with milliseconds and offset: `2016-03-01T00:00:00.250+00:00`.
+/// Formats a time as ISO 8601 with milliseconds and offset: `2016-03-01T00:00:00.250+00:00`.
 fn timestamp(at: Timestamp) -> String {
     let time = Offset::UTC.to_datetime(at);
     format!(

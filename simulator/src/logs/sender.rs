@@ -1,4 +1,4 @@
-//! Sends bulk requests to the search service, and decides what becomes of a batch.
+//! Bulk requests to the search service, and the outcome of each batch.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,23 +13,23 @@ use crate::{
     client::{Informer, ObjectKey},
     cluster::{
         SYSTEM_NAMESPACE,
-        network::{Backend, Backends, whole},
+        network::{Backend, Backends, full_body},
     },
 };
 
-/// How long the backend may take for a batch.
+/// Timeout of a bulk request.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What became of a batch.
+/// The outcome of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The backend has taken it, but for this many lines that it never will.
-    Taken { refused: usize },
-    /// It has not; the same batch may be sent again.
+    /// The backend has accepted it, except for `rejected` lines that it will never accept.
+    Accepted { rejected: usize },
+    /// The backend has not accepted it; it may be sent again.
     Failed,
 }
 
-/// Sends to one of the ready pods of the search service.
+/// A client of one of the ready pods of the search service.
 pub(super) struct Sender {
     endpoints: Arc<Informer>,
     backends: Backends,
@@ -40,7 +40,7 @@ impl Sender {
         Self { endpoints, backends }
     }
 
-    /// A server of the search service that answers now.
+    /// Returns a server of the search service that currently responds.
     pub(super) async fn server(&self) -> Option<Arc<dyn Backend>> {
         self.endpoints.catch_up().await;
         let endpoints = self.endpoints.get(&ObjectKey::new(SYSTEM_NAMESPACE, SEARCH_SERVICE))?;
@@ -56,7 +56,7 @@ impl Sender {
             .uri("/_bulk")
             .header(header::HOST, SEARCH_SERVICE)
             .header(header::CONTENT_TYPE, "application/x-ndjson")
-            .body(whole(body));
+            .body(full_body(body));
         let Ok(request) = request else { return Outcome::Failed };
         let answered = tokio::time::timeout(TIMEOUT, async {
             let response = server.answer(request).await;
@@ -70,7 +70,7 @@ impl Sender {
     }
 }
 
-/// The ready addresses of endpoints, `HOST:PORT`.
+/// Returns the ready addresses of endpoints, `HOST:PORT`.
 fn addresses(endpoints: &Object) -> Vec<String> {
     let list = |value: &Value, field: &str| value[field].as_array().cloned().unwrap_or_default();
     let subsets = meta::lookup(endpoints, "subsets").and_then(Value::as_array);
@@ -89,21 +89,21 @@ fn addresses(endpoints: &Object) -> Vec<String> {
     found
 }
 
-/// The outcome of a batch that the backend has answered.
+/// Returns the outcome of a batch from the response body.
 fn outcome(body: &[u8]) -> Outcome {
     let Ok(answer) = serde_json::from_slice::<Value>(body) else {
         return Outcome::Failed;
     };
     if answer["errors"] == false {
-        return Outcome::Taken { refused: 0 };
+        return Outcome::Accepted { rejected: 0 };
     }
     let items = answer["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let statuses = || items.iter().filter_map(|item| item["index"]["status"].as_u64());
     if items.is_empty() || statuses().any(|status| status == 429 || status >= 500) {
         return Outcome::Failed;
     }
-    Outcome::Taken {
-        refused: statuses().filter(|status| *status >= 400).count(),
+    Outcome::Accepted {
+        rejected: statuses().filter(|status| *status >= 400).count(),
     }
 }
 
@@ -114,15 +114,16 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case(r#"{"errors":false,"items":[]}"#, Outcome::Taken { refused: 0 })]
-    #[case(r#"{"errors":true,"items":[{"index":{"status":201}},{"index":{"status":400}}]}"#, Outcome::Taken { refused: 1 })]
+    #[case(r#"{"errors":false,"items":[]}"#, Outcome::Accepted { rejected: 0 })]
+    #[case(r#"{"errors":true,"items":[{"index":{"status":201}},{"index":{"status":400}}]}"#,
+        Outcome::Accepted { rejected: 1 })]
     #[case(
         r#"{"errors":true,"items":[{"index":{"status":400}},{"index":{"status":503}}]}"#,
         Outcome::Failed
     )]
     #[case(r#"{"error":"no"}"#, Outcome::Failed)]
     #[case("no JSON", Outcome::Failed)]
-    fn a_batch_is_taken_unless_it_is_worth_sending_again(#[case] body: &str, #[case] expected: Outcome) {
+    fn a_batch_is_accepted_unless_a_retry_may_succeed(#[case] body: &str, #[case] expected: Outcome) {
         assert_eq!(outcome(body.as_bytes()), expected);
     }
 }

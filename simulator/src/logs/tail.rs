@@ -1,4 +1,4 @@
-//! The logs of the containers of one node, and how far each has been read.
+//! The logs of the containers of one node, with the position reached in each.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,25 +12,25 @@ use crate::{
     cluster::container::{Containers, Line, LogPages, Output},
 };
 
-/// How many lines of a log are read at a time.
-const PAGE: usize = 1000;
+/// Number of lines of a log read at a time.
+const PAGE_LINES: usize = 1000;
 
-/// A log that is read.
+/// A log that is being read.
 struct Tail {
     log: Arc<dyn LogPages>,
     origin: Origin,
     /// Position of the next line.
     position: u64,
-    /// Whether its pod is gone; then what is left is read, and that is all.
-    gone: bool,
+    /// Whether its pod is deleted; the tail is removed when the rest of the log has been read.
+    is_deleted: bool,
 }
 
 impl Tail {
     /// Reads a page into the buffer. Returns whether there may be more.
-    fn read(&mut self, buffer: &mut Buffer, cuts: &mut Vec<Cut>) -> bool {
-        let page = self.log.page(self.position, PAGE);
+    fn read(&mut self, buffer: &mut Buffer, losses: &mut Vec<LostLines>) -> bool {
+        let page = self.log.page(self.position, PAGE_LINES);
         if page.first > self.position {
-            cuts.push(Cut {
+            losses.push(LostLines {
                 tag: self.origin.tag.clone(),
                 lines: page.first - self.position,
             });
@@ -40,24 +40,25 @@ impl Tail {
             buffer.push(self.origin.entry(self.position, line));
             self.position += 1;
         }
-        page.lines.len() == PAGE
+        page.lines.len() == PAGE_LINES
     }
 }
 
-/// Lines of a log that were dropped before they were read.
-struct Cut {
+/// A number of lines that were dropped from a log before they were read.
+struct LostLines {
     tag: String,
     lines: u64,
 }
 
-impl Cut {
-    /// The line that reports it.
+impl LostLines {
+    /// Returns the log line that reports it.
     fn line(&self, at: Timestamp) -> Line {
         let Self { tag, lines } = self;
         Line {
             at,
             output: Output::Stderr,
-            text: format!("{lines} lines of {tag} are lost: its log was cut before they were read\n").into(),
+            text: format!("{lines} lines of {tag} are lost: they were dropped from its log before they were read\n")
+                .into(),
         }
     }
 }
@@ -65,16 +66,16 @@ impl Cut {
 /// The logs of one node.
 #[derive(Default)]
 pub(super) struct Tails {
-    /// By pod, its UID, and container.
+    /// By key and UID of the pod, and name of the container.
     by_container: BTreeMap<(ObjectKey, String, String), Tail>,
-    /// The place of the log that is read first the next time.
+    /// Index of the log that is read first next time.
     first: usize,
-    /// How many cuts have been reported.
+    /// Number of reports of lost lines so far.
     reported: u64,
 }
 
 impl Tails {
-    /// Takes over what became of a pod of the node.
+    /// Adds or removes the logs of a pod of the node after a change.
     pub(super) fn follow(&mut self, old: Option<&Object>, new: Option<&Object>, containers: &dyn Containers) {
         let Some(pod) = new.or(old) else { return };
         let (key, uid) = (ObjectKey::of(pod), meta::text(pod, "metadata.uid"));
@@ -83,7 +84,7 @@ impl Tails {
             let place = (key.clone(), uid.to_owned(), name.to_owned());
             if new.is_none() {
                 if let Some(tail) = self.by_container.get_mut(&place) {
-                    tail.gone = true;
+                    tail.is_deleted = true;
                 }
                 continue;
             }
@@ -95,15 +96,15 @@ impl Tails {
                 log,
                 origin,
                 position: 0,
-                gone: false,
+                is_deleted: false,
             });
         }
     }
 
-    /// Reads what is new into the buffer, a page of each log in turn, until the buffer is full; then the next read begins with the log
-    /// whose turn it was. `own` is the origin of what the collector itself has to report.
+    /// Reads new lines into the buffer, one page of each log in turn, until the buffer is full. The next call
+    /// continues with the next log. `own` is the origin of the collector's own reports.
     pub(super) fn read(&mut self, buffer: &mut Buffer, own: &Origin, now: Timestamp) {
-        let mut cuts = Vec::new();
+        let mut losses = Vec::new();
         let mut tails: Vec<(usize, &mut Tail)> = self.by_container.values_mut().enumerate().collect();
         let first = self.first.min(tails.len());
         tails.rotate_left(first);
@@ -113,15 +114,15 @@ impl Tails {
                     return true;
                 }
                 self.first = *place + 1;
-                tail.read(buffer, &mut cuts)
+                tail.read(buffer, &mut losses)
             });
         }
-        for cut in cuts {
-            buffer.push(own.entry(self.reported, &cut.line(now)));
+        for lost in losses {
+            buffer.push(own.entry(self.reported, &lost.line(now)));
             self.reported += 1;
         }
         if !buffer.is_full() {
-            self.by_container.retain(|_, tail| !tail.gone);
+            self.by_container.retain(|_, tail| !tail.is_deleted);
         }
     }
 }
@@ -133,16 +134,16 @@ mod tests {
     use super::*;
     use crate::cluster::container::LogPage;
 
-    /// A log that keeps the lines of a range of positions.
+    /// A log that keeps a range of lines.
     struct Log {
         kept_from: AtomicU64,
         written: AtomicU64,
     }
 
     impl LogPages for Log {
-        fn page(&self, position: u64, most: usize) -> LogPage {
+        fn page(&self, position: u64, limit: usize) -> LogPage {
             let first = position.max(self.kept_from.load(Ordering::Relaxed));
-            let end = self.written.load(Ordering::Relaxed).min(first + most as u64);
+            let end = self.written.load(Ordering::Relaxed).min(first + limit as u64);
             let line = |number: u64| Line {
                 at: Timestamp::UNIX_EPOCH,
                 output: Output::Stdout,
@@ -155,7 +156,7 @@ mod tests {
         }
     }
 
-    /// The logs of containers, each with as many lines.
+    /// Creates tails of logs with `written` lines each.
     fn tails(names: &[&str], written: u64) -> (Tails, Vec<Arc<Log>>) {
         let mut tails = Tails::default();
         let mut logs = Vec::new();
@@ -169,7 +170,7 @@ mod tests {
                 log,
                 origin: Origin::new("web", "default", name, name),
                 position: 0,
-                gone: false,
+                is_deleted: false,
             };
             let place = (ObjectKey::new("default", "web"), "uid".to_owned(), (*name).to_owned());
             tails.by_container.insert(place, tail);
@@ -181,7 +182,7 @@ mod tests {
         Origin::new("fluentd", "kube-system", "fluentd", "fluentd")
     }
 
-    /// The texts that wait in a buffer, which they leave.
+    /// Removes all entries from a buffer and returns their texts.
     fn drain(buffer: &mut Buffer) -> Vec<String> {
         let (body, count) = buffer.batch(usize::MAX);
         buffer.remove(count);
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_were_dropped_before_they_were_read_are_counted_and_reported_once() {
+    fn lines_dropped_before_they_were_read_are_reported_once() {
         let (mut tails, logs) = tails(&["main"], 3);
         let mut buffer = Buffer::new(1 << 20);
         tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
@@ -199,15 +200,16 @@ mod tests {
         logs[0].written.store(9, Ordering::Relaxed);
         logs[0].kept_from.store(7, Ordering::Relaxed);
         tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
-        let report = "4 lines of kubernetes.web_default_main are lost: its log was cut before they were read\n";
+        let report =
+            "4 lines of kubernetes.web_default_main are lost: they were dropped from its log before they were read\n";
         assert_eq!(drain(&mut buffer), ["line 7\n", "line 8\n", report]);
         tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
         assert!(buffer.is_empty());
     }
 
     #[test]
-    fn every_log_has_its_turn_when_the_buffer_is_full_each_time() {
-        let (mut tails, _logs) = tails(&["a", "b", "c"], 2 * PAGE as u64);
+    fn every_log_is_read_in_turn_when_the_buffer_is_always_full() {
+        let (mut tails, _logs) = tails(&["a", "b", "c"], 2 * PAGE_LINES as u64);
         let mut found = BTreeMap::new();
         for _ in 0..6 {
             let mut buffer = Buffer::new(1);
@@ -216,17 +218,17 @@ mod tests {
                 *found.entry(text).or_insert(0) += 1;
             }
         }
-        assert_eq!(found.len(), 2 * PAGE);
+        assert_eq!(found.len(), 2 * PAGE_LINES);
         assert!(found.values().all(|count| *count == 3), "each line of each log is read");
     }
 
     #[test]
-    fn what_is_left_of_a_log_that_is_gone_is_read_before_it_is_forgotten() {
-        let (mut tails, _logs) = tails(&["main"], PAGE as u64 + 1);
-        tails.by_container.values_mut().for_each(|tail| tail.gone = true);
+    fn the_rest_of_a_deleted_log_is_read_before_it_is_removed() {
+        let (mut tails, _logs) = tails(&["main"], PAGE_LINES as u64 + 1);
+        tails.by_container.values_mut().for_each(|tail| tail.is_deleted = true);
         let mut full = Buffer::new(1);
         tails.read(&mut full, &own(), Timestamp::UNIX_EPOCH);
-        assert_eq!((drain(&mut full).len(), tails.by_container.len()), (PAGE, 1));
+        assert_eq!((drain(&mut full).len(), tails.by_container.len()), (PAGE_LINES, 1));
         let mut buffer = Buffer::new(1 << 20);
         tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
         assert_eq!((drain(&mut buffer).len(), tails.by_container.len()), (1, 0));

@@ -1,17 +1,18 @@
 //! JSON patch: a list of operations on a document.
 //!
-//! Promises: all operations take effect or none; names keep their order. Limits: [`MAX_OPERATIONS`] operations, [`MAX_COPIED`] bytes of copies.
-//! Source of semantics: RFC 6902, RFC 6901. What v1.2 makes of such a patch is [`crate::compat::json_patch`].
+//! - Guarantees: all operations take effect or none; names keep their order.
+//! - Limits: [`MAX_OPERATIONS`] operations, [`MAX_COPIED_BYTES`] bytes of copies.
+//! - Source of the semantics: RFC 6902 and RFC 6901. For v1.2's behaviour see [`crate::compat::json_patch`].
 
 use serde_json::Value;
 
 use super::{MAX_DEPTH, PatchError, depth};
 use crate::compat::{json_kind, json_patch::MAX_OPERATIONS, json_scan};
 
-/// How many bytes of JSON the `copy` operations of a patch may make in all.
-const MAX_COPIED: usize = 4 << 20;
+/// Maximum total size of the values that the `copy` operations of a patch copy, in bytes of JSON.
+const MAX_COPIED_BYTES: usize = 4 << 20;
 
-/// `document` after the operations of `patch`.
+/// Applies the operations of `patch` to `document`.
 pub(super) fn apply(document: Value, patch: &[u8]) -> Result<Value, PatchError> {
     check(patch)?;
     let operations = match serde_json::from_slice(patch).map_err(|e| PatchError::Malformed(e.to_string()))? {
@@ -31,12 +32,12 @@ pub(super) fn apply(document: Value, patch: &[u8]) -> Result<Value, PatchError> 
     Patcher::new(document).run(&operations)
 }
 
-/// Whether `patch` is JSON; the error has the words of v1.2.
+/// Checks that `patch` is JSON. The error has v1.2's text.
 pub(super) fn check(patch: &[u8]) -> Result<(), PatchError> {
     json_scan::check(patch).map_err(PatchError::Malformed)
 }
 
-/// A JSON pointer: the names and indices that lead to a value.
+/// JSON pointer.
 struct Pointer<'a> {
     text: &'a str,
     tokens: Vec<String>,
@@ -60,7 +61,8 @@ impl<'a> Pointer<'a> {
         })
     }
 
-    /// What holds the value, and the last token; `None` for the pointer to the whole document, or where there is nothing that could hold it.
+    /// Returns the container of the value and the last token. `None` for the whole document, and if there is no
+    /// container.
     fn parent<'v>(&self, document: &'v mut Value) -> Option<(&'v mut Value, &str)> {
         let (last, before) = self.tokens.split_last()?;
         let parent = before.iter().try_fold(document, |value, token| match value {
@@ -72,7 +74,7 @@ impl<'a> Pointer<'a> {
     }
 }
 
-/// A token with its `~0` and `~1` decoded; `None` where another character follows a tilde.
+/// Decodes `~0` and `~1`. `None` if another character follows a tilde.
 fn unescape(token: &str) -> Option<String> {
     let mut parts = token.split('~');
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -87,13 +89,13 @@ fn unescape(token: &str) -> Option<String> {
     Some(text)
 }
 
-/// An index as RFC 6901 writes it: digits without a leading zero.
+/// Parses an index as in RFC 6901: digits without a leading zero.
 fn index(token: &str) -> Option<usize> {
     let plain = token.bytes().all(|b| b.is_ascii_digit()) && (token.len() == 1 || !token.starts_with('0'));
     if plain { token.parse().ok() } else { None }
 }
 
-/// Whether two values are equal as RFC 6902 compares them: numbers by what they say, objects whatever the order of their names.
+/// Compares two values as in RFC 6902: numbers by value, objects regardless of the order of names.
 fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64() && (a.is_f64() || b.is_f64()),
@@ -105,21 +107,21 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Keeps a document within [`MAX_DEPTH`] without measuring it anew after every operation.
-struct DepthBound(usize);
+/// Upper bound of a document's depth, to enforce [`MAX_DEPTH`] without measuring it after every operation.
+struct DepthLimit(usize);
 
-impl DepthBound {
+impl DepthLimit {
     fn of(document: &Value) -> Self {
         Self(depth(document))
     }
 
-    /// A value this deep has been put at a place this deep.
+    /// Accounts for `value` being stored at the depth `place`.
     fn put(&mut self, place: usize, value: &Value) -> Result<(), PatchError> {
         self.0 = self.0.max(place + depth(value));
         self.check()
     }
 
-    /// A value of the document has been put from the one place at the other.
+    /// Accounts for a value being moved from one depth to another.
     fn moved(&mut self, from: usize, to: usize) -> Result<(), PatchError> {
         self.0 += to.saturating_sub(from);
         self.check()
@@ -136,14 +138,14 @@ impl DepthBound {
     }
 }
 
-/// A document on which operations are carried out.
+/// Document and the limits while operations are applied.
 struct Patcher {
     document: Value,
-    depth: DepthBound,
+    depth: DepthLimit,
     copied: usize,
 }
 
-/// A member of an operation that has to be text.
+/// Returns a member of an operation that must be a string.
 fn text<'a>(operation: &'a Value, member: &str) -> Result<&'a str, PatchError> {
     operation
         .get(member)
@@ -162,7 +164,7 @@ fn missing(kind: &str, pointer: &Pointer<'_>) -> PatchError {
 
 impl Patcher {
     fn new(document: Value) -> Self {
-        let depth = DepthBound::of(&document);
+        let depth = DepthLimit::of(&document);
         Self {
             document,
             depth,
@@ -171,11 +173,13 @@ impl Patcher {
     }
 
     fn run(mut self, operations: &[Value]) -> Result<Value, PatchError> {
-        operations.iter().try_for_each(|operation| self.operate(operation))?;
+        operations
+            .iter()
+            .try_for_each(|operation| self.apply_operation(operation))?;
         Ok(self.document)
     }
 
-    fn operate(&mut self, operation: &Value) -> Result<(), PatchError> {
+    fn apply_operation(&mut self, operation: &Value) -> Result<(), PatchError> {
         if !operation.is_object() {
             return Err(PatchError::Malformed(format!(
                 "json: cannot unmarshal {} into Go value of type jsonpatch.operation",
@@ -281,9 +285,9 @@ impl Patcher {
         self.depth.moved(from.tokens.len(), path.tokens.len())?;
         let value = from.get(&self.document).ok_or_else(|| missing("copy", from))?.clone();
         self.copied += value.to_string().len();
-        if self.copied > MAX_COPIED {
+        if self.copied > MAX_COPIED_BYTES {
             return Err(PatchError::Inapplicable(format!(
-                "the patch copies more than {MAX_COPIED} bytes"
+                "the patch copies more than {MAX_COPIED_BYTES} bytes"
             )));
         }
         self.insert(path, value)

@@ -1,14 +1,15 @@
-//! Merge patch: a document of what differs.
+//! Merge patch: a partial document to be merged.
 //!
-//! Objects are merged, null removes, anything else replaces.
-//! Promises: applying a patch twice is applying it once. Limits: a patch cannot set a null, nor change an item of a list.
-//! Source of semantics: RFC 7386. What v1.2 makes of such a patch is [`crate::compat::json_patch`].
+//! - Objects are merged, null removes, any other value replaces.
+//! - Guarantee: a patch is idempotent.
+//! - Limits: a patch cannot set a null, nor change a single list item.
+//! - Source of the semantics: RFC 7386. For v1.2's behaviour see [`crate::compat::json_patch`].
 
 use serde_json::{Map, Value};
 
 use super::PatchError;
 
-/// `document` with `patch` merged into it; a patch that is no object is refused.
+/// Merges `patch` into `document`. Fails if the patch is not an object.
 pub(super) fn apply(document: Value, patch: &[u8]) -> Result<Value, PatchError> {
     match serde_json::from_slice(patch) {
         Ok(patch @ Value::Object(_)) => Ok(merge(document, patch)),
@@ -16,7 +17,7 @@ pub(super) fn apply(document: Value, patch: &[u8]) -> Result<Value, PatchError> 
     }
 }
 
-/// `target` with `patch` merged into it, as RFC 7386 defines it for any two values.
+/// Merges `patch` into `target` as in RFC 7386, for any two values.
 fn merge(target: Value, patch: Value) -> Value {
     let Value::Object(patch) = patch else { return patch };
     let mut merged = match target {

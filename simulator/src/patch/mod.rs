@@ -1,27 +1,41 @@
-//! Patches: changes written down instead of made.
+//! Patches of objects: JSON patch (RFC 6902), merge patch (RFC 7386) and strategic merge patch.
 //!
-//! [`apply`] turns an object's JSON and the body of a PATCH request into the changed JSON. Three languages: JSON patch (RFC 6902), merge patch (RFC 7386), strategic merge patch
-//! (merging by the types of the fields).
-//! Promises: the original is not touched; a patch takes effect whole or not at all; no body makes it panic, nest deeper than 512 or grow beyond the bounds of its
-//! language. Limits: bodies are JSON, never YAML; what the patched JSON means is for the scheme to decode, and whether it may be stored for the registry to say.
-//! Source of semantics: the two RFCs under the documented profile; what Kubernetes v1.2 made of them under the recorded one; the error texts are always the recorded ones.
+//! [`apply`] computes the changed JSON from an object's JSON and the body of a PATCH request.
 //!
-//! # What happens around it
-//! Facts about v1.2's handler, for callers:
-//! 1. The media type decides the language, its parameters are ignored (`application/merge-patch+json; charset=utf-8`); any other is 415. There is no size limit but the server's own.
-//! 2. What is patched is the current object in the version of the request's path, as a GET would show it, defaults included. An object that is not there is 404
-//!    before the body is looked at.
-//! 3. What comes out is decoded like a body of that kind, defaulted, and has to keep its name: 400 `the name of the object (NEW) does not match the name on the URL (OLD)`,
-//!    NEW being empty where the name was removed (`"metadata":null`). A namespace, if given, has to be the request's. What does not decode is refused with the decoder's words
-//!    alone and no reason, code 500 (`no kind "ConfigMap" is registered for version "v9"`); [`PatchError::Inapplicable`] words it for either profile. A changed `kind` is
-//!    decoded as that kind: the words are those of the other kind's fields, or of the failing conversion.
-//! 4. Then it is an update like any PUT: admission, validation, immutable fields (a changed `metadata.uid` is 422 `field is immutable`), and no write where nothing changed
-//!    (the resourceVersion stays).
-//! 5. `metadata.resourceVersion` in the patched object is the condition of the update. A patch that does not name one carries the version that it was applied to.
-//! 6. On a conflict the current object is read again; if it does not differ from the first one where the patch changes it, the patch (made strategic) is applied
-//!    to it and the update is tried again, five times at most. A patch that names a version that is not the current one therefore ends, after its five tries,
-//!    in 409 `RESOURCE "NAME" cannot be updated: the object has been modified; please apply your changes to the latest version and try again`.
-//! 7. Sub-resources (`status`) are patched the same way, the update being that of the sub-resource.
+//! Guarantees:
+//! - The original is not modified. A patch takes effect as a whole or not at all.
+//! - No body causes a panic, nesting deeper than 512 levels, or a size beyond the limits of its language.
+//!
+//! Limits:
+//! - Bodies are JSON, never YAML.
+//! - The patched JSON is decoded by the scheme and validated by the registry.
+//!
+//! Source of the semantics: the two RFCs under the documented profile; their implementation in Kubernetes v1.2 under
+//! the recorded one. Error texts are always the recorded ones.
+//!
+//! # The PATCH handler of v1.2
+//! Facts for callers:
+//! 1. The media type decides the language; its parameters are ignored (`application/merge-patch+json;
+//!    charset=utf-8`). Any other type is 415. The only size limit is that of the server.
+//! 2. The patch is applied to the current object in the version of the request's path, as a GET returns it, defaults
+//!    included. A missing object is 404 before the body is read.
+//! 3. The result is decoded like a body of that kind and defaulted. It must keep its name, else 400 `the name of the
+//!    object (NEW) does not match the name on the URL (OLD)`; NEW is empty if the name was removed
+//!    (`"metadata":null`). A namespace, if set, must be that of the request. A decoding error has the decoder's text
+//!    only, no reason, and code 500 (`no kind "ConfigMap" is registered for version "v9"`);
+//!    [`PatchError::Inapplicable`] formats it for either profile. A changed `kind` is decoded as that kind: the text
+//!    names the other kind's fields, or the failing conversion.
+//! 4. Then the result is processed as an update by PUT: admission, validation, immutable fields (a changed
+//!    `metadata.uid` is 422 `field is immutable`). If nothing changed, nothing is written and the resourceVersion
+//!    stays the same.
+//! 5. `metadata.resourceVersion` of the patched object is the precondition of the update. If the patch does not set
+//!    it, it is the version that the patch was applied to.
+//! 6. On a conflict the current object is read again. If it does not differ from the first one in the fields that the
+//!    patch changes, the patch (as a strategic one) is applied to it and the update is retried, up to five times. A
+//!    patch that sets a version other than the current one therefore fails after five attempts with 409 `RESOURCE
+//!    "NAME" cannot be updated: the object has been modified; please apply your changes to the latest version and try
+//!    again`.
+//! 7. Subresources (`status`) are patched the same way, with an update of the subresource.
 
 mod json;
 mod merge;
@@ -43,24 +57,24 @@ use crate::{
 };
 use strategic::Schema;
 
-/// The three languages.
+/// Patch language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
-    /// Operations on the document: RFC 6902.
+    /// List of operations: RFC 6902.
     Json,
-    /// A document of what differs: RFC 7386.
+    /// Partial document: RFC 7386.
     Merge,
-    /// The same, for documents whose types are known.
+    /// Partial document, merged by the types of the fields.
     Strategic,
 }
 
-/// Why a patch has no effect; the texts are the recorded server's where it has one.
+/// Error of a patch. Texts are those of the recorded server if it has one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatchError {
-    /// It is no patch.
+    /// The body is not a patch.
     #[error("{0}")]
     Malformed(String),
-    /// It is one, but cannot be applied to this object.
+    /// The patch cannot be applied to this object.
     #[error("{0}")]
     Inapplicable(String),
     /// Kubernetes v1.2 panics.
@@ -69,7 +83,7 @@ pub(crate) enum PatchError {
 }
 
 impl PatchError {
-    /// The answer to the request.
+    /// Response to the request.
     pub(crate) fn status(&self, profile: Profile) -> Status {
         match self {
             Self::Malformed(text) => profile.client_error(400, text),
@@ -89,9 +103,10 @@ impl From<json_patch::Failure> for PatchError {
     }
 }
 
-/// The JSON of `original` as changed by `patch`, a request's body in `language`; `schema` is the type of the object.
+/// Applies `patch`, a request's body in `language`, to the JSON of `original`. `schema` is the type of the object.
 ///
-/// Under the documented profile the result is an object, with sorted names; under the recorded one it may be anything, as v1.2 writes it.
+/// Under the documented profile the result is an object with sorted names. Under the recorded one it may be any
+/// value, as v1.2 writes it.
 pub(crate) fn apply(
     language: Language,
     original: &Object,
@@ -120,7 +135,7 @@ pub(crate) fn apply(
     Ok(json_write::compact(&patched))
 }
 
-/// How deep `value` nests: 0 for what holds nothing.
+/// Nesting depth of `value`: 0 for a value without members.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(|item| 1 + depth(item)).max().unwrap_or(0),

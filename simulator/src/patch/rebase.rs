@@ -1,13 +1,15 @@
-//! Rebasing a patch on a change that another writer has made meanwhile.
+//! Rebase of a patch on a concurrent change.
 //!
-//! Source: v1.2's `patchResource`, which computes a strategic merge patch of either change and compares the two: a field that both change to
-//! different values is a conflict. Lists with a merge key are merged by it, others are one value.
+//! Source: v1.2's `patchResource`. It computes a strategic merge patch of each change and compares the two. A field
+//! that both change to different values is a conflict. Lists with a merge key are merged by it; other lists are one
+//! value.
 
 use serde_json::{Map, Value};
 
 use crate::scheme::TypeRef;
 
-/// `current` with the changes from `original` to `patched`; `None` if they conflict with those from `original` to `current`.
+/// Applies the changes from `original` to `patched` to `current`. `None` if they conflict with the changes from
+/// `original` to `current`.
 pub(crate) fn rebase(
     original: &Map<String, Value>,
     patched: &Map<String, Value>,
@@ -28,7 +30,7 @@ pub(crate) fn rebase(
     Some(merged)
 }
 
-/// Why v1.2 cannot compare versions of an object as those of `of`: a map that this type has no field for.
+/// Error of v1.2 when it compares an object as the type `of`: a map for which the type has no field.
 pub(crate) fn missing_map(object: &Map<String, Value>, of: TypeRef<'_>) -> Option<String> {
     let maps = object
         .iter()
@@ -52,7 +54,7 @@ pub(crate) fn missing_map(object: &Map<String, Value>, of: TypeRef<'_>) -> Optio
     None
 }
 
-/// One field of the result; `None` for a conflict.
+/// Merges one field. `None` for a conflict.
 fn member(
     [original, patched, current]: [Option<&Value>; 3],
     of: Option<TypeRef<'_>>,
@@ -79,7 +81,7 @@ fn member(
     }
 }
 
-/// A list that is merged by `key`: the items of `current` in their order, then those that the patch adds.
+/// Merges lists by `key`: the items of `current` in their order, then those that the patch adds.
 fn items(original: &[Value], patched: &[Value], current: &[Value], of: TypeRef<'_>, key: &str) -> Option<Vec<Value>> {
     let find = |list: &'_ [Value], wanted: &Value| list.iter().find(|item| item.get(key) == Some(wanted)).cloned();
     let mut merged = Vec::new();
@@ -132,16 +134,20 @@ mod tests {
     }
 
     #[rstest]
-    #[case::another_field(json!({"metadata": {"labels": {"a": "2"}}}), json!({"metadata": {"labels": {"b": "2"}}}), "/metadata/labels", json!({"a": "2", "b": "2"}))]
-    #[case::the_same_value(json!({"metadata": {"labels": {"a": "2"}}}), json!({"metadata": {"labels": {"a": "2"}}}), "/metadata/labels", json!({"a": "2", "b": "1"}))]
-    #[case::removal(json!({"metadata": {"labels": {"a": null}}}), json!({"metadata": {"labels": {"b": "2"}}}), "/metadata/labels", json!({"b": "2"}))]
+    #[case::another_field(json!({"metadata": {"labels": {"a": "2"}}}), json!({"metadata": {"labels": {"b": "2"}}}),
+        "/metadata/labels", json!({"a": "2", "b": "2"}))]
+    #[case::the_same_value(json!({"metadata": {"labels": {"a": "2"}}}), json!({"metadata": {"labels": {"a": "2"}}}),
+        "/metadata/labels", json!({"a": "2", "b": "1"}))]
+    #[case::removal(json!({"metadata": {"labels": {"a": null}}}), json!({"metadata": {"labels": {"b": "2"}}}),
+        "/metadata/labels", json!({"b": "2"}))]
     #[case::another_item(
         json!({"spec": {"containers": [{"name": "x", "image": "2"}, {"name": "y", "image": "1"}]}}),
-        json!({"spec": {"containers": [{"name": "x", "image": "1"}, {"name": "y", "image": "2"}, {"name": "z", "image": "2"}]}}),
+        json!({"spec": {"containers": [{"name": "x", "image": "1"}, {"name": "y", "image": "2"},
+            {"name": "z", "image": "2"}]}}),
         "/spec/containers",
         json!([{"name": "x", "image": "2"}, {"name": "y", "image": "2"}, {"name": "z", "image": "2"}]),
     )]
-    fn changes_that_do_not_overlap_are_both_made(
+    fn changes_that_do_not_overlap_are_both_applied(
         #[case] patched: Value,
         #[case] current: Value,
         #[case] path: &str,
@@ -153,7 +159,8 @@ mod tests {
     #[rstest]
     #[case::two_values(json!({"spec": {"nodeName": "a"}}), json!({"spec": {"nodeName": "b"}}))]
     #[case::removal_and_change(json!({"metadata": {"labels": null}}), json!({"metadata": {"labels": {"a": "2"}}}))]
-    #[case::one_item(json!({"spec": {"containers": [{"name": "x", "image": "2"}]}}), json!({"spec": {"containers": [{"name": "x", "image": "3"}]}}))]
+    #[case::one_item(json!({"spec": {"containers": [{"name": "x", "image": "2"}]}}),
+        json!({"spec": {"containers": [{"name": "x", "image": "3"}]}}))]
     fn a_field_with_two_values_is_a_conflict(#[case] patched: Value, #[case] current: Value) {
         assert_eq!(rebased(patched, current), None);
     }

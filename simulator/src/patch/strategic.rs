@@ -1,11 +1,16 @@
-//! Strategic merge patch: a document of what differs, merged by what the types say.
+//! Strategic merge patch: a partial document, merged by the types of the fields.
 //!
-//! Objects are merged and null removes, as in a merge patch. A list whose field has a merge key is merged item by item: an item of the patch changes the one with the
-//! same key, or is appended. Other lists are replaced. Directives: `"$patch": "replace"` in an object makes it the whole new value, `"$patch": "delete"` empties it; as an item of a
-//! merged list the first discards what was there, the second, beside a key, removes the item of that key.
-//! Promises: an empty patch changes nothing; items keep their order, new ones come last. Limits, which are v1.2's own: what comes new is taken as it is, with its nulls and
-//! directives; a merged list holds objects only, or scalars only, and no lists.
-//! Source of semantics: `util/strategicpatch` of Kubernetes v1.2, error texts included; `patches.har` of the recordings. The types are a [`Schema`].
+//! - Objects are merged and null removes, as in a merge patch.
+//! - A list whose field has a merge key is merged by item: a patch item changes the item with the same key, or is
+//!   appended. Other lists are replaced.
+//! - Directives in an object: `"$patch": "replace"` makes it the whole new value, `"$patch": "delete"` empties it.
+//! - Directives in an item of a merged list: `"$patch": "replace"` discards the existing items, `"$patch": "delete"`
+//!   with a key removes the item of that key.
+//! - Guarantees: an empty patch changes nothing; items keep their order; new items come last.
+//! - Limits, as in v1.2: a new value is stored unchanged, with its nulls and directives; a merged list contains
+//!   either objects or scalars, and no lists.
+//! - Source of the semantics: `util/strategicpatch` of Kubernetes v1.2, including error texts; `patches.har` of the
+//!   recordings. Types are a [`Schema`].
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,24 +26,24 @@ use crate::{
     scheme::{FieldType, TypeRef},
 };
 
-/// A type of the wire format, as far as merging has to know it.
+/// Type of the wire format, reduced to what merging needs.
 pub(crate) trait Schema: Copy {
-    /// The type of the field `name` of an object, or of the values of a map; `None` where the type has no such field.
+    /// Type of the field `name` of an object, or of the values of a map. `None` if the type has no such field.
     fn field(self, name: &str) -> Option<FieldSchema<Self>>;
-    /// The type of the items of a list.
+    /// Type of the items of a list.
     fn element(self) -> Option<Self>;
-    /// Whether it is a map or an object with known fields.
+    /// Whether the type is a map or an object with known fields.
     fn is_mergeable(self) -> bool;
-    /// The type's name, for error texts.
+    /// Name of the type in error texts.
     fn name(self) -> String;
 }
 
-/// The field of a name.
+/// Type and merge key of a field.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldSchema<S> {
-    /// The field's type.
+    /// Type of the field.
     pub schema: S,
-    /// The member that identifies the items of a merged list; lists without one are replaced.
+    /// Member that identifies the items of a merged list. Lists without one are replaced.
     pub merge_key: Option<Arc<str>>,
 }
 
@@ -76,10 +81,10 @@ impl Schema for TypeRef<'_> {
     }
 }
 
-/// The name of the directive.
+/// Name of the directive.
 const DIRECTIVE: &str = "$patch";
 
-/// `document`, an object of type `schema`, with `patch` merged into it.
+/// Merges `patch` into `document`, an object of type `schema`.
 pub(crate) fn apply<S: Schema>(
     document: Value,
     patch: &[u8],
@@ -102,7 +107,7 @@ pub(crate) fn apply<S: Schema>(
     Ok(merged)
 }
 
-/// Numbers as v1.2 holds them here: all are floats.
+/// Converts all numbers to floats, as v1.2 does here.
 fn as_floats(value: &mut Value) {
     match value {
         Value::Number(number) => {
@@ -190,7 +195,7 @@ fn lookup<S: Schema>(schema: Option<S>, name: &str) -> Result<FieldSchema<S>, Pa
     schema.field(name).ok_or_else(missing)
 }
 
-/// Number of the type of a list item, as v1.2 compares them.
+/// Number of a list item's type, for v1.2's comparison.
 fn item_type(value: &Value) -> u8 {
     match value {
         Value::Null => 0,
@@ -228,7 +233,7 @@ fn list<S: Schema>(
     }
 }
 
-/// Both lists; the place of an item that was there before is taken by the last one.
+/// Concatenates two lists of scalars. A duplicate is replaced by the last item.
 fn scalars(mut items: Vec<Value>, patch: Vec<Value>) -> Vec<Value> {
     items.extend(patch);
     let mut seen = HashSet::new();
@@ -243,7 +248,7 @@ fn scalars(mut items: Vec<Value>, patch: Vec<Value>) -> Vec<Value> {
     items
 }
 
-/// What two equal values have in common.
+/// Text that is the same for equal values.
 fn identity(value: &Value) -> String {
     match value {
         Value::Number(number) => format_float(number.as_f64().unwrap_or_default()),
@@ -251,10 +256,10 @@ fn identity(value: &Value) -> String {
     }
 }
 
-/// The items of a list by their merge key, found and removed without going through the others.
+/// List items indexed by their merge key.
 struct Keyed {
     items: Vec<Option<Value>>,
-    /// The places of each key's items, the first one last.
+    /// Positions of each key's items, in reverse order.
     places: HashMap<String, Vec<usize>>,
     key: Arc<str>,
 }
@@ -281,7 +286,7 @@ impl Keyed {
         }
     }
 
-    /// Merges `item` into the first one of its key, or appends it.
+    /// Merges `item` into the first item of its key, or appends it.
     fn merge<S: Schema>(&mut self, item: Map<String, Value>, schema: Option<S>) -> Result<(), PatchError> {
         let key = self.key.clone();
         let Some(value) = item.get(&*key) else {

@@ -1,4 +1,4 @@
-//! POST of a body that changes another object: a binding, a rollback.
+//! POST of an object that changes another object: a binding, a rollback.
 
 use super::{
     admission,
@@ -9,7 +9,7 @@ use super::{
 use crate::{api::Status, strategy::Action};
 
 impl Registry {
-    /// Changes the object that the body names.
+    /// Applies the action in `body` to the object that the body names.
     pub(super) async fn act(
         &self,
         action: &dyn Action,

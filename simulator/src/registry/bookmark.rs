@@ -1,7 +1,7 @@
-//! BOOKMARK events of a watch: a version without a change, which newer clients ask for.
+//! BOOKMARK events of a watch: resource versions without a change, for newer clients that ask for them.
 //!
-//! A bookmark at a version promises that all changes up to it have been sent.
-//! Source: watch bookmarks of newer Kubernetes.
+//! - Guarantee: every change up to a bookmark's version has been sent before it.
+//! - Source: watch bookmarks of newer Kubernetes.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::scheme::Resource;
 /// Time between two bookmarks.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// The bookmarks of one watch.
+/// Bookmark schedule of one watch.
 pub(super) struct Bookmarks {
-    /// Kind and version of the object, as its first fields.
+    /// Kind and apiVersion of the bookmark object, as the first fields of its JSON.
     head: String,
-    /// The least revision: that from which the watch started.
+    /// Lowest revision of a bookmark: the start of the watch.
     start: u64,
     next: Instant,
 }
 
 impl Bookmarks {
-    /// Bookmarks of a watch of `resource` from the revision `start`.
+    /// Returns the bookmarks of a watch of `resource` that starts at the revision `start`.
     pub(super) fn new(resource: &Resource, start: u64) -> Self {
         Self {
             head: resource.head().to_owned(),
@@ -32,22 +32,22 @@ impl Bookmarks {
         }
     }
 
-    /// When the next bookmark is due.
+    /// Time of the next bookmark.
     pub(super) fn next(&self) -> Instant {
         self.next
     }
 
-    /// Lets the next bookmark be due after the interval.
+    /// Schedules the next bookmark one interval from now.
     pub(super) fn postpone(&mut self) {
         self.next = Instant::now() + INTERVAL;
     }
 
-    /// The frame of a bookmark at `revision`.
+    /// Encodes a bookmark at `revision`.
     pub(super) fn frame(&self, revision: u64) -> Bytes {
         self.annotated(revision, "")
     }
 
-    /// The frame of the bookmark after initial events.
+    /// Encodes the bookmark that ends the initial events.
     pub(super) fn initial_events_end(&self) -> Bytes {
         self.annotated(self.start, r#","annotations":{"k8s.io/initial-events-end":"true"}"#)
     }

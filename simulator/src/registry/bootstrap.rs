@@ -1,4 +1,4 @@
-//! Objects that the cluster itself creates.
+//! Objects that the cluster creates itself, and startup from a store.
 
 use super::{
     codec::parse,
@@ -27,7 +27,7 @@ impl Registry {
             let key = self.key(&request.with_name(meta::text(&object, "metadata.name")))?;
             if self.store.get(&key).is_none() {
                 match self.create_from(&request, object).await {
-                    // Another process over the same store was first.
+                    // Another process over the same store created it first.
                     Err(exists) if exists.reason == Reason::AlreadyExists => {}
                     other => drop(other?),
                 }
@@ -36,7 +36,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Takes up what follows from the stored objects and is not stored itself: allocations, and expirations.
+    /// Rebuilds state that is derived from the stored objects and not stored itself: allocations and expirations.
     pub(crate) async fn restore(&self) -> Result<(), Status> {
         for resource in self.scheme().resources().iter().filter(|r| r.is_storage_version()) {
             let strategy = strategy_of(resource);
@@ -56,17 +56,17 @@ impl Registry {
         Ok(())
     }
 
-    /// Whether writes may wait for something other than this process.
+    /// Whether a write may wait for I/O outside this process.
     pub(crate) fn writes_wait(&self) -> bool {
         self.store.commits_wait()
     }
 
-    /// Ends the store, once it has kept every acknowledged write. Later writes fail.
+    /// Closes the store after every acknowledged write is durable. Later writes fail.
     pub(crate) async fn close(&self) -> Result<(), Status> {
         Ok(self.store.close().await?)
     }
 
-    /// Creates an object as if it had been posted; returns it as it was stored.
+    /// Creates an object as a POST does. Returns it as stored.
     async fn create_from(&self, request: &RequestInfo, object: Object) -> Result<Object, Status> {
         let object = self.decode_tree(&request.resource, object)?;
         parse(self.create_object(request, object).await?.bytes())

@@ -1,4 +1,4 @@
-//! Between bytes, trees and stored objects.
+//! Conversion between bytes, object trees and stored objects.
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -15,19 +15,19 @@ use crate::{
     store::{Draft, Record},
 };
 
-/// The tree of an object's JSON.
+/// Parses an object's JSON.
 pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
     serde_json::from_slice(bytes).map_err(|e| Status::internal(format!("a stored object does not parse: {e}")))
 }
 
-/// The tree of a stored object as v1.2 stores it: with the selfLink that its writer gave it in place of its own.
+/// Parses a stored object as v1.2 stores it: with the selfLink that its writer sent instead of its own.
 pub(super) fn stored_tree(record: &Record) -> Result<Object, Status> {
     let mut object = parse(record.bytes())?;
-    meta::set(&mut object, "selfLink", record.given_link());
+    meta::set(&mut object, "selfLink", record.sent_self_link());
     Ok(object)
 }
 
-/// An object's bytes in canonical form.
+/// Encodes an object in canonical form.
 pub(super) fn encode(resource: &Resource, object: Object) -> Bytes {
     resource.encode(&resource.canonical(object))
 }
@@ -43,14 +43,15 @@ impl Registry {
             })
     }
 
-    /// Decodes the object of a request, and sets its defaults.
+    /// Decodes the object of a request and sets its defaults.
     pub(super) fn decode(&self, request: &RequestInfo, body: &RequestBody) -> Result<Object, Status> {
         let mut object = self.decode_body(&request.resource, body)?;
         request.resource.default(&mut object);
         Ok(object)
     }
 
-    /// Decodes the tree of an object, and sets its defaults. Empty lists and maps count as absent, as in what a typed client sends.
+    /// Decodes the tree of an object and sets its defaults. Empty lists and maps count as absent, as a typed client
+    /// omits them.
     pub(super) fn decode_tree(&self, resource: &Resource, mut object: Object) -> Result<Object, Status> {
         object.insert("kind".into(), resource.kind.clone().into());
         object.insert("apiVersion".into(), resource.group_version().into());
@@ -60,7 +61,8 @@ impl Registry {
     }
 }
 
-/// The draft of `object`, which is of the storage version. An object that expires shows when.
+/// Builds the draft of `object`, which is in the storage version. An expiring object shows `expiry` as its
+/// deletionTimestamp.
 pub(super) fn draft(
     resource: &Resource,
     mut object: Object,
@@ -69,7 +71,7 @@ pub(super) fn draft(
 ) -> Result<Draft, Status> {
     let stored = resource.storage_version();
     let hidden: String = match expiry {
-        // v1.2 stores the end of the object's previous life and shows that of the present one.
+        // v1.2 stores the previous expiration of an event and shows the current one.
         Some(_) => meta::text(&object, "metadata.deletionTimestamp").into(),
         None => strategy_of(stored).hidden_state(is_new).into(),
     };
@@ -77,7 +79,7 @@ pub(super) fn draft(
         meta::set(&mut object, "deletionTimestamp", &stamp(end));
     }
     meta::set(&mut object, "resourceVersion", "0");
-    let given_link = meta::text(&object, "metadata.selfLink").into();
+    let sent_self_link = meta::text(&object, "metadata.selfLink").into();
     stored.set_self_link(&mut object);
     let object = stored.canonical(object);
     let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
@@ -91,12 +93,12 @@ pub(super) fn draft(
         .iter()
         .map(|(label, path)| (label.as_str(), selectable(stored, &object, path)))
         .collect();
-    Draft::new(stored.encode(&object), given_link, labels, fields)
+    Draft::new(stored.encode(&object), sent_self_link, labels, fields)
         .map(|draft| draft.with_hidden(&hidden))
         .ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
 }
 
-/// The text of a selectable field; where it is absent, that of its type's zero.
+/// Text of a selectable field. An absent field has the text of its type's zero value.
 fn selectable(resource: &Resource, object: &Object, path: &str) -> String {
     match meta::lookup(object, path) {
         Some(Value::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! Creating objects.
+//! POST of an object.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{
     request::{RequestBody, RequestInfo, Response, Subresource},
     revision,
     state::{Registry, strategy_of},
-    write::TRIES,
+    write::MAX_ATTEMPTS,
 };
 use crate::{
     api::{Object, Reason, Status, meta},
@@ -16,11 +16,11 @@ use crate::{
     strategy::{Claims, validation},
 };
 
-/// Longest prefix of a generated name, in characters: names have 63, of which the suffix has 5.
-const LONGEST_PREFIX: usize = 58;
+/// Maximum length of a generateName prefix, in characters: a generated name has at most 63, its suffix 5.
+const MAX_PREFIX_CHARS: usize = 58;
 
 impl Registry {
-    /// Creates an object from a request's body, or does what a POST to a subresource does.
+    /// Creates an object from a request's body, or applies the body to a subresource.
     pub(crate) async fn create(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
         if let Some(action) = strategy_of(&request.resource).action(request.subresource.as_deref()) {
             return self.act(action, request, body).await;
@@ -51,7 +51,8 @@ impl Registry {
         }
     }
 
-    /// The error of a POST with a prefix whose name exists. v1.2 takes the name for a generated one, even if it was given.
+    /// Error of a POST with generateName whose name exists. v1.2 treats the name as generated even if the client set
+    /// it.
     fn exists(&self, request: &RequestInfo, exists: Status) -> Status {
         if self.profile.has_name_conflict_bug() {
             generated_name_exists(&request.resource)
@@ -60,9 +61,10 @@ impl Registry {
         }
     }
 
-    /// Creates `object`, of the storage version, after admission. Nothing is allocated to one that is created by its status.
+    /// Creates `object`, which is in the storage version, after admission.
     ///
-    /// One that is `posted` must not have a version.
+    /// - Nothing is allocated to an object that is created through its status subresource.
+    /// - A `posted` object must not have a resourceVersion.
     pub(super) async fn create_admitted(
         &self,
         request: &RequestInfo,
@@ -107,8 +109,8 @@ impl Registry {
         inserted.ok_or_else(|| conflict(request))
     }
 
-    /// Stores `object` with what is allocated to it, which is computed anew when another process has taken that. `refusal` is the error of a write that is not made
-    /// though its allocation would succeed.
+    /// Allocates what `object` needs and stores it. Tries again if another process has claimed the same values. With
+    /// `refusal`, only tries the allocation, then fails with `refusal`.
     async fn insert_allocated(
         &self,
         request: &RequestInfo,
@@ -116,8 +118,8 @@ impl Registry {
         refusal: Option<Status>,
     ) -> Result<Arc<Record>, Status> {
         let strategy = strategy_of(&request.resource);
-        for _ in 0..TRIES {
-            self.take_over_claims();
+        for _ in 0..MAX_ATTEMPTS {
+            self.reload_claims();
             let mut object = object.clone();
             let allocation = strategy.allocate(&self.context, &mut object, None)?;
             let inserted = match &refusal {
@@ -135,8 +137,8 @@ impl Registry {
         Err(conflict(request))
     }
 
-    /// Takes over what other processes have allocated.
-    pub(super) fn take_over_claims(&self) {
+    /// Updates the allocator with the claims of other processes.
+    pub(super) fn reload_claims(&self) {
         if let Some(claims) = self.store.claims() {
             self.context.allocator.replace(&claims);
         }
@@ -151,7 +153,7 @@ impl Registry {
         meta::set(object, "uid", &self.context.rng.uid());
         let prefix = meta::text(object, "metadata.generateName").to_owned();
         if meta::text(object, "metadata.name").is_empty() && !prefix.is_empty() {
-            let kept: String = prefix.chars().take(LONGEST_PREFIX).collect();
+            let kept: String = prefix.chars().take(MAX_PREFIX_CHARS).collect();
             meta::set(object, "name", &format!("{kept}{}", self.context.rng.name_suffix()));
         }
     }

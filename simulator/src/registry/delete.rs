@@ -21,7 +21,7 @@ use crate::{
     strategy::{Claims, DELETE_OPTIONS, Deletion},
 };
 
-/// The versions in which v1.2 reads delete options.
+/// Versions in which v1.2 reads delete options.
 const OPTIONS_VERSIONS: [&str; 2] = ["v1", "extensions/v1beta1"];
 
 impl Registry {
@@ -43,7 +43,7 @@ impl Registry {
         Ok(Response::status(&Status::success()))
     }
 
-    /// The grace period of delete options, in seconds.
+    /// Returns the grace period of delete options, in seconds.
     fn grace_period(&self, request: &RequestInfo, body: &RequestBody) -> Result<Option<i64>, Status> {
         if body.bytes.is_empty() {
             return Ok(None);
@@ -62,7 +62,8 @@ impl Registry {
         Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
     }
 
-    /// Deletes the selected objects of a collection. The first grace period that applies is that of all objects after it, as in v1.2.
+    /// Deletes the selected objects of a collection. As in v1.2, the first grace period that applies is used for all
+    /// later objects.
     pub(crate) async fn delete_collection(
         &self,
         request: &RequestInfo,
@@ -92,7 +93,8 @@ impl Registry {
         Ok(Response::status(&Status::success()))
     }
 
-    /// Deletes one object in the grace period `grace`, or in its own, which is then written there. Returns its last state.
+    /// Deletes one object with the grace period `grace`, or with its own, which is then written to `grace`. Returns
+    /// its last state.
     async fn delete_object(
         &self,
         request: &RequestInfo,
@@ -123,7 +125,7 @@ impl Registry {
             let claims = Claims {
                 taken: Vec::new(),
                 freed: if strategy.allocates() {
-                    strategy.held(&parse(last.bytes())?)
+                    strategy.claim_names(&parse(last.bytes())?)
                 } else {
                     Vec::new()
                 },
@@ -143,7 +145,7 @@ impl Registry {
         }
     }
 
-    /// Deletes the object of the same name that goes with a deleted object.
+    /// Deletes the object of another kind that has the same name and is deleted along with `request`'s.
     async fn delete_dependent(&self, request: &RequestInfo) -> Result<(), Status> {
         let Some(name) = strategy_of(&request.resource).dependent() else {
             return Ok(());

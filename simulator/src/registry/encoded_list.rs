@@ -1,4 +1,4 @@
-//! A list as bytes: the stored objects side by side, without a copy of any tree.
+//! Encoded list: stored objects concatenated as JSON, without copying any tree.
 
 use std::{ops::Range, sync::Arc};
 
@@ -7,17 +7,17 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{page::Page, request::RequestInfo};
 use crate::{profile::Profile, store::Record};
 
-/// An encoded list, whose revision can be replaced.
+/// Encoded list whose revision can be replaced.
 #[derive(Clone, Debug)]
 pub(super) struct EncodedList {
     body: Bytes,
-    /// Where the digits of the revision are; empty without a revision.
+    /// Position of the revision's digits. Empty for a list without a revision.
     revision: Range<usize>,
 }
 
 impl EncodedList {
-    /// The list of `records` at a revision, if it has one, and its place in a list that continues: their stored bytes side by side, without
-    /// the kind and version of each.
+    /// Encodes the list of `records`, with its revision and its paging metadata, if any. Items are the stored bytes
+    /// without kind and apiVersion.
     pub(super) fn of(
         request: &RequestInfo,
         records: &[Arc<Record>],
@@ -77,8 +77,8 @@ impl EncodedList {
         &self.body
     }
 
-    /// The same list at another revision.
-    pub(super) fn at(&self, revision: u64) -> Self {
+    /// Returns the list with another revision.
+    pub(super) fn with_revision(&self, revision: u64) -> Self {
         let digits = revision.to_string();
         let (head, tail) = (&self.body[..self.revision.start], &self.body[self.revision.end..]);
         Self {

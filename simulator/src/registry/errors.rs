@@ -1,4 +1,4 @@
-//! Errors of the registry.
+//! Error responses of the registry.
 
 use super::request::RequestInfo;
 use crate::{
@@ -18,7 +18,7 @@ impl From<StoreError> for Status {
     }
 }
 
-/// The group and resource that errors name: those of the version that the kind is stored in.
+/// Group and resource in errors: those of the kind's storage version.
 fn error_resource(resource: &Resource) -> (&str, &str) {
     let stored = resource.storage_version();
     (
@@ -27,36 +27,36 @@ fn error_resource(resource: &Resource) -> (&str, &str) {
     )
 }
 
-/// The group of the kind in errors.
+/// Group of the kind in `Invalid` errors.
 fn kind_group(resource: &Resource) -> &str {
     resource.strategy.invalid_group.as_deref().unwrap_or(&resource.group)
 }
 
-/// The object of a request does not exist.
+/// 404: the object of a request does not exist.
 pub(super) fn not_found(request: &RequestInfo) -> Status {
     let (group, plural) = error_resource(&request.resource);
     Status::not_found(group, plural, request.name())
 }
 
-/// An object of that name exists.
+/// 409: an object of that name exists.
 pub(super) fn already_exists(resource: &Resource, name: &str) -> Status {
     let (group, plural) = error_resource(resource);
     Status::already_exists(group, plural, name)
 }
 
-/// No free name was generated.
+/// Error of a generated name that exists.
 pub(super) fn generated_name_exists(resource: &Resource) -> Status {
     Status::server_timeout(kind_group(resource), &resource.kind, "POST")
 }
 
-/// Another writer has changed the object.
+/// 409: another writer has changed the object.
 pub(super) fn conflict(request: &RequestInfo) -> Status {
     let (group, plural) = error_resource(&request.resource);
     let why = "the object has been modified; please apply your changes to the latest version and try again";
     Status::conflict(group, plural, request.name(), why)
 }
 
-/// Fails with `errors`, if there are any.
+/// Fails with 422 if `errors` is not empty.
 pub(super) fn require_valid(resource: &Resource, object: &Object, errors: &[FieldError]) -> Result<(), Status> {
     if errors.is_empty() {
         return Ok(());
@@ -69,7 +69,7 @@ pub(super) fn require_valid(resource: &Resource, object: &Object, errors: &[Fiel
     ))
 }
 
-/// Requires the object to have the name of the request.
+/// Fails unless the object's name is that of the request.
 pub(super) fn require_name(request: &RequestInfo, object: &Object) -> Result<(), Status> {
     let (given, wanted) = (meta::text(object, "metadata.name"), request.name());
     if given == wanted {
@@ -83,7 +83,7 @@ pub(super) fn require_name(request: &RequestInfo, object: &Object) -> Result<(),
     )))
 }
 
-/// Requires the object to have the namespace of the request, or none. Objects of cluster-wide kinds may have any.
+/// Fails unless the object's namespace is empty or that of the request. Cluster-scoped kinds accept any.
 pub(super) fn require_namespace(request: &RequestInfo, object: &Object) -> Result<(), Status> {
     let (given, wanted) = (meta::text(object, "metadata.namespace"), request.namespace());
     if !request.resource.namespaced || given.is_empty() || given == wanted {

@@ -1,4 +1,4 @@
-//! Removal of objects whose time is over, on the injected clock.
+//! Removal of expired objects, driven by the injected clock.
 
 use std::{
     cmp::Reverse,
@@ -16,44 +16,45 @@ use crate::{
     store::{Expected, Key, Record, Store, Write},
 };
 
-/// The end of an object's life, and the revision that it holds for: a later write has an end of its own.
-type End = (Timestamp, u64, Key);
+/// Expiration time, the revision that it applies to, and the key. A later write has its own expiration.
+type Expiration = (Timestamp, u64, Key);
 
-/// The objects that expire.
+/// Queue of expiring objects.
 pub(super) struct Expiry {
-    ends: Mutex<BinaryHeap<Reverse<End>>>,
+    queue: Mutex<BinaryHeap<Reverse<Expiration>>>,
     changed: Arc<Notify>,
-    /// What the task that removes them needs, until it is started: with the first of them, since a process may have thousands of clusters without any.
-    idle: Mutex<Option<(Arc<dyn Store>, Clock)>>,
+    /// Arguments of the removal task until it starts. It starts with the first expiring object: a process may have
+    /// thousands of clusters without any.
+    not_started: Mutex<Option<(Arc<dyn Store>, Clock)>>,
 }
 
 impl Expiry {
-    /// Removes what is scheduled, until the last reference to it is dropped.
+    /// Creates an empty queue. Its task ends when the last reference to the queue is dropped.
     pub(super) fn new(store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
         Arc::new(Self::of(BinaryHeap::new(), store, clock))
     }
 
-    /// The same for a copy of the cluster.
+    /// Copies the queue for a copy of the cluster.
     pub(super) fn fork(&self, store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
-        let ends = self.ends.lock().clone();
-        let expiry = Arc::new(Self::of(ends, store, clock));
+        let queue = self.queue.lock().clone();
+        let expiry = Arc::new(Self::of(queue, store, clock));
         if expiry.next().is_some() {
             expiry.start();
         }
         expiry
     }
 
-    fn of(ends: BinaryHeap<Reverse<End>>, store: Arc<dyn Store>, clock: Clock) -> Self {
+    fn of(queue: BinaryHeap<Reverse<Expiration>>, store: Arc<dyn Store>, clock: Clock) -> Self {
         Self {
-            ends: Mutex::new(ends),
+            queue: Mutex::new(queue),
             changed: Arc::default(),
-            idle: Mutex::new(Some((store, clock))),
+            not_started: Mutex::new(Some((store, clock))),
         }
     }
 
-    /// Starts the task that removes what is scheduled, unless it runs. Needs a running tokio runtime.
+    /// Starts the removal task unless it is running. Needs a running tokio runtime.
     fn start(self: &Arc<Self>) {
-        let Some((store, clock)) = self.idle.lock().take() else {
+        let Some((store, clock)) = self.not_started.lock().take() else {
             return;
         };
         let task = run(Arc::downgrade(self), self.changed.clone(), store, clock.clone());
@@ -64,29 +65,29 @@ impl Expiry {
     pub(super) fn schedule(self: &Arc<Self>, record: &Record, end: Option<Timestamp>) {
         let Some(end) = end else { return };
         self.start();
-        let mut ends = self.ends.lock();
-        ends.push(Reverse((end, record.revision(), record.key().clone())));
-        let is_first = ends
+        let mut queue = self.queue.lock();
+        queue.push(Reverse((end, record.revision(), record.key().clone())));
+        let is_first = queue
             .peek()
             .is_some_and(|Reverse((_, revision, _))| *revision == record.revision());
-        drop(ends);
+        drop(queue);
         if is_first {
             self.changed.notify_one();
         }
     }
 
-    /// The next end.
+    /// Time of the next expiration.
     fn next(&self) -> Option<Timestamp> {
-        self.ends.lock().peek().map(|Reverse((end, ..))| *end)
+        self.queue.lock().peek().map(|Reverse((end, ..))| *end)
     }
 
-    /// Takes an object whose life has ended by `now`.
+    /// Pops an object that has expired at `now`.
     fn take(&self, now: Timestamp) -> Option<(u64, Key)> {
-        let mut ends = self.ends.lock();
-        if ends.peek().is_none_or(|Reverse((end, ..))| *end > now) {
+        let mut queue = self.queue.lock();
+        if queue.peek().is_none_or(|Reverse((end, ..))| *end > now) {
             return None;
         }
-        ends.pop().map(|Reverse((_, revision, key))| (revision, key))
+        queue.pop().map(|Reverse((_, revision, key))| (revision, key))
     }
 }
 
@@ -114,7 +115,7 @@ async fn run(expiry: Weak<Expiry>, changed: Arc<Notify>, store: Arc<dyn Store>, 
                 }
                 let due = || expiry.upgrade()?.take(clock.now());
                 while let Some((revision, key)) = due() {
-                    // An object that was changed or removed meanwhile is not at this revision.
+                    // An object that was changed or removed meanwhile has another revision: nothing to do.
                     let _ = store.commit(&key, Expected::At(revision), Write::Remove).await;
                 }
             }

@@ -1,4 +1,4 @@
-//! Reading one object, and listing.
+//! GET of one object and of lists.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Registry {
-    /// Reads one object.
+    /// Returns one object.
     pub(crate) fn get(&self, request: &RequestInfo, options: &GetOptions) -> Result<Response, Status> {
         match request.subresource.as_deref() {
             None => {}
@@ -36,7 +36,7 @@ impl Registry {
         Ok(Response::ok(bytes.clone()))
     }
 
-    /// Strips an object of what a user cannot set.
+    /// Removes the fields that a user cannot set.
     fn export(&self, request: &RequestInfo, bytes: &[u8], exact: bool) -> Result<Bytes, Status> {
         let mut object = parse(bytes)?;
         let is_generated = !meta::text(&object, "metadata.generateName").is_empty();
@@ -72,7 +72,7 @@ impl Registry {
         Ok(Response::ok(encode(resource, object)))
     }
 
-    /// A list of computed objects.
+    /// Encodes a list of computed objects.
     fn list_computed(&self, request: &RequestInfo, objects: Vec<Object>) -> Response {
         let resource = &request.resource;
         let items = objects.into_iter().map(|mut object| {
@@ -117,7 +117,7 @@ impl Registry {
         } else {
             self.candidates(request, &selection)
         };
-        let name = selection.only().filter(|_| {
+        let name = selection.name_field().filter(|_| {
             request.resource.strategy.lists_by_name && request.namespace.is_some() == request.resource.namespaced
         });
         let revision = name
@@ -127,27 +127,28 @@ impl Registry {
         let revision = position.as_ref().map(|position| position.revision).or(revision);
         let page = if is_paged {
             let (first, records) = (revision.unwrap_or(listing.revision), &mut listing.records);
-            page::cut(records, position.as_ref(), options.limit, first, has_selectors)
+            page::truncate(records, position.as_ref(), options.limit, first, has_selectors)
         } else {
             None
         };
         let list = EncodedList::of(request, &listing.records, revision, page.as_ref(), self.profile);
         let body = list.body().clone();
         if is_whole && revision.is_some() {
-            self.list_cache.keep(request, options, listing.revision, list);
+            self.list_cache.insert(request, options, listing.revision, list);
         }
         Ok(Response::ok(body))
     }
 
-    /// The list at a request, if nothing of its kind has changed since it was encoded.
+    /// Returns the cached list of a request, if no object of its kind has changed since it was encoded.
     fn cached_list(&self, request: &RequestInfo, options: &ListOptions) -> Option<Bytes> {
-        // The revision is read before the kind's own, so that no change of the kind is at or before it and yet not seen.
+        // Read before the kind's last revision: a change in between then makes the cached list invalid instead of
+        // stale.
         let revision = self.hub.latest();
         let changed = self.hub.latest_of(request.resource.stored_as());
-        self.list_cache.at(request, options, changed, revision)
+        self.list_cache.get(request, options, changed, revision)
     }
 
-    /// Checks the minimum version of a list. A version of the future is an error; v1.2 waits for it.
+    /// Checks the minimum version of a list. A future version is an error here; v1.2 waits for it.
     pub(super) fn check_list_version(&self, request: &RequestInfo, options: &ListOptions) -> Result<(), Status> {
         if request.resource.strategy.is_uncached {
             return Ok(());
@@ -161,7 +162,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The objects that may be selected: no more than a lookup finds, if there is one.
+    /// Returns the objects that the selection may match: the result of its lookup, or all objects of the request.
     pub(super) fn candidates(&self, request: &RequestInfo, selection: &Selection) -> Listing {
         match selection.lookup(request.resource.namespaced) {
             Some(lookup) => self.store.find(request.resource.stored_as(), lookup),

@@ -1,6 +1,6 @@
-//! Adding and removing kinds while the server runs.
+//! Adding and removing kinds at run time.
 //!
-//! Source: v1.2's third-party resources; what becomes of objects and watches when a kind is removed is that of newer Kubernetes.
+//! Source: v1.2's third-party resources. Objects and watches of a removed kind end as in newer Kubernetes.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::{
 };
 
 impl Registry {
-    /// Serves more kinds from now on.
+    /// Adds kinds to the served scheme.
     ///
     /// # Errors
-    /// A file that does not make sense, or a kind that is there already; nothing is added then.
+    /// A file is invalid, or a kind exists already. No kind is added then.
     pub(crate) fn add_kinds(&self, kinds: &Kinds) -> Result<(), LoadError> {
         let _changing = self.changing_kinds.lock();
         let scheme = self.scheme().with(kinds)?;
@@ -23,7 +23,7 @@ impl Registry {
         Ok(())
     }
 
-    /// No longer serves a resource, in any of its versions: removes its objects, then ends its watches.
+    /// Removes a resource in all its versions: deletes its objects, then ends its watches.
     ///
     /// # Errors
     /// 404 if there is no such resource.
@@ -36,7 +36,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes an object that was created while its kind was removed; the error is that of a path that does not exist.
+    /// Removes an object whose kind was removed while it was created, and fails with the 404 of an unknown path.
     pub(super) async fn require_served(&self, resource: &Arc<Resource>, created: &Record) -> Result<(), Status> {
         if self
             .scheme()
@@ -50,7 +50,7 @@ impl Registry {
         Err(Status::no_such_path())
     }
 
-    /// Removes an object, whatever its revision.
+    /// Deletes an object at whatever revision it has.
     async fn remove(&self, record: &Record) -> Result<(), Status> {
         let mut revision = record.revision();
         loop {

@@ -1,7 +1,8 @@
 //! Cache of encoded lists.
 //!
-//! - It has whole lists by path and selectors. A list is valid until an object of its kind changes; changes of other kinds only change its revision.
-//! - When the lists and their keys together grow past [`LIMIT`] bytes, all are dropped.
+//! - Holds whole lists by path and selectors.
+//! - A list is valid until an object of its kind changes. Changes of other kinds only change its revision.
+//! - When bodies and keys together exceed [`MAX_BYTES`], all entries are dropped.
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
@@ -14,13 +15,13 @@ use super::{
 };
 use crate::scheme::Resource;
 
-/// Limit of the cached bytes.
-const LIMIT: usize = 16 << 20;
+/// Maximum size of the cache, in bytes.
+const MAX_BYTES: usize = 16 << 20;
 
-/// What a cached list takes besides its body and its key.
-const OVERHEAD: usize = 256;
+/// Estimated size of an entry besides its body and its key, in bytes.
+const ENTRY_OVERHEAD: usize = 256;
 
-/// Cached lists by path and selectors.
+/// Encoded lists by path and selectors.
 #[derive(Default)]
 pub(super) struct ListCache(Mutex<Lists>);
 
@@ -31,16 +32,16 @@ struct Lists {
 }
 
 struct Entry {
-    /// A resource that was removed and added again has other lists.
+    /// Identity of the resource: one that was removed and added again has other lists.
     resource: Arc<Resource>,
-    /// The revision at which the list was read.
+    /// Revision at which the list was read.
     read: u64,
-    /// The revision that the list shows.
+    /// Revision in the list's metadata.
     revision: u64,
     list: EncodedList,
 }
 
-/// Path and selectors of a request: texts, each with its length before it. A namespace is never empty.
+/// Cache key: path and selectors, each with its length in front. A namespace is never empty.
 fn key(request: &RequestInfo, options: &ListOptions) -> String {
     let texts = [
         request.resource.group_version(),
@@ -58,12 +59,13 @@ fn key(request: &RequestInfo, options: &ListOptions) -> String {
 }
 
 fn size(key: &str, list: &EncodedList) -> usize {
-    list.body().len() + key.len() + OVERHEAD
+    list.body().len() + key.len() + ENTRY_OVERHEAD
 }
 
 impl ListCache {
-    /// The list of a request at `revision`, if nothing of its kind has changed after it was read; `changed` is the revision of the kind's last change.
-    pub(super) fn at(
+    /// Returns the list of a request at `revision`, unless its kind has changed after the list was read. `changed` is
+    /// the revision of the kind's last change.
+    pub(super) fn get(
         &self,
         request: &RequestInfo,
         options: &ListOptions,
@@ -80,7 +82,7 @@ impl ListCache {
             }
             entry.list.clone()
         };
-        let list = list.at(revision);
+        let list = list.with_revision(revision);
         let body = list.body().clone();
         if let Some(entry) = self.0.lock().by_key.get_mut(&*key).filter(|e| e.revision < revision) {
             (entry.revision, entry.list) = (revision, list);
@@ -88,15 +90,15 @@ impl ListCache {
         Some(body)
     }
 
-    /// Keeps a list that was read at `revision`, which it shows.
-    pub(super) fn keep(&self, request: &RequestInfo, options: &ListOptions, revision: u64, list: EncodedList) {
+    /// Stores a list that was read at `revision`, which is in its metadata.
+    pub(super) fn insert(&self, request: &RequestInfo, options: &ListOptions, revision: u64, list: EncodedList) {
         let key = key(request, options);
         let added = size(&key, &list);
-        if added > LIMIT {
+        if added > MAX_BYTES {
             return;
         }
         let mut lists = self.0.lock();
-        if lists.bytes + added > LIMIT {
+        if lists.bytes + added > MAX_BYTES {
             *lists = Lists::default();
         }
         let entry = Entry {
@@ -136,10 +138,10 @@ mod tests {
     #[test]
     fn a_list_is_valid_until_an_object_of_its_kind_changes() {
         let cache = ListCache::default();
-        cache.keep(&pods("a"), &all(), 7, list("a", 7));
-        assert_eq!(cache.at(&pods("a"), &all(), 7, 7).as_ref(), Some(list("a", 7).body()));
-        assert_eq!(cache.at(&pods("a"), &all(), 8, 8), None);
-        assert_eq!(cache.at(&pods("b"), &all(), 7, 7), None);
+        cache.insert(&pods("a"), &all(), 7, list("a", 7));
+        assert_eq!(cache.get(&pods("a"), &all(), 7, 7).as_ref(), Some(list("a", 7).body()));
+        assert_eq!(cache.get(&pods("a"), &all(), 8, 8), None);
+        assert_eq!(cache.get(&pods("b"), &all(), 7, 7), None);
     }
 
     #[test]
@@ -150,11 +152,11 @@ mod tests {
             ..ListOptions::default()
         };
         let cache = ListCache::default();
-        cache.keep(&pods("a"), &selecting("x=1", ""), 7, list("a", 7));
-        assert!(cache.at(&pods("a"), &selecting("x=1", ""), 7, 7).is_some());
+        cache.insert(&pods("a"), &selecting("x=1", ""), 7, list("a", 7));
+        assert!(cache.get(&pods("a"), &selecting("x=1", ""), 7, 7).is_some());
         for (labels, fields) in [("", ""), ("x=2", ""), ("", "x=1"), ("x=", "1"), ("x=1", "y=2")] {
             assert_eq!(
-                cache.at(&pods("a"), &selecting(labels, fields), 7, 7),
+                cache.get(&pods("a"), &selecting(labels, fields), 7, 7),
                 None,
                 "{labels} {fields}"
             );
@@ -164,29 +166,29 @@ mod tests {
     #[test]
     fn a_change_of_another_kind_only_changes_the_revision() {
         let cache = ListCache::default();
-        cache.keep(&pods("a"), &all(), 9, list("a", 9));
+        cache.insert(&pods("a"), &all(), 9, list("a", 9));
         for revision in [10, 123] {
             assert_eq!(
-                cache.at(&pods("a"), &all(), 9, revision).as_ref(),
+                cache.get(&pods("a"), &all(), 9, revision).as_ref(),
                 Some(list("a", revision).body())
             );
         }
     }
 
     #[test]
-    fn its_bytes_are_bounded() {
+    fn its_size_in_bytes_is_bounded() {
         let cache = ListCache::default();
         let half = |namespace: &str| {
-            let name = "n".repeat(LIMIT / 2);
+            let name = "n".repeat(MAX_BYTES / 2);
             let request = RequestInfo {
                 namespace: Some(name),
                 ..pods(namespace)
             };
             EncodedList::of(&request, &[], Some(1), None, Profile::Documented)
         };
-        cache.keep(&pods("a"), &all(), 1, half("a"));
-        cache.keep(&pods("b"), &all(), 1, half("b"));
-        assert_eq!(cache.at(&pods("a"), &all(), 1, 1), None);
-        assert!(cache.at(&pods("b"), &all(), 1, 1).is_some());
+        cache.insert(&pods("a"), &all(), 1, half("a"));
+        cache.insert(&pods("b"), &all(), 1, half("b"));
+        assert_eq!(cache.get(&pods("a"), &all(), 1, 1), None);
+        assert!(cache.get(&pods("b"), &all(), 1, 1).is_some());
     }
 }

@@ -1,11 +1,14 @@
 //! The generic verbs over every kind: create, get, list, update, patch, delete, watch.
 //!
 //! - An object is validated before it is stored, stored before it is returned, and encoded once.
-//! - Two writers never overwrite each other's changes unseen. Nothing else writes to the store.
-//! - What is special about a kind is in its strategy; no file here names one.
+//! - No write overwrites a concurrent change that its writer has not read. Nothing else writes to the store.
+//! - Behaviour that is special to a kind is in its strategy. No file here names a kind.
 //!
-//! Limits: what another process over the same store has written is seen after a [`Registry::sync`], with which every request begins. Kinds that are added at run
-//! time are this process's own. An event whose writer was killed expires once another process starts or is elected.
+//! Limits:
+//! - Writes of another process over the same store are visible after [`Registry::sync`], with which every request
+//!   begins.
+//! - Kinds that are added at run time exist in this process only.
+//! - If the process that wrote an event is killed, the event expires once another process starts or is elected.
 //!
 //! Source of the semantics: Kubernetes v1.2's generic registry and REST handlers, as recorded.
 

@@ -1,4 +1,4 @@
-//! Objects as trees, for clients inside the process: what is read is not copied, and what is written is not printed first.
+//! Objects as trees, for clients inside the process: reads do not copy the bytes, writes do not encode JSON first.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use crate::{
 };
 
 impl Registry {
-    /// The resource at a path.
+    /// Returns a resource by its path.
     pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
         self.scheme().resource(group, version, plural).cloned()
     }
 
-    /// Five random characters for a name.
+    /// Returns the random suffix of a generated name, five characters.
     pub(crate) fn name_suffix(&self) -> String {
         self.context.rng.name_suffix()
     }
 
-    /// The object of a record in the version that `resource` serves.
+    /// Returns the object of a record in the version that `resource` serves.
     pub(crate) fn converted(&self, resource: &Arc<Resource>, record: &Record) -> Object {
         parse(record.bytes_in(resource)).unwrap_or_default()
     }
 
-    /// The selected objects.
+    /// Returns the selected objects.
     pub(crate) fn records(&self, request: &RequestInfo, options: &ListOptions) -> Result<Listing, Status> {
         let selection = Selection::parse(request, options, self.profile)?;
         let mut listing = self.candidates(request, &selection);
@@ -41,7 +41,7 @@ impl Registry {
         Ok(listing)
     }
 
-    /// Watches the changes of the selected objects after `revision`.
+    /// Watches changes of the selected objects after `revision`.
     pub(crate) fn changes(
         &self,
         request: &RequestInfo,
@@ -50,7 +50,7 @@ impl Registry {
     ) -> Result<Watcher, Status> {
         let selection = Selection::parse(request, options, self.profile)?;
         let filter = WatchFilter {
-            interest: selection.interest(),
+            index_key: selection.index_key(),
             matches: Box::new(move |record| selection.matches(record)),
             version: request.resource.clone(),
             after: revision,
@@ -65,13 +65,13 @@ impl Registry {
             .map_err(|old| Status::new(Reason::Gone, old.to_string()))
     }
 
-    /// Creates `object` as if it had been posted.
+    /// Creates `object` as a POST does.
     pub(crate) async fn create_tree(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
         self.create_object(request, self.decode_tree(&request.resource, object)?)
             .await
     }
 
-    /// Replaces an object, or a subresource of it, as a PUT does.
+    /// Replaces an object or a subresource as a PUT does.
     pub(crate) async fn update_tree(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
         let subresource = Subresource::of(request)?;
         let object = self.decode_tree(&request.resource, object)?;

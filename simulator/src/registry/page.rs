@@ -1,8 +1,9 @@
-//! Pages of a list: limit and continue token.
+//! Paging of lists: limit and continue token.
 //!
-//! A token has the revision of the first page, so that a watch from any page's version misses nothing, and the key of the last object.
-//! Pages after the first show objects as they are at the time of their request.
-//! Source: chunked lists of newer Kubernetes.
+//! - A token contains the revision of the first page and the key of the last object. A watch from the version of any
+//!   page misses no change.
+//! - Pages after the first show the objects as of the time of their own request.
+//! - Source: chunked lists of newer Kubernetes.
 
 use std::sync::Arc;
 
@@ -14,16 +15,16 @@ use crate::{
     store::{Key, Record},
 };
 
-/// Metadata of a list of which there is more.
+/// Paging metadata of a list that is not complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Page {
-    /// The continue token.
+    /// Continue token.
     pub(super) token: String,
-    /// Number of objects after this page; `None` with selectors, as they may match fewer.
+    /// Number of objects after this page. `None` with selectors, which may match fewer.
     pub(super) remaining: Option<usize>,
 }
 
-/// The position after a page.
+/// Position after a page: the contents of a continue token.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Position {
     /// Revision of the first page.
@@ -33,10 +34,10 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// Decodes a continue token; `None` for an empty one.
+    /// Decodes a continue token. An empty text is `None`.
     ///
     /// # Errors
-    /// With a 400 for a text that is not a token.
+    /// 400 for a text that is not a token.
     pub(super) fn parse(token: &str) -> Result<Option<Self>, Status> {
         if token.is_empty() {
             return Ok(None);
@@ -66,8 +67,9 @@ impl Position {
     }
 }
 
-/// Cuts the selected records of one kind to the page of `limit` (all if 0) after `position`. Returns the page's metadata if there are more.
-pub(super) fn cut(
+/// Truncates the selected records of one kind to the page of `limit` objects (0: no limit) after `position`. Returns
+/// the paging metadata if there are more.
+pub(super) fn truncate(
     records: &mut Vec<Arc<Record>>,
     position: Option<&Position>,
     limit: usize,
@@ -95,7 +97,7 @@ mod tests {
     use crate::api::GroupResource;
 
     #[test]
-    fn a_token_leads_to_what_comes_after_its_key() {
+    fn a_token_is_the_position_after_its_key() {
         let pods: GroupResource = GroupResource::new("", "pods");
         let key = |namespace: &str, name: &str| Key::new(&pods, namespace, name);
         let position = Position::parse(&Position::token(7, &key("b", "m"))).unwrap().unwrap();

@@ -1,15 +1,15 @@
-//! Patches of objects and of their status.
+//! PATCH of objects and of their status.
 //!
-//! Source of the rule for conflicts: v1.2's `patchResource`. A patch whose object another writer changes meanwhile is made to the changed object,
-//! unless both changed the same field to different values.
+//! Source of the conflict rule: v1.2's `patchResource`. If another writer changes the object meanwhile, the patch is
+//! applied to the changed object, unless both changed the same field to different values.
 
 use super::{
     codec::parse,
     errors::conflict,
     request::{RequestInfo, Response, Subresource},
     state::Registry,
-    update::shown,
-    write::TRIES,
+    update::response_body,
+    write::MAX_ATTEMPTS,
 };
 use crate::{
     api::{Object, Status, meta},
@@ -17,7 +17,7 @@ use crate::{
     scheme::{Resource, Syntax},
 };
 
-/// The object that a patch was first computed from, and with the patch.
+/// The object that the patch was first applied to, and the result.
 struct FirstTry {
     original: Object,
     patched: Object,
@@ -25,7 +25,7 @@ struct FirstTry {
 }
 
 impl Registry {
-    /// Patches an object or a subresource of it.
+    /// Patches an object or one of its subresources.
     pub(crate) async fn patch(
         &self,
         request: &RequestInfo,
@@ -38,10 +38,10 @@ impl Registry {
         let resource = &request.resource;
         let subresource = Subresource::of(request)?;
         let mut first: Option<FirstTry> = None;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let old = self.record(request)?;
             let mut current = parse(old.bytes_in(resource))?;
-            meta::set(&mut current, "selfLink", old.given_link());
+            meta::set(&mut current, "selfLink", old.sent_self_link());
             let (patched, is_internal) = match &first {
                 None => self.apply_patch(resource, language, &current, body)?,
                 Some(first) => {
@@ -55,7 +55,7 @@ impl Registry {
                 resource.default(&mut object);
             }
             let refusal = match self.update_object(request, subresource, object).await {
-                Ok((record, _)) => return Ok(Response::ok(shown(request, &record)?)),
+                Ok((record, _)) => return Ok(Response::ok(response_body(request, &record)?)),
                 Err(error) if error.code != 409 => return Err(error),
                 Err(error) => error,
             };
@@ -74,7 +74,8 @@ impl Registry {
         Err(conflict(request))
     }
 
-    /// What v1.2 answers to a patch of `current` that conflicts, where it compares the versions as objects of another type.
+    /// Error of v1.2 for a conflicting patch of a kind in a version other than the stored one: it compares the objects
+    /// as another type.
     fn conflict_bug(&self, resource: &Resource, current: &Object) -> Option<Status> {
         let compared_as = resource.storage_version().type_ref();
         let missing = self
@@ -84,7 +85,8 @@ impl Registry {
         Some(self.client_error(409, missing))
     }
 
-    /// `current` with the patch applied: decoded, not defaulted. Also whether it is of v1.2's internal version, which has no defaults.
+    /// Applies the patch to `current`; the result is decoded but not defaulted. Also returns whether it was decoded
+    /// as v1.2's internal version, which has no defaults.
     pub(super) fn apply_patch(
         &self,
         resource: &Resource,

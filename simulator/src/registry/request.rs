@@ -9,31 +9,31 @@ use crate::{
     scheme::{Resource, Syntax},
 };
 
-/// The target of a request: a resource, and perhaps its namespace, the object's name and a subresource.
+/// Target of a request: a resource and, if given, a namespace, an object's name and a subresource.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestInfo {
-    /// The resource in its group and version.
+    /// Resource in its group and version.
     pub resource: Arc<Resource>,
-    /// The namespace; `None` for cluster-wide kinds and for all namespaces.
+    /// Namespace. `None` for cluster-scoped kinds and for all namespaces.
     pub namespace: Option<String>,
-    /// The object's name; `None` for the whole collection.
+    /// Name of the object. `None` for the collection.
     pub name: Option<String>,
-    /// The subresource: `status`, `scale`, `binding` and so on.
+    /// Subresource: `status`, `scale`, `binding` and so on.
     pub subresource: Option<String>,
 }
 
 impl RequestInfo {
-    /// The name; empty for a collection.
+    /// Name of the object, or an empty text for a collection.
     pub(super) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// The namespace; empty for none.
+    /// Namespace, or an empty text without one.
     pub(super) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or_default()
     }
 
-    /// The same request for the object of another name.
+    /// Returns the same request for an object of another name.
     pub(super) fn with_name(&self, name: &str) -> Self {
         Self {
             name: Some(name.to_owned()),
@@ -43,31 +43,31 @@ impl RequestInfo {
     }
 }
 
-/// The body of a request.
+/// Body of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestBody {
-    /// The bytes.
+    /// Encoded object.
     pub bytes: Bytes,
-    /// Their syntax.
+    /// Syntax of the bytes.
     pub syntax: Syntax,
 }
 
-/// A response.
+/// Response of a verb.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     /// HTTP status code.
     pub code: u16,
-    /// The object, the list or the `Status`, as compact JSON.
+    /// Object, list or `Status` as compact JSON.
     pub body: Bytes,
 }
 
 impl Response {
-    /// A response with an object or a list.
+    /// Response 200 with an object or a list.
     pub(super) fn ok(body: Bytes) -> Self {
         Self { code: 200, body }
     }
 
-    /// A response with a `Status`.
+    /// Response with a `Status`.
     pub(super) fn status(status: &Status) -> Self {
         Self {
             code: status.code,
@@ -79,41 +79,41 @@ impl Response {
 /// Options of a GET of one object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GetOptions {
-    /// Strip the fields that a user cannot set.
+    /// Removes the fields that a user cannot set.
     pub export: bool,
-    /// With `export`: keep the fields that belong to this cluster, such as the namespace.
+    /// With `export`: keeps the fields that are specific to this cluster, such as the namespace.
     pub exact: bool,
 }
 
-/// Options of a list, a watch, or a delete of a collection. Selectors and version are texts of the query.
+/// Options of a list, a watch, or a delete of a collection. Selectors and versions are unparsed query parameters.
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
-    /// Label selector; empty selects everything.
+    /// Label selector. Empty selects everything.
     pub label_selector: String,
-    /// Field selector; empty selects everything.
+    /// Field selector. Empty selects everything.
     pub field_selector: String,
-    /// Version to watch from; empty for none.
+    /// Resource version to watch from, or the minimum version of a list. Empty for none.
     pub resource_version: String,
-    /// Timeout of a watch.
+    /// Timeout of a watch. Default: none.
     pub timeout: Option<Duration>,
-    /// Most objects in a list; 0 for all.
+    /// Maximum number of objects in a list. 0 for all.
     pub limit: usize,
-    /// The continue token of the page before; empty for the first page.
+    /// Continue token of the previous page. Empty for the first page.
     pub continue_token: String,
     /// Whether a watch sends BOOKMARK events.
     pub bookmarks: bool,
-    /// Whether a watch begins with the present objects and a BOOKMARK.
+    /// Whether a watch starts with the existing objects and a BOOKMARK.
     pub send_initial_events: bool,
 }
 
-/// What an update changes of an object.
+/// Part of an object that an update changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subresource {
     /// Everything but the status.
     Main,
-    /// The status.
+    /// Status.
     Status,
-    /// The finalizers.
+    /// Finalizers.
     Finalize,
 }
 

@@ -1,4 +1,4 @@
-//! Resource versions in requests.
+//! Parsing of resourceVersion.
 
 use super::state::Registry;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     compat::strconv::parse_uint,
 };
 
-/// The revision of a resourceVersion; 0 for none. The error is v1.2's text.
+/// Parses a resourceVersion. An empty text is 0. The error is v1.2's text.
 pub(super) fn parse(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
 }
 
 impl Registry {
-    /// The revision that an update expects; 0 for any.
+    /// Revision that an update expects. 0 for any.
     pub(super) fn expected_revision(&self, object: &Object) -> Result<u64, Status> {
         parse(meta::text(object, "metadata.resourceVersion")).map_err(|text| self.client_error(400, text))
     }

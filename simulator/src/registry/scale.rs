@@ -1,4 +1,4 @@
-//! The scale of an object: GET, PUT and PATCH.
+//! Scale subresource: GET, PUT and PATCH.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use crate::{
     strategy::{Scale, scale},
 };
 
-/// A request for a scale.
-struct Scaled {
+/// Request for a scale.
+struct ScaleRequest {
     scale: &'static Scale,
-    /// The kind of the scale.
+    /// Kind of the scale.
     kind: Arc<Resource>,
-    /// The request for what is scaled.
+    /// Request for the scaled object.
     target: RequestInfo,
-    /// The path of the scale's collection.
+    /// Plural of the scaled resource, for errors and links.
     plural: String,
     root: String,
 }
 
-impl Scaled {
-    /// What does not exist is named with the subresource.
-    fn missing(&self, status: Status) -> Status {
+impl ScaleRequest {
+    /// Replaces a 404 by one that names the scale subresource.
+    fn rename_not_found(&self, status: Status) -> Status {
         if status.code != 404 {
             return status;
         }
@@ -51,7 +51,7 @@ impl Scaled {
 }
 
 impl Registry {
-    fn scaled(&self, request: &RequestInfo) -> Result<Scaled, Status> {
+    fn scaled(&self, request: &RequestInfo) -> Result<ScaleRequest, Status> {
         let scale = strategy_of(&request.resource)
             .scale()
             .ok_or_else(Status::no_such_path)?;
@@ -59,7 +59,7 @@ impl Registry {
         if let Some(name) = scale.target() {
             target.resource = self.named(name)?;
         }
-        Ok(Scaled {
+        Ok(ScaleRequest {
             scale,
             kind: self.body_kind((scale.group_version(), scale::KIND))?,
             target,
@@ -68,10 +68,10 @@ impl Registry {
         })
     }
 
-    /// Reads a scale.
+    /// Returns a scale.
     pub(super) fn get_scale(&self, request: &RequestInfo) -> Result<Response, Status> {
         let scaled = self.scaled(request)?;
-        let record = self.record(&scaled.target).map_err(|s| scaled.missing(s))?;
+        let record = self.record(&scaled.target).map_err(|s| scaled.rename_not_found(s))?;
         scaled.response(&record)
     }
 
@@ -92,18 +92,23 @@ impl Registry {
         let scaled = self.scaled(request)?;
         let current = self.get_scale(request)?;
         let mut current = parse(&current.body)?;
-        // v1.2 patches the scale before it has a link.
+        // v1.2 patches the scale before it sets its selfLink.
         meta::metadata(&mut current).shift_remove("selfLink");
         let (object, _) = self.apply_patch(&scaled.kind, language, &current, body)?;
         self.write_scale(request, &scaled, &object).await
     }
 
-    async fn write_scale(&self, request: &RequestInfo, scaled: &Scaled, new: &Object) -> Result<Response, Status> {
+    async fn write_scale(
+        &self,
+        request: &RequestInfo,
+        scaled: &ScaleRequest,
+        new: &Object,
+    ) -> Result<Response, Status> {
         require_name(request, new)?;
         require_namespace(request, new)?;
         admission::namespace_exists(self, request)?;
         scaled.scale.validate(&scaled.kind, new)?;
-        self.record(&scaled.target).map_err(|s| scaled.missing(s))?;
+        self.record(&scaled.target).map_err(|s| scaled.rename_not_found(s))?;
         let expected = revision::parse(meta::text(new, "metadata.resourceVersion")).map_err(|why| {
             let resource = format!("{}/scale", scaled.plural);
             Status::conflict(&scaled.kind.group, &resource, request.name(), &why)

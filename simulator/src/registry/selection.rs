@@ -1,4 +1,4 @@
-//! Which objects a list, a watch or a delete of a collection is about.
+//! Selection of the objects of a list, a watch or a delete of a collection.
 
 use serde_json::Value;
 
@@ -7,24 +7,25 @@ use crate::{
     profile::Profile,
     scheme::Resource,
     store::{INDEXED_FIELDS, Lookup, Record},
-    watch::Interest,
+    watch::WatchIndexKey,
 };
 
 use super::request::{ListOptions, RequestInfo};
 
-/// A label selector and a field selector, parsed, and the collection that they select from.
+/// Parsed selectors, and the collection that they select from.
 pub(super) struct Selection {
     namespace: Option<Box<str>>,
     name: Option<Box<str>>,
     labels: labels::Selector,
     fields: fields::Selector,
-    nothing: bool,
-    /// Whether the namespace is the beginning of the selected ones' names.
-    prefix: bool,
+    matches_nothing: bool,
+    /// Whether objects match whose namespace starts with `namespace`.
+    matches_namespace_prefix: bool,
 }
 
 impl Selection {
-    /// The selection of `options` at `at`; refused as the profile has it where a selector is malformed or has a field that is not selectable.
+    /// Parses the selectors of `options`. Fails, as the profile requires, if a selector is malformed or has a field
+    /// that is not selectable.
     pub(super) fn parse(request: &RequestInfo, options: &ListOptions, profile: Profile) -> Result<Self, Status> {
         let malformed = |text: String| profile.client_error(400, text);
         let labels = labels::Selector::parse(&options.label_selector).map_err(malformed)?;
@@ -35,33 +36,33 @@ impl Selection {
                 "both a name and a field selector provided; please provide one or the other.",
             ));
         }
-        let nothing =
+        let matches_nothing =
             request.name.is_some() && request.resource.strategy.name_is_no_field && profile.has_name_field_bug();
         Ok(Self {
             namespace: request.namespace.as_deref().map(Into::into),
             name: request.name.as_deref().map(Into::into),
             labels,
             fields,
-            nothing,
-            prefix: false,
+            matches_nothing,
+            matches_namespace_prefix: false,
         })
     }
 
-    /// Selects as v1.2's watch cache does, which matches keys by their beginning; whether that makes a difference.
+    /// Matches keys by prefix as v1.2's watch cache does. Returns whether that selects other objects than before.
     pub(super) fn widen(&mut self, request: &RequestInfo, profile: Profile) -> bool {
-        self.prefix =
+        self.matches_namespace_prefix =
             profile.has_namespace_prefix_bug() && !request.resource.strategy.is_uncached && self.namespace.is_some();
-        self.prefix
+        self.matches_namespace_prefix
     }
 
-    /// The one name that it selects, if it selects by name.
-    pub(super) fn only(&self) -> Option<&str> {
+    /// Value that the field selector requires of `metadata.name`.
+    pub(super) fn name_field(&self) -> Option<&str> {
         self.fields.required("metadata.name")
     }
 
-    /// Where to look for the objects without visiting others, if there is such a place. A selection that is widened has none.
+    /// Lookup that finds the objects without visiting others. `None` if there is none, and after [`Self::widen`].
     pub(super) fn lookup(&self, namespaced: bool) -> Option<Lookup<'_>> {
-        if self.prefix {
+        if self.matches_namespace_prefix {
             return None;
         }
         let namespace = match (&self.namespace, namespaced) {
@@ -69,31 +70,33 @@ impl Selection {
             (None, false) => Some(""),
             (None, true) => None,
         };
-        if let (Some(namespace), Some(name)) = (namespace, self.one_name()) {
+        if let (Some(namespace), Some(name)) = (namespace, self.required_name()) {
             return Some(Lookup::Name(namespace, name));
         }
         let mut fields = INDEXED_FIELDS.iter();
         fields.find_map(|field| Some(Lookup::Field(field, self.fields.required(field)?)))
     }
 
-    /// What changes a watch of it has to be woken for.
-    pub(super) fn interest(&self) -> Interest {
-        if self.prefix {
-            return Interest::All;
+    /// Filter of the changes that a watch of the selection must see.
+    pub(super) fn index_key(&self) -> WatchIndexKey {
+        if self.matches_namespace_prefix {
+            return WatchIndexKey::All;
         }
-        if let Some(name) = self.one_name() {
-            return Interest::Name(self.namespace.clone(), name.into());
+        if let Some(name) = self.required_name() {
+            return WatchIndexKey::Name(self.namespace.clone(), name.into());
         }
         let mut fields = INDEXED_FIELDS.iter();
         if let Some((field, value)) = fields.find_map(|field| Some((*field, self.fields.required(field)?))) {
-            return Interest::Field(field.into(), value.into());
+            return WatchIndexKey::Field(field.into(), value.into());
         }
-        self.namespace.clone().map_or(Interest::All, Interest::Namespace)
+        self.namespace
+            .clone()
+            .map_or(WatchIndexKey::All, WatchIndexKey::Namespace)
     }
 
-    /// The name that objects must have, if there is one.
-    fn one_name(&self) -> Option<&str> {
-        self.name.as_deref().or(self.only())
+    /// Name that all selected objects have: that of the request, or of the field selector.
+    fn required_name(&self) -> Option<&str> {
+        self.name.as_deref().or(self.name_field())
     }
 
     /// Whether an object that is not stored has the selected labels.
@@ -103,12 +106,12 @@ impl Selection {
         self.labels.matches(labels.unwrap_or(&none))
     }
 
-    /// Whether `record` is one of them.
+    /// Whether `record` is selected.
     pub(super) fn matches(&self, record: &Record) -> bool {
-        !self.nothing
+        !self.matches_nothing
             && self.namespace.as_deref().is_none_or(|n| {
                 let namespace = &*record.key().namespace;
-                *n == *namespace || self.prefix && namespace.starts_with(n)
+                *n == *namespace || self.matches_namespace_prefix && namespace.starts_with(n)
             })
             && self.name.as_deref().is_none_or(|n| *n == *record.key().name)
             && self.labels.matches(record.labels())

@@ -1,9 +1,9 @@
-//! All objects of a cluster as text, to start another one from.
+//! Snapshots: all objects of a cluster as text, to start another cluster from.
 //!
-//! - A snapshot is a stream of YAML documents, one for each object, with its UID, times and status. Lists, such as `kubectl get -o yaml` prints, load as well, and so
-//!   does JSON.
-//! - Objects without a UID are created as if they had been posted.
-//! - Limits: resource versions are new, in the order of the old ones.
+//! - A snapshot is a stream of YAML documents, one per object, with UID, times and status.
+//! - JSON and lists (such as the output of `kubectl get -o yaml`) load as well.
+//! - Objects without a UID are created as a POST does.
+//! - Limit: objects get new resource versions, in the order of the old ones.
 
 use std::{
     fmt,
@@ -47,7 +47,7 @@ pub struct Snapshot {
     objects: Vec<Object>,
 }
 
-/// Why a text is no snapshot.
+/// Error of [`Snapshot::parse`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("document {number} of the snapshot: {problem}")]
 pub struct SnapshotError {
@@ -56,10 +56,10 @@ pub struct SnapshotError {
 }
 
 impl Snapshot {
-    /// The snapshot in a stream of YAML documents.
+    /// Parses a stream of YAML documents.
     ///
     /// # Errors
-    /// A document that is no YAML, or neither an object nor a list of objects.
+    /// A document is not YAML, or neither an object nor a list of objects.
     pub fn parse(text: &str) -> Result<Self, SnapshotError> {
         let mut snapshot = Self::default();
         for (index, document) in documents(text).iter().enumerate() {
@@ -70,7 +70,7 @@ impl Snapshot {
             match yaml::to_value(document.as_bytes()).map_err(|error| failed(error.to_string()))? {
                 Value::Null => {}
                 Value::Object(object) => snapshot.add(object).map_err(failed)?,
-                _ => return Err(failed("it is no object".to_owned())),
+                _ => return Err(failed("not an object".to_owned())),
             }
         }
         Ok(snapshot)
@@ -79,13 +79,13 @@ impl Snapshot {
     /// Adds an object, or the objects of a list.
     ///
     /// # Errors
-    /// What the object lacks.
+    /// Names what the object lacks.
     pub fn add(&mut self, mut object: Object) -> Result<(), String> {
         let text = |object: &Object, field: &str| meta::text(object, field).to_owned();
         let (kind, api_version) = (text(&object, "kind"), text(&object, "apiVersion"));
         let Some(of) = kind.strip_suffix("List").filter(|_| object.contains_key("items")) else {
             if kind.is_empty() || api_version.is_empty() || meta::text(&object, "metadata.name").is_empty() {
-                return Err("an object has a kind, an apiVersion and a name".to_owned());
+                return Err("an object must have a kind, an apiVersion and a name".to_owned());
             }
             self.objects.push(object);
             return Ok(());
@@ -106,15 +106,15 @@ impl Snapshot {
         Ok(())
     }
 
-    /// A number for what the snapshot holds.
+    /// Hash of the objects.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.to_string().hash(&mut hasher);
         hasher.finish().max(1)
     }
 
-    /// The objects in the order in which they are loaded: those that were there in the order of their last changes, then new ones,
-    /// those that are in no namespace first.
+    /// Returns the objects in loading order: first objects with a UID in the order of their last changes, then new
+    /// objects, cluster-scoped ones first.
     fn in_order(mut self) -> Vec<Object> {
         self.objects.sort_by_key(|object| {
             let is_new = meta::text(object, "metadata.uid").is_empty();
@@ -136,7 +136,7 @@ impl fmt::Display for Snapshot {
     }
 }
 
-/// The documents of a stream.
+/// Splits a stream into its documents.
 fn documents(text: &str) -> Vec<String> {
     let mut documents = vec![String::new()];
     for line in text.lines() {
@@ -155,7 +155,7 @@ fn documents(text: &str) -> Vec<String> {
 }
 
 impl Registry {
-    /// All stored objects.
+    /// Returns all stored objects.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, Status> {
         let mut objects = Vec::new();
         let scheme = self.scheme();
@@ -173,7 +173,7 @@ impl Registry {
         Ok(Snapshot { objects })
     }
 
-    /// Stores the objects of a snapshot. Objects that exist already stay as they are.
+    /// Stores the objects of a snapshot. Objects that exist already are left unchanged.
     pub(crate) async fn load(&self, snapshot: Snapshot) -> Result<(), Status> {
         for object in snapshot.in_order() {
             let (kind, name) = (
@@ -219,7 +219,7 @@ impl Registry {
         strategy.canonicalize(&mut object);
         strategy.restore(&self.context, &object);
         let claims = Claims {
-            taken: strategy.held(&object),
+            taken: strategy.claim_names(&object),
             freed: Vec::new(),
         };
         if self.insert(&request, object.clone(), &claims).await?.is_none() {
@@ -243,7 +243,9 @@ mod tests {
 
     #[test]
     fn documents_lists_and_json_load() {
-        let text = "kind: Secret\napiVersion: v1\nmetadata: {name: a}\n--- # the next\n\n---\nkind: List\napiVersion: v1\nitems:\n- {kind: Secret, apiVersion: v1, metadata: {name: b}}\n---\n{\"kind\": \"PodList\", \"apiVersion\": \"v1\", \"items\": [{\"metadata\": {\"name\": \"c\"}}]}\n";
+        let text = "kind: Secret\napiVersion: v1\nmetadata: {name: a}\n--- # the next\n\n---\nkind: \
+            List\napiVersion: v1\nitems:\n- {kind: Secret, apiVersion: v1, metadata: {name: b}}\n---\n{\"kind\": \
+            \"PodList\", \"apiVersion\": \"v1\", \"items\": [{\"metadata\": {\"name\": \"c\"}}]}\n";
         let snapshot = Snapshot::parse(text).unwrap();
         assert_eq!(snapshot.objects[2]["kind"], "Pod");
         assert_eq!(Snapshot::parse(&snapshot.to_string()).unwrap(), snapshot);
@@ -266,12 +268,12 @@ mod tests {
     }
 
     #[rstest]
-    #[case("[1]", "document 1 of the snapshot: it is no object")]
+    #[case("[1]", "document 1 of the snapshot: not an object")]
     #[case(
         "---\nkind: Pod\n",
-        "document 2 of the snapshot: an object has a kind, an apiVersion and a name"
+        "document 2 of the snapshot: an object must have a kind, an apiVersion and a name"
     )]
-    fn what_is_no_object_is_refused(#[case] text: &str, #[case] problem: &str) {
+    fn invalid_documents_are_rejected(#[case] text: &str, #[case] problem: &str) {
         assert_eq!(Snapshot::parse(text).unwrap_err().to_string(), problem);
     }
 }

@@ -1,4 +1,4 @@
-//! The registry and what it is set up with.
+//! The registry's state and settings.
 
 use std::{convert::Infallible, net::Ipv4Addr, sync::Arc, time::Duration};
 
@@ -25,27 +25,27 @@ use crate::{
 pub(crate) struct Settings {
     /// Behaviour profile.
     pub profile: Profile,
-    /// Address of the API server in its endpoints.
+    /// Advertised address of the API server, in its endpoints.
     pub advertise_address: Ipv4Addr,
-    /// Port of the API server in its endpoints.
+    /// Advertised port of the API server, in its endpoints.
     pub secure_port: u16,
-    /// Range of service addresses; the first is the API server's.
+    /// Range of service cluster IPs. The first is the API server's.
     pub service_range: Cidr,
-    /// Components of the control plane.
+    /// Components of the control plane, shown as component statuses.
     pub components: Vec<Component>,
-    /// How many changes of a kind are kept; the profile's number where nothing is said.
+    /// Maximum number of changes kept per kind. Default: that of the profile.
     pub history: Option<usize>,
-    /// How long the watch cache lags behind writes.
+    /// Delay of the watch cache behind writes.
     pub watch_lag: Duration,
-    /// Bytes of changes that are kept of a kind. `None` for the default.
+    /// Maximum bytes of changes kept per kind. Default: that of [`HistoryLimits`].
     pub history_bytes: Option<usize>,
-    /// Whether pods are given the token of their service account.
+    /// Whether the token of its service account is mounted in a pod.
     pub mounts_tokens: bool,
 }
 
 #[cfg(test)]
 impl Settings {
-    /// The addresses of the recorded server, and no components.
+    /// Settings with the addresses of the recorded server and no components.
     pub(crate) fn for_tests(profile: Profile) -> Self {
         Self {
             profile,
@@ -61,21 +61,21 @@ impl Settings {
     }
 }
 
-/// Why a registry does not start with what is stored.
+/// Error while starting a registry over stored objects.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RestoreError {
-    /// The data directory.
+    /// The data directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DataDirectoryError),
-    /// The etcd cluster.
+    /// The etcd cluster cannot be used.
     #[error(transparent)]
     Etcd(#[from] EtcdError),
-    /// An object.
+    /// A stored object cannot be restored.
     #[error(transparent)]
     Object(#[from] Status),
 }
 
-/// The objects of every kind, and the verbs over them.
+/// The objects of every kind and the verbs over them.
 pub(crate) struct Registry {
     pub(super) settings: Settings,
     pub(super) profile: Profile,
@@ -91,15 +91,15 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// An empty registry that keeps its objects in memory. Needs a running tokio runtime.
+    /// Creates an empty registry that keeps its objects in memory. Needs a running tokio runtime.
     pub(crate) fn in_memory(settings: Settings, clock: Clock, rng: Arc<Rng>) -> Self {
         Self::with_store(settings, clock, rng, |hub| Arc::new(Memory::new(hub)))
     }
 
-    /// A registry whose objects are in a data directory. Needs a running tokio runtime.
+    /// Opens a registry over a data directory. Needs a running tokio runtime.
     ///
     /// # Errors
-    /// The store does not start.
+    /// The data directory cannot be opened or restored.
     pub(crate) async fn durable(
         settings: Settings,
         clock: Clock,
@@ -116,7 +116,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// A registry whose objects are in an etcd cluster. Needs a running tokio runtime.
+    /// Opens a registry over an etcd cluster. Needs a running tokio runtime.
     ///
     /// # Errors
     /// The cluster cannot be used.
@@ -129,7 +129,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// A registry whose objects are in the store that `open` opens, which reports its changes to the hub.
+    /// Creates a registry over the store that `open` returns. The store reports its changes to the hub that `open`
+    /// gets.
     pub(super) fn with_store(
         settings: Settings,
         clock: Clock,
@@ -176,7 +177,7 @@ impl Registry {
         }
     }
 
-    /// A copy in memory that is independent from now on. Needs a running tokio runtime.
+    /// Returns an independent copy in memory. Needs a running tokio runtime.
     pub(crate) fn fork(&self, clock: Clock) -> Self {
         let mut hub = None;
         let store: Arc<dyn Store> = Arc::new(
@@ -198,17 +199,17 @@ impl Registry {
         }
     }
 
-    /// The election of the process that acts in the cluster, if several processes share the store.
+    /// Leader election among the processes that share the store, if several do.
     pub(crate) fn election(&self) -> Option<Election> {
         self.store.election()
     }
 
-    /// The kinds that are served at the moment.
+    /// Kinds that are currently served.
     pub(crate) fn scheme(&self) -> Arc<Scheme> {
         self.scheme.load_full()
     }
 
-    /// Whether these are the kinds that are served at the moment.
+    /// Whether `scheme` is the currently served one.
     pub(crate) fn serves(&self, scheme: &Arc<Scheme>) -> bool {
         Arc::ptr_eq(&self.scheme.load(), scheme)
     }
@@ -223,14 +224,14 @@ impl Registry {
         self.profile.client_error(documented, text)
     }
 
-    /// The resource of a name that a strategy refers to.
+    /// Returns the resource that a strategy refers to.
     pub(super) fn named(&self, name: ResourceName) -> Result<Arc<Resource>, Status> {
         let scheme = self.scheme();
         let found = scheme.resource(name.group, name.version, name.plural).cloned();
         found.ok_or_else(Status::no_such_path)
     }
 
-    /// A kind that a body is of.
+    /// Returns the kind of a body.
     pub(super) fn body_kind(&self, (group_version, kind): (&str, &str)) -> Result<Arc<Resource>, Status> {
         let scheme = self.scheme();
         scheme
@@ -240,7 +241,7 @@ impl Registry {
     }
 }
 
-/// The strategy of the kind that `resource` is a version of.
+/// Strategy of the kind that `resource` is a version of.
 pub(super) fn strategy_of(resource: &Resource) -> &'static dyn Strategy {
     strategy::of(resource.storage_version())
 }

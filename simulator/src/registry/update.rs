@@ -11,7 +11,7 @@ use super::{
     errors::{conflict, not_found, require_name, require_namespace, require_valid},
     request::{RequestBody, RequestInfo, Response, Subresource},
     state::{Registry, strategy_of},
-    write::TRIES,
+    write::MAX_ATTEMPTS,
 };
 use crate::{
     api::{Object, Status, meta},
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Registry {
-    /// Updates an object or a subresource of it.
+    /// Updates an object or one of its subresources.
     pub(crate) async fn update(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
         if request.subresource.as_deref() == Some("scale") {
             return self.update_scale(request, body).await;
@@ -31,11 +31,12 @@ impl Registry {
         let code = if created { self.profile.created_code() } else { 200 };
         Ok(Response {
             code,
-            body: shown(request, &record)?,
+            body: response_body(request, &record)?,
         })
     }
 
-    /// Updates `subresource` of an object to that of `object`, which is decoded and defaulted in the request's version. Returns whether it was created.
+    /// Updates `subresource` of an object to that of `object`, which is decoded and defaulted in the request's
+    /// version. Also returns whether the object was created.
     pub(super) async fn update_object(
         &self,
         request: &RequestInfo,
@@ -49,7 +50,7 @@ impl Registry {
         let namespace = request.namespace.as_deref().filter(|_| resource.namespaced);
         meta::set(&mut object, "namespace", namespace.unwrap_or_default());
         admission::admit_update(self, request, &mut object).await?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let Some(old) = self.store.get(&self.key(request)?) else {
                 return self.create_by_update(request, subresource, object).await;
             };
@@ -77,7 +78,7 @@ impl Registry {
         Ok((self.create_admitted(request, subresource, false, object).await?, true))
     }
 
-    /// Tries once; `None` if another writer came first and the update expects no revision.
+    /// Tries an update once. `None` if another writer was first and the update expects no revision.
     async fn update_once(
         &self,
         request: &RequestInfo,
@@ -90,7 +91,7 @@ impl Registry {
         let allocation = if strategy.validates_before_version() && subresource == Subresource::Main {
             copy_system_fields(&mut new, &existing);
             new = validated(request, subresource, new, &existing)?;
-            self.take_over_claims();
+            self.reload_claims();
             strategy.allocate(&self.context, &mut new, Some(&existing))?
         } else {
             Allocation::default()
@@ -139,8 +140,8 @@ impl Registry {
     }
 }
 
-/// The record in a response: that of a subresource has the subresource's path.
-pub(super) fn shown(request: &RequestInfo, record: &Record) -> Result<Bytes, Status> {
+/// Encodes the record for a response. The selfLink of a subresource ends with its name.
+pub(super) fn response_body(request: &RequestInfo, record: &Record) -> Result<Bytes, Status> {
     let bytes = record.bytes_in(&request.resource);
     let Some(subresource) = &request.subresource else {
         return Ok(bytes.clone());
@@ -151,7 +152,7 @@ pub(super) fn shown(request: &RequestInfo, record: &Record) -> Result<Bytes, Sta
     Ok(request.resource.encode(&object))
 }
 
-/// `new` in typed form, if it is valid in place of `existing`.
+/// Validates `new` as an update of `existing`. Returns it in typed form.
 fn validated(
     request: &RequestInfo,
     subresource: Subresource,
@@ -170,7 +171,7 @@ fn validated(
     Ok(new)
 }
 
-/// Copies the fields that v1.2 takes from the old object, if the new one lacks them or cannot change them.
+/// Copies the metadata that v1.2 takes from the old object, if the new one lacks it or may not change it.
 fn copy_system_fields(new: &mut Object, old: &Object) {
     let Some(old) = meta::lookup(old, "metadata").and_then(Value::as_object) else {
         return;

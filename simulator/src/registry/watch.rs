@@ -1,4 +1,4 @@
-//! Starting a watch, and its stream of frames.
+//! Watches and their streams of frames.
 
 use std::collections::VecDeque;
 
@@ -18,20 +18,21 @@ use crate::{
     watch::{EventType, Start, WatchFilter, Watcher, frame},
 };
 
-/// The frames of one watch, each a line of JSON.
+/// Frames of one watch, each a line of JSON.
 pub(crate) struct WatchStream {
-    /// Frames of initial events, which come first.
+    /// Frames of initial events, sent first.
     initial: VecDeque<Bytes>,
     watcher: Watcher,
     end: Option<Instant>,
     bookmarks: Option<Bookmarks>,
 }
 
-/// Most bytes of frames in one chunk, except for the last frame.
-const CHUNK: usize = 16 << 10;
+/// Target size of a chunk, in bytes. Its last frame may exceed it.
+const CHUNK_BYTES: usize = 16 << 10;
 
 impl WatchStream {
-    /// The next frame; `None` at the end: when its timeout is over, whatever is left to send, or when it has fallen too far behind. Cancel safe.
+    /// Returns the next frame. `None` at the end: the timeout has passed, even with frames left, or the watcher has
+    /// fallen too far behind. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         if let Some(frame) = self.initial.pop_front() {
             return Some(frame);
@@ -48,7 +49,7 @@ impl WatchStream {
             }
         }
         let latest = self.watcher.latest();
-        // A bookmark must not be ahead of a frame that is ready.
+        // A bookmark must not be sent before a frame that is ready.
         let ready = self.watcher.ready();
         if self.end == Some(wake) {
             let bookmarks = self.bookmarks.take()?;
@@ -59,7 +60,7 @@ impl WatchStream {
         Some(ready.unwrap_or_else(|| bookmarks.frame(latest)))
     }
 
-    /// The next frame and those that are there with it, side by side; `None` at the end. Cancel safe.
+    /// Returns the next frame and all that are ready after it, concatenated. `None` at the end. Cancel safe.
     pub(crate) async fn next_chunk(&mut self) -> Option<Bytes> {
         let first = self.next().await?;
         let Some(second) = self.ready() else {
@@ -68,7 +69,7 @@ impl WatchStream {
         let mut chunk = BytesMut::with_capacity(4 * (first.len() + second.len()));
         chunk.extend_from_slice(&first);
         chunk.extend_from_slice(&second);
-        while chunk.len() < CHUNK
+        while chunk.len() < CHUNK_BYTES
             && let Some(frame) = self.ready()
         {
             chunk.extend_from_slice(&frame);
@@ -82,12 +83,13 @@ impl WatchStream {
 }
 
 impl Registry {
-    /// Watches what is selected. `cut` is cancelled if the watcher never reads and has to be cut off.
+    /// Watches the selected objects. `close` is cancelled when the watcher does not read and its connection must be
+    /// closed.
     pub(crate) async fn watch(
         &self,
         request: &RequestInfo,
         options: &ListOptions,
-        cut: CancellationToken,
+        close: CancellationToken,
     ) -> Result<WatchStream, Status> {
         let mut selection = Selection::parse(request, options, self.profile)?;
         let widened = selection.widen(request, self.profile);
@@ -120,26 +122,26 @@ impl Registry {
         let shows_late = self.hub.lags() && self.profile.watch_shows_late_changes() && !options.send_initial_events;
         let after = if repeats || shows_late { 0 } else { revision };
         let filter = WatchFilter {
-            interest: selection.interest(),
+            index_key: selection.index_key(),
             matches: Box::new(move |record| selection.matches(record)),
             version: request.resource.clone(),
             after,
         };
         let watcher = self
             .hub
-            .watch(request.resource.stored_as(), start, filter, cut)
+            .watch(request.resource.stored_as(), start, filter, close)
             .map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
         let bookmarks = options.bookmarks.then(|| Bookmarks::new(&request.resource, revision));
         Ok(WatchStream {
             initial,
             watcher,
             bookmarks,
-            // A timeout past the end of time is none.
+            // A timeout that cannot be represented is no timeout.
             end: options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         })
     }
 
-    /// The present objects as ADDED and the BOOKMARK after them, and the revision that they are at.
+    /// Returns the existing objects as ADDED, followed by a BOOKMARK, and their revision.
     fn initial_events(&self, request: &RequestInfo, selection: &Selection) -> (VecDeque<Bytes>, u64) {
         let listing = self.candidates(request, selection);
         let selected = listing.records.iter().filter(|record| selection.matches(record));

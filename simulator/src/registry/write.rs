@@ -1,7 +1,8 @@
-//! Writing to the store.
+//! Writes to the store.
 //!
-//! - A change is made to the very revision that it was computed from. What does not change anything is not written.
-//! - Each write of an object that expires renews its lifetime.
+//! - A change is committed only to the revision that it was computed from. A write that changes nothing is not
+//!   stored.
+//! - Each write of an expiring object renews its lifetime.
 
 use std::sync::Arc;
 
@@ -20,24 +21,24 @@ use crate::{
     strategy::{Claims, validate::name},
 };
 
-/// The name that a request is for.
+/// Returns the name of the request's object. Fails if there is none or it is not a path segment.
 fn name_of(request: &RequestInfo) -> Result<&str, Status> {
     let name = request.name.as_deref().ok_or_else(Status::no_such_path)?;
     name::path_segment(name).map_err(|why| Status::bad_request(format!("Name parameter invalid: {why}.")))?;
     Ok(name)
 }
 
-/// How often a change is computed anew when other writers come first.
-pub(super) const TRIES: usize = 100;
+/// Maximum number of attempts of a write with concurrent writers.
+pub(super) const MAX_ATTEMPTS: usize = 100;
 
 impl Registry {
-    /// The key of the object of a request.
+    /// Store key of the request's object.
     pub(super) fn key(&self, request: &RequestInfo) -> Result<Key, Status> {
         let name = name_of(request)?;
         Ok(Key::new(request.resource.stored_as(), request.namespace(), name))
     }
 
-    /// The record of a request.
+    /// Record of the request's object.
     pub(crate) fn record(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
         let name = name_of(request)?;
         let found = self
@@ -46,13 +47,13 @@ impl Registry {
         found.ok_or_else(|| not_found(request))
     }
 
-    /// When an object that is written now expires.
+    /// Expiration time of an object that is written now.
     fn expiry_of(&self, resource: &Resource) -> Option<Timestamp> {
         let life = strategy_of(resource).time_to_live()?;
         Some(self.clock.now().saturating_add(life).unwrap_or(Timestamp::MAX))
     }
 
-    /// Waits until reads show every write that was acknowledged before, by any process over the same store.
+    /// Waits until reads show every write acknowledged before the call, by any process over the same store.
     pub(crate) async fn sync(&self) -> Result<(), Status> {
         match self.store.sync() {
             Some(synced) => Ok(synced.await?),
@@ -60,7 +61,7 @@ impl Registry {
         }
     }
 
-    /// Stores a new object, which is of the storage version; `None` if another object has one of the claims.
+    /// Stores a new object, which is in the storage version. `None` if another object has one of the claims.
     pub(super) async fn insert(
         &self,
         request: &RequestInfo,
@@ -89,7 +90,8 @@ impl Registry {
         }
     }
 
-    /// Stores `new` in place of `old` unless they are the same; `None` if `old` is no longer there, or another object has one of the claims.
+    /// Stores `new` in place of `old` unless they are equal. `None` if `old` is not the current record, or another
+    /// object has one of the claims.
     pub(super) async fn write(
         &self,
         request: &RequestInfo,
@@ -109,7 +111,7 @@ impl Registry {
                 }
                 let draft = draft(resource, new, false, expiry)?;
                 if self.profile.has_event_watch_bug() {
-                    draft.present_as_modified()
+                    draft.with_modified_initial_event()
                 } else {
                     draft
                 }
@@ -133,13 +135,13 @@ impl Registry {
         }
     }
 
-    /// Changes the object of a request by `change`, which is computed anew when other writers come first.
+    /// Applies `change` to the request's object, again after each concurrent write.
     pub(super) async fn modify(
         &self,
         request: &RequestInfo,
         mut change: impl FnMut(&mut Object) -> Result<(), Status>,
     ) -> Result<Arc<Record>, Status> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let old = self.record(request)?;
             let mut object = stored_tree(&old)?;
             change(&mut object)?;

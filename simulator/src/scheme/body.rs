@@ -1,7 +1,7 @@
-//! From a request's body to an object, and from an object to what is sent.
+//! Decoding of request bodies.
 //!
-//! Promises: kind and version are read first and checked; what is refused is refused in the reference's words.
-//! Source of semantics: the recordings, and Kubernetes v1.2's serializer and codec.
+//! - Guarantees: kind and version are read and checked first; errors have v1.2's text.
+//! - Source of the semantics: the recordings, and the serializer and codec of Kubernetes v1.2.
 
 use serde_json::Value;
 
@@ -18,25 +18,25 @@ use crate::{
     compat::{go_quote, json_write, yaml},
 };
 
-/// The notation of a body.
+/// Syntax of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Syntax {
     /// JSON.
     Json,
-    /// YAML, which JSON is too.
+    /// YAML, of which JSON is a subset.
     Yaml,
 }
 
-/// What v1.2 calls the version that it converts all others to.
+/// Version that v1.2 converts all others to.
 const INTERNAL_VERSION: &str = "__internal";
 
-/// Why a body is no object of the wanted kind.
+/// Error of decoding a body as the expected kind.
 #[derive(Debug, PartialEq)]
 struct Refusal {
-    /// The kind and version that the body is of, if it got so far as to say.
+    /// Kind and version of the body, if they could be read.
     of: Option<(String, String)>,
     problem: String,
-    /// Whether Kubernetes v1.2 panics over it.
+    /// Whether Kubernetes v1.2 panics on this body.
     panics: bool,
 }
 
@@ -49,7 +49,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal in the server's own words, with code 500.
+    /// Status with v1.2's text alone and code 500.
     fn plain(self) -> Status {
         Status::new(Reason::Unknown, self.problem)
     }
@@ -62,7 +62,7 @@ impl Refusal {
     }
 }
 
-/// The tree with the names in all its objects sorted, as the reference writes what a patch leaves.
+/// Sorts the names in all objects of the tree, as v1.2 does with the result of a patch.
 fn sorted(tree: Value) -> Value {
     match tree {
         Value::Object(entries) => {
@@ -77,7 +77,8 @@ fn sorted(tree: Value) -> Value {
 }
 
 impl Scheme {
-    /// Reads an object of the kind `wanted`, in typed form, from a request's body. Where v1.2 panics, the error is an [`Reason::InternalError`].
+    /// Decodes an object of the kind `wanted` from a request's body, in typed form. Where v1.2 panics, the error is
+    /// an [`Reason::InternalError`].
     pub(crate) fn decode(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
         let (given, object) = self.read(wanted, Some(wanted), body, syntax).map_err(|refusal| {
             if refusal.panics {
@@ -106,14 +107,14 @@ impl Scheme {
         }
     }
 
-    /// Reads an object of the kind `wanted` from a body whose refusal is the server's own words and code 500.
+    /// Decodes an object of the kind `wanted`. Errors have v1.2's text alone and code 500.
     pub(crate) fn decode_plain(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
         self.decode_versioned(wanted, wanted, body, syntax)
             .map(|(_, object)| object)
     }
 
-    /// Reads an object of the kind `wanted`, in any of its versions, and the version that the body names, by default that of `default`.
-    /// Refusals are as of [`Scheme::decode_plain`].
+    /// Decodes an object of the kind `wanted` in any of its versions. Also returns the version that the body names;
+    /// default: that of `default`. Errors are those of [`Scheme::decode_plain`].
     pub(crate) fn decode_versioned(
         &self,
         wanted: &Resource,
@@ -124,20 +125,21 @@ impl Scheme {
         self.read(wanted, Some(default), body, syntax).map_err(Refusal::plain)
     }
 
-    /// Reads the JSON that a patch leaves of an object of the kind `wanted`, and whether v1.2 reads it as its internal version: it does if the patch leaves no version.
-    /// Refusals are as of [`Scheme::decode_plain`].
+    /// Decodes the result of a patch as an object of the kind `wanted`. Also returns whether v1.2 decodes it as its
+    /// internal version, which it does if the patch removes the version. Errors are those of
+    /// [`Scheme::decode_plain`].
     pub(crate) fn decode_internal(&self, wanted: &Resource, body: &[u8]) -> Result<(Object, bool), Status> {
         let (version, object) = self.read(wanted, None, body, Syntax::Json).map_err(Refusal::plain)?;
         Ok((object, version == INTERNAL_VERSION))
     }
 
-    /// Reads an object of the kind `wanted` from a tree; refusals as of [`Scheme::decode_plain`].
+    /// Decodes an object of the kind `wanted` from a tree. Errors are those of [`Scheme::decode_plain`].
     pub(crate) fn decode_value(&self, wanted: &Resource, tree: Value) -> Result<Object, Status> {
         self.decode_plain(wanted, &json_write::compact(&sorted(tree)), Syntax::Json)
     }
 
-    /// The group and version that a body says it is of, and what it holds as an object of the kind `wanted`. The version of a body that names none is `default`,
-    /// or v1.2's internal one.
+    /// Reads group and version of a body, and decodes it as an object of the kind `wanted`. The version of a body
+    /// that names none is `default`, or v1.2's internal one.
     fn read(
         &self,
         wanted: &Resource,
@@ -194,7 +196,7 @@ impl Scheme {
         };
         let Some(of) = of else {
             return Err(refuse(if self.is_registered(&group_version, &kind) {
-                mismatch::refuse_unknown(&version, &kind, wanted)
+                mismatch::unknown_kind(&version, &kind, wanted)
             } else {
                 format!(
                     "no kind {} is registered for version {}",

@@ -1,10 +1,10 @@
-//! Values that are made once for each version of a kind.
+//! Values that are computed once for each version of a kind.
 
 use std::sync::{Arc, OnceLock};
 
 use super::Resource;
 
-/// One value for each version, made at the first use. Reading takes no lock; an empty one is two words.
+/// One value per version, computed on first use. Reads take no lock. Two words in size while empty.
 #[derive(Debug)]
 pub(crate) struct ByVersion<T>(OnceLock<Box<Entry<T>>>);
 
@@ -16,7 +16,7 @@ struct Entry<T> {
 }
 
 impl<T> ByVersion<T> {
-    /// The value of `version`, which `make` makes unless it is there.
+    /// Value of `version`, computed by `make` on first use.
     pub(crate) fn get_or_init(&self, version: &Arc<Resource>, make: impl Fn() -> T) -> &T {
         let entry = self.0.get_or_init(|| {
             Box::new(Entry {
@@ -47,7 +47,7 @@ mod tests {
     use crate::scheme::Scheme;
 
     #[test]
-    fn each_version_has_a_value_that_is_made_once() {
+    fn each_version_has_a_value_that_is_computed_once() {
         let (scheme, values, made) = (Scheme::builtin(), ByVersion::default(), Cell::new(0));
         let value = |group: &str, version: &str| {
             let version = scheme.resource(group, version, "jobs").unwrap();

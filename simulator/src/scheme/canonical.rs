@@ -1,46 +1,51 @@
-//! The two forms of objects: the typed form, in which they are validated and compared, and the canonical form, in which they are stored and sent.
+//! Typed form of objects, for validation and comparison, and canonical form, for storage and responses.
 //!
-//! In both, fields are in the order of their type and maps are sorted by key. The canonical form leaves empty values out where the type says so. The typed form
-//! keeps an empty list or map that was given, because v1.2 distinguishes it from an absent one until it stores the object.
-//! Guarantees: both functions are idempotent; the canonical form of the typed form is the canonical form of the object.
-//! Source of semantics: Go's `encoding/json` on v1.2's types. An empty value is left out where its field has `omitempty`; an object by value is never empty; nil is null.
+//! - In both forms, fields are in the order of their type and maps are sorted by key. The canonical form omits empty
+//!   values if the type says so. The typed form keeps empty lists and maps that were set: v1.2 distinguishes them
+//!   from absent ones until it stores the object.
+//! - Guarantees: both functions are idempotent; the canonical form of the typed form is the canonical form of the
+//!   object.
+//! - Source of the semantics: Go's `encoding/json` on v1.2's types. An empty value is omitted if its field has
+//!   `omitempty`; a struct is never empty; nil is null.
 
 use serde_json::{Map, Value};
 
 use super::types::{Field, FieldType, StructType, Types};
 use crate::compat::time;
 
-/// A form of objects.
+/// Form of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Keeps empty lists and maps, and times that are zero.
+    /// Keeps empty lists and maps, and zero times.
     Typed,
-    /// Leaves out every value that is empty.
+    /// Omits all empty values.
     Canonical,
 }
 
-/// Brings an object of type `of`, without its kind and version, into a form. Copies nothing if it has it already.
+/// Converts an object of type `of`, without its kind and version, to a form. Copies nothing if the object has that
+/// form already.
 pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String, Value>, form: Form) {
     if in_order(types, of, object, form) {
         return;
     }
-    // Looking through a few names is faster than a map, which hashes each.
+    // A linear search over a few names is faster than a map, which hashes each of them.
     let given = std::mem::replace(object, Map::with_capacity(of.fields.len()));
     let mut given: Vec<(String, Value)> = given.into_iter().collect();
     for field in &of.fields {
         let (name, mut found) = match given.iter().position(|(name, _)| **name == *field.name) {
             Some(place) => given.swap_remove(place),
-            None if field.omit_empty && !always_there(&field.field_type) => continue,
+            None if field.omit_empty && !never_empty(&field.field_type) => continue,
             None => (field.name.to_string(), Value::Null),
         };
         value(types, &field.field_type, &mut found, form);
-        if !left_out(field, &found, form) {
+        if !is_omitted(field, &found, form) {
             object.insert(name, found);
         }
     }
 }
 
-/// Whether the fields are complete and in order. Brings the values into the form, up to the first field that is not.
+/// Returns whether the fields are complete and in order. Converts the values to the form, up to the first field that
+/// is not in order.
 fn in_order(types: &Types, of: &StructType, object: &mut Map<String, Value>, form: Form) -> bool {
     let mut entries = object.iter_mut().peekable();
     of.fields
@@ -48,9 +53,9 @@ fn in_order(types: &Types, of: &StructType, object: &mut Map<String, Value>, for
         .all(|field| match entries.next_if(|(name, _)| **name == *field.name) {
             Some((_, found)) => {
                 value(types, &field.field_type, found, form);
-                !left_out(field, found, form)
+                !is_omitted(field, found, form)
             }
-            None => field.omit_empty && !always_there(&field.field_type),
+            None => field.omit_empty && !never_empty(&field.field_type),
         })
         && entries.next().is_none()
 }
@@ -76,7 +81,7 @@ fn value(types: &Types, of: &FieldType, given: &mut Value, form: Form) {
     }
 }
 
-/// The value of a field that is absent.
+/// Value of an absent field.
 fn zero(types: &Types, of: &FieldType, form: Form) -> Value {
     match of {
         FieldType::String { .. } => "".into(),
@@ -97,24 +102,24 @@ fn zero(types: &Types, of: &FieldType, form: Form) -> Value {
     }
 }
 
-/// Whether the form leaves the field out if it has this value.
-fn left_out(field: &Field, value: &Value, form: Form) -> bool {
+/// Whether the form omits the field with this value.
+fn is_omitted(field: &Field, value: &Value, form: Form) -> bool {
     let is_kept = form == Form::Typed && matches!(value, Value::Array(_) | Value::Object(_));
     field.omit_empty && !is_kept && is_empty(&field.field_type, value)
 }
 
-/// Whether `omitempty` never leaves a value of this type out.
-fn always_there(of: &FieldType) -> bool {
+/// Whether `omitempty` never omits a value of this type.
+fn never_empty(of: &FieldType) -> bool {
     matches!(
         of,
         FieldType::Struct(_) | FieldType::Time | FieldType::IntOrString | FieldType::Quantity
     )
 }
 
-/// Whether `omitempty` leaves the value out.
+/// Whether `omitempty` omits the value.
 fn is_empty(of: &FieldType, value: &Value) -> bool {
     match (of, value) {
-        (of, _) if always_there(of) => false,
+        (of, _) if never_empty(of) => false,
         (FieldType::Pointer(_), value) => value.is_null(),
         (_, Value::Null) => true,
         (_, Value::Bool(given)) => !given,

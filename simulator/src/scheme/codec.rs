@@ -1,36 +1,37 @@
-//! Decodes JSON as a known type.
+//! Decoder of JSON as a known type.
 //!
-//! In the result, null is Go's zero value: nil, empty, 0, false.
-//! Guarantees: errors have v1.2's text and position, which is the number of bytes read so far; unknown fields are skipped.
-//! Limits: values of known types nest at most [`MAX_DEPTH`] deep.
-//! Source of semantics: the ugorji codec of early 2016. It decodes a repeated name into the value that is there already: objects and maps are merged, lists
-//! overwritten item by item.
+//! - In the result, null is Go's zero value: nil, empty, 0, false.
+//! - Guarantees: errors have v1.2's text and position, which is the number of bytes read so far; unknown fields are
+//!   skipped.
+//! - Limit: values of known types nest at most [`MAX_DEPTH`] levels.
+//! - Source of the semantics: the ugorji codec of early 2016. It decodes a repeated name into the existing value:
+//!   objects and maps are merged, lists are overwritten item by item.
 
 use serde_json::{Map, Value};
 
 use super::types::{Field, FieldType, StructType, Types};
 use crate::compat::{
-    json_cursor::{At, Cursor, Outcome},
+    json_cursor::{At, JsonCursor, Outcome},
     scalar, time,
 };
 
-const NO_STRUCT: &str = "only encoded map or array can be decoded into a struct";
+const NOT_A_STRUCT: &str = "only encoded map or array can be decoded into a struct";
 
-/// How deep values of known types may nest. Only kinds whose types contain themselves nest so deep.
+/// Maximum nesting of values of known types. Only kinds with recursive types nest so deep.
 const MAX_DEPTH: usize = 100;
 
-/// The names of fields in JSON.
+/// Names of fields in JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Those of the version.
+    /// Names of the version.
     Version,
-    /// Those of v1.2's internal type.
+    /// Names of v1.2's internal type.
     Internal,
 }
 
-/// Decodes `bytes`, which are JSON, as the object type `of` of `types`.
+/// Decodes the JSON `bytes` as the object type `of` of `types`.
 pub(super) fn decode(bytes: &[u8], types: &Types, of: &StructType, names: Names) -> Result<Map<String, Value>, String> {
-    let mut cursor = Cursor::new(bytes);
+    let mut cursor = JsonCursor::new(bytes);
     let mut fields = Map::new();
     if !cursor.null()? {
         let decoder = Decoder { types, names, depth: 0 };
@@ -39,7 +40,7 @@ pub(super) fn decode(bytes: &[u8], types: &Types, of: &StructType, names: Names)
     Ok(fields)
 }
 
-/// Decodes values of known types.
+/// Decoder of values of known types.
 #[derive(Clone, Copy)]
 struct Decoder<'t> {
     types: &'t Types,
@@ -49,7 +50,7 @@ struct Decoder<'t> {
 }
 
 impl Decoder<'_> {
-    /// The decoder for the values in this one.
+    /// Returns the decoder for the values in this one.
     fn inner(self) -> Result<Self, String> {
         if self.depth == MAX_DEPTH {
             return Err(format!("json: exceeded max depth of {MAX_DEPTH}"));
@@ -60,8 +61,9 @@ impl Decoder<'_> {
         })
     }
 
-    /// Decodes the next value into `slot`. A null resets the slot if `nullable`, else it is an error like any value of another type.
-    fn value(self, cursor: &mut Cursor<'_>, of: &FieldType, slot: &mut Value, nullable: bool) -> Outcome {
+    /// Decodes the next value into `slot`. A null resets the slot if `nullable`; otherwise it is an error like any
+    /// value of another type.
+    fn value(self, cursor: &mut JsonCursor<'_>, of: &FieldType, slot: &mut Value, nullable: bool) -> Outcome {
         if nullable && cursor.null()? {
             *slot = Value::Null;
             return Ok(());
@@ -96,8 +98,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// An object with known fields; a list counts as their values in order.
-    fn structure(self, cursor: &mut Cursor<'_>, of: &StructType, fields: &mut Map<String, Value>) -> Outcome {
+    /// Decodes an object with known fields. A list is decoded as the values of the fields in order.
+    fn structure(self, cursor: &mut JsonCursor<'_>, of: &StructType, fields: &mut Map<String, Value>) -> Outcome {
         match cursor.peek()? {
             b'{' => cursor.entries(|cursor, key| {
                 let field = match self.names {
@@ -110,13 +112,13 @@ impl Decoder<'_> {
                 }
             }),
             b'[' => self.positional(cursor, of, fields),
-            _ => Err(NO_STRUCT.to_owned()),
+            _ => Err(NOT_A_STRUCT.to_owned()),
         }
     }
 
-    /// An object as a list of its values. The first embedded pointer that the list is too short for is set to an empty object, as v1.2's decoder makes it before
-    /// it looks for the end.
-    fn positional(self, cursor: &mut Cursor<'_>, of: &StructType, fields: &mut Map<String, Value>) -> Outcome {
+    /// Decodes an object from a list of its values. If the list ends early, the next embedded pointer is set to an
+    /// empty object: v1.2's decoder creates it before it checks for the end.
+    fn positional(self, cursor: &mut JsonCursor<'_>, of: &StructType, fields: &mut Map<String, Value>) -> Outcome {
         cursor.open(b'[')?;
         let mut expected = of.fields_of_list();
         loop {
@@ -135,14 +137,14 @@ impl Decoder<'_> {
         }
     }
 
-    /// A field, decoded into the value that is there already.
-    fn field(self, cursor: &mut Cursor<'_>, field: &Field, fields: &mut Map<String, Value>) -> Outcome {
+    /// Decodes a field into its existing value.
+    fn field(self, cursor: &mut JsonCursor<'_>, field: &Field, fields: &mut Map<String, Value>) -> Outcome {
         let slot = fields.entry(&*field.name).or_insert(Value::Null);
         self.value(cursor, &field.field_type, slot, true)
     }
 
-    /// A list; an object counts as a list of its names and values in turn.
-    fn list(self, cursor: &mut Cursor<'_>, of: &FieldType, items: &mut Vec<Value>) -> Outcome {
+    /// Decodes a list. An object is decoded as a list of its names and values in turn.
+    fn list(self, cursor: &mut JsonCursor<'_>, of: &FieldType, items: &mut Vec<Value>) -> Outcome {
         let array = match cursor.peek()? {
             b'[' => true,
             b'{' => false,
@@ -181,12 +183,12 @@ impl Decoder<'_> {
         cursor.step(if array { At::ListEnd } else { At::MapEnd })
     }
 
-    fn map(self, cursor: &mut Cursor<'_>, of: &FieldType, entries: &mut Map<String, Value>) -> Outcome {
+    fn map(self, cursor: &mut JsonCursor<'_>, of: &FieldType, entries: &mut Map<String, Value>) -> Outcome {
         let nullable = !matches!(of, FieldType::String { name: None });
         cursor.entries(|cursor, key| {
             let mut value = Value::Null;
             self.value(cursor, of, &mut value, nullable)?;
-            // A null among bytes is no bytes.
+            // A null as a value of type bytes is an empty byte string.
             if matches!(of, FieldType::Bytes) && value.is_null() {
                 value = "".into();
             }

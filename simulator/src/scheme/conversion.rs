@@ -1,7 +1,7 @@
-//! Conversions between a version of a kind and the version that it is stored in.
+//! Conversions between a version of a kind and its storage version.
 //!
-//! Guarantee: an object that is converted to the storage version and back is the same.
-//! Source of semantics: the conversions of Kubernetes v1.2 through its internal types.
+//! - Guarantee: an object that is converted to the storage version and back is the same.
+//! - Source of the semantics: the conversions of Kubernetes v1.2 through its internal types.
 
 use std::{fmt, sync::Arc};
 
@@ -11,10 +11,10 @@ use crate::api::{Object, meta::child};
 
 type Convert = Arc<dyn Fn(&mut Object) + Send + Sync>;
 
-/// How a version of a kind is converted to its storage version and back.
+/// Conversion of a version of a kind to its storage version and back.
 ///
-/// Each function gets an object in canonical form, kind and version included, and moves its fields. Kind, version, order of the fields and fields of the other
-/// version alone are set after it.
+/// Each function gets an object in canonical form, including kind and version, and moves its fields. Afterwards,
+/// kind, version and order of the fields are set, and fields that the target version does not have are removed.
 #[derive(Clone)]
 pub struct Conversion {
     to_storage: Convert,
@@ -22,7 +22,7 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// A conversion by these two functions.
+    /// Returns a conversion by these two functions.
     pub fn new(
         to_storage: impl Fn(&mut Object) + Send + Sync + 'static,
         convert_from_storage: impl Fn(&mut Object) + Send + Sync + 'static,
@@ -33,7 +33,7 @@ impl Conversion {
         }
     }
 
-    /// The conversion between versions that differ in their names only.
+    /// Conversion between versions that differ in their names only.
     pub(super) fn identity() -> Self {
         Self::new(|_| {}, |_| {})
     }
@@ -53,7 +53,7 @@ impl fmt::Debug for Conversion {
     }
 }
 
-/// The conversions that the kinds of `fixtures/kinds` name.
+/// Conversions that the kinds of `fixtures/kinds` refer to.
 pub(super) fn builtin() -> [(&'static str, Conversion); 2] {
     [
         (
@@ -70,7 +70,8 @@ pub(super) fn builtin() -> [(&'static str, Conversion); 2] {
     ]
 }
 
-/// One version says that the selector is given, the other that it is generated: each leaves its field out where the other's is true.
+/// Converts between a flag that the selector was set and a flag that it was generated: each is omitted where the
+/// other is true.
 fn selector_flag(job: &mut Object, from: &str, to: &str) {
     let spec = child(job, "spec");
     let given = spec.shift_remove(from) == Some(Value::Bool(true));
@@ -138,8 +139,15 @@ mod tests {
         "spec.manualSelector",
         Value::Null
     )]
-    #[case("HorizontalPodAutoscaler", "extensions/v1beta1", r#"{"spec": {"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"}, "cpuUtilization": {"targetPercentage": 7}}}"#, "autoscaling/v1", "spec", json!({"scaleTargetRef": {"kind": "K", "name": "n"}, "maxReplicas": 0, "targetCPUUtilizationPercentage": 7}))]
-    #[case("HorizontalPodAutoscaler", "autoscaling/v1", r#"{"spec": {"scaleTargetRef": {"kind": "K", "name": "n"}, "targetCPUUtilizationPercentage": 7}}"#, "extensions/v1beta1", "spec", json!({"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"}, "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 7}}))]
+    #[case("HorizontalPodAutoscaler", "extensions/v1beta1",
+        r#"{"spec": {"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"},
+            "cpuUtilization": {"targetPercentage": 7}}}"#,
+        "autoscaling/v1", "spec",
+        json!({"scaleTargetRef": {"kind": "K", "name": "n"}, "maxReplicas": 0, "targetCPUUtilizationPercentage": 7}))]
+    #[case("HorizontalPodAutoscaler", "autoscaling/v1",
+        r#"{"spec": {"scaleTargetRef": {"kind": "K", "name": "n"}, "targetCPUUtilizationPercentage": 7}}"#,
+        "extensions/v1beta1", "spec", json!({"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"},
+        "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 7}}))]
     fn a_converted_object_converts_back(
         #[case] kind: &str,
         #[case] from: &str,

@@ -1,8 +1,9 @@
 //! Defaults of fields.
 //!
-//! A default that is a constant is in the file of the kind. A default with a condition is a function here, which a type names as its `@default`.
-//! Guarantees: the defaults of a value are set before those of the values in it; defaulting is idempotent.
-//! Source of semantics: Kubernetes v1.2's defaulting functions.
+//! - A constant default is in the file of the kind. A conditional default is a function here, which a type names as
+//!   its `@default`.
+//! - Guarantees: the defaults of a value are set before those of its members; defaulting is idempotent.
+//! - Source of the semantics: Kubernetes v1.2's defaulting functions.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,7 @@ use crate::api::{
     meta::{self, child, lookup, text},
 };
 
-/// Sets the defaults in an object of type `of`.
+/// Sets the defaults of an object of type `of`.
 pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) {
     if let Some(rule) = of.default {
         rule(object);
@@ -54,7 +55,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// The default with a condition of that name.
+/// Conditional default with this name.
 pub(super) fn rule(name: &str) -> Option<DefaultRule> {
     Some(match name {
         "allocatable" => allocatable,
@@ -63,8 +64,8 @@ pub(super) fn rule(name: &str) -> Option<DefaultRule> {
         "image_pull_policy" => image_pull_policy,
         "job" => job,
         "job_counts" => job_counts,
-        "labels_of_template" => labels_of_template,
-        "labels_of_template_map" => labels_of_template_map,
+        "labels_of_template" => default_labels,
+        "labels_of_template_map" => default_labels_with_map_selector,
         "limit_range_item" => limit_range_item,
         "requests_from_limits" => requests_from_limits,
         "rolling_update" => rolling_update,
@@ -93,7 +94,7 @@ fn image_pull_policy(container: &mut Object) {
     }
 }
 
-/// The digest of an image, else its tag; empty if it has neither. A colon before a slash precedes a port.
+/// Digest or tag of an image. Empty if it has neither. A colon before a slash precedes a port.
 fn image_tag(image: &str) -> &str {
     if let Some(digest) = image.split('@').nth(1) {
         return digest;
@@ -171,7 +172,7 @@ fn host_ports(spec: &mut Object) {
     }
 }
 
-/// The labels of an object's pod template, if they are given. They may be empty.
+/// Labels of an object's pod template, if they are set. They may be empty.
 fn template_labels(object: &Object) -> Option<Value> {
     lookup(object, "spec.template.metadata.labels")
         .filter(|labels| labels.is_object())
@@ -179,7 +180,7 @@ fn template_labels(object: &Object) -> Option<Value> {
 }
 
 /// Selector and labels of a controller: the labels of its template.
-fn labels_of_template(object: &mut Object) {
+fn default_labels(object: &mut Object) {
     if let Some(labels) = template_labels(object) {
         let spec = child(object, "spec");
         if spec.get("selector").is_none_or(Value::is_null) {
@@ -190,7 +191,7 @@ fn labels_of_template(object: &mut Object) {
 }
 
 /// Selector and labels of a controller whose selector is a plain map: the labels of its template.
-fn labels_of_template_map(object: &mut Object) {
+fn default_labels_with_map_selector(object: &mut Object) {
     if let Some(labels) = template_labels(object) {
         let spec = child(object, "spec");
         if !is_given(spec, "selector") {
@@ -207,7 +208,7 @@ fn label(object: &mut Object, labels: Value) {
     }
 }
 
-/// Selector and labels of a job: the labels of its template; and its counts.
+/// Selector and labels of a job: the labels of its template. Also its counts.
 fn job(job: &mut Object) {
     if let Some(labels) = template_labels(job) {
         let spec = child(job, "spec");
@@ -240,7 +241,7 @@ fn job_counts(job: &mut Object) {
     }
 }
 
-/// Parameters of a rolling update: an empty object, which has defaults itself.
+/// Parameters of a rolling update: an empty object, whose fields have defaults.
 fn rolling_update(strategy: &mut Object) {
     if matches!(text(strategy, "type"), "" | "RollingUpdate") {
         child(strategy, "rollingUpdate");
@@ -289,32 +290,58 @@ mod tests {
     }
 
     #[rstest]
-    #[case("v1", "Service", r#"{"spec": {"ports": [{"port": 80}, {"port": 81, "targetPort": "http", "protocol": "UDP"}]}}"#, "spec", json!({"ports": [{"protocol": "TCP", "port": 80, "targetPort": 80}, {"protocol": "UDP", "port": 81, "targetPort": "http"}], "type": "ClusterIP", "sessionAffinity": "None"}))]
+    #[case("v1", "Service",
+        r#"{"spec": {"ports": [{"port": 80}, {"port": 81, "targetPort": "http", "protocol": "UDP"}]}}"#, "spec",
+        json!({"ports": [{"protocol": "TCP", "port": 80, "targetPort": 80},
+        {"protocol": "UDP", "port": 81, "targetPort": "http"}], "type": "ClusterIP", "sessionAffinity": "None"}))]
     #[case("v1", "Secret", "{}", "type", json!("Opaque"))]
     #[case("v1", "Namespace", "{}", "status", json!({"phase": "Active"}))]
     #[case("v1", "PersistentVolume", "{}", "spec.persistentVolumeReclaimPolicy", json!("Retain"))]
     #[case("v1", "PersistentVolumeClaim", "{}", "status.phase", json!("Pending"))]
-    #[case("v1", "Endpoints", r#"{"subsets": [{"ports": [{"port": 1}]}]}"#, "subsets", json!([{"ports": [{"port": 1, "protocol": "TCP"}]}]))]
-    #[case("v1", "Node", r#"{"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}"#, "status.allocatable", json!({"cpu": "4"}))]
+    #[case("v1", "Endpoints", r#"{"subsets": [{"ports": [{"port": 1}]}]}"#, "subsets",
+        json!([{"ports": [{"port": 1, "protocol": "TCP"}]}]))]
+    #[case("v1", "Node", r#"{"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}"#, "status.allocatable",
+        json!({"cpu": "4"}))]
     #[case("v1", "Node", r#"{"metadata": {"name": "n"}}"#, "spec.externalID", json!("n"))]
-    #[case("v1", "LimitRange", r#"{"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}}]}}"#, "spec.limits", json!([{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}, "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2", "memory": "1Mi"}}]))]
-    #[case("v1", "LimitRange", r#"{"spec": {"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}}"#, "spec.limits", json!([{"type": "Pod", "max": {"cpu": "2"}}]))]
-    #[case("v1", "ReplicationController", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({"a": "b"}))]
-    #[case("v1", "ReplicationController", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "metadata.labels", json!({"a": "b"}))]
+    #[case("v1", "LimitRange",
+        r#"{"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}}]}}"#,
+        "spec.limits", json!([{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"},
+        "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2", "memory": "1Mi"}}]))]
+    #[case("v1", "LimitRange", r#"{"spec": {"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}}"#, "spec.limits",
+        json!([{"type": "Pod", "max": {"cpu": "2"}}]))]
+    #[case("v1", "ReplicationController", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#,
+        "spec.selector", json!({"a": "b"}))]
+    #[case("v1", "ReplicationController", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#,
+        "metadata.labels", json!({"a": "b"}))]
     #[case("v1", "ReplicationController", "{}", "spec.replicas", json!(1))]
     #[case("v1", "ReplicationController", r#"{"spec": {"replicas": 0}}"#, "spec.replicas", json!(0))]
-    #[case("extensions/v1beta1", "ReplicaSet", r#"{"spec": {"selector": {}, "template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({}))]
-    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({"matchLabels": {"a": "b"}}))]
-    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"strategy": {"rollingUpdate": {"maxSurge": "20%"}}}}"#, "spec.strategy", json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": "20%"}}))]
-    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"strategy": {"type": "Recreate"}}}"#, "spec.strategy", json!({"type": "Recreate"}))]
-    #[case("extensions/v1beta1", "HorizontalPodAutoscaler", "{}", "spec", json!({"scaleRef": {}, "minReplicas": 1, "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 80}}))]
-    #[case("autoscaling/v1", "HorizontalPodAutoscaler", "{}", "spec", json!({"scaleTargetRef": {"kind": "", "name": ""}, "minReplicas": 1, "maxReplicas": 0}))]
+    #[case("extensions/v1beta1", "ReplicaSet",
+        r#"{"spec": {"selector": {}, "template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({}))]
+    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#,
+        "spec.selector", json!({"matchLabels": {"a": "b"}}))]
+    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"strategy": {"rollingUpdate": {"maxSurge": "20%"}}}}"#,
+        "spec.strategy", json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": "20%"}}))]
+    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"strategy": {"type": "Recreate"}}}"#, "spec.strategy",
+        json!({"type": "Recreate"}))]
+    #[case("extensions/v1beta1", "HorizontalPodAutoscaler", "{}", "spec",
+        json!({"scaleRef": {}, "minReplicas": 1, "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 80}}))]
+    #[case("autoscaling/v1", "HorizontalPodAutoscaler", "{}", "spec",
+        json!({"scaleTargetRef": {"kind": "", "name": ""}, "minReplicas": 1, "maxReplicas": 0}))]
     #[case("batch/v1", "Job", r#"{"spec": {"completions": 3}}"#, "spec.parallelism", json!(1))]
     #[case("batch/v1", "Job", r#"{"spec": {"parallelism": 3}}"#, "spec.parallelism", json!(3))]
-    #[case("extensions/v1beta1", "Job", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({"matchLabels": {"a": "b"}}))]
-    #[case("v1", "Pod", r#"{"spec": {"volumes": [{"name": "a"}, {"name": "b", "secret": {}}]}}"#, "spec.volumes", json!([{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}}]))]
-    #[case("v1", "Pod", r#"{"spec": {"hostNetwork": true, "containers": [{"image": "a:1", "ports": [{"containerPort": 80}]}]}}"#, "spec.containers", json!([{"name": "", "image": "a:1", "ports": [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}], "resources": {}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "IfNotPresent"}]))]
-    #[case("v1", "PodTemplate", r#"{"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}}"#, "template.spec.containers", json!([{"name": "", "resources": {"limits": {"cpu": "1"}}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "Always"}]))]
+    #[case("extensions/v1beta1", "Job", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#,
+        "spec.selector", json!({"matchLabels": {"a": "b"}}))]
+    #[case("v1", "Pod", r#"{"spec": {"volumes": [{"name": "a"}, {"name": "b", "secret": {}}]}}"#, "spec.volumes",
+        json!([{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}}]))]
+    #[case("v1", "Pod",
+        r#"{"spec": {"hostNetwork": true, "containers": [{"image": "a:1", "ports": [{"containerPort": 80}]}]}}"#,
+        "spec.containers", json!([{"name": "", "image": "a:1", "ports": [{"hostPort": 80, "containerPort": 80,
+        "protocol": "TCP"}], "resources": {}, "terminationMessagePath": "/dev/termination-log",
+        "imagePullPolicy": "IfNotPresent"}]))]
+    #[case("v1", "PodTemplate",
+        r#"{"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}}"#,
+        "template.spec.containers", json!([{"name": "", "resources": {"limits": {"cpu": "1"}},
+        "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "Always"}]))]
     fn a_missing_field_gets_its_default(
         #[case] group_version: &str,
         #[case] kind: &str,
@@ -333,7 +360,9 @@ mod tests {
     fn requests_default_to_limits_in_pods_only() {
         let scheme = Scheme::builtin();
         let pods = scheme.kind("v1", "Pod").unwrap();
-        let body = json!({"spec": {"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}]}}).to_string();
+        let body = json!({"spec": {"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"},
+            "requests": {"cpu": "500m"}}}]}})
+        .to_string();
         let mut pod = scheme.decode(pods, body.as_bytes(), Syntax::Json).unwrap();
         pods.default(&mut pod);
         assert_eq!(

@@ -1,8 +1,8 @@
 //! Effects of v1.2's internal types.
 //!
-//! v1.2 converts what it decodes to an internal type, and back when it responds. Where the two types differ, this changes an object or fails. Those cases are the
-//! functions here, which a type names as its `@internal`.
-//! Source of semantics: Kubernetes v1.2's conversion functions.
+//! - v1.2 converts a decoded object to an internal type, and back for the response. If the two types differ, this
+//!   changes the object or fails. Each such case is a function here, which a type names as its `@internal`.
+//! - Source of the semantics: Kubernetes v1.2's conversion functions.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::api::{
     meta::{child, text},
 };
 
-/// The rule of that name.
+/// Rule with this name.
 pub(super) fn rule(name: &str) -> Option<InternalRule> {
     Some(match name {
         "external_ips" => external_ips,
@@ -48,7 +48,7 @@ fn value(types: &Types, of: &FieldType, given: &mut Value) -> Result<(), &'stati
     }
 }
 
-/// External addresses of a service, which have two names: the deprecated one wins, and both are set.
+/// External addresses of a service have two names. The deprecated one takes precedence, and both are set.
 fn external_ips(spec: &mut Object) -> Result<(), &'static str> {
     let given = |name: &str| {
         spec.get(name)
@@ -62,7 +62,7 @@ fn external_ips(spec: &mut Object) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Parameters of a rolling update have defaults; for any other strategy both have to be given.
+/// Parameters of a rolling update have defaults. For any other strategy both must be set.
 fn rolling_update_parts(strategy: &mut Object) -> Result<(), &'static str> {
     let rolling = matches!(text(strategy, "type"), "" | "RollingUpdate");
     let Some(Value::Object(parts)) = strategy.get("rollingUpdate") else {
@@ -76,7 +76,7 @@ fn rolling_update_parts(strategy: &mut Object) -> Result<(), &'static str> {
     }
 }
 
-/// The service account of a pod, which has two names: the newer one wins, and both are set.
+/// The service account of a pod has two names. The newer one takes precedence, and both are set.
 fn service_account(spec: &mut Object) -> Result<(), &'static str> {
     let name = match text(spec, "serviceAccountName") {
         "" => text(spec, "serviceAccount").to_owned(),
@@ -96,19 +96,24 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("external_ips", json!({"externalIPs": ["1.1.1.1"]}), json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["1.1.1.1"]}))]
-    #[case("external_ips", json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["2.2.2.2"]}), json!({"externalIPs": ["2.2.2.2"], "deprecatedPublicIPs": ["2.2.2.2"]}))]
-    #[case("service_account", json!({"serviceAccount": "a"}), json!({"serviceAccountName": "a", "serviceAccount": "a"}))]
-    #[case("service_account", json!({"serviceAccount": "a", "serviceAccountName": "b"}), json!({"serviceAccountName": "b", "serviceAccount": "b"}))]
-    #[case("rolling_update_parts", json!({"rollingUpdate": {"maxSurge": 1}}), json!({"rollingUpdate": {"maxSurge": 1}}))]
-    fn an_object_is_changed_as_by_the_internal_type(#[case] name: &str, #[case] given: Value, #[case] kept: Value) {
+    #[case("external_ips", json!({"externalIPs": ["1.1.1.1"]}),
+        json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["1.1.1.1"]}))]
+    #[case("external_ips", json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["2.2.2.2"]}),
+        json!({"externalIPs": ["2.2.2.2"], "deprecatedPublicIPs": ["2.2.2.2"]}))]
+    #[case("service_account", json!({"serviceAccount": "a"}),
+        json!({"serviceAccountName": "a", "serviceAccount": "a"}))]
+    #[case("service_account", json!({"serviceAccount": "a", "serviceAccountName": "b"}),
+        json!({"serviceAccountName": "b", "serviceAccount": "b"}))]
+    #[case("rolling_update_parts", json!({"rollingUpdate": {"maxSurge": 1}}),
+        json!({"rollingUpdate": {"maxSurge": 1}}))]
+    fn objects_are_changed_as_by_the_internal_type(#[case] name: &str, #[case] given: Value, #[case] kept: Value) {
         let mut object = given.as_object().unwrap().clone();
         rule(name).unwrap()(&mut object).unwrap();
         assert_eq!(Value::Object(object), kept);
     }
 
     #[test]
-    fn parameters_for_another_strategy_have_to_be_complete() {
+    fn parameters_of_another_strategy_must_be_complete() {
         let mut strategy = json!({"type": "Recreate", "rollingUpdate": {"maxSurge": 1}})
             .as_object()
             .unwrap()

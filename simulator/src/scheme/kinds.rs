@@ -1,8 +1,9 @@
-//! The kinds that are served.
+//! Scheme: the served kinds.
 //!
-//! A scheme is a value: adding or removing kinds makes a new one, which shares the other kinds with the old one.
-//! Guarantee: loading the built-in kinds takes about a millisecond.
-//! Source of semantics: `fixtures/kinds`, which the program embeds.
+//! - A scheme is immutable: adding or removing kinds returns a new one, which shares the other kinds with the old
+//!   one.
+//! - Guarantee: loading the built-in kinds takes about a millisecond.
+//! - Source of the semantics: `fixtures/kinds`, which is embedded in the program.
 
 use std::{
     collections::HashMap,
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::api::GroupResource;
 
-/// Kinds to be added to those that are served, and the conversions that they name.
+/// Kinds to be added to the served ones, and the conversions that they refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Kinds {
     files: Vec<(String, String)>,
@@ -27,14 +28,15 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Adds the file of one version of a kind: JSON as the README of `fixtures/kinds` describes it. Errors call it `name`.
+    /// Adds the file of one version of a kind: JSON as described in the README of `fixtures/kinds`. Errors refer to
+    /// it as `name`.
     #[must_use]
     pub fn file(mut self, name: impl Into<String>, json: impl Into<String>) -> Self {
         self.files.push((name.into(), json.into()));
         self
     }
 
-    /// Adds a conversion, by the name that files refer to it by.
+    /// Adds a conversion under the name that files refer to.
     #[must_use]
     pub fn conversion(mut self, name: impl Into<String>, conversion: Conversion) -> Self {
         self.conversions.push((name.into(), conversion));
@@ -42,17 +44,17 @@ impl Kinds {
     }
 }
 
-/// The kinds that are served, each in all its versions.
+/// Served kinds, each in all its versions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scheme {
-    /// In the order of discovery, those without a path last.
+    /// In the order of discovery. Kinds without a path are last.
     resources: Vec<Arc<Resource>>,
     shared: Arc<SharedTypes>,
     conversions: HashMap<String, Conversion>,
 }
 
 impl Scheme {
-    /// The kinds that come with the program.
+    /// Returns the built-in kinds.
     pub(crate) fn builtin() -> Arc<Self> {
         static BUILTIN: OnceLock<Arc<Scheme>> = OnceLock::new();
         BUILTIN
@@ -61,13 +63,13 @@ impl Scheme {
                     clippy::expect_used,
                     reason = "the files are part of the program, and a test loads them"
                 )]
-                let scheme = Self::load(files(&KINDS)).expect("the kinds that come with the program load");
+                let scheme = Self::load(files(&KINDS)).expect("the built-in kinds must load");
                 Arc::new(scheme)
             })
             .clone()
     }
 
-    /// The kinds of these files, each given as path and content, and the types that they share.
+    /// Loads kinds and the types that they share from files, each a path and its content.
     pub(crate) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<Self, LoadError> {
         let conversions = conversion::builtin();
         Self {
@@ -78,7 +80,7 @@ impl Scheme {
         .with_files(files)
     }
 
-    /// This scheme with more kinds.
+    /// Returns this scheme with additional kinds.
     pub(crate) fn with(&self, kinds: &Kinds) -> Result<Self, LoadError> {
         let mut made = self.clone();
         made.conversions.extend(kinds.conversions.iter().cloned());
@@ -116,7 +118,10 @@ impl Scheme {
         if self.kind(&group_version, &file.kind).is_some()
             || self.resource(&file.group, &file.version, &file.plural).is_some()
         {
-            return Err(error(format!("{group_version} has {} already", file.kind)));
+            return Err(error(format!(
+                "{group_version} already has {} or its plural",
+                file.kind
+            )));
         }
         let storage = if file.storage.is_empty() {
             None
@@ -124,7 +129,7 @@ impl Scheme {
             let stored = self.kind(&file.storage, &file.kind);
             let resource = stored
                 .filter(|stored| stored.is_storage_version())
-                .ok_or_else(|| error(format!("{} is not stored in {}", file.kind, file.storage)))?
+                .ok_or_else(|| error(format!("{} has no storage version {}", file.kind, file.storage)))?
                 .clone();
             let conversion = match &file.conversion {
                 None => Conversion::identity(),
@@ -132,7 +137,7 @@ impl Scheme {
                     .conversions
                     .get(name)
                     .cloned()
-                    .ok_or_else(|| error(format!("no conversion {name}")))?,
+                    .ok_or_else(|| error(format!("unknown conversion {name}")))?,
             };
             Some(StorageVersion { resource, conversion })
         };
@@ -141,38 +146,38 @@ impl Scheme {
         Ok(())
     }
 
-    /// This scheme without a resource: all versions of the kind that is stored as the group's `plural`.
+    /// Returns this scheme without all versions of the kind that is stored as `stored_as`.
     pub(crate) fn without(&self, stored_as: &GroupResource) -> Self {
         let mut made = self.clone();
         made.resources.retain(|resource| resource.stored_as() != stored_as);
         made
     }
 
-    /// Every resource that has a path, in the order of discovery.
+    /// Resources with a path, in the order of discovery.
     pub(crate) fn resources(&self) -> &[Arc<Resource>] {
         let served = self.resources.partition_point(|resource| !resource.plural.is_empty());
         self.resources.get(..served).unwrap_or_default()
     }
 
-    /// The resource at a path.
+    /// Returns a resource by its path.
     pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.resources
             .iter()
             .find(|r| r.plural == plural && r.group == group && r.version == version && !plural.is_empty())
     }
 
-    /// The kind of that name, which may have no path: `DeleteOptions`, `Scale`, `DeploymentRollback`.
+    /// Returns a kind by name, including kinds without a path: `DeleteOptions`, `Scale`, `DeploymentRollback`.
     pub(crate) fn kind(&self, group_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         self.resources.iter().find(|r| r.is_kind(group_version, kind))
     }
 
-    /// Whether v1.2 has the kind, of which only the name may be known.
+    /// Whether v1.2 has the kind. Of some kinds only the name is known.
     pub(super) fn is_registered(&self, group_version: &str, kind: &str) -> bool {
         self.shared.is_registered(group_version, kind)
     }
 }
 
-/// Whether the names of a kind can stand in paths.
+/// Checks that the names of a kind are valid path segments.
 fn check_names(file: &KindFile) -> Result<(), String> {
     let label = |name: &str| {
         let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -197,7 +202,7 @@ fn check_names(file: &KindFile) -> Result<(), String> {
         ),
     ];
     match checks.into_iter().find(|(_, _, valid)| !valid) {
-        Some((what, name, _)) => Err(format!("{name:?} is no {what}")),
+        Some((what, name, _)) => Err(format!("{name:?} is not a valid {what}")),
         None => Ok(()),
     }
 }
@@ -264,7 +269,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case(r#"{"kind": "X", "version": "v1", "fields": {"a": "Nope"}}"#, "no type Nope")]
+    #[case(r#"{"kind": "X", "version": "v1", "fields": {"a": "Nope"}}"#, "unknown type Nope")]
     #[case(
         r#"{"kind": "X", "version": "v1", "fields": {"a": "*X", "b": "Y"}, "types": {"Y": {"x": "X"}}}"#,
         "X contains itself by value"
@@ -275,39 +280,44 @@ mod tests {
     )]
     #[case(
         r#"{"kind": "X", "version": "v1", "group": "a..b", "fields": {}}"#,
-        "\"a..b\" is no group"
+        "\"a..b\" is not a valid group"
     )]
     #[case(
         r#"{"kind": "X", "version": "v1", "plural": "x.y", "fields": {}}"#,
-        "\"x.y\" is no plural"
+        "\"x.y\" is not a valid plural"
     )]
-    #[case(r#"{"kind": "X/Y", "version": "v1", "fields": {}}"#, "\"X/Y\" is no kind")]
-    #[case(r#"{"kind": "Pod", "version": "v1", "fields": {}}"#, "v1 has Pod already")]
+    #[case(r#"{"kind": "X/Y", "version": "v1", "fields": {}}"#, "\"X/Y\" is not a valid kind")]
+    #[case(
+        r#"{"kind": "Pod", "version": "v1", "fields": {}}"#,
+        "v1 already has Pod or its plural"
+    )]
     #[case(
         r#"{"kind": "X", "version": "v1", "plural": "pods", "fields": {}}"#,
-        "v1 has X already"
+        "v1 already has X or its plural"
     )]
     #[case(
         r#"{"kind": "X", "version": "v1", "storage": "v2", "fields": {}}"#,
-        "X is not stored in v2"
+        "X has no storage version v2"
     )]
     #[case(
         r#"{"kind": "Job", "group": "x", "version": "v1", "storage": "extensions/v1beta1", "fields": {}}"#,
-        "Job is not stored in extensions/v1beta1"
+        "Job has no storage version extensions/v1beta1"
     )]
     #[case(
         r#"{"kind": "Pod", "version": "v2", "storage": "v1", "conversion": "none", "fields": {}}"#,
-        "no conversion none"
+        "unknown conversion none"
     )]
-    fn a_file_that_makes_no_sense_is_named(#[case] file: &str, #[case] problem: &str) {
+    fn errors_name_the_invalid_file(#[case] file: &str, #[case] problem: &str) {
         assert_eq!(with(file).unwrap_err().to_string(), format!("x.json: {problem}"));
     }
 
     #[test]
     fn a_type_may_contain_itself() {
         let scheme = with(
-            r#"{"kind": "Tree", "group": "x.org", "version": "v1", "plural": "trees", "fields": {"metadata": "ObjectMeta?", "root": "Node?"},
-                "types": {"Node": {"name": "string = leaf", "left": "*Node?", "more": "[]Node? by name", "named": "map[string]Node?"}}}"#,
+            r#"{"kind": "Tree", "group": "x.org", "version": "v1", "plural": "trees",
+                "fields": {"metadata": "ObjectMeta?", "root": "Node?"},
+                "types": {"Node": {"name": "string = leaf", "left": "*Node?", "more": "[]Node? by name",
+                    "named": "map[string]Node?"}}}"#,
         )
         .unwrap();
         let trees = scheme.resource("x.org", "v1", "trees").unwrap();
@@ -334,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_can_be_taken_out_with_all_its_versions() {
+    fn a_kind_is_removed_with_all_its_versions() {
         let jobs = GroupResource::new("batch", "jobs");
         let scheme = Scheme::builtin().without(&jobs);
         assert!(scheme.resource("batch", "v1", "jobs").is_none() && scheme.kind("extensions/v1beta1", "Job").is_none());

@@ -1,8 +1,8 @@
-//! Reads kinds from their files.
+//! Loader of kinds from their files.
 //!
-//! Guarantee: every name in a file is resolved; an error names the file.
-//! Limits: a type may contain itself behind a pointer, in a list or in a map, but not by value.
-//! Source of semantics: `fixtures/kinds/README.md`.
+//! - Guarantee: every name in a file is resolved; an error names the file.
+//! - Limit: a type may contain itself behind a pointer, in a list or in a map, but not by value.
+//! - Source of the semantics: `fixtures/kinds/README.md`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,13 +14,13 @@ use super::{
     types::{Field, FieldType, StructId, StructType, Types},
 };
 
-/// The file of a kind is invalid.
+/// Error of an invalid kind file.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {problem}")]
 pub struct LoadError {
-    /// Path of the file, from the root of the kinds.
+    /// Path of the file, relative to the root of the kinds.
     pub file: String,
-    /// What is wrong.
+    /// Description of the error.
     pub problem: String,
 }
 
@@ -33,13 +33,13 @@ impl LoadError {
     }
 }
 
-/// Field labels that selectors may have.
+/// Field labels that selectors may use.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Select {
-    /// Label to path of the field; an empty path is a field that is always empty.
+    /// Label to path of its field. An empty path is a field that is always empty.
     pub labels: Map<String, Value>,
-    /// Error text for any other label; `{label}` is replaced by it.
+    /// Error text for other labels. `{label}` is replaced by the label.
     pub unsupported: String,
 }
 
@@ -51,19 +51,20 @@ pub(crate) struct StorageRules {
     pub name: String,
     /// Number of changes that v1.2 keeps for watches. Default: 100.
     pub history: Option<usize>,
-    /// Whether a watch from a version begins after its change, because v1.2 has no watch cache for the kind.
+    /// Whether a watch from a version starts after its change, because v1.2 has no watch cache for the kind.
     pub watches_after: bool,
     /// Whether a PUT of an object that does not exist creates it.
     pub create_on_update: bool,
-    /// Group that errors name. Default: that of the resource.
+    /// Group in errors. Default: that of the resource.
     pub error_group: Option<String>,
-    /// Group that validation errors name. Default: that of the resource.
+    /// Group in validation errors. Default: that of the resource.
     pub invalid_group: Option<String>,
-    /// Whether v1.2 lists the kind without its watch cache, and so ignores the resource version.
+    /// Whether v1.2 lists the kind without its watch cache, and thus ignores the resource version.
     pub is_uncached: bool,
-    /// Whether a list that is selected by a name has no version if there is no such object: v1.2 reads only that object then.
+    /// Whether a list selected by name has no version if the object does not exist, because v1.2 reads only that
+    /// object.
     pub lists_by_name: bool,
-    /// Whether v1.2 misses the name among the selectable fields, so that a watch of one object gets no events.
+    /// Whether the name is missing among v1.2's selectable fields, so that a watch of one object gets no events.
     pub name_is_no_field: bool,
     /// Whether an empty list has no `items`.
     pub omit_empty_items: bool,
@@ -97,10 +98,10 @@ pub(super) struct KindFile {
     pub strategy: StorageRules,
     #[serde(default)]
     pub also: Vec<String>,
-    /// Group and version that the kind is stored in. Default: this one.
+    /// Group and version that the kind is stored in. Default: those of this file.
     #[serde(default)]
     pub storage: String,
-    /// Name of the conversion to and from that version. Default: the fields are the same.
+    /// Name of the conversion to and from the storage version. Default: the fields are the same.
     #[serde(default)]
     pub conversion: Option<String>,
     #[serde(default)]
@@ -111,7 +112,7 @@ pub(super) struct KindFile {
 }
 
 impl KindFile {
-    /// Group and version as `apiVersion` has them.
+    /// Group and version in the format of `apiVersion`.
     pub(super) fn group_version(&self) -> String {
         if self.group.is_empty() {
             self.version.clone()
@@ -135,15 +136,15 @@ struct TypesFile {
 /// Kinds of which only the name is known, by group and version.
 type Registered = HashMap<String, Vec<String>>;
 
-/// A kind with its type resolved.
+/// Kind with its type resolved.
 pub(super) struct LoadedKind {
-    /// The file that it comes from.
+    /// File that the kind was loaded from.
     pub origin: String,
     pub file: KindFile,
     pub root: StructId,
 }
 
-/// Types and names that all kinds share: the content of the files below `types/`.
+/// Types and names that all kinds share, from the files below `types/`.
 #[derive(Debug, Default)]
 pub(super) struct SharedTypes {
     types: Types,
@@ -155,7 +156,7 @@ pub(super) struct SharedTypes {
 }
 
 impl SharedTypes {
-    /// Whether v1.2 has the kind, of which only the name may be known.
+    /// Whether v1.2 has the kind. Of some kinds only the name is known.
     pub(super) fn is_registered(&self, group_version: &str, kind: &str) -> bool {
         self.registered
             .get(group_version)
@@ -163,7 +164,7 @@ impl SharedTypes {
     }
 }
 
-/// A file: its path from the root of the kinds, and its content.
+/// Path, relative to the root of the kinds, and content of a file.
 pub(super) type File<'a> = (&'a str, &'a [u8]);
 
 fn is_shared(file: &File<'_>) -> bool {
@@ -203,7 +204,7 @@ pub(super) fn shared_types<'a>(files: impl Iterator<Item = File<'a>>) -> Result<
     Ok(shared)
 }
 
-/// Loads the kinds of these files; returns them with their types, the shared ones included.
+/// Loads the kinds of these files. Returns them with their types, including the shared ones.
 pub(super) fn kinds<'a>(
     shared: &SharedTypes,
     files: impl Iterator<Item = File<'a>>,
@@ -241,22 +242,22 @@ fn parse<T: for<'d> Deserialize<'d>>(name: &str, content: &[u8]) -> Result<T, Lo
     serde_json::from_slice(content).map_err(|e| LoadError::new(name, e.to_string()))
 }
 
-/// Struct types that are not resolved: name to fields, field to notation.
+/// Unresolved struct types: name to fields, field to notation.
 type Raw = HashMap<String, Map<String, Value>>;
 
 fn add(raw: &mut Raw, file: &str, types: Map<String, Value>) -> Result<(), LoadError> {
     for (name, fields) in types {
         let Value::Object(fields) = fields else {
-            return Err(LoadError::new(file, format!("{name} is no map of fields")));
+            return Err(LoadError::new(file, format!("{name} is not a map of fields")));
         };
         if raw.insert(name.clone(), fields).is_some() {
-            return Err(LoadError::new(file, format!("{name} is there twice")));
+            return Err(LoadError::new(file, format!("{name} is defined twice")));
         }
     }
     Ok(())
 }
 
-/// Resolves names of types. Types of the file hide shared ones of the same name.
+/// Resolver of type names. Types of the file hide shared types of the same name.
 struct Resolver<'a> {
     file: &'a str,
     /// Name of the kind, whose type is that of the whole object.
@@ -275,14 +276,16 @@ impl Resolver<'_> {
         LoadError::new(self.file, problem)
     }
 
-    /// The struct type of that name, whose fields may not be resolved yet.
+    /// Returns the struct type with this name. Its fields may not be resolved yet.
     fn struct_id(&mut self, name: &str) -> Result<StructId, LoadError> {
         if let Some(id) = self.ids.get(name) {
             return Ok(*id);
         }
         let Some(raw) = self.raw.remove(name) else {
             let shared = self.shared.ids.get(name);
-            return shared.copied().ok_or_else(|| self.error(format!("no type {name}")));
+            return shared
+                .copied()
+                .ok_or_else(|| self.error(format!("unknown type {name}")));
         };
         let id = self.types.reserve();
         self.ids.insert(name.to_owned(), id);
@@ -290,13 +293,15 @@ impl Resolver<'_> {
         let (mut fields, mut default, mut internal) = (Vec::with_capacity(raw.len()), None, None);
         for (key, notation) in &raw {
             let Some(notation) = notation.as_str() else {
-                return Err(self.error(format!("{name}.{key} is no text")));
+                return Err(self.error(format!("{name}.{key} is not a string")));
             };
             if key == "@default" {
-                default = Some(default::rule(notation).ok_or_else(|| self.error(format!("no default {notation}")))?);
+                default =
+                    Some(default::rule(notation).ok_or_else(|| self.error(format!("unknown default {notation}")))?);
             } else if key == "@internal" {
-                internal =
-                    Some(internal::rule(notation).ok_or_else(|| self.error(format!("no internal rule {notation}")))?);
+                internal = Some(
+                    internal::rule(notation).ok_or_else(|| self.error(format!("unknown internal rule {notation}")))?,
+                );
             } else if let Some(embedded) = key.strip_prefix('+') {
                 let embedded_id = self.struct_id(embedded)?;
                 if self.open.iter().any(|open| open == embedded) {

@@ -1,9 +1,10 @@
-//! A body of another kind than the expected one.
+//! Bodies of another kind than the expected one.
 //!
-//! The reference decodes the kind that the body names and converts that, field by field, to the expected internal type. What fits comes
-//! through; where something is missing the refusal says what, and where.
-//! Limits: only what decides is known of internal types, `internal` in `fixtures/kinds`.
-//! Source of semantics: Kubernetes v1.2's `conversion` package.
+//! v1.2 decodes the kind that the body names and converts it, field by field, to the expected internal type. Matching
+//! fields are converted. The error names the first missing field.
+//!
+//! - Limit: only the parts of internal types that decide the outcome are known, as `internal` in `fixtures/kinds`.
+//! - Source of the semantics: Kubernetes v1.2's `conversion` package.
 
 use serde_json::Value;
 
@@ -13,12 +14,12 @@ use super::{
 };
 use crate::api::Object;
 
-/// The Go package of the reference's internal type of a kind.
+/// Go package of v1.2's internal type of a kind.
 fn internal_package(of: &Resource) -> &'static str {
     if of.group.is_empty() { "api" } else { "extensions" }
 }
 
-/// The field of `of` with this Go name: the wire's name, begun with a capital.
+/// Returns the field of `of` with this Go name: the JSON name with a capital first letter.
 fn go_field<'t>(of: &'t StructType, go: &str) -> Option<&'t Field> {
     of.fields.iter().find(|field| go_name(&field.name) == go)
 }
@@ -37,8 +38,8 @@ fn go_name(wire: &str) -> String {
     }
 }
 
-/// The refusal of a kind of which only the name is known: a list, options; neither has anything in common with an object.
-pub(super) fn refuse_unknown(version: &str, kind: &str, to: &Resource) -> String {
+/// Error of a kind of which only the name is known: a list or options, which have nothing in common with an object.
+pub(super) fn unknown_kind(version: &str, kind: &str, to: &Resource) -> String {
     let metadata = go_field(to.struct_type(), "ObjectMeta").map(|_| "ObjectMeta");
     let first = metadata
         .or_else(|| to.internal().first().map(|(name, _)| name.as_str()))
@@ -50,7 +51,7 @@ pub(super) fn refuse_unknown(version: &str, kind: &str, to: &Resource) -> String
     )
 }
 
-/// What `object` of kind `from` is as an object of kind `to`.
+/// Converts `object` of kind `from` to kind `to`.
 pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result<Object, String> {
     let (source, target) = (
         format!("({}.{})", from.version, from.kind),
@@ -128,51 +129,60 @@ mod tests {
         "v1",
         "pods",
         r#"{"kind": "Service", "apiVersion": "v1", "spec": {}}"#,
-        "Service in version \"v1\" cannot be handled as a Pod: converting (v1.Service).v1.ServiceSpec to (api.Pod).api.PodSpec: Volumes not present in src"
+        "Service in version \"v1\" cannot be handled as a Pod: converting (v1.Service).v1.ServiceSpec to \
+            (api.Pod).api.PodSpec: Volumes not present in src"
     )]
     #[case(
         "",
         "v1",
         "pods",
         r#"{"kind": "ConfigMap", "apiVersion": "v1"}"#,
-        "ConfigMap in version \"v1\" cannot be handled as a Pod: converting (v1.ConfigMap) to (api.Pod): Spec not present in src"
+        "ConfigMap in version \"v1\" cannot be handled as a Pod: converting (v1.ConfigMap) to (api.Pod): Spec not \
+            present in src"
     )]
     #[case(
         "",
         "v1",
         "configmaps",
         r#"{"kind": "Pod", "apiVersion": "v1"}"#,
-        "Pod in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Pod) to (api.ConfigMap): Data not present in src"
+        "Pod in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Pod) to (api.ConfigMap): Data not \
+            present in src"
     )]
     #[case(
         "",
         "v1",
         "configmaps",
         r#"{"kind": "Secret", "apiVersion": "v1", "data": {"a": ""}}"#,
-        "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret).[\"a\"].[]uint8 to (api.ConfigMap).[\"a\"].string: couldn't copy '[]uint8' into 'string'; didn't understand types"
+        "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret).[\"a\"].[]uint8 to \
+            (api.ConfigMap).[\"a\"].string: couldn't copy '[]uint8' into 'string'; didn't understand types"
     )]
     #[case(
         "",
         "v1",
         "pods",
         r#"{"kind": "PodList", "apiVersion": "v1"}"#,
-        "PodList in version \"v1\" cannot be handled as a Pod: converting (v1.PodList) to (api.Pod): ObjectMeta not present in src"
+        "PodList in version \"v1\" cannot be handled as a Pod: converting (v1.PodList) to (api.Pod): ObjectMeta not \
+            present in src"
     )]
     #[case(
         "batch",
         "v1",
         "jobs",
         r#"{"kind": "Deployment", "apiVersion": "extensions/v1beta1"}"#,
-        "Deployment in version \"v1beta1\" cannot be handled as a Job: converting (v1beta1.Deployment).v1beta1.DeploymentSpec to (extensions.Job).extensions.JobSpec: Parallelism not present in src"
+        "Deployment in version \"v1beta1\" cannot be handled as a Job: converting \
+            (v1beta1.Deployment).v1beta1.DeploymentSpec to (extensions.Job).extensions.JobSpec: Parallelism not \
+            present in src"
     )]
     #[case(
         "extensions",
         "v1beta1",
         "replicasets",
         r#"{"kind": "Deployment", "apiVersion": "extensions/v1beta1"}"#,
-        "Deployment in version \"v1beta1\" cannot be handled as a ReplicaSet: converting (v1beta1.Deployment).Replicas.*int32 to (extensions.ReplicaSet).Replicas.int: couldn't copy '*int32' into 'int'; didn't understand types"
+        "Deployment in version \"v1beta1\" cannot be handled as a ReplicaSet: converting \
+            (v1beta1.Deployment).Replicas.*int32 to (extensions.ReplicaSet).Replicas.int: couldn't copy '*int32' \
+            into 'int'; didn't understand types"
     )]
-    fn another_kind_is_refused_for_what_it_lacks(
+    fn another_kind_is_rejected_for_its_first_missing_field(
         #[case] group: &str,
         #[case] version: &str,
         #[case] plural: &str,
@@ -191,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_no_pod() {
+    fn options_are_not_a_pod() {
         let scheme = Scheme::builtin();
         let options = scheme.kind("v1", "DeleteOptions").unwrap();
         let status = scheme
@@ -204,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn another_kind_that_lacks_nothing_is_taken() {
+    fn another_kind_with_all_fields_is_accepted() {
         let scheme = Scheme::builtin();
         let config_maps = scheme.resource("", "v1", "configmaps").unwrap();
         let taken = scheme

@@ -1,12 +1,17 @@
-//! Kinds as data: how their objects are decoded, defaulted, converted between versions and encoded.
+//! Kinds as data: decoding, defaults, conversion between versions and encoding of their objects.
 //!
-//! - `kinds.rs` has the [`Scheme`], a value that kinds can be added to and removed from; `resource.rs` has one version of a kind; `types.rs` the types of its fields.
-//! - `load.rs` reads kinds from their files.
-//! - `body.rs` decodes request bodies, `object.rs` does the rest.
+//! - `kinds.rs`: the [`Scheme`], an immutable value to which kinds can be added and from which they can be removed.
+//!   `resource.rs`: one version of a kind. `types.rs`: the types of its fields.
+//! - `load.rs`: loader of kinds from their files.
+//! - `body.rs`: decoding of request bodies. `object.rs`: operations on objects.
 //!
-//! Guarantees: a body is decoded to an object in canonical form, or refused with v1.2's error text; no body makes it panic or overflow the stack.
-//! Limits: nesting is at most 10,000 deep in JSON and 200 in YAML.
-//! Source of semantics: `fixtures/kinds` for the kinds; Kubernetes v1.2 and the recordings for decoding and encoding.
+//! Guarantees: a body is decoded to an object in typed form, or rejected with v1.2's error text. No body causes a
+//! panic or a stack overflow.
+//!
+//! Limits: nesting is at most 10,000 levels in JSON and 200 in YAML.
+//!
+//! Source of the semantics: `fixtures/kinds` for the kinds; Kubernetes v1.2 and the recordings for decoding and
+//! encoding.
 
 mod body;
 mod by_version;

@@ -10,18 +10,19 @@ use super::{
 use crate::{api::Object, compat::json_write};
 
 impl Resource {
-    /// Sets the defaults of an object, and brings it into typed form.
+    /// Sets the defaults of an object and converts it to typed form.
     pub(crate) fn default(&self, object: &mut Object) {
         default::structure(self.types(), self.struct_type(), object);
         *object = self.typed(std::mem::take(object));
     }
 
-    /// The object in canonical form: kind and version first, then its fields in the order of the type, maps sorted, empty values left out.
+    /// Converts an object to canonical form: kind and version first, then its fields in the order of the type, maps
+    /// sorted, empty values omitted.
     pub(crate) fn canonical(&self, object: Object) -> Object {
         self.in_form(object, Form::Canonical)
     }
 
-    /// The object in typed form: canonical, but with the empty lists and maps that it has.
+    /// Converts an object to typed form: canonical, except that empty lists and maps are kept.
     pub(crate) fn typed(&self, object: Object) -> Object {
         self.in_form(object, Form::Typed)
     }
@@ -52,7 +53,7 @@ impl Resource {
 
     /// Converts an object of this version to the version `to` of the same kind, in typed form.
     ///
-    /// Between kinds that only have the same name, it keeps the fields that both have.
+    /// Between kinds that only share their name, it keeps the fields that both have.
     pub(crate) fn convert(&self, to: &Self, mut object: Object) -> Object {
         if !std::ptr::eq(self, to) && self.stored_as() == to.stored_as() {
             if let Some(storage) = self.storage() {

@@ -1,4 +1,4 @@
-//! The scheme held to what a v1.2 server answered in the recorded sessions.
+//! Tests of the scheme against responses of a v1.2 server in the recorded sessions.
 
 use std::{
     collections::BTreeMap,
@@ -52,7 +52,7 @@ fn exchange(session: &str, of: &Interaction) -> Option<Exchange> {
     })
 }
 
-/// The resource behind a path that objects are created at.
+/// Returns the resource at a path where objects are created.
 fn resource_at(path: &str) -> Option<Arc<Resource>> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, version, rest) = match parts.as_slice() {
@@ -66,7 +66,8 @@ fn resource_at(path: &str) -> Option<Arc<Resource>> {
     }
 }
 
-/// Takes away what a strategy sets, which is not the scheme's: names, versions and times, status, addresses and ports, a made selector and its labels.
+/// Removes what a strategy sets, not the scheme: names, versions and times, status, addresses and ports, a generated
+/// selector and its labels.
 fn without_strategy(kind: &str, object: &mut Object) {
     object.shift_remove("subsets");
     let spec = child(object, "spec");
@@ -113,7 +114,7 @@ fn without_strategy(kind: &str, object: &mut Object) {
     object.shift_remove("status");
 }
 
-/// Paths at which two trees differ, order of fields included.
+/// Collects the paths at which two trees differ, including the order of fields.
 fn differences(path: &str, left: &Value, right: &Value, out: &mut Vec<String>) {
     match (left, right) {
         (Value::Object(a), Value::Object(b)) => {
@@ -141,7 +142,7 @@ fn differences(path: &str, left: &Value, right: &Value, out: &mut Vec<String>) {
 }
 
 #[test]
-fn what_was_created_is_decoded_and_defaulted_as_recorded() {
+fn created_objects_are_decoded_and_defaulted_as_recorded() {
     let (mut same, mut wrong) = (0, BTreeMap::new());
     for exchange in exchanges().iter().filter(|e| e.method == "POST" && e.code == 201) {
         let Some(resource) = resource_at(&exchange.path) else {
@@ -181,10 +182,10 @@ fn what_was_created_is_decoded_and_defaulted_as_recorded() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Every object in an answer: itself, the items of a list, the objects of a watch.
+/// Returns every object in a response: itself, the items of a list, the objects of a watch.
 fn objects(answer: &str) -> Vec<Object> {
     let mut found = Vec::new();
-    // Some watches of pods from the past show a field of their status that no other answer has, and no type.
+    // Some old watches of pods show a status field that no other response has and whose type is unknown.
     let answer = answer.replace(r#","network":{}}"#, "}");
     for tree in answer
         .lines()
@@ -210,7 +211,7 @@ fn objects(answer: &str) -> Vec<Object> {
 }
 
 #[test]
-fn what_was_sent_is_canonical() {
+fn recorded_responses_are_canonical() {
     let mut checked = BTreeMap::<String, usize>::new();
     for exchange in exchanges().iter().filter(|e| e.code < 300) {
         for theirs in objects(&exchange.answer) {
@@ -233,7 +234,7 @@ fn what_was_sent_is_canonical() {
 }
 
 #[test]
-fn what_was_refused_is_refused_in_the_recorded_words() {
+fn rejected_bodies_have_the_recorded_errors() {
     let mut wrong = Vec::new();
     let mut checked = 0;
     for exchange in exchanges().iter().filter(|e| e.method == "POST" && e.code == 400) {
@@ -264,7 +265,7 @@ fn what_was_refused_is_refused_in_the_recorded_words() {
 }
 
 #[test]
-fn both_faces_of_an_object_are_as_recorded() {
+fn both_versions_of_an_object_are_as_recorded() {
     let mut seen: BTreeMap<(String, String, String), Vec<(String, Object)>> = BTreeMap::new();
     for exchange in exchanges().iter().filter(|e| e.code < 300) {
         let Ok(object) = serde_json::from_str::<Object>(&exchange.answer) else {
@@ -338,7 +339,7 @@ fn pretty_json_is_written_as_recorded() {
 }
 
 #[test]
-fn what_was_replaced_is_decoded_and_defaulted_as_recorded() {
+fn updated_objects_are_decoded_and_defaulted_as_recorded() {
     let (mut same, mut wrong) = (0, BTreeMap::new());
     for exchange in exchanges().iter().filter(|e| e.method == "PUT" && e.code < 300) {
         let Some((path, _)) = exchange.path.rsplit_once('/') else {

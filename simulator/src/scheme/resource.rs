@@ -1,6 +1,6 @@
-//! A resource: one version of a kind, and the path at which it is served.
+//! Resource: one version of a kind and the path at which it is served.
 //!
-//! Guarantee: what is loaded does not change.
+//! Guarantee: a loaded resource does not change.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ use super::{
 };
 use crate::api::{GroupResource, Object, meta};
 
-/// One version of a kind. One without a plural has no path: it is only ever a body.
+/// Version of a kind. Without a plural it has no path and is only used in bodies.
 #[derive(Debug)]
 pub(crate) struct Resource {
-    /// API group; empty for the core group.
+    /// API group. Empty for the core group.
     pub group: String,
     /// Version within the group.
     pub version: String,
     /// Name in paths.
     pub plural: String,
-    /// Kind of its objects.
+    /// Kind of the objects.
     pub kind: String,
-    /// Short names that clients take for the plural: `po`.
+    /// Short names that clients accept for the plural, such as `po`.
     pub short_names: Vec<String>,
-    /// Groups of resources that it is in: `all`.
+    /// Categories of the resource, such as `all`.
     pub categories: Vec<String>,
-    /// Whether its objects are in a namespace.
+    /// Whether the objects are in a namespace.
     pub namespaced: bool,
     /// Verbs: `create`, `get`, `list`, `watch`, `update`, `patch`, `delete`, `deletecollection`.
     pub verbs: Vec<String>,
@@ -48,14 +48,14 @@ pub(crate) struct Resource {
     root: FieldType,
 }
 
-/// The version that a kind is stored in, as one of its other versions refers to it.
+/// Storage version of a kind, as its other versions refer to it.
 #[derive(Debug)]
 pub(super) struct StorageVersion {
     pub(super) resource: Arc<Resource>,
     pub(super) conversion: Conversion,
 }
 
-/// The strings of a list.
+/// Returns the strings of a list.
 fn strings(list: &Value) -> Vec<String> {
     list.as_array()
         .into_iter()
@@ -65,8 +65,8 @@ fn strings(list: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The field labels of every kind.
-fn own_labels(namespaced: bool) -> Vec<(String, String)> {
+/// Field labels of every kind.
+fn common_labels(namespaced: bool) -> Vec<(String, String)> {
     let all = ["metadata.name", "metadata.namespace"];
     all.iter()
         .take(if namespaced { 2 } else { 1 })
@@ -89,7 +89,7 @@ impl Resource {
                 storage.resource.unsupported.clone(),
             ),
             (None, None) => (
-                own_labels(file.namespaced),
+                common_labels(file.namespaced),
                 "field label not supported: {label}".to_owned(),
             ),
         };
@@ -124,27 +124,27 @@ impl Resource {
         }
     }
 
-    /// Group and version as `apiVersion` has them: `v1`, `batch/v1`.
+    /// Group and version in the format of `apiVersion`: `v1`, `batch/v1`.
     pub(crate) fn group_version(&self) -> &str {
         &self.group_version
     }
 
-    /// Whether this is the kind of that name in that group and version.
+    /// Whether this is the kind with that name, group and version.
     pub(super) fn is_kind(&self, group_version: &str, kind: &str) -> bool {
         self.kind == kind && (self.group_version == group_version || self.also.iter().any(|also| also == group_version))
     }
 
-    /// The key of its objects in the store: group and plural of the version that the kind is stored in.
+    /// Store key of the objects: group and plural of the storage version.
     pub(crate) fn stored_as(&self) -> &GroupResource {
         &self.stored_as
     }
 
-    /// The version that the kind is stored in, which may be this one.
+    /// Storage version of the kind, which may be this one.
     pub(crate) fn storage_version(&self) -> &Self {
         self.storage.as_ref().map_or(self, |storage| &storage.resource)
     }
 
-    /// Whether the kind is stored in this version.
+    /// Whether this is the storage version of the kind.
     pub(crate) fn is_storage_version(&self) -> bool {
         self.storage.is_none()
     }
@@ -153,12 +153,12 @@ impl Resource {
         self.storage.as_ref()
     }
 
-    /// Whether `verb` is one of its verbs.
+    /// Whether the resource supports `verb`.
     pub(crate) fn has_verb(&self, verb: &str) -> bool {
         self.verbs.iter().any(|v| v == verb)
     }
 
-    /// The kind of the subresource `name`.
+    /// Kind of the subresource `name`.
     pub(crate) fn subresource(&self, name: &str) -> Option<&str> {
         self.subresources
             .iter()
@@ -166,17 +166,17 @@ impl Resource {
             .map(|(_, kind)| kind.as_str())
     }
 
-    /// Field labels that a selector may have, each with the path of its field.
+    /// Field labels that a selector may use, each with the path of its field.
     pub(crate) fn selectable(&self) -> &[(String, String)] {
         &self.selectable
     }
 
-    /// The error text for a field label that is none of [`Resource::selectable`].
+    /// Error text for a field label that is not in [`Resource::selectable`].
     pub(crate) fn unsupported_label(&self, label: &str) -> String {
         self.unsupported.replace("{label}", label)
     }
 
-    /// The type of the whole object.
+    /// Type of the whole object.
     pub(crate) fn type_ref(&self) -> TypeRef<'_> {
         TypeRef::new(&self.types, &self.root)
     }
@@ -185,7 +185,7 @@ impl Resource {
         &self.types
     }
 
-    /// The struct type of the whole object.
+    /// Struct type of the whole object.
     pub(super) fn struct_type(&self) -> &StructType {
         match &self.root {
             FieldType::Struct(id) => self.types.get(*id),
@@ -193,17 +193,17 @@ impl Resource {
         }
     }
 
-    /// The Go fields of v1.2's internal type, in its order, with those of their fields that decide.
+    /// Go fields of v1.2's internal type, in its order, each with the members that decide a conversion.
     pub(super) fn internal(&self) -> &[(String, Vec<String>)] {
         &self.internal
     }
 
-    /// The beginning of an encoded object, up to the comma.
+    /// Beginning of an encoded object, up to the comma.
     pub(crate) fn head(&self) -> &str {
         &self.head
     }
 
-    /// The path of its group and version.
+    /// Path of the group and version.
     pub(crate) fn root_path(&self) -> String {
         if self.group.is_empty() {
             format!("/api/{}", self.version)
@@ -212,7 +212,7 @@ impl Resource {
         }
     }
 
-    /// The path of a collection, as a list's selfLink has it.
+    /// Path of a collection, as in the selfLink of a list.
     pub(crate) fn collection_path(&self, namespace: Option<&str>) -> String {
         match namespace {
             Some(namespace) => format!("{}/namespaces/{namespace}/{}", self.root_path(), self.plural),
@@ -220,9 +220,10 @@ impl Resource {
         }
     }
 
-    /// Writes the object's own path into its metadata.
+    /// Sets the selfLink of an object.
     ///
-    /// An object without its namespace, such as an exported one, gets the path that v1.2 gives it: one with the namespace left out.
+    /// An object without its namespace, such as an exported one, gets the path that v1.2 gives it: one without the
+    /// namespace.
     pub(crate) fn set_self_link(&self, object: &mut Object) {
         let (namespace, name) = (
             meta::text(object, "metadata.namespace"),

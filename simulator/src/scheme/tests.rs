@@ -1,4 +1,4 @@
-//! Whole bodies in and out.
+//! Decoding and encoding of whole objects.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ fn refused(path: &str, body: &str) -> String {
     r#"{"status": {"startTime": "x"}}"#,
     "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\""
 )]
-fn a_field_of_another_type_is_refused(#[case] body: &str, #[case] problem: &str) {
+fn a_field_of_another_type_is_rejected(#[case] body: &str, #[case] problem: &str) {
     assert_eq!(
         refused("v1/pods", body),
         format!("Pod in version \"v1\" cannot be handled as a Pod: {problem}")
@@ -97,11 +97,12 @@ fn a_field_of_another_type_is_refused(#[case] body: &str, #[case] problem: &str)
 }
 
 #[test]
-fn a_number_too_large_for_its_field_is_refused() {
+fn a_number_too_large_for_its_field_is_rejected() {
     let problem = refused("v1/replicationcontrollers", r#"{"spec": {"replicas": 3000000000}}"#);
     assert_eq!(
         problem,
-        "ReplicationController in version \"v1\" cannot be handled as a ReplicationController: [pos 32]: json: overflow 32 bits: "
+        "ReplicationController in version \"v1\" cannot be handled as a ReplicationController: [pos 32]: json: \
+            overflow 32 bits: "
     );
 }
 
@@ -139,7 +140,7 @@ fn a_number_too_large_for_its_field_is_refused() {
 )]
 #[case::empty_behind_a_pointer(r#"{"spec": {"securityContext": {}}}"#, r#"{"securityContext":{}}"#)]
 #[case::empty_list(r#"{"spec": {"imagePullSecrets": [], "nodeSelector": {}}}"#, "{}")]
-fn a_pod_is_read_as_go_would(#[case] body: &str, #[case] spec: &str) {
+fn a_pod_is_decoded_as_by_go(#[case] body: &str, #[case] spec: &str) {
     let pods = resource("v1/pods");
     let decoded = decode(&pods, body.as_bytes(), Syntax::Json).unwrap();
     let encoded = pods.encode(&pods.canonical(decoded));
@@ -156,7 +157,7 @@ fn a_pod_is_read_as_go_would(#[case] body: &str, #[case] spec: &str) {
     );
 }
 
-/// A pod's spec with its containers in their place, which is first but for volumes.
+/// Spec of a pod whose containers are in their place: first, except for volumes.
 fn in_order(fields: &str) -> String {
     format!("{{\"containers\":null,{fields}")
 }
@@ -182,13 +183,14 @@ fn in_order(fields: &str) -> String {
     "{}",
     r#"{"kind":"Endpoints","apiVersion":"v1","metadata":{"creationTimestamp":null},"subsets":null}"#
 )]
-#[case("v1/services", r#"{"spec": {"ports": [null, {"port": 80}]}}"#, r#"{"kind":"Service","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":{"ports":[{"port":0,"targetPort":0},{"port":80,"targetPort":0}]},"status":{"loadBalancer":{}}}"#)]
+#[case("v1/services", r#"{"spec": {"ports": [null, {"port": 80}]}}"#,
+    r#"{"kind":"Service","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":{"ports":[{"port":0,"targetPort":0},{"port":80,"targetPort":0}]},"status":{"loadBalancer":{}}}"#)]
 #[case(
     "v1/resourcequotas",
     r#"{"spec": {"hard": {"pods": 10, "memory": "1024Mi", "cpu": null}}}"#,
     r#"{"kind":"ResourceQuota","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":{"hard":{"cpu":"0","memory":"1Gi","pods":"10"}},"status":{}}"#
 )]
-fn an_object_is_written_as_go_would(#[case] path: &str, #[case] body: &str, #[case] written: &str) {
+fn an_object_is_encoded_as_by_go(#[case] path: &str, #[case] body: &str, #[case] written: &str) {
     let kind = resource(path);
     assert_eq!(
         kind.encode(&decode(&kind, body.as_bytes(), Syntax::Json).unwrap()),
@@ -255,7 +257,7 @@ fn kind_and_version_are_checked(#[case] path: &str, #[case] body: &str, #[case] 
 }
 
 #[test]
-fn a_tree_is_read_with_its_names_sorted_and_refused_plainly() {
+fn a_tree_is_decoded_with_sorted_names_and_plain_errors() {
     let tree = json!({"kind": "Secret", "metadata": {"name": "c"}, "data": {"a": "w"}, "apiVersion": "v1"});
     let status = Scheme::builtin()
         .decode_value(&resource("v1/configmaps"), tree)
@@ -270,7 +272,7 @@ fn a_tree_is_read_with_its_names_sorted_and_refused_plainly() {
 }
 
 #[test]
-fn options_of_a_delete_may_be_of_any_group() {
+fn delete_options_may_be_of_any_group() {
     let scheme = Scheme::builtin();
     let options = scheme.kind("v1", "DeleteOptions").unwrap();
     for version in ["v1", "extensions/v1beta1", "batch/v1"] {
@@ -299,7 +301,7 @@ fn fields_can_be_selected_by_other_names() {
 }
 
 #[test]
-fn yaml_and_json_are_read_the_same() {
+fn yaml_and_json_decode_to_the_same_object() {
     let pods = resource("v1/pods");
     let yaml = decode(
         &pods,
@@ -316,11 +318,11 @@ fn yaml_and_json_are_read_the_same() {
     assert_eq!(yaml, json);
 }
 
-/// A source of chance from one seed.
-struct Dice(u64);
+/// Pseudorandom source with a seed.
+struct Random(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+impl Random {
+    fn below(&mut self, sides: u64) -> u64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -340,34 +342,34 @@ impl Dice {
             "1Gi",
             "aGk=",
             "Recreate",
-        ][self.roll(10) as usize]
+        ][self.below(10) as usize]
             .into()
     }
 
     fn structure(&mut self, types: &Types, of: &StructType) -> Value {
         let mut out = Object::new();
         for field in &of.fields {
-            if self.roll(3) == 0 {
+            if self.below(3) == 0 {
                 out.insert(field.name.to_string(), self.value(types, &field.field_type));
             }
         }
         Value::Object(out)
     }
 
-    /// A value of the type, now and then of another.
+    /// Returns a value of the type, sometimes of another one.
     fn value(&mut self, types: &Types, of: &FieldType) -> Value {
-        match (self.roll(60), of) {
+        match (self.below(60), of) {
             (0, _) => Value::Null,
             (1, _) => self.text(),
             (2, _) => json!([1, {"a": null}]),
             (_, FieldType::String { .. }) => self.text(),
-            (_, FieldType::Int(_)) => (self.roll(100) as i64 - 50).into(),
-            (_, FieldType::Bool) => (self.roll(2) == 0).into(),
+            (_, FieldType::Int(_)) => (self.below(100) as i64 - 50).into(),
+            (_, FieldType::Bool) => (self.below(2) == 0).into(),
             (_, FieldType::Bytes) => "aGk=".into(),
             (_, FieldType::Time) => "2015-06-26T12:00:00+02:00".into(),
-            (_, FieldType::Quantity) => ["1", "0.5", "1024Mi", "100m"][self.roll(4) as usize].into(),
+            (_, FieldType::Quantity) => ["1", "0.5", "1024Mi", "100m"][self.below(4) as usize].into(),
             (_, FieldType::IntOrString) => {
-                if self.roll(2) == 0 {
+                if self.below(2) == 0 {
                     80.into()
                 } else {
                     "http".into()
@@ -375,9 +377,9 @@ impl Dice {
             }
             (_, FieldType::Raw) => json!({"x": 1}),
             (_, FieldType::Struct(id)) => self.structure(types, types.get(*id)),
-            (_, FieldType::List(of)) => (0..self.roll(3)).map(|_| self.value(types, of)).collect(),
+            (_, FieldType::List(of)) => (0..self.below(3)).map(|_| self.value(types, of)).collect(),
             (_, FieldType::Map(of)) => Value::Object(
-                (0..self.roll(3))
+                (0..self.below(3))
                     .map(|n| (format!("k{}", 9 - n), self.value(types, of)))
                     .collect(),
             ),
@@ -390,11 +392,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_in_a_form_stays_as_it_is(seed: u64) {
-        let mut dice = Dice(seed);
+    fn forms_are_idempotent(seed: u64) {
+        let mut dice = Random(seed);
         let scheme = Scheme::builtin();
         let resources = scheme.resources();
-        let resource = &resources[dice.roll(resources.len() as u64) as usize];
+        let resource = &resources[dice.below(resources.len() as u64) as usize];
         let body = json_write::compact(&dice.structure(resource.types(), resource.struct_type()));
         if let Ok(object) = scheme.decode(resource, &body, Syntax::Json) {
             prop_assert_eq!(&resource.typed(object.clone()), &object);
@@ -415,7 +417,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_break_the_decoder(bytes in proptest::collection::vec(any::<u8>(), 0..200), kind in 0..30usize) {
+    fn no_bytes_panic_the_decoder(bytes in proptest::collection::vec(any::<u8>(), 0..200), kind in 0..30usize) {
         let scheme = Scheme::builtin();
         let resources = scheme.resources();
         let resource = &resources[kind % resources.len()];
@@ -425,12 +427,12 @@ proptest! {
     }
 
     #[test]
-    fn no_text_of_yaml_marks_breaks_the_reader(text in r#"([-?:,\[\]{}#&*!|>'"%@\\ \n\tab~<0.]|<<: |- |%TAG|!!int |\\x4|---\n){0,40}"#) {
+    fn no_yaml_indicators_panic_the_reader(text in r#"([-?:,\[\]{}#&*!|>'"%@\\ \n\tab~<0.]|<<: |- |%TAG|!!int |\\x4|---\n){0,40}"#) {
         let _ = crate::compat::yaml::to_value(text.as_bytes());
     }
 
     #[test]
-    fn no_text_of_json_marks_breaks_the_decoder(text in r#"\{("(metadata|spec|kind|data|subsets)": ?[\[\]{}",:0-9a-z.\\-]{0,40},?){0,4}\}?"#, kind in 0..30usize) {
+    fn no_json_like_text_panics_the_decoder(text in r#"\{("(metadata|spec|kind|data|subsets)": ?[\[\]{}",:0-9a-z.\\-]{0,40},?){0,4}\}?"#, kind in 0..30usize) {
         let scheme = Scheme::builtin();
         let resources = scheme.resources();
         let resource = &resources[kind % resources.len()];

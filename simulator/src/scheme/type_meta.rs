@@ -1,9 +1,10 @@
 //! Kind and version of a body.
 //!
-//! Guarantee: a body of which this reads them has passed [`json_scan::check`] as a whole.
-//! Source of semantics: Kubernetes v1.2, which reads kind and version with Go's `encoding/json` before anything else.
+//! - Guarantee: a body whose kind and version were read has passed [`json_scan::check`] as a whole.
+//! - Source of the semantics: Kubernetes v1.2, which reads kind and version with Go's `encoding/json` before anything
+//!   else.
 
-use crate::compat::{json_cursor::Cursor, json_scan};
+use crate::compat::{json_cursor::JsonCursor, json_scan};
 
 /// Kind and version of a body.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,10 +26,10 @@ fn mismatch(first: u8, of: &str) -> String {
     format!("json: cannot unmarshal {name} into Go {of}")
 }
 
-/// Kind and version at the top of `body`, empty where absent. Their names are case-insensitive.
+/// Reads kind and version of `body`, empty if absent. Their names are case-insensitive.
 pub(super) fn read(body: &[u8]) -> Result<TypeMeta, String> {
     json_scan::check(body)?;
-    let mut cursor = Cursor::lenient(body);
+    let mut cursor = JsonCursor::lenient(body);
     let mut found = TypeMeta::default();
     let mut problem = None;
     match cursor.peek()? {
@@ -93,7 +94,7 @@ mod tests {
         "json: cannot unmarshal array into Go struct field .kind of type string"
     )]
     #[case(r#"{"kind": 5"#, "unexpected end of JSON input")]
-    fn what_says_neither_is_refused(#[case] body: &str, #[case] problem: &str) {
+    fn bodies_without_kind_and_version_are_rejected(#[case] body: &str, #[case] problem: &str) {
         assert_eq!(read(body.as_bytes()), Err(problem.to_owned()));
     }
 }

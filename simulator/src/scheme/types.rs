@@ -1,8 +1,8 @@
 //! Types of the wire format, as data.
 //!
-//! A type may contain itself, but only behind a pointer, in a list or in a map. Struct types are kept side by side in [`Types`] and refer to each other by
-//! [`StructId`].
-//! Source of semantics: `fixtures/kinds/README.md`, which has the notation of types.
+//! - A type may contain itself, but only behind a pointer, in a list or in a map. Struct types are stored in
+//!   [`Types`] and refer to each other by [`StructId`].
+//! - Source of the semantics: `fixtures/kinds/README.md`, which describes the notation of types.
 
 use std::sync::Arc;
 
@@ -10,46 +10,48 @@ use serde_json::Value;
 
 use crate::api::Object;
 
-/// A default with a condition.
+/// Conditional default.
 pub(super) type DefaultRule = fn(&mut Object);
 
-/// What a conversion to v1.2's internal type and back does to an object; the error is why the conversion fails.
+/// Effect on an object of a conversion to v1.2's internal type and back. The error is that of a conversion that
+/// fails.
 pub(super) type InternalRule = fn(&mut Object) -> Result<(), &'static str>;
 
 /// Type of a value on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FieldType {
-    /// A string.
+    /// String.
     String {
-        /// Name of the Go type, `Protocol`; `None` for plain `string`. The decoder accepts null for a named one in lists and maps.
+        /// Name of the Go type, such as `Protocol`. `None` for plain `string`. In lists and maps, the decoder accepts
+        /// null for a named type.
         name: Option<Box<str>>,
     },
-    /// An integer of this many bits.
+    /// Integer of this many bits.
     Int(u8),
-    /// A boolean.
+    /// Boolean.
     Bool,
     /// Bytes, in base64 on the wire.
     Bytes,
-    /// A time, RFC 3339 to the second.
+    /// Time, RFC 3339 with seconds.
     Time,
-    /// A quantity: `500m`, `1Gi`.
+    /// Quantity, such as `500m` or `1Gi`.
     Quantity,
-    /// A number or a string: a port by number or name, a count or a percentage.
+    /// Number or string: a port by number or name, a count or a percentage.
     IntOrString,
     /// Any JSON.
     Raw,
-    /// An object with known fields.
+    /// Object with known fields.
     Struct(StructId),
-    /// A list.
+    /// List.
     List(Box<Self>),
-    /// A map with string keys.
+    /// Map with string keys.
     Map(Box<Self>),
-    /// A value that may be absent, which differs from empty.
+    /// Optional value: absent differs from empty.
     Pointer(Box<Self>),
 }
 
 impl FieldType {
-    /// The type behind any pointers.
+    /// Type without its pointers.
     pub(crate) fn pointee(&self) -> &Self {
         match self {
             Self::Pointer(inner) => inner.pointee(),
@@ -57,7 +59,7 @@ impl FieldType {
         }
     }
 
-    /// Whether a value may be absent, which differs from empty.
+    /// Whether the value is optional: absent differs from empty.
     pub(super) fn is_pointer(&self) -> bool {
         matches!(self, Self::Pointer(_))
     }
@@ -67,37 +69,37 @@ impl FieldType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StructId(u32);
 
-/// An object type with known fields.
+/// Object type with known fields.
 #[derive(Debug, Default)]
 pub(crate) struct StructType {
     /// Name: `PodSpec`.
     pub name: Box<str>,
-    /// Whether this is the type of a whole object, which has `kind` and `apiVersion` before its other fields.
+    /// Whether this is the type of a whole object, with `kind` and `apiVersion` before its other fields.
     pub is_object: bool,
-    /// Fields in wire order, those of embedded types in their places.
+    /// Fields in wire order, including those of embedded types in their places.
     pub fields: Vec<Field>,
     pub(super) default: Option<DefaultRule>,
     pub(super) internal: Option<InternalRule>,
-    /// Indexes of `fields`, sorted by name.
+    /// Indexes into `fields`, sorted by name.
     by_name: Box<[u16]>,
 }
 
-/// A field of an object type.
+/// Field of an object type.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     /// Name on the wire.
     pub name: Box<str>,
-    /// Type of its value.
+    /// Type of the value.
     pub field_type: FieldType,
-    /// Whether an empty value is left out.
+    /// Whether an empty value is omitted.
     pub omit_empty: bool,
     /// Member by which a strategic merge patch identifies the items of a list.
     pub merge_key: Option<Arc<str>>,
-    /// Value that an empty one becomes.
+    /// Default for an empty value.
     pub default: Option<Value>,
-    /// Whether it belongs to a type that is embedded.
+    /// Whether the field belongs to an embedded type.
     pub is_embedded: bool,
-    /// Name in v1.2's internal type, if it is another one; empty if that has no such field.
+    /// Name in v1.2's internal type, if it differs. Empty if that type has no such field.
     pub internal_name: Option<Box<str>>,
 }
 
@@ -121,7 +123,7 @@ impl StructType {
         }
     }
 
-    /// The field of that name, which is case-sensitive.
+    /// Returns the field with this name, which is case-sensitive.
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         self.by_name
             .binary_search_by(|&at| (*self.fields[usize::from(at)].name).cmp(name))
@@ -129,7 +131,7 @@ impl StructType {
             .and_then(|at| self.fields.get(usize::from(self.by_name[at])))
     }
 
-    /// The field that v1.2's internal type has under that name.
+    /// Returns the field that has this name in v1.2's internal type.
     pub(super) fn internal_field(&self, name: &str) -> Option<&Field> {
         match self.field(name) {
             Some(field) if field.internal_name.is_none() => Some(field),
@@ -140,24 +142,24 @@ impl StructType {
         }
     }
 
-    /// The fields in the order of their values in a list: those of embedded types come last.
+    /// Fields in the order of their values in a list: those of embedded types come last.
     pub(super) fn fields_of_list(&self) -> impl Iterator<Item = &Field> {
         let own = self.fields.iter().filter(|field| !field.is_embedded);
         own.chain(self.fields.iter().filter(|field| field.is_embedded))
     }
 }
 
-/// The struct types of some kinds. Cheap to clone and to extend: struct types are shared.
+/// Struct types of some kinds. Cheap to clone and to extend: struct types are shared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types(Vec<Arc<StructType>>);
 
 impl Types {
-    /// The struct type that `id`, which comes from these types, refers to.
+    /// Returns the struct type of `id`, which must be from these types.
     pub(super) fn get(&self, id: StructId) -> &StructType {
         &self.0[id.0 as usize]
     }
 
-    /// Makes room for a struct type that is [`set`](Self::set) later, so that types can refer to it before.
+    /// Reserves the index of a struct type that is [`set`](Self::set) later, so that other types can refer to it.
     pub(super) fn reserve(&mut self) -> StructId {
         self.0.push(Arc::default());
         StructId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
@@ -167,7 +169,7 @@ impl Types {
         self.0[id.0 as usize] = Arc::new(made);
     }
 
-    /// The first struct type from index `first` on that contains itself by value: no value of such a type is finite.
+    /// Returns the first struct type from index `first` that contains itself by value, and thus has no finite value.
     pub(super) fn infinite(&self, first: usize) -> Option<&StructType> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
@@ -201,19 +203,19 @@ impl Types {
     }
 }
 
-/// A type of the wire format together with those that it refers to: what walks down by field names.
+/// Type of the wire format together with the types that it refers to, for lookups by field name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TypeRef<'t> {
     types: &'t Types,
     of: &'t FieldType,
 }
 
-/// What a field's name leads to.
+/// Result of a lookup by field name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldRef<'t> {
     /// Type of the field.
     pub type_ref: TypeRef<'t>,
-    /// Member that identifies the items of a list, for a list whose items are merged; other lists are replaced.
+    /// Merge key, for a list whose items are merged. Other lists are replaced.
     pub merge_key: Option<&'t Arc<str>>,
 }
 
@@ -225,12 +227,12 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// The type, without pointers around it.
+    /// Type without its pointers.
     pub(crate) fn field_type(self) -> &'t FieldType {
         self.of
     }
 
-    /// The object type with known fields that this is; `None` for any other type.
+    /// Object type with known fields. `None` for any other type.
     pub(crate) fn struct_type(self) -> Option<&'t StructType> {
         match self.of {
             FieldType::Struct(id) => Some(self.types.get(*id)),
@@ -238,12 +240,12 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// `of`, a type that this one is made of.
+    /// Returns `of`, a component of this type.
     pub(crate) fn inner(self, of: &'t FieldType) -> Self {
         Self::new(self.types, of)
     }
 
-    /// The field `name` of an object type; every key of a map leads to the type of its values.
+    /// Returns the field `name` of an object type, or the type of a map's values for any key.
     pub(crate) fn field(self, name: &str) -> Option<FieldRef<'t>> {
         let unmerged = |of| FieldRef {
             type_ref: self.inner(of),
@@ -265,7 +267,7 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// The type of a list's items, or of a map's values.
+    /// Type of a list's items or a map's values.
     pub(crate) fn element(self) -> Option<Self> {
         match self.of {
             FieldType::List(of) | FieldType::Map(of) => Some(self.inner(of)),

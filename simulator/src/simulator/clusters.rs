@@ -1,4 +1,4 @@
-//! Copies of a cluster in the same process, by name.
+//! Named copies of a cluster in the same process.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use crate::{
     http::{Clusters, Service},
 };
 
-/// Copies of the first cluster, each made when it is first asked for, until it is removed.
+/// Copies of the first cluster. Each is created at the first request for it.
 pub(super) struct Forks {
     limit: usize,
     builder: Builder,
@@ -27,7 +27,7 @@ pub(super) struct Forks {
     by_name: Mutex<HashMap<String, Arc<OnceCell<Fork>>>>,
 }
 
-/// A copy. Dropping it ends what acts in it and its streams.
+/// A copy. Dropping it stops its components and streams.
 struct Fork(Cluster);
 
 impl Drop for Fork {
@@ -38,7 +38,7 @@ impl Drop for Fork {
 }
 
 impl Forks {
-    /// Up to `limit` copies of a cluster. They end with it.
+    /// Allows up to `limit` copies of a cluster. They stop with it.
     pub(super) fn new(
         limit: usize,
         builder: Builder,
@@ -62,7 +62,7 @@ impl Forks {
             return Ok(cell.clone());
         }
         if by_name.len() >= self.limit {
-            let text = format!("there are {} clusters already, which is the limit", self.limit);
+            let text = format!("the limit of {} clusters is reached", self.limit);
             return Err(Status::new(Reason::Forbidden, text));
         }
         let cell = Arc::new(OnceCell::new());
@@ -96,7 +96,7 @@ impl Clusters for Forks {
     }
 }
 
-/// Whether a cluster can have this name: up to 63 lower-case letters, digits and dashes.
+/// Whether this is a valid cluster name: up to 63 lower-case letters, digits and dashes.
 fn is_name(name: &str) -> bool {
     (1..=63).contains(&name.len()) && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }

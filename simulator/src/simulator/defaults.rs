@@ -1,16 +1,16 @@
-//! What a cluster has unless its builder says otherwise.
+//! Defaults of the builder.
 
 use crate::registry::{Cidr, Component};
 
-/// Where the endpoints of the service `kubernetes` say that the server is.
+/// Port of the server in the endpoints of the service `kubernetes`.
 pub(super) const SECURE_PORT: u16 = 6443;
 
-#[expect(clippy::expect_used, reason = "the text is a range")]
+#[expect(clippy::expect_used, reason = "the literal is a valid range")]
 pub(super) fn default_range() -> Cidr {
-    "10.0.0.0/24".parse().expect("a range")
+    "10.0.0.0/24".parse().expect("a valid range")
 }
 
-/// The components that tell of their health: a bare server has nothing but its store.
+/// Returns the components with a health status: a bare server has only its store.
 pub(super) fn components(bare: bool) -> Vec<Component> {
     let part = |name, port| {
         if bare {

@@ -1,4 +1,4 @@
-//! Why a simulator does not start.
+//! Errors of starting a simulator.
 
 use std::{io, net::SocketAddr};
 
@@ -10,44 +10,44 @@ use crate::{
     store::{DataDirectoryError, EtcdError},
 };
 
-/// Why a simulator does not start.
+/// An error of starting a simulator.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is one that others can reach.
+    /// The address of the listener without credentials is not a loopback address.
     #[error(
-        "{0} is not a loopback address: the listener asks nobody for credentials, so it listens on 127.0.0.1 or ::1 only"
+        "{0} is not a loopback address: the listener requires no credentials, so it listens on 127.0.0.1 or ::1 only"
     )]
     NotLoopback(SocketAddr),
     /// The port is taken.
     #[error("{0} is in use: stop what listens there, or take another port (port 0 lets the system choose one)")]
     InUse(SocketAddr),
-    /// The system refuses to listen.
+    /// The system does not allow listening.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// Address.
         address: SocketAddr,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
     /// The certificates or keys cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The cryptography offers nothing that can be used.
+    /// The proxy's TLS client cannot be created.
     #[error("the proxy cannot be set up: {0}")]
     Proxy(BodyError),
-    /// Images make no sense.
+    /// Images are invalid.
     #[error(transparent)]
     Images(#[from] ImageError),
-    /// What a cluster starts with cannot be created in this one.
+    /// An initial object cannot be created.
     #[error("the cluster cannot be set up: {0}")]
     SetUp(#[from] Status),
-    /// The search cluster outside this process cannot be used.
+    /// The external search cluster cannot be used.
     #[error("search upstream: {0}")]
     SearchUpstream(String),
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),
-    /// The log search service's part of the data directory cannot be used.
+    /// The search part of the data directory cannot be used.
     #[error(transparent)]
     SearchDirectory(#[from] stuntdouble_search::DataDirectoryError),
     /// The etcd cluster cannot be used.

@@ -8,23 +8,24 @@ use stuntdouble_server::Shutdown;
 use super::{Builder, StartError, start::blocking};
 use crate::addons::{Retention, Search, SearchUpstream};
 
-/// Folder of the log search service's indices in the data directory.
+/// Directory of the log search service's indices in the data directory.
 const FOLDER: &str = "search";
 
 impl Builder {
-    /// The search cluster that the log search service reaches. Default: the server inside this process.
+    /// Search cluster that replaces the log search service's server. Default: none.
     pub fn search_upstream(mut self, upstream: SearchUpstream) -> Self {
         self.search_upstream = Some(upstream);
         self
     }
 
-    /// Which indices of the log search server inside this process are removed when they are old or large. Default: none.
+    /// Retention of the log search service's indices by age or size. Default: unlimited.
     pub fn log_retention(mut self, retention: Retention) -> Self {
         self.log_retention = Some(retention);
         self
     }
 
-    /// The log search backend. A server inside this process, on the cluster's clock, closes its files when `shutdown` begins.
+    /// Returns the log search backend. A server inside this process uses the cluster's clock, and closes its files
+    /// when `shutdown` begins.
     pub(super) async fn search(&self, shutdown: &Shutdown) -> Result<Search, StartError> {
         if let Some(upstream) = &self.search_upstream {
             return Ok(Search::Upstream(upstream.clone()));
@@ -43,7 +44,7 @@ impl Builder {
         let (closing, closed) = (shutdown.closing.clone(), server.clone());
         shutdown.tasks.spawn(async move {
             closing.cancelled().await;
-            // What could not be written is in the translogs, as far as they could be.
+            // Errors are ignored: the translogs have what could be written.
             let _ = blocking(move || closed.close()).await;
         });
         Ok(Search::Inside(server))

@@ -1,4 +1,4 @@
-//! From settings to a cluster that runs and listens.
+//! Starting a cluster and its listeners from the settings.
 
 use std::{fmt, io, net::SocketAddr, sync::Arc};
 
@@ -7,9 +7,9 @@ use tokio::net::TcpListener;
 
 use super::{
     Builder, Simulator, StartError,
-    acting::{Acting, Candidate, Running},
     clusters::Forks,
     defaults::{SECURE_PORT, components},
+    leadership::{Candidate, Leadership, Running},
 };
 use crate::{
     addons::{self, DnsListener},
@@ -25,7 +25,7 @@ use crate::{
     store::{DataDirectory, Election},
 };
 
-/// A cluster that runs, without listeners.
+/// A running cluster, without its listeners.
 pub(super) struct Cluster {
     pub(super) builder: Builder,
     pub(super) client: Client,
@@ -42,7 +42,7 @@ impl fmt::Debug for Cluster {
 }
 
 impl Builder {
-    /// Starts it on the runtime that this is awaited on.
+    /// Starts the simulator on the current Tokio runtime.
     pub async fn start(self) -> Result<Simulator, StartError> {
         let mut listeners = Listeners::bind(&self).await?;
         let registry = Arc::new(self.registry().await?);
@@ -55,12 +55,12 @@ impl Builder {
         let mut elected = None;
         let (containers, backends) = match registry.election() {
             Some(election) if !self.bare => {
-                let (acting, backends) = self.share(&client, election, &listeners, &shutdown).await?;
-                elected = Some(acting.clone() as Arc<dyn http::Elected>);
-                (acting as Arc<dyn Containers>, backends)
+                let (leadership, backends) = self.start_election(&client, election, &listeners, &shutdown).await?;
+                elected = Some(leadership.clone() as Arc<dyn http::Elected>);
+                (leadership as Arc<dyn Containers>, backends)
             }
             _ => {
-                let engine = self.live(&client, &shutdown, Some(&mut listeners)).await?;
+                let engine = self.start_components(&client, &shutdown, Some(&mut listeners)).await?;
                 let backends = self.located(&engine);
                 (Arc::new(engine) as Arc<dyn Containers>, backends)
             }
@@ -108,7 +108,7 @@ impl Builder {
         if let Some(etcd) = &self.etcd {
             return Ok(Registry::shared(settings, self.clock.clone(), self.seed, etcd).await?);
         }
-        // What is loaded has UIDs of the same seed, which must not come again.
+        // Loaded objects have UIDs of the same seed, which must not be generated again.
         let loaded = self.snapshot.as_ref().map_or(0, Snapshot::fingerprint);
         let Some(directory) = self.data_dir.clone() else {
             let rng = Arc::new(Rng::restarted(self.seed, loaded));
@@ -119,10 +119,11 @@ impl Builder {
         Ok(Registry::durable(settings, self.clock.clone(), rng, directory, self.durability).await?)
     }
 
-    /// Starts what acts in the cluster, unless it is bare: nodes, controllers and add-ons. Returns what runs the pods' containers.
+    /// Starts the components of the cluster, unless it is bare: nodes, controllers and add-ons. Returns the container
+    /// engine.
     ///
-    /// It ends when `shutdown` closes.
-    pub(super) async fn live(
+    /// They stop when `shutdown` closes.
+    pub(super) async fn start_components(
         &self,
         client: &Client,
         shutdown: &Shutdown,
@@ -164,41 +165,41 @@ impl Builder {
         let services = self.service_range;
         addons::add(&runtime, &self.addons, &self.backends, servers, collectors, services).await?;
         runtime.start(shutdown.closing.clone());
-        // The add-ons answer from the first request on.
+        // Add-ons respond to the first request.
         if !self.addons.is_empty() {
             self.clock.settle().await;
         }
         Ok(engine)
     }
 
-    /// Takes part in the election of the process that runs what acts; returns the containers and servers that run in this one.
-    async fn share(
+    /// Takes part in the leader election. Returns the containers and servers of this process.
+    async fn start_election(
         &self,
         client: &Client,
         election: Election,
         listeners: &Listeners,
         shutdown: &Shutdown,
-    ) -> Result<(Arc<Acting>, Backends), StartError> {
+    ) -> Result<(Arc<Leadership>, Backends), StartError> {
         let idle = Running {
             engine: self.engine()?,
             backends: self.backends.clone(),
         };
-        let acting = Acting::new(idle, election.clone());
+        let leadership = Leadership::new(idle, election.clone());
         let candidate = Candidate {
             builder: self.clone(),
             client: client.clone(),
             election,
-            acting: acting.clone(),
+            leadership: leadership.clone(),
             address: listeners.plain.1.to_string(),
             shutdown: shutdown.clone(),
         };
         candidate.start().await?;
-        let located = acting.clone();
+        let located = leadership.clone();
         let locate = move |host, port| located.locate(host, port);
-        Ok((acting, self.backends.clone().locate_with(locate)))
+        Ok((leadership, self.backends.clone().locate_with(locate)))
     }
 
-    /// An engine without containers.
+    /// Creates an engine without containers.
     fn engine(&self) -> Result<Arc<Engine>, StartError> {
         let mut images = Images::known()?;
         for (file, text) in &self.image_files {
@@ -210,14 +211,14 @@ impl Builder {
         Ok(Engine::new(self.clock.clone(), images, self.backends.clone()))
     }
 
-    /// The servers inside the process, those of containers among them.
+    /// Returns the servers inside the process, including those of containers.
     fn located(&self, engine: &Engine) -> Backends {
         let network = engine.network().clone();
         let backends = self.backends.clone();
         backends.locate_with(move |host, port| network.locate(host, port))
     }
 
-    /// A copy of a cluster that was started with these settings.
+    /// Starts a copy of a cluster that was started with these settings.
     pub(super) async fn fork(
         &self,
         client: &Client,
@@ -236,7 +237,7 @@ impl Builder {
             ..self.clone()
         };
         let client = Client::new(registry.clone(), clock.clone());
-        let engine = builder.live(&client, &shutdown, None).await?;
+        let engine = builder.start_components(&client, &shutdown, None).await?;
         let service = service.fork(Copy {
             registry,
             backends: builder.located(&engine),
@@ -256,7 +257,7 @@ impl Builder {
 /// Bound listeners.
 pub(super) struct Listeners {
     plain: (TcpListener, SocketAddr),
-    /// Name resolution, until it is served, and its address.
+    /// The DNS listener until it is served, and its address.
     dns: Option<DnsListener>,
     dns_address: Option<SocketAddr>,
     secure: Option<((TcpListener, SocketAddr), Tls)>,
@@ -292,7 +293,7 @@ impl Listeners {
         })
     }
 
-    /// The certificate of the secure listener's authority, PEM.
+    /// Returns the CA certificate of the TLS listener (PEM).
     fn authority(&self) -> Option<&str> {
         self.secure.as_ref().map(|(_, tls)| tls.authority())
     }
@@ -326,7 +327,7 @@ impl Listeners {
     }
 }
 
-/// Runs what reads or writes a data directory, which may take a while.
+/// Runs blocking work on a data directory.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,

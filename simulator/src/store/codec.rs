@@ -1,4 +1,4 @@
-//! The bytes of a record and of a change.
+//! Encoding of records and changes in persistent stores.
 
 use std::fmt::Display;
 
@@ -10,35 +10,35 @@ use crate::{
     store::{Key, Record},
 };
 
-/// A record as it is kept.
+/// Stored form of a record.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredRecord<'a> {
     revision: u64,
-    /// The object as JSON.
+    /// Object as JSON.
     body: &'a str,
-    /// Where the digits of the revision begin in the body.
+    /// Position of the revision's digits in the body.
     version_start: usize,
-    given_link: &'a str,
+    sent_self_link: &'a str,
     hidden: &'a str,
-    present_as_modified: bool,
+    initial_event_is_modified: bool,
     labels: Vec<(&'a str, &'a str)>,
     fields: Vec<(&'a str, &'a str)>,
 }
 
-/// A change as it is kept; its revision is its key.
+/// Stored form of a change. Its revision is its key.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredChange<'a> {
     resource: &'a str,
     namespace: &'a str,
     name: &'a str,
-    /// The object after the change; `None` if it was removed.
+    /// Object after the change. `None` if it was removed.
     #[serde(borrow)]
     pub(super) after: Option<StoredRecord<'a>>,
 }
 
-/// Bytes that are not those of a record or a change, or an object that has no such bytes.
+/// Error of encoding or decoding a record or a change.
 #[derive(Debug, thiserror::Error)]
-#[error("an object that cannot be read or written: {0}")]
+#[error("cannot encode or decode an object: {0}")]
 pub(super) struct Malformed(String);
 
 fn malformed(why: impl Display) -> Malformed {
@@ -51,9 +51,9 @@ impl<'a> StoredRecord<'a> {
             revision: record.revision,
             body: std::str::from_utf8(&record.bytes).map_err(malformed)?,
             version_start: record.version.start,
-            given_link: &record.given_link,
+            sent_self_link: &record.sent_self_link,
             hidden: &record.hidden,
-            present_as_modified: record.present_as_modified,
+            initial_event_is_modified: record.initial_event_is_modified,
             labels: borrowed(&record.labels),
             fields: borrowed(&record.fields),
         })
@@ -67,7 +67,7 @@ impl<'a> StoredRecord<'a> {
         postcard::to_stdvec(self).map_err(malformed)
     }
 
-    /// The record; fails if its revision is not in its body.
+    /// Returns the record. Fails if its body does not contain its revision.
     pub(super) fn into_record(self, key: Key) -> Result<Record, Malformed> {
         let digits = self.revision.to_string();
         let version = self.version_start..self.version_start.saturating_add(digits.len());
@@ -79,9 +79,9 @@ impl<'a> StoredRecord<'a> {
             revision: self.revision,
             bytes: Bytes::copy_from_slice(self.body.as_bytes()),
             version,
-            given_link: self.given_link.into(),
+            sent_self_link: self.sent_self_link.into(),
             hidden: self.hidden.into(),
-            present_as_modified: self.present_as_modified,
+            initial_event_is_modified: self.initial_event_is_modified,
             labels: owned(&self.labels),
             fields: owned(&self.fields),
             converted: Default::default(),
@@ -118,7 +118,7 @@ impl<'a> StoredChange<'a> {
     }
 }
 
-/// The key of an object at a resource, a namespace and a name.
+/// Returns the key of an object from its resource, namespace and name.
 pub(super) fn key((resource, namespace, name): (&str, &str, &str)) -> Key {
     Key::new(&GroupResource::named(resource), namespace, name)
 }
@@ -137,7 +137,7 @@ mod tests {
     use crate::store::Draft;
 
     #[test]
-    fn a_change_is_read_as_it_was_written() {
+    fn a_change_round_trips() {
         let key = Key::new(&GroupResource::new("batch", "jobs"), "n", "a");
         let json = r#"{"metadata":{"name":"a","resourceVersion":"0"}}"#;
         let labels: Pairs = [("app", "x")].into_iter().collect();
@@ -158,9 +158,9 @@ mod tests {
             revision: 7,
             body: r#"{"metadata":{"resourceVersion":"8"}}"#,
             version_start: 32,
-            given_link: "",
+            sent_self_link: "",
             hidden: "",
-            present_as_modified: false,
+            initial_event_is_modified: false,
             labels: Vec::new(),
             fields: Vec::new(),
         };

@@ -1,4 +1,4 @@
-//! The contract of stores: tests that run over every implementation.
+//! Contract of stores: tests that run over every implementation.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use super::*;
 use crate::api::Pairs;
 use crate::clock::Activity;
 
-/// Keeps the changes that it gets.
+/// Sink that records the changes it gets.
 #[derive(Default)]
-struct Heard(Mutex<Vec<Change>>);
+struct RecordingSink(Mutex<Vec<Change>>);
 
-impl Sink for Heard {
-    fn restored(&self, past: Past) {
-        assert_eq!((past.revision, past.resources.len()), (0, 0));
+impl Sink for RecordingSink {
+    fn restored(&self, restored: RestoredState) {
+        assert_eq!((restored.revision, restored.resources.len()), (0, 0));
     }
 
     fn committed(&self, change: Change) {
@@ -27,14 +27,14 @@ impl Sink for Heard {
 
 type Open = fn(Arc<dyn Sink>) -> BoxFuture<'static, Option<Opened>>;
 
-/// A store, and where it is.
+/// Open store and its location.
 struct Opened {
     store: Arc<dyn Store>,
-    place: Place,
+    location: Location,
 }
 
-/// Where a store can be opened again.
-enum Place {
+/// Location of a store, to open it again.
+enum Location {
     Memory,
     Directory(TempDir, Durability),
     Etcd(Etcd),
@@ -42,14 +42,14 @@ enum Place {
 
 impl Opened {
     /// Closes the store and opens it again.
-    async fn again(self, sink: Arc<dyn Sink>) -> Option<Self> {
+    async fn reopen(self, sink: Arc<dyn Sink>) -> Option<Self> {
         self.store.close().await.unwrap();
         drop(self.store);
-        self.place.open(sink).await
+        self.location.open(sink).await
     }
 }
 
-impl Place {
+impl Location {
     async fn open(self, sink: Arc<dyn Sink>) -> Option<Opened> {
         let activity = Activity::default();
         let store: Arc<dyn Store> = match &self {
@@ -60,26 +60,26 @@ impl Place {
             }
             Self::Etcd(settings) => Arc::new(EtcdStore::open(settings, sink, &activity).await.unwrap()),
         };
-        Some(Opened { store, place: self })
+        Some(Opened { store, location: self })
     }
 }
 
 fn memory(sink: Arc<dyn Sink>) -> BoxFuture<'static, Option<Opened>> {
-    Box::pin(Place::Memory.open(sink))
+    Box::pin(Location::Memory.open(sink))
 }
 
 fn durable(sink: Arc<dyn Sink>) -> BoxFuture<'static, Option<Opened>> {
-    Box::pin(Place::Directory(TempDir::new().unwrap(), Durability::Sync).open(sink))
+    Box::pin(Location::Directory(TempDir::new().unwrap(), Durability::Sync).open(sink))
 }
 
 fn interval(sink: Arc<dyn Sink>) -> BoxFuture<'static, Option<Opened>> {
-    Box::pin(Place::Directory(TempDir::new().unwrap(), Durability::Interval).open(sink))
+    Box::pin(Location::Directory(TempDir::new().unwrap(), Durability::Interval).open(sink))
 }
 
 fn etcd(sink: Arc<dyn Sink>) -> BoxFuture<'static, Option<Opened>> {
     Box::pin(async move {
         let settings = Etcd::new(etcd_cluster()?.urls()).prefix(new_prefix());
-        Place::Etcd(settings).open(sink).await
+        Location::Etcd(settings).open(sink).await
     })
 }
 
@@ -94,11 +94,11 @@ fn key(namespace: &str, name: &str) -> Key {
 
 #[rstest]
 #[tokio::test]
-async fn every_change_has_a_greater_revision_and_goes_to_the_sink(
+async fn every_change_has_a_greater_revision_and_is_passed_to_the_sink(
     #[values(memory, durable, interval, etcd)] open: Open,
 ) {
-    let heard = Arc::new(Heard::default());
-    let Some(opened) = open(heard.clone()).await else {
+    let recorded = Arc::new(RecordingSink::default());
+    let Some(opened) = open(recorded.clone()).await else {
         return;
     };
     let store = &opened.store;
@@ -115,16 +115,16 @@ async fn every_change_has_a_greater_revision_and_goes_to_the_sink(
     assert!(first.revision < second.revision && second.revision < third.revision);
     assert_eq!(second.before.as_ref().map(|r| r.revision()), Some(first.revision));
     assert!(third.after.is_none());
-    let revisions: Vec<u64> = heard.0.lock().iter().map(|c| c.revision).collect();
+    let revisions: Vec<u64> = recorded.0.lock().iter().map(|c| c.revision).collect();
     assert_eq!(revisions, [first.revision, second.revision, third.revision]);
     assert!(store.get(&a).is_none());
 }
 
 #[rstest]
 #[tokio::test]
-async fn a_write_whose_expectation_fails_changes_nothing(#[values(memory, durable, interval, etcd)] open: Open) {
-    let heard = Arc::new(Heard::default());
-    let Some(opened) = open(heard.clone()).await else {
+async fn a_write_whose_precondition_fails_changes_nothing(#[values(memory, durable, interval, etcd)] open: Open) {
+    let recorded = Arc::new(RecordingSink::default());
+    let Some(opened) = open(recorded.clone()).await else {
         return;
     };
     let store = &opened.store;
@@ -151,13 +151,13 @@ async fn a_write_whose_expectation_fails_changes_nothing(#[values(memory, durabl
         stale
     );
     assert_eq!(store.get(&a).unwrap().revision(), first.revision);
-    assert_eq!(heard.0.lock().len(), 1);
+    assert_eq!(recorded.0.lock().len(), 1);
 }
 
 #[rstest]
 #[tokio::test]
 async fn a_listing_is_a_snapshot_in_order(#[values(memory, durable, interval, etcd)] open: Open) {
-    let Some(opened) = open(Arc::new(Heard::default())).await else {
+    let Some(opened) = open(Arc::new(RecordingSink::default())).await else {
         return;
     };
     let store = &opened.store;
@@ -191,8 +191,8 @@ async fn a_listing_is_a_snapshot_in_order(#[values(memory, durable, interval, et
 #[rstest]
 #[tokio::test]
 async fn of_concurrent_writers_one_wins(#[values(memory, durable, interval, etcd)] open: Open) {
-    let heard = Arc::new(Heard::default());
-    let Some(opened) = open(heard.clone()).await else {
+    let recorded = Arc::new(RecordingSink::default());
+    let Some(opened) = open(recorded.clone()).await else {
         return;
     };
     let store = &opened.store;
@@ -214,10 +214,10 @@ async fn of_concurrent_writers_one_wins(#[values(memory, durable, interval, etcd
     for writer in writers.collect::<Vec<_>>() {
         writer.await.unwrap();
     }
-    let heard = heard.0.lock();
-    assert_eq!(heard.len(), 401);
+    let recorded = recorded.0.lock();
+    assert_eq!(recorded.len(), 401);
     assert!(
-        heard
+        recorded
             .windows(2)
             .all(|w| w[1].revision > w[0].revision && w[1].before.as_ref().unwrap().revision() == w[0].revision)
     );
@@ -225,21 +225,21 @@ async fn of_concurrent_writers_one_wins(#[values(memory, durable, interval, etcd
 
 #[rstest]
 #[tokio::test]
-async fn a_change_goes_to_the_sink_before_it_is_acknowledged_and_is_visible_then(
+async fn a_change_is_passed_to_the_sink_and_visible_before_it_is_acknowledged(
     #[values(memory, durable, interval, etcd)] open: Open,
 ) {
-    let heard = Arc::new(Heard::default());
-    let Some(opened) = open(heard.clone()).await else {
+    let recorded = Arc::new(RecordingSink::default());
+    let Some(opened) = open(recorded.clone()).await else {
         return;
     };
     let store = &opened.store;
     let writers = (0..8).map(|n| {
-        let (store, heard) = (store.clone(), heard.clone());
+        let (store, recorded) = (store.clone(), recorded.clone());
         tokio::spawn(async move {
             for name in 0..20 {
                 let key = key(&format!("n{n}"), &name.to_string());
                 let change = store.commit(&key, Expected::Absent, draft("1")).await.unwrap();
-                assert!(heard.0.lock().iter().any(|c| c.revision == change.revision));
+                assert!(recorded.0.lock().iter().any(|c| c.revision == change.revision));
                 assert_eq!(store.get(&key).unwrap().revision(), change.revision);
                 let listing = store.list(&key.resource, Some(&key.namespace));
                 assert!(listing.revision >= change.revision);
@@ -255,15 +255,15 @@ async fn a_change_goes_to_the_sink_before_it_is_acknowledged_and_is_visible_then
 
 #[rstest]
 #[tokio::test]
-async fn a_fork_has_the_same_objects_and_goes_its_own_way(#[values(memory, durable, interval, etcd)] open: Open) {
-    let Some(opened) = open(Arc::new(Heard::default())).await else {
+async fn a_fork_has_the_same_objects_and_is_independent(#[values(memory, durable, interval, etcd)] open: Open) {
+    let Some(opened) = open(Arc::new(RecordingSink::default())).await else {
         return;
     };
     let store = &opened.store;
     let (a, b) = (key("n", "a"), key("n", "b"));
     let first = store.commit(&a, Expected::Absent, draft("1")).await.unwrap();
-    let heard = Arc::new(Heard::default());
-    let fork = store.fork(&mut || heard.clone());
+    let recorded = Arc::new(RecordingSink::default());
+    let fork = store.fork(&mut || recorded.clone());
     let (there, here) = (fork.get(&a).unwrap(), store.get(&a).unwrap());
     assert!(Arc::ptr_eq(&there, &here));
     let forked = fork
@@ -275,13 +275,13 @@ async fn a_fork_has_the_same_objects_and_goes_its_own_way(#[values(memory, durab
     assert!(original.revision > first.revision);
     assert!(store.get(&a).is_some());
     assert!(fork.get(&b).is_none());
-    assert_eq!(heard.0.lock().len(), 1);
+    assert_eq!(recorded.0.lock().len(), 1);
 }
 
 #[rstest]
 #[tokio::test]
-async fn a_lookup_finds_what_has_the_name_or_the_value_now(#[values(memory, durable, interval, etcd)] open: Open) {
-    let Some(opened) = open(Arc::new(Heard::default())).await else {
+async fn a_lookup_finds_objects_by_their_current_name_or_field(#[values(memory, durable, interval, etcd)] open: Open) {
+    let Some(opened) = open(Arc::new(RecordingSink::default())).await else {
         return;
     };
     let store = &opened.store;
@@ -322,13 +322,13 @@ async fn a_lookup_finds_what_has_the_name_or_the_value_now(#[values(memory, dura
     assert_eq!(found(Lookup::Field("spec.nodeName", "two")).await, "b/x");
 }
 
-/// Keeps the history that a store was opened with, and the changes after it.
+/// Sink that records the history of an opened store and the changes after it.
 #[derive(Default)]
-struct History(Mutex<Vec<Change>>);
+struct HistorySink(Mutex<Vec<Change>>);
 
-impl Sink for History {
-    fn restored(&self, past: Past) {
-        let mut changes: Vec<Change> = past.resources.into_iter().flat_map(|kind| kind.changes).collect();
+impl Sink for HistorySink {
+    fn restored(&self, restored: RestoredState) {
+        let mut changes: Vec<Change> = restored.resources.into_iter().flat_map(|kind| kind.changes).collect();
         changes.sort_by_key(|change| change.revision);
         self.0.lock().extend(changes);
     }
@@ -340,9 +340,9 @@ impl Sink for History {
 
 #[rstest]
 #[tokio::test]
-async fn a_store_that_is_opened_again_has_its_objects_and_its_history(#[values(durable, interval, etcd)] open: Open) {
-    let heard = Arc::new(Heard::default());
-    let Some(opened) = open(heard.clone()).await else {
+async fn a_reopened_store_has_its_objects_and_its_history(#[values(durable, interval, etcd)] open: Open) {
+    let recorded = Arc::new(RecordingSink::default());
+    let Some(opened) = open(recorded.clone()).await else {
         return;
     };
     let (a, b) = (key("n", "a"), key("n", "b"));
@@ -350,8 +350,8 @@ async fn a_store_that_is_opened_again_has_its_objects_and_its_history(#[values(d
     let second = opened.store.commit(&b, Expected::Absent, draft("2")).await.unwrap();
     let at = Expected::At(first.revision);
     opened.store.commit(&a, at, Write::Remove).await.unwrap();
-    let history = Arc::new(History::default());
-    let opened = opened.again(history.clone()).await.unwrap();
+    let history = Arc::new(HistorySink::default());
+    let opened = opened.reopen(history.clone()).await.unwrap();
     let states = |changes: &[Change]| {
         let of = |record: &Option<Arc<Record>>| record.as_ref().map(|record| (record.key().clone(), record.revision()));
         let states = changes
@@ -359,7 +359,7 @@ async fn a_store_that_is_opened_again_has_its_objects_and_its_history(#[values(d
             .map(|change| (change.revision, of(&change.before), of(&change.after)));
         states.collect::<Vec<_>>()
     };
-    assert_eq!(states(&history.0.lock()), states(&heard.0.lock()));
+    assert_eq!(states(&history.0.lock()), states(&recorded.0.lock()));
     assert!(opened.store.get(&a).is_none());
     let restored = opened.store.get(&b).unwrap();
     assert_eq!(restored.bytes(), second.after.unwrap().bytes());
@@ -369,14 +369,14 @@ async fn a_store_that_is_opened_again_has_its_objects_and_its_history(#[values(d
 
 #[tokio::test]
 async fn stores_over_one_etcd_show_each_others_writes_after_a_sync() {
-    let Some(one) = etcd(Arc::new(Heard::default())).await else {
+    let Some(one) = etcd(Arc::new(RecordingSink::default())).await else {
         return;
     };
-    let Place::Etcd(settings) = &one.place else {
+    let Location::Etcd(settings) = &one.location else {
         unreachable!()
     };
-    let two = Place::Etcd(settings.clone())
-        .open(Arc::new(Heard::default()))
+    let two = Location::Etcd(settings.clone())
+        .open(Arc::new(RecordingSink::default()))
         .await
         .unwrap();
     let a = key("n", "a");

@@ -1,13 +1,13 @@
-//! How much history is kept.
+//! Limits of the history.
 
 use std::collections::HashMap;
 
 use crate::api::GroupResource;
 
-/// Bytes of changes that are kept of one kind, unless set otherwise.
-const KIND_BYTES: usize = 64 << 20;
+/// Default limit of the changes kept per kind, in bytes.
+const DEFAULT_KIND_BYTES: usize = 64 << 20;
 
-/// How many changes of each kind are kept.
+/// Limits of the changes kept per kind.
 #[derive(Clone, Debug)]
 pub(crate) struct HistoryLimits {
     default: usize,
@@ -16,36 +16,36 @@ pub(crate) struct HistoryLimits {
 }
 
 impl HistoryLimits {
-    /// The same limit for all kinds.
+    /// Returns limits with `default` changes for every kind.
     pub(crate) fn new(default: usize) -> Self {
         Self {
             default,
-            bytes: KIND_BYTES,
+            bytes: DEFAULT_KIND_BYTES,
             by_resource: HashMap::new(),
         }
     }
 
-    /// Sets the limit of one kind.
+    /// Sets the number of changes for one kind.
     pub(crate) fn set(&mut self, resource: &GroupResource, limit: usize) {
         self.by_resource.insert(resource.clone(), limit);
     }
 
-    /// Sets the limit of the bytes of each kind. Default: 64 MiB.
+    /// Sets the limit of each kind in bytes. Default: 64 MiB.
     pub(crate) fn set_bytes(&mut self, bytes: usize) {
         self.bytes = bytes;
     }
 
-    /// The limit of the bytes of a kind.
+    /// Limit of each kind in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The limit of the bytes of all kinds together: four times that of a kind.
+    /// Limit of all kinds together in bytes: four times that of a kind.
     pub(crate) fn total_bytes(&self) -> usize {
         self.bytes.saturating_mul(4)
     }
 
-    /// The limit of a kind.
+    /// Number of changes kept for a kind.
     pub(crate) fn of(&self, resource: &GroupResource) -> usize {
         self.by_resource.get(resource).copied().unwrap_or(self.default)
     }

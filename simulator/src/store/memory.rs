@@ -1,4 +1,4 @@
-//! A store in memory.
+//! Store in memory.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::{
     tables::{Tables, plan},
 };
 
-/// Tables in memory.
+/// Store in memory.
 pub(crate) struct Memory {
     tables: RwLock<Tables>,
     sink: Arc<dyn Sink>,
 }
 
 impl Memory {
-    /// An empty store that passes every change to `sink`.
+    /// Creates an empty store that passes every change to `sink`.
     pub(crate) fn new(sink: Arc<dyn Sink>) -> Self {
         Self {
             tables: RwLock::default(),
@@ -27,7 +27,7 @@ impl Memory {
         }
     }
 
-    /// A store with the objects of `tables`.
+    /// Creates a store with the objects of `tables`.
     pub(super) fn of(tables: Tables, sink: Arc<dyn Sink>) -> Self {
         Self {
             tables: RwLock::new(tables),

@@ -1,4 +1,4 @@
-//! A stored object: its bytes, labels and selectable fields.
+//! Stored object: its bytes, labels and selectable fields.
 
 use std::{
     ops::Range,
@@ -15,41 +15,47 @@ use crate::{
     scheme::{ByVersion, Resource},
 };
 
-/// The resource version in the metadata of a [`Draft`], which is replaced by the revision.
+/// Resource version in the metadata of a [`Draft`], replaced by the revision.
 const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 
-/// An object to be stored: encoded, without its revision.
+/// Object to be stored: encoded, without its revision.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     head: Bytes,
     tail: Bytes,
-    given_link: Box<str>,
+    sent_self_link: Box<str>,
     hidden: Box<str>,
-    present_as_modified: bool,
+    initial_event_is_modified: bool,
     labels: Pairs,
     fields: Pairs,
 }
 
 impl Draft {
-    /// A draft of `encoded`, an object with `"resourceVersion":"0"` in its metadata; `None` if it has none.
+    /// Returns a draft of `encoded`, an object with `"resourceVersion":"0"` in its metadata; `None` without it.
     ///
-    /// `given_link` is the selfLink in the request, which v1.2 stores (though it shows the right one): another one is a change.
-    /// The first match is the field: a string cannot contain unescaped quotation marks, and the metadata come first.
-    pub(crate) fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
+    /// `sent_self_link` is the selfLink in the request. v1.2 stores it but shows the correct one; a write with another
+    /// selfLink is a change. The first match is the field: a JSON string cannot contain unescaped quotation marks,
+    /// and metadata come first.
+    pub(crate) fn new(
+        encoded: impl Into<Bytes>,
+        sent_self_link: Box<str>,
+        labels: Pairs,
+        fields: Pairs,
+    ) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = memmem::find(&encoded, UNVERSIONED)? + UNVERSIONED.len() - 2;
         Some(Self {
             head: encoded.slice(..at),
             tail: encoded.slice(at + 1..),
-            given_link,
+            sent_self_link,
             hidden: Box::default(),
-            present_as_modified: false,
+            initial_event_is_modified: false,
             labels,
             fields,
         })
     }
 
-    /// The same, with what else v1.2 stores differently from how it shows it; another text is a change.
+    /// Sets other state that v1.2 stores but does not show. A write with other hidden state is a change.
     pub(crate) fn with_hidden(self, hidden: &str) -> Self {
         Self {
             hidden: hidden.into(),
@@ -57,15 +63,15 @@ impl Draft {
         }
     }
 
-    /// The same, for a watch that begins with the present objects to show as MODIFIED.
-    pub(crate) fn present_as_modified(self) -> Self {
+    /// Makes a watch that starts with the existing objects show this one as MODIFIED instead of ADDED.
+    pub(crate) fn with_modified_initial_event(self) -> Self {
         Self {
-            present_as_modified: true,
+            initial_event_is_modified: true,
             ..self
         }
     }
 
-    /// The record that this draft becomes at `revision`.
+    /// Returns the record of this draft at `revision`.
     pub(super) fn into_record(self, key: Key, revision: u64) -> Record {
         let digits = revision.to_string();
         let mut bytes = BytesMut::with_capacity(self.head.len() + digits.len() + self.tail.len());
@@ -78,9 +84,9 @@ impl Draft {
             revision,
             bytes: bytes.freeze(),
             version,
-            given_link: self.given_link,
+            sent_self_link: self.sent_self_link,
             hidden: self.hidden,
-            present_as_modified: self.present_as_modified,
+            initial_event_is_modified: self.initial_event_is_modified,
             labels: self.labels,
             fields: self.fields,
             converted: ByVersion::default(),
@@ -89,16 +95,16 @@ impl Draft {
     }
 }
 
-/// A stored object at one revision.
+/// Stored object at one revision.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(super) key: Key,
     pub(super) revision: u64,
     pub(super) bytes: Bytes,
     pub(super) version: Range<usize>,
-    pub(super) given_link: Box<str>,
+    pub(super) sent_self_link: Box<str>,
     pub(super) hidden: Box<str>,
-    pub(super) present_as_modified: bool,
+    pub(super) initial_event_is_modified: bool,
     pub(super) labels: Pairs,
     pub(super) fields: Pairs,
     pub(super) converted: ByVersion<Bytes>,
@@ -106,22 +112,22 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Its key.
+    /// Key of the object.
     pub(crate) fn key(&self) -> &Key {
         &self.key
     }
 
-    /// The revision at which it was written; its resourceVersion.
+    /// Revision of the write: the object's resourceVersion.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The object as compact JSON in the version that its kind is stored in.
+    /// Object as compact JSON in the kind's storage version.
     pub(crate) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// The object as a tree: parsed when first used, then shared while it is in use.
+    /// Object as a tree. Parsed on first use, then shared while it is in use.
     pub(crate) fn object(&self) -> Arc<Object> {
         let mut kept = self.object.lock();
         if let Some(object) = kept.upgrade() {
@@ -132,27 +138,27 @@ impl Record {
         object
     }
 
-    /// The selfLink in the request that wrote it; empty for none.
-    pub(crate) fn given_link(&self) -> &str {
-        &self.given_link
+    /// SelfLink in the request of the write. Empty if it had none.
+    pub(crate) fn sent_self_link(&self) -> &str {
+        &self.sent_self_link
     }
 
-    /// Whether a watch that begins with the present objects shows this one as MODIFIED.
-    pub(crate) fn is_present_as_modified(&self) -> bool {
-        self.present_as_modified
+    /// Whether a watch that starts with the existing objects shows this one as MODIFIED.
+    pub(crate) fn initial_event_is_modified(&self) -> bool {
+        self.initial_event_is_modified
     }
 
-    /// Its labels.
+    /// Labels of the object.
     pub(crate) fn labels(&self) -> &Pairs {
         &self.labels
     }
 
-    /// Its selectable fields.
+    /// Selectable fields of the object.
     pub(crate) fn fields(&self) -> &Pairs {
         &self.fields
     }
 
-    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first used, then shared.
+    /// Object as compact JSON in `version`, a version of its kind. Converted on first use, then shared.
     pub(crate) fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
         if version.is_storage_version() {
             return &self.bytes;
@@ -163,20 +169,20 @@ impl Record {
 
     /// Whether `draft` is the same object.
     pub(crate) fn is_same_as(&self, draft: &Draft) -> bool {
-        self.given_link == draft.given_link
+        self.sent_self_link == draft.sent_self_link
             && self.hidden == draft.hidden
             && self.bytes[..self.version.start] == draft.head
             && self.bytes[self.version.end..] == draft.tail
     }
 
-    /// The same object with another revision, as the event of its removal has it.
+    /// Returns the same object with another revision, as in the event of its deletion.
     pub(crate) fn with_revision(&self, revision: u64) -> Self {
         let draft = Draft {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),
-            given_link: self.given_link.clone(),
+            sent_self_link: self.sent_self_link.clone(),
             hidden: self.hidden.clone(),
-            present_as_modified: self.present_as_modified,
+            initial_event_is_modified: self.initial_event_is_modified,
             labels: self.labels.clone(),
             fields: self.fields.clone(),
         };

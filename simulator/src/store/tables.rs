@@ -1,4 +1,4 @@
-//! The present objects of every kind, in memory.
+//! Current objects of every kind, in memory.
 
 use std::{
     cmp::Ordering,
@@ -6,32 +6,35 @@ use std::{
     sync::Arc,
 };
 
+use foldhash::fast::FixedState;
+
 use crate::api::GroupResource;
 
 use super::{Change, Expected, INDEXED_FIELDS, Key, Listing, Lookup, Record, StoreError, Write};
 
-/// The present objects, and the revision that they are at. Stores serve reads from it.
+/// Current objects and their revision. Stores serve reads from it.
 ///
 /// A clone shares each namespace of each kind until one of the two changes it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     pub(super) revision: u64,
-    records: HashMap<GroupResource, Arc<Table>>,
+    /// Tables by kind. The keys come from the scheme, so the hash need not resist chosen collisions.
+    records: HashMap<GroupResource, Arc<Table>, FixedState>,
 }
 
-/// The objects of one namespace of a kind, by name.
+/// Objects of one namespace of a kind, by name.
 type Names = BTreeMap<Box<str>, Arc<Record>>;
 
-/// The objects of one kind.
+/// Objects of one kind.
 #[derive(Clone, Debug, Default)]
 struct Table {
-    /// By namespace, which is empty for cluster-wide kinds, and name.
+    /// By namespace, which is empty for cluster-scoped kinds, and name.
     namespaces: BTreeMap<Box<str>, Arc<Names>>,
     /// By value of each of [`INDEXED_FIELDS`].
     by_field: [HashMap<Box<str>, Arc<BTreeSet<ByKey>>>; INDEXED_FIELDS.len()],
 }
 
-/// A record, ordered by its key.
+/// Record ordered by its key.
 #[derive(Clone, Debug)]
 struct ByKey(Arc<Record>);
 
@@ -98,7 +101,7 @@ impl Table {
         }
     }
 
-    /// Removes a record from the indices of its fields.
+    /// Removes a record from the field indices.
     fn forget(&mut self, record: &Arc<Record>) {
         for (field, value) in indexed(record) {
             let values = &mut self.by_field[field];
@@ -111,7 +114,7 @@ impl Table {
     }
 }
 
-/// The indexed fields of a record, by their place in [`INDEXED_FIELDS`], and their values.
+/// Values of a record's indexed fields, each with its index in [`INDEXED_FIELDS`].
 fn indexed(record: &Record) -> impl Iterator<Item = (usize, &str)> {
     let place = |name: &str| INDEXED_FIELDS.iter().position(|field| *field == name);
     let fields = record.fields().iter();
@@ -162,17 +165,17 @@ impl Tables {
         }
     }
 
-    /// The number of objects.
+    /// Number of objects.
     pub(super) fn len(&self) -> usize {
         self.records.values().map(|table| table.len()).sum()
     }
 
-    /// Puts an object in place, without a change of the revision.
+    /// Stores an object without changing the revision.
     pub(super) fn put(&mut self, record: Arc<Record>) {
         self.table(&record.key().resource).insert(record);
     }
 
-    /// Makes a change.
+    /// Applies a change.
     pub(super) fn apply(&mut self, change: &Change) {
         match (&change.after, &change.before) {
             (Some(record), _) => self.put(record.clone()),
@@ -187,7 +190,8 @@ impl Tables {
     }
 }
 
-/// The change at `revision` that a write makes to `before`, the object under its key.
+/// Computes the change at `revision` that a write makes to `before`, the object under its key. Fails if `expected`
+/// does not hold.
 pub(super) fn plan(
     before: Option<Arc<Record>>,
     revision: u64,

@@ -1,4 +1,4 @@
-//! What a POST does that does not create an object of the requested resource: it changes another object.
+//! Actions: POSTs that do not create an object of the requested resource but change another object.
 
 use super::resource_name::ResourceName;
 use crate::{
@@ -6,12 +6,12 @@ use crate::{
     profile::Profile,
 };
 
-/// Body of a POST that changes an object: a binding, a rollback.
+/// Action of a POST: a binding, a rollback.
 pub(crate) trait Action: Send + Sync {
-    /// Group version and kind of the body.
+    /// Group, version and kind of the body.
     fn body_kind(&self) -> (&'static str, &'static str);
 
-    /// The resource whose object is changed. Default: that of the request.
+    /// Resource of the changed object. Default: that of the request.
     fn target(&self) -> Option<ResourceName> {
         None
     }
@@ -24,12 +24,12 @@ pub(crate) trait Action: Send + Sync {
     /// Validates the body.
     fn validate(&self, body: &Object, profile: Profile) -> Result<(), Status>;
 
-    /// The name of the object to change.
+    /// Name of the object to change.
     fn name<'a>(&self, body: &'a Object) -> &'a str;
 
-    /// Changes the object.
+    /// Applies the body to the object.
     fn apply(&self, body: &Object, object: &mut Object) -> Result<(), Status>;
 
-    /// Code and `Status` of a success; without a `Status` the body is returned.
+    /// Code and `Status` of a success. Without a `Status` the response is the body.
     fn response(&self, profile: Profile) -> (u16, Option<Status>);
 }

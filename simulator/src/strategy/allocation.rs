@@ -1,8 +1,9 @@
-//! The addresses and node ports of services: who has which, and giving out free ones.
+//! Allocation of cluster IPs and node ports to services.
 //!
-//! Promises: no two services are given the same address or node port, under the documented profile; what a failed write took is given back.
-//! Source: v1.2's service registry. An address that a service gets by replacement is not checked against the others, as there; which node ports a
-//! replacement frees is a matter of the profile.
+//! - Guarantees under the documented profile: no two services have the same address or node port; a failed write
+//!   frees what it allocated.
+//! - Source: v1.2's service registry. As there, an address that an update sets is not checked against those of other
+//!   services. Which node ports an update frees depends on the profile.
 
 use std::{collections::HashSet, net::Ipv4Addr, str::FromStr, sync::Arc};
 
@@ -15,10 +16,10 @@ use crate::{
     rng::Rng,
 };
 
-/// The node ports that are given out.
+/// Range of allocated node ports.
 const NODE_PORTS: std::ops::RangeInclusive<u16> = 30_000..=32_767;
 
-/// A range of IPv4 addresses in CIDR notation, from which services get theirs.
+/// Range of IPv4 addresses in CIDR notation, for the cluster IPs of services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cidr {
     base: u32,
@@ -26,13 +27,13 @@ pub struct Cidr {
 }
 
 impl Cidr {
-    /// The address at `offset` in the range.
+    /// Returns the address at `offset` in the range.
     pub fn at(self, offset: u32) -> Ipv4Addr {
         Ipv4Addr::from(self.base.wrapping_add(offset))
     }
 
-    /// Whether an address can be given out: the first and the last of the range cannot.
-    pub(crate) fn gives(self, address: Ipv4Addr) -> bool {
+    /// Whether an address can be allocated. The first and the last of the range cannot.
+    pub(crate) fn can_allocate(self, address: Ipv4Addr) -> bool {
         let offset = u32::from(address).wrapping_sub(self.base);
         offset > 0 && offset < self.size - 1
     }
@@ -54,7 +55,7 @@ impl FromStr for Cidr {
     }
 }
 
-/// What a write has taken, and what it frees once it has succeeded.
+/// Addresses and ports allocated for a write, and those to be freed once it has succeeded.
 #[derive(Debug, Default)]
 pub(crate) struct Allocation {
     address: Option<Ipv4Addr>,
@@ -62,17 +63,17 @@ pub(crate) struct Allocation {
     freed: Vec<u16>,
 }
 
-/// What a write claims and gives up, by name, in a store that several processes share.
+/// Claims of a write, by name, for a store that several processes share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
-    /// What must be free.
+    /// Names that must be free before the write.
     pub(crate) taken: Vec<String>,
-    /// What is free afterwards.
+    /// Names that are free after the write.
     pub(crate) freed: Vec<String>,
 }
 
 impl Claims {
-    /// No claims.
+    /// Returns no claims.
     pub(crate) fn none() -> &'static Self {
         static NONE: Claims = Claims {
             taken: Vec::new(),
@@ -83,7 +84,7 @@ impl Claims {
 }
 
 impl Allocation {
-    /// The claims of the write.
+    /// Returns the claims of the write.
     pub(crate) fn claims(&self) -> Claims {
         Claims {
             taken: named(self.address, &self.ports),
@@ -92,16 +93,16 @@ impl Allocation {
     }
 }
 
-/// The names of an address and of ports.
+/// Returns the claim names of an address and of ports.
 fn named(address: Option<Ipv4Addr>, ports: &[u16]) -> Vec<String> {
     let address = address.map(|address| format!("{ADDRESS}{address}"));
     let ports = ports.iter().map(|port| format!("{PORT}{port}"));
     address.into_iter().chain(ports).collect()
 }
 
-/// What the names of addresses begin with.
+/// Prefix of the claim names of addresses.
 const ADDRESS: &str = "addresses/";
-/// What the names of node ports begin with.
+/// Prefix of the claim names of node ports.
 const PORT: &str = "ports/";
 
 #[derive(Clone, Default)]
@@ -110,7 +111,7 @@ struct Taken {
     ports: HashSet<u16>,
 }
 
-/// The addresses and ports in use.
+/// Addresses and node ports in use.
 pub(crate) struct Allocator {
     range: Cidr,
     profile: Profile,
@@ -128,7 +129,7 @@ impl Allocator {
         }
     }
 
-    /// An allocator in which the same is taken.
+    /// Returns an independent copy.
     pub(super) fn fork(&self, rng: Arc<Rng>) -> Self {
         Self {
             range: self.range,
@@ -138,7 +139,7 @@ impl Allocator {
         }
     }
 
-    /// Allocates what a service lacks or requests, before it is stored in place of `old`.
+    /// Allocates what a service needs or requests, before it is created or replaces `old`.
     pub(crate) fn allocate(&self, service: &mut Object, old: Option<&Object>) -> Result<Allocation, Status> {
         let mut allocation = Allocation::default();
         match self.take(service, old, &mut allocation) {
@@ -152,8 +153,8 @@ impl Allocator {
 
     fn take(&self, service: &mut Object, old: Option<&Object>, allocation: &mut Allocation) -> Result<(), Status> {
         let name = meta::text(service, "metadata.name").to_owned();
-        let refused = |path: &Path, asked: Value, why: &str| {
-            Status::invalid("", "Service", &name, &[FieldError::invalid(path, asked, why)])
+        let refused = |path: &Path, requested: Value, why: &str| {
+            Status::invalid("", "Service", &name, &[FieldError::invalid(path, requested, why)])
         };
         let mut taken = self.taken.lock();
         if old.is_none() {
@@ -165,12 +166,12 @@ impl Allocator {
                     meta::child(service, "spec").insert("clusterIP".into(), address.to_string().into());
                     allocation.address = Some(address);
                 }
-                asked => {
-                    let refused = |why| refused(&path, asked.into(), why);
-                    let address = asked
+                requested => {
+                    let refused = |why| refused(&path, requested.into(), why);
+                    let address = requested
                         .parse()
                         .ok()
-                        .filter(|a| self.range.gives(*a))
+                        .filter(|a| self.range.can_allocate(*a))
                         .ok_or_else(|| refused("provided IP is not in the valid range"))?;
                     if taken.addresses.contains(&address) {
                         return Err(refused("provided IP is already allocated"));
@@ -181,7 +182,7 @@ impl Allocator {
             taken.addresses.extend(allocation.address);
         }
         let exposed = matches!(meta::text(service, "spec.type"), "NodePort" | "LoadBalancer");
-        let held = old.map(node_ports).unwrap_or_default();
+        let old_ports = old.map(node_ports).unwrap_or_default();
         let ports = meta::child(service, "spec")
             .get_mut("ports")
             .and_then(Value::as_array_mut);
@@ -196,23 +197,23 @@ impl Allocator {
                     allocation.ports.push(free);
                 }
                 0 => {}
-                asked => {
-                    let refused = |why| refused(&path, asked.into(), why);
-                    let asked = u16::try_from(asked)
+                requested => {
+                    let refused = |why| refused(&path, requested.into(), why);
+                    let requested = u16::try_from(requested)
                         .ok()
                         .filter(|p| NODE_PORTS.contains(p))
                         .ok_or_else(|| refused("provided port is not in the valid range"))?;
-                    if !held.contains(&asked) {
-                        if !taken.ports.insert(asked) {
+                    if !old_ports.contains(&requested) {
+                        if !taken.ports.insert(requested) {
                             return Err(refused("provided port is already allocated"));
                         }
-                        allocation.ports.push(asked);
+                        allocation.ports.push(requested);
                     }
                 }
             }
         }
         let kept = node_ports(service);
-        allocation.freed = held
+        allocation.freed = old_ports
             .into_iter()
             .filter(|p| kept.contains(p) == self.profile.has_node_port_bug())
             .collect();
@@ -235,19 +236,19 @@ impl Allocator {
             .find(|p| !taken.ports.contains(p))
     }
 
-    /// Ends the allocation of a write that was made: frees the ports that it gave up.
+    /// Completes the allocation of a successful write: frees the ports that the service no longer uses.
     pub(crate) fn commit(&self, allocation: &Allocation) {
         self.taken.lock().ports.retain(|p| !allocation.freed.contains(p));
     }
 
-    /// Ends the allocation of a write that failed: frees what it took.
+    /// Reverts the allocation of a failed write.
     pub(crate) fn release(&self, allocation: &Allocation) {
         let mut taken = self.taken.lock();
         taken.addresses.retain(|a| allocation.address != Some(*a));
         taken.ports.retain(|p| !allocation.ports.contains(p));
     }
 
-    /// Takes what a stored service holds, as v1.2 does at its start.
+    /// Marks the address and ports of a stored service as used, as v1.2 does at startup.
     pub(crate) fn restore(&self, service: &Object) {
         let mut taken = self.taken.lock();
         taken
@@ -256,7 +257,7 @@ impl Allocator {
         taken.ports.extend(node_ports(service));
     }
 
-    /// Takes what others have claimed, and nothing else.
+    /// Marks the claimed addresses and ports as used, and no others.
     pub(crate) fn replace(&self, claims: &HashSet<String>) {
         let parsed = |prefix| {
             claims
@@ -269,19 +270,19 @@ impl Allocator {
         };
     }
 
-    /// Frees what a removed service held.
+    /// Frees the address and ports of a removed service.
     pub(crate) fn free(&self, service: &Object) {
         let mut taken = self.taken.lock();
         if let Ok(address) = meta::text(service, "spec.clusterIP").parse() {
             taken.addresses.remove(&address);
         }
-        let held = node_ports(service);
-        taken.ports.retain(|p| !held.contains(p));
+        let ports = node_ports(service);
+        taken.ports.retain(|p| !ports.contains(p));
     }
 }
 
-/// What a service has claimed.
-pub(crate) fn held(service: &Object) -> Vec<String> {
+/// Claim names of a service's address and ports.
+pub(crate) fn claim_names(service: &Object) -> Vec<String> {
     named(meta::text(service, "spec.clusterIP").parse().ok(), &node_ports(service))
 }
 
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_given_out_whole_and_then_refuses() {
+    fn every_address_of_a_range_is_allocated_once() {
         let services = rig();
         let mut given = HashSet::new();
         for _ in 0..6 {
@@ -341,29 +342,35 @@ mod tests {
     #[case(-1)]
     #[case(80)]
     #[case(70_000)]
-    fn a_node_port_outside_of_the_range_is_refused(#[case] port: i64) {
+    fn a_node_port_outside_of_the_range_is_rejected(#[case] port: i64) {
         let services = rig();
-        let mut asked = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}));
+        let mut requested = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}));
         let why = format!("spec.ports[0].nodePort: Invalid value: {port}: provided port is not in the valid range");
-        assert!(services.allocate(&mut asked, None).unwrap_err().message.ends_with(&why));
+        assert!(
+            services
+                .allocate(&mut requested, None)
+                .unwrap_err()
+                .message
+                .ends_with(&why)
+        );
     }
 
     #[test]
-    fn what_a_failed_write_took_is_free_again() {
+    fn a_failed_write_frees_its_allocations() {
         let services = rig();
-        let asked = || {
+        let requested = || {
             service(json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]}))
         };
-        let first = services.allocate(&mut asked(), None).unwrap();
+        let first = services.allocate(&mut requested(), None).unwrap();
         assert!(
             services
-                .allocate(&mut asked(), None)
+                .allocate(&mut requested(), None)
                 .unwrap_err()
                 .message
                 .ends_with("provided IP is already allocated")
         );
         services.release(&first);
-        services.commit(&services.allocate(&mut asked(), None).unwrap());
+        services.commit(&services.allocate(&mut requested(), None).unwrap());
         let other = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
         assert!(
             services
@@ -375,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stored_service_holds_is_taken() {
+    fn a_stored_service_keeps_its_allocations() {
         let services = rig();
         let held = json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]});
         services.restore(&service(held.clone()));
@@ -387,11 +394,11 @@ mod tests {
     }
 
     #[test]
-    fn what_others_claim_is_taken_and_nothing_else() {
+    fn only_the_claims_of_others_are_in_use() {
         let services = rig();
         let spec = json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]});
         let claims = services.allocate(&mut service(spec.clone()), None).unwrap().claims();
-        assert_eq!(claims.taken, held(&service(spec.clone())));
+        assert_eq!(claims.taken, claim_names(&service(spec.clone())));
         services.replace(&HashSet::new());
         let mut again = service(spec.clone());
         services.allocate(&mut again, None).unwrap();
@@ -404,7 +411,7 @@ mod tests {
     #[case::kept(Profile::Documented, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), false)]
     #[case::given_up(Profile::Kubernetes12, json!({"type": "ClusterIP", "ports": [{"port": 80}]}), false)]
     #[case::kept(Profile::Kubernetes12, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), true)]
-    fn a_replacement_frees_the_ports_that_it_gives_up_or_takes_for_given_up(
+    fn an_update_frees_ports_as_the_profile_requires(
         #[case] profile: Profile,
         #[case] spec: Value,
         #[case] free: bool,

@@ -1,4 +1,4 @@
-//! Bindings: they assign a pod to a node.
+//! Bindings: the assignment of a pod to a node.
 //!
 //! Source: v1.2's pod binding, and `subresources` of the recordings.
 
@@ -25,7 +25,7 @@ impl Strategy for BindingStrategy {
     }
 }
 
-/// Assigns a pod to a node.
+/// Action that assigns a pod to a node.
 pub(super) struct Bind;
 
 impl Action for Bind {
@@ -77,7 +77,7 @@ impl Action for Bind {
     }
 }
 
-/// Errors of a binding.
+/// Validates a binding.
 pub(super) fn errors(binding: &Object) -> Vec<FieldError> {
     let binding = Cursor::root(binding);
     Errors::of(|errors| {

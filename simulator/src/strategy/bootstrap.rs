@@ -1,4 +1,4 @@
-//! The objects that every cluster has: the namespace `default`, and the service and endpoints of the API server.
+//! Objects that every cluster has: the namespace `default`, and the service and endpoints of the API server.
 
 use std::net::Ipv4Addr;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::api::Object;
 
-/// The objects that every cluster has, each with its resource and namespace.
+/// Returns the objects that every cluster has, each with its resource and namespace.
 pub(crate) fn initial_objects(
     service_address: Ipv4Addr,
     advertised: Ipv4Addr,

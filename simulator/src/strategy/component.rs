@@ -1,20 +1,20 @@
-//! The components of the control plane, and their health.
+//! Components of the control plane and their health.
 
 use serde_json::json;
 
 use crate::api::Object;
 
-/// A component of the control plane.
+/// Component of the control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Component {
     /// Name, such as `scheduler`.
     pub name: String,
-    /// Its health message, or the error of the health check.
+    /// Health message, or the error of the health check.
     pub health: Result<String, String>,
 }
 
 impl Component {
-    /// A component that reports `ok`.
+    /// Returns a component that reports `ok`.
     pub(crate) fn healthy(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -22,7 +22,7 @@ impl Component {
         }
     }
 
-    /// A component whose health port refuses connections.
+    /// Returns a component whose health port refuses connections.
     pub(crate) fn refused(name: &str, port: u16) -> Self {
         let why =
             format!("Get \"http://127.0.0.1:{port}/healthz\": dial tcp 127.0.0.1:{port}: connect: connection refused");
@@ -32,7 +32,7 @@ impl Component {
         }
     }
 
-    /// Its `ComponentStatus`.
+    /// Returns the component's `ComponentStatus`.
     pub(super) fn object(&self) -> Object {
         let (status, message) = match &self.health {
             Ok(message) => ("True", message),

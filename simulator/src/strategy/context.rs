@@ -1,4 +1,4 @@
-//! What strategies share.
+//! State shared by strategies.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use crate::rng::Rng;
 
 /// Shared state and settings of a cluster.
 pub(crate) struct Context {
-    /// Random numbers.
+    /// Random number generator.
     pub(crate) rng: Arc<Rng>,
-    /// Addresses and node ports of services.
+    /// Allocator of cluster IPs and node ports.
     pub(crate) allocator: Allocator,
     /// Components of the control plane.
     pub(crate) components: Vec<Component>,
 }
 
 impl Context {
-    /// The context of a copy of the cluster made at `revision`.
+    /// Returns the context of a copy of the cluster made at `revision`.
     pub(crate) fn fork(&self, revision: u64) -> Self {
         let rng = Arc::new(self.rng.fork(revision));
         Self {

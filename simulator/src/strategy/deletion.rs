@@ -10,23 +10,23 @@ use crate::{
     clock::stamp,
 };
 
-/// Group version and kind of the body of a DELETE.
+/// Group, version and kind of the body of a DELETE.
 pub(crate) const DELETE_OPTIONS: (&str, &str) = ("v1", "DeleteOptions");
 
-/// How an object is deleted.
+/// Way to delete an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deletion {
-    /// It is removed as it is.
+    /// Removes the object as it is.
     Remove,
-    /// It is being deleted already and stays as it is.
+    /// The object is being deleted already and is left unchanged.
     Pending,
-    /// It is stored as marked, and removed later.
+    /// Stores the object with its deletion marked. It is removed later.
     Mark,
-    /// It is stored as marked, then removed.
+    /// Stores the object with its deletion marked, then removes it.
     MarkAndRemove,
 }
 
-/// Deletes an object in the grace period that `period` computes of the requested one.
+/// Deletes an object gracefully. `period` computes its grace period from the requested one.
 pub(super) fn gracefully(
     object: &mut Object,
     grace: &mut Option<i64>,
@@ -43,7 +43,7 @@ pub(super) fn gracefully(
                 *grace = Some(current);
                 return Deletion::Pending;
             }
-            // The grace period can only be shortened.
+            // A grace period can only be shortened.
             (Some(current), Some(requested)) if requested > current => return Deletion::Pending,
             (Some(_), Some(requested)) => requested,
         }

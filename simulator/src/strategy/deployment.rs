@@ -33,7 +33,7 @@ impl Strategy for DeploymentStrategy {
         spec(&deployment.at("spec"), errors);
     }
 
-    /// A change of the annotations counts, too, if only from none to an empty map.
+    /// A change of the annotations counts too, even from none to an empty map.
     fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
         let is_annotated = metadata_of(new).get("annotations") != metadata_of(old).get("annotations");
@@ -80,7 +80,7 @@ fn spec(at: &Cursor, errors: &mut Errors) {
     at.at("minReadySeconds").require_nonnegative(errors);
     at.at("revisionHistoryLimit").require_nonnegative(errors);
     at.at("rollbackTo.revision")
-        .shown_as(at.path(), "rollback.version")
+        .reported_at(at.path(), "rollback.version")
         .require_nonnegative(errors);
 }
 
@@ -108,14 +108,14 @@ fn rolling_update(at: &Cursor, errors: &mut Errors) {
         }
     }
     if [&unavailable, &surge].iter().all(|share| amount(share) == 0) {
-        errors.push(unavailable.invalid(shown(&unavailable), "may not be 0 when `maxSurge` is 0"));
+        errors.push(unavailable.invalid(share_value(&unavailable), "may not be 0 when `maxSurge` is 0"));
     }
     if name::percent(unavailable.text()).is_some_and(|percent| percent > 100) {
         errors.push(unavailable.invalid(unavailable.text(), "must not be greater than 100%"));
     }
 }
 
-/// The number in a number, a percentage, or the digits of a string; 0 where there is none.
+/// Value of a number, a percentage, or the digits of a string. Default: 0.
 fn amount(share: &Cursor) -> i64 {
     match share.value() {
         Value::String(text) => name::percent(text).unwrap_or_else(|| text.parse().unwrap_or_default()),
@@ -123,14 +123,14 @@ fn amount(share: &Cursor) -> i64 {
     }
 }
 
-fn shown(share: &Cursor) -> Value {
+fn share_value(share: &Cursor) -> Value {
     match share.value() {
         Value::Null => 0.into(),
         value => value.clone(),
     }
 }
 
-/// Rolls a deployment back: writes the target into its specification, for the deployment controller.
+/// Action that rolls a deployment back: sets `spec.rollbackTo` for the deployment controller.
 struct Rollback;
 
 impl Action for Rollback {
@@ -165,7 +165,7 @@ impl Action for Rollback {
     }
 }
 
-/// Errors of a request to roll back.
+/// Validates a rollback request.
 pub(super) fn rollback_errors(rollback: &Object) -> Vec<FieldError> {
     let request = Cursor::root(rollback);
     Errors::of(|errors| {
@@ -176,7 +176,7 @@ pub(super) fn rollback_errors(rollback: &Object) -> Vec<FieldError> {
         }
         request
             .at("rollbackTo.revision")
-            .shown_as(request.path(), "rollback.version")
+            .reported_at(request.path(), "rollback.version")
             .require_nonnegative(errors);
     })
 }

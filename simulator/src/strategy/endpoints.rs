@@ -6,15 +6,15 @@ use super::generic::Strategy;
 use super::service;
 use super::subsets::repack;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::json::{self, Type};
+use super::validate::go_json::{self, GoType};
 use super::validate::name::{self, NameRule};
 use super::validate::{container, metadata};
 use crate::api::Object;
 
 const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
-const RECORDS: Type = Type::Map(&Type::Struct(
+const RECORDS: GoType = GoType::Map(&GoType::Struct(
     "endpoints.HostRecord",
-    &[("HostName", &Type::Text("string"))],
+    &[("HostName", &GoType::Text("string"))],
 ));
 
 /// Strategy of endpoints.
@@ -73,7 +73,7 @@ fn port_name(at: &Cursor, required: bool, errors: &mut Errors) {
     }
 }
 
-/// Validates the names of the hosts behind the addresses, which are JSON in an annotation.
+/// Validates the host names of the addresses, which are JSON in an annotation.
 fn host_names(endpoints: &Cursor, errors: &mut Errors) {
     let Some(text) = endpoints
         .at("metadata")
@@ -83,13 +83,13 @@ fn host_names(endpoints: &Cursor, errors: &mut Errors) {
     else {
         return;
     };
-    if !json::decode(&RECORDS, text.as_bytes()).is_ok_and(|records| are_host_names(&records)) {
+    if !go_json::decode(&RECORDS, text.as_bytes()).is_ok_and(|records| are_host_names(&records)) {
         let want = r#"must be a valid json representation of map[string(IP)][HostRecord] e.g. "{"10.245.1.6":{"HostName":"my-webserver"}}""#;
         errors.push(endpoints.at("annotations").invalid(HOST_NAMES, want));
     }
 }
 
-/// Whether `records` maps addresses to names of hosts.
+/// Whether `records` maps addresses to host names.
 fn are_host_names(records: &Value) -> bool {
     let mut entries = records.as_object().into_iter().flatten();
     entries.all(|(address, record)| {

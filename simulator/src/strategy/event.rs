@@ -10,14 +10,14 @@ use super::validate::name;
 pub(super) struct EventStrategy;
 
 impl Strategy for EventStrategy {
-    /// Its metadata is not validated.
+    /// The metadata of events are not validated.
     fn validate(&self, event: &Cursor, _: &str, errors: &mut Errors) {
         let (own, namespace) = (
             event.at("metadata.namespace").text(),
             event.at("involvedObject.namespace"),
         );
         if event.at("involvedObject.kind").text() == "Node" {
-            // A node has no namespace; older clients put its events into the default one.
+            // A node has no namespace. Older clients use the default namespace for its events.
             if !["", "default"].contains(&own) {
                 errors.push(namespace.invalid(namespace.text(), "not allowed for node"));
             }

@@ -1,4 +1,4 @@
-//! The interface of a strategy. Its defaults are the generic behaviour, which a kind without a strategy of its own has.
+//! Interface of strategies. Its default methods are the generic behaviour of kinds without a strategy.
 
 use futures::future::{self, BoxFuture};
 use jiff::{SignedDuration, Timestamp};
@@ -20,12 +20,13 @@ use crate::{
     rng::Rng,
 };
 
-/// What a kind does differently from others.
+/// Behaviour of a kind that differs from that of other kinds.
 ///
-/// Objects are in the kind's storage version and in typed form, what is stored in canonical form. Validation reports every error, in v1.2's order; `group` is the group of the request, for kinds
-/// that are served in several.
+/// - Objects are in the kind's storage version and in typed form; stored objects are in canonical form.
+/// - Validation reports every error, in v1.2's order. `group` is the group of the request, for kinds that are served
+///   in several.
 pub(crate) trait Strategy: Send + Sync {
-    /// Sets the fields of a new object that a client cannot set. It has no UID and perhaps no name yet.
+    /// Sets the fields of a new object that a client cannot set. The object has no UID and possibly no name yet.
     fn prepare_for_create(&self, _object: &mut Object, _rng: &Rng) {}
 
     /// Sets the fields of a new object that depend on its name and UID.
@@ -34,21 +35,21 @@ pub(crate) trait Strategy: Send + Sync {
     /// Validates a new object.
     fn validate(&self, _object: &Cursor, _group: &str, _errors: &mut Errors) {}
 
-    /// Brings a valid object into the form in which it is stored.
+    /// Converts a valid object to the form in which it is stored.
     fn canonicalize(&self, _object: &mut Object) {}
 
-    /// Sets the status with which a valid new object is stored.
+    /// Sets the initial status of a valid new object.
     fn set_initial_status(&self, _object: &mut Object) {}
 
-    /// Keeps the fields that an update cannot change.
+    /// Copies from `old` the fields that an update cannot change.
     fn prepare_for_update(&self, _new: &mut Object, _old: &Object) {}
 
-    /// Keeps the fields that an update of the status cannot change.
+    /// Copies from `old` the fields that a status update cannot change.
     fn prepare_for_status_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "spec");
     }
 
-    /// Keeps the fields that an update of the finalizers cannot change.
+    /// Copies from `old` the fields that an update of the finalizers cannot change.
     fn prepare_for_finalizers_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
@@ -62,21 +63,21 @@ pub(crate) trait Strategy: Send + Sync {
     /// Validates an update of the finalizers.
     fn validate_finalizers(&self, _new: &Cursor, _old: &Cursor, _errors: &mut Errors) {}
 
-    /// Whether an update is validated, by the kind's own rules alone, before its resource version is compared.
+    /// Whether an update is validated (by the rules of the kind alone) before its resource version is compared.
     fn validates_before_version(&self) -> bool {
         false
     }
 
-    /// Allocates what the service network gives to an object that is created, or that takes the place of `old`.
+    /// Allocates cluster IP and node ports to an object that is created or replaces `old`.
     fn allocate(&self, _context: &Context, _object: &mut Object, _old: Option<&Object>) -> Result<Allocation, Status> {
         Ok(Allocation::default())
     }
 
-    /// Frees what was allocated to a removed object.
+    /// Frees the allocations of a removed object.
     fn free(&self, _context: &Context, _object: &Object) {}
 
-    /// What is allocated to an object, by the names of its claims.
-    fn held(&self, _object: &Object) -> Vec<String> {
+    /// Claim names of an object's allocations.
+    fn claim_names(&self, _object: &Object) -> Vec<String> {
         Vec::new()
     }
 
@@ -85,12 +86,12 @@ pub(crate) trait Strategy: Send + Sync {
         false
     }
 
-    /// Takes what was allocated to an object that was stored before the start.
+    /// Marks the allocations of an object as used. Called at startup for stored objects.
     fn restore(&self, _context: &Context, _object: &Object) {}
 
-    /// Decides how an object is deleted, and marks it if it is not removed at once.
+    /// Returns how an object is deleted, and marks it unless it is removed at once.
     ///
-    /// `grace` is the requested grace period in seconds; it becomes the one that applies.
+    /// `grace` is the requested grace period in seconds. It is set to the one that applies.
     fn before_delete(
         &self,
         _object: &mut Object,
@@ -100,7 +101,7 @@ pub(crate) trait Strategy: Send + Sync {
         Ok(Deletion::Remove)
     }
 
-    /// The same for an object that is deleted with its collection.
+    /// Returns how an object is deleted that is deleted with its collection.
     fn before_delete_of_collection(
         &self,
         object: &mut Object,
@@ -115,48 +116,48 @@ pub(crate) trait Strategy: Send + Sync {
         false
     }
 
-    /// Whether DELETE returns the deleted object where the profile allows it.
+    /// Whether DELETE returns the deleted object, if the profile allows it.
     fn returns_deleted(&self) -> bool {
         false
     }
 
-    /// The resource whose object of the same name is deleted with an object.
+    /// Resource whose object of the same name is deleted along with an object.
     fn dependent(&self) -> Option<ResourceName> {
         None
     }
 
-    /// Strips an object for export. With `exact`, fields that belong to this cluster stay.
+    /// Prepares an object for export. With `exact`, cluster-specific fields are kept.
     fn export(&self, object: &mut Object, _exact: bool, rng: &Rng) -> Result<(), Status> {
         self.prepare_for_create(object, rng);
         Ok(())
     }
 
-    /// How long an object is kept after its last change. Default: for ever.
+    /// Time to live of an object after its last change. Default: unlimited.
     fn time_to_live(&self) -> Option<SignedDuration> {
         None
     }
 
-    /// A part of the stored object that is not shown, and whose change is a change of the object.
+    /// State that is stored but not shown. A write with other hidden state is a change.
     fn hidden_state(&self, _is_new: bool) -> &'static str {
         ""
     }
 
-    /// The objects of a kind that is not stored but computed.
+    /// Objects of a kind that is computed instead of stored.
     fn computed(&self, _context: &Context) -> Option<Vec<Object>> {
         None
     }
 
-    /// What POST does at `subresource`, or at the collection, if it does not create an object of the kind.
+    /// Action of POST at `subresource`, or at the collection, if it does not create an object of the kind.
     fn action(&self, _subresource: Option<&str>) -> Option<&'static dyn Action> {
         None
     }
 
-    /// The scale of an object.
+    /// Scale of the kind, if it has one.
     fn scale(&self) -> Option<&'static Scale> {
         None
     }
 
-    /// Finds the servers to which the proxy sends a request for an object. Error: 404 if nothing can be proxied to an object of the kind.
+    /// Returns the servers to which the proxy sends a request for an object. 404 if the kind cannot be proxied.
     fn location<'a>(
         &'a self,
         _objects: &'a dyn Lookup,
@@ -165,12 +166,13 @@ pub(crate) trait Strategy: Send + Sync {
         Box::pin(future::err(Status::no_such_path()))
     }
 
-    /// Whether the query parameter `path`, at the root of the proxy, is the path of the request, where the profile allows it.
+    /// Whether the query parameter `path`, at the root of the proxy, is the path of the request, if the profile
+    /// allows it.
     fn has_proxy_path_parameter(&self) -> bool {
         false
     }
 
-    /// Whether an update, too, passes the admission of new objects (limit ranges and quotas).
+    /// Whether updates pass the admission of new objects (limit ranges and quotas).
     fn is_admitted_on_update(&self) -> bool {
         false
     }
@@ -180,7 +182,7 @@ pub(crate) trait Strategy: Send + Sync {
         false
     }
 
-    /// Lets an object run as the account of this name, with the token in the secret `token` if there is one.
+    /// Sets the service account of an object, and mounts the token of the secret `token`, if there is one.
     fn run_as_service_account(&self, _object: &mut Object, _name: &str, _account: &Object, _token: Option<&str>) {}
 
     /// Whether limit ranges apply.
@@ -188,22 +190,23 @@ pub(crate) trait Strategy: Send + Sync {
         false
     }
 
-    /// Applies the limits of one limit range, in `limits`: sets their defaults and returns what is out of bounds.
+    /// Applies `limits`, those of one limit range: sets their defaults and returns an error for each value out of
+    /// bounds.
     fn apply_limits(&self, _object: &mut Object, _limits: &[Object]) -> Vec<String> {
         Vec::new()
     }
 
-    /// The quantities of an object that a quota can limit.
+    /// Resources that a quota can limit for objects of the kind.
     fn quota_resources(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What an object uses of them. Default: one of each.
+    /// Usage of these resources by an object. Default: one of each.
     fn quota_usage(&self, _object: &Object) -> Usage {
         self.quota_resources().iter().map(|name| Usage::one(name)).sum()
     }
 
-    /// Checks that an object specifies everything that a quota limits, in `limited`.
+    /// Checks that an object specifies every resource in `limited`, those that a quota limits.
     fn check_quota_request(&self, _object: &Object, _limited: &Usage) -> Result<(), String> {
         Ok(())
     }
@@ -214,7 +217,7 @@ pub(crate) trait Strategy: Send + Sync {
     }
 }
 
-/// The strategy of kinds without one of their own.
+/// Strategy of kinds without one of their own.
 pub(super) struct Generic;
 
 impl Strategy for Generic {}

@@ -5,18 +5,21 @@ use serde_json::Value;
 use super::generic::Strategy;
 use super::object::drop_status;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::json::{self, Type};
+use super::validate::go_json::{self, GoType};
 use super::validate::name::{self, NameRule};
-use super::validate::{forms, internal, metadata};
+use super::validate::{internal_form, internal_types, metadata};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 
 const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
-const TARGET: Type = Type::Struct(
+const TARGET: GoType = GoType::Struct(
     "extensions.CustomMetricTarget",
-    &[("name", &Type::Text("string")), ("value", &Type::Quantity)],
+    &[("name", &GoType::Text("string")), ("value", &GoType::Quantity)],
 );
-const TARGET_LIST: Type = Type::Struct("extensions.CustomMetricTargetList", &[("items", &Type::List(&TARGET))]);
+const TARGET_LIST: GoType = GoType::Struct(
+    "extensions.CustomMetricTargetList",
+    &[("items", &GoType::List(&TARGET))],
+);
 
 /// Strategy of horizontal pod autoscalers.
 pub(super) struct HorizontalPodAutoscalerStrategy;
@@ -37,14 +40,14 @@ impl Strategy for HorizontalPodAutoscalerStrategy {
         spec(new, group, errors);
     }
 
-    /// (One field name is misspelt in v1.2.)
+    /// One of the field names is misspelt, as in v1.2.
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         let status = new.at("status");
         status.at("currentReplicas").require_nonnegative(errors);
         status
             .at("desiredReplicas")
-            .shown_as(status.path(), "desiredReplicasa")
+            .reported_at(status.path(), "desiredReplicasa")
             .require_nonnegative(errors);
     }
 }
@@ -56,7 +59,7 @@ fn spec(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
         older if older.is_set() => older.at("targetPercentage"),
         _ => at
             .at("targetCPUUtilizationPercentage")
-            .shown_as(at.path(), "cpuUtilization.targetPercentage"),
+            .reported_at(at.path(), "cpuUtilization.targetPercentage"),
     };
     positive(&least, least.optional_int(), errors);
     positive(&most, Some(most.int()), errors);
@@ -73,7 +76,7 @@ fn positive(at: &Cursor, number: Option<i64>, errors: &mut Errors) {
     }
 }
 
-/// Whether the object has the face of `autoscaling/v1`, as its version says, or its fields, or else `group`.
+/// Whether the object is of `autoscaling/v1`, according to its version, its fields or `group`.
 fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
     let (version, spec) = (autoscaler.at("apiVersion"), autoscaler.at("spec"));
     match version.text() {
@@ -82,10 +85,10 @@ fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
     }
 }
 
-/// Validates what is scaled. The newer version has no field for the subresource; it always means `scale`.
+/// Validates the scaled object. The newer version has no field for the subresource: it is always `scale`.
 fn target(spec: &Cursor, is_newer: bool, errors: &mut Errors) {
     let reference = if is_newer {
-        spec.at("scaleTargetRef").shown_as(spec.path(), "scaleRef")
+        spec.at("scaleTargetRef").reported_at(spec.path(), "scaleRef")
     } else {
         spec.at("scaleRef")
     };
@@ -111,14 +114,14 @@ fn segment(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the targets for custom metrics, which are JSON in one of the annotations at `at`.
+/// Validates the targets of custom metrics, which are JSON in one of the annotations at `at`.
 fn custom_metrics(at: &Cursor, errors: &mut Errors) {
     let Some(text) = at.member(TARGETS).and_then(Value::as_str) else {
         return;
     };
-    let Ok(targets) = json::decode(&TARGET_LIST, text.as_bytes()) else {
+    let Ok(targets) = go_json::decode(&TARGET_LIST, text.as_bytes()) else {
         errors.push(at.invalid(
-            internal::show(&forms::LABELS, at.value()),
+            internal_form::show(&internal_types::LABELS, at.value()),
             "failed to parse custom metrics target annotation",
         ));
         return;
@@ -134,7 +137,7 @@ fn custom_metrics(at: &Cursor, errors: &mut Errors) {
                 "missing custom metric target name",
             ));
         }
-        let value = internal::amount(item.at("value").value());
+        let value = internal_form::amount(item.at("value").value());
         if value.milli_value() <= 0 {
             errors.push(FieldError::invalid(
                 &items.path().child("value"),

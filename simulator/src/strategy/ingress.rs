@@ -47,11 +47,11 @@ fn spec(at: &Cursor, errors: &mut Errors) {
     } else if rules.is_empty() {
         errors.push(at.invalid(rules.value().clone(), "either `backend` or `rules` must be specified"));
     }
-    // What is below a rule is reported as if it were below the first one.
+    // As in v1.2, errors below any rule are reported below the first one.
     let first = rules.path().index(0);
     for rule in rules.items() {
         host(&rule.at("host"), errors);
-        let http = rule.at("http").shown_as(&first, "http");
+        let http = rule.at("http").reported_at(&first, "http");
         if http.is_set() {
             paths(&http, errors);
         }
@@ -73,7 +73,7 @@ fn host(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Every backend is reported directly below `http`, whatever its path.
+/// As in v1.2, errors of every backend are reported directly below `http`, whatever its path.
 fn paths(http: &Cursor, errors: &mut Errors) {
     let paths = http.at("paths");
     if paths.is_empty() {
@@ -89,7 +89,7 @@ fn paths(http: &Cursor, errors: &mut Errors) {
                 errors.push(path.invalid(path.text(), "must be a valid regex"));
             }
         }
-        backend(&rule.at("backend").shown_as(http.path(), "backend"), errors);
+        backend(&rule.at("backend").reported_at(http.path(), "backend"), errors);
     }
 }
 

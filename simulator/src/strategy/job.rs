@@ -7,7 +7,7 @@ use super::object::{drop_status, keep};
 use super::replicaset;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, pod_spec, selector};
+use super::validate::{internal_form, internal_types, metadata, pod_spec, selector};
 use crate::api::{Object, meta};
 use crate::rng::Rng;
 
@@ -44,7 +44,7 @@ impl Strategy for JobStrategy {
         keep(new, old, "status");
     }
 
-    /// v1.2 takes the old metadata for the new in its second look at it.
+    /// In its second check of the metadata, v1.2 exchanges old and new.
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
         self.validate(new, group, errors);
         metadata::update(&old.at("metadata"), &new.at("metadata"), errors);
@@ -53,27 +53,27 @@ impl Strategy for JobStrategy {
         immutable(
             &now.at("completions"),
             &before.at("completions"),
-            &forms::OPTIONAL_INT,
+            &internal_types::OPTIONAL_INT,
             Value::clone,
             errors,
         );
         immutable(
             &now.at("selector"),
             &before.at("selector"),
-            &forms::LABEL_SELECTOR,
+            &internal_types::LABEL_SELECTOR,
             Value::clone,
             errors,
         );
         immutable(
             &now.at("template"),
             &before.at("template"),
-            &forms::POD_TEMPLATE,
-            forms::with_internal_spec,
+            &internal_types::POD_TEMPLATE,
+            internal_types::with_internal_spec,
             errors,
         );
     }
 
-    /// v1.2 takes the old metadata for the new here.
+    /// v1.2 exchanges old and new metadata here.
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&old.at("metadata"), &new.at("metadata"), errors);
         for name in ["active", "succeeded", "failed"] {
@@ -82,14 +82,20 @@ impl Strategy for JobStrategy {
     }
 }
 
-fn immutable(new: &Cursor, old: &Cursor, shape: &internal::Shape, convert: fn(&Value) -> Value, errors: &mut Errors) {
+fn immutable(
+    new: &Cursor,
+    old: &Cursor,
+    internal_type: &internal_form::InternalType,
+    convert: fn(&Value) -> Value,
+    errors: &mut Errors,
+) {
     let [now, before] = [new.value(), old.value()].map(convert);
-    if !internal::same(shape, &now, &before) {
-        errors.push(new.invalid(internal::show(shape, &now), IMMUTABLE));
+    if !internal_form::same(internal_type, &now, &before) {
+        errors.push(new.invalid(internal_form::show(internal_type, &now), IMMUTABLE));
     }
 }
 
-/// Whether the user answers for the selector: `manualSelector` in batch, no `autoSelector` in extensions.
+/// Whether the user sets the selector: `manualSelector` in batch, no `autoSelector` in extensions.
 fn is_manual(job: &Cursor, group: &str) -> bool {
     let spec = job.at("spec");
     let version = job.at("apiVersion");
@@ -101,7 +107,7 @@ fn is_manual(job: &Cursor, group: &str) -> bool {
     }
 }
 
-/// Requires a selector that is not the user's to be the one that is generated from uid and name.
+/// Requires the selector to be the one generated from UID and name, unless it is set by the user.
 fn generated_selector(job: &Cursor, group: &str, errors: &mut Errors) {
     let wanted = job.at("spec").at("selector");
     if is_manual(job, group) || !wanted.is_set() {
@@ -118,7 +124,7 @@ fn generated_selector(job: &Cursor, group: &str, errors: &mut Errors) {
             None => errors.push(labels.required(&format!("{key}={value}"))),
             Some(found) if found.as_str() != Some(value) => {
                 errors.push(labels.invalid(
-                    internal::show(&forms::LABELS, labels.value()),
+                    internal_form::show(&internal_types::LABELS, labels.value()),
                     format!("expected {key}={value}"),
                 ));
             }
@@ -130,7 +136,7 @@ fn generated_selector(job: &Cursor, group: &str, errors: &mut Errors) {
         .map(|(k, v)| ((*k).to_owned(), Value::from(*v)))
         .collect();
     if selector::matches(&wanted, &Cursor::root(&expected)) == Some(false) {
-        errors.push(replicaset::shown(&wanted, "`selector` not auto-generated"));
+        errors.push(replicaset::selector_error(&wanted, "`selector` not auto-generated"));
     }
 }
 

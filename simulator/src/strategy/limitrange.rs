@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use super::generic::Strategy;
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::internal::amount;
+use super::validate::internal_form::amount;
 use super::validate::name::{self, NameRule};
 use super::validate::{metadata, resources};
 use crate::api::quantity::{Format, Quantity};
 use crate::api::{FieldError, Object, meta};
 use crate::rng::Rng;
 
-/// The resource of limit ranges.
+/// Resource of limit ranges.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("limitranges");
 
 /// Strategy of limit ranges.
@@ -76,14 +76,14 @@ fn item(limit: &Cursor, errors: &mut Errors) {
         .for_each(|resource| bounds(limit, resource, is_pod, errors));
 }
 
-/// Requires the bounds that `limit` sets for `resource` to be in order.
+/// Requires the bounds that `limit` sets for `resource` to be in ascending order.
 fn bounds(limit: &Cursor, resource: &str, is_pod: bool, errors: &mut Errors) {
     let bound = |field: &str| limit.at(field).member(resource).map(amount);
     let (min, max) = (bound("min"), bound("max"));
     let default = bound("default").filter(|_| !is_pod);
     let request = bound("defaultRequest").filter(|_| !is_pod);
     let ratio = bound("maxLimitRequestRatio");
-    // Each: the field that is reported, the value that is shown, and the two that are out of order with their names.
+    // Reported field, shown value, and the two values that must be in order, with their names.
     let orders = [
         ("min", min, ("min value", min), ("max value", max)),
         (
@@ -145,10 +145,10 @@ fn bounds(limit: &Cursor, resource: &str, is_pod: bool, errors: &mut Errors) {
     }
 }
 
-/// `ratio`, and `max / min`: in thousandths where they are small enough, in units otherwise.
+/// Returns `ratio` and `max / min`: in thousandths if they are small enough, else in units.
 fn ratios(ratio: Quantity, min: Quantity, max: Quantity) -> (f64, f64) {
-    const LARGEST_MILLI: i64 = i64::MAX / 1000;
-    if [ratio, min, max].iter().all(|q| q.value() < LARGEST_MILLI) {
+    const MAX_MILLI: i64 = i64::MAX / 1000;
+    if [ratio, min, max].iter().all(|q| q.value() < MAX_MILLI) {
         (
             ratio.milli_value() as f64 / 1000.0,
             max.milli_value() as f64 / min.milli_value() as f64,

@@ -1,6 +1,6 @@
-//! The limits of limit ranges, applied to pods: defaults and bounds of what containers request.
+//! Limits of limit ranges for pods: defaults and bounds of container resources.
 //!
-//! Source: v1.2's LimitRanger. Where that walks a map in any order, names come sorted here.
+//! Source: v1.2's LimitRanger. Where v1.2 iterates over a map in random order, names are sorted here.
 
 use serde_json::{Map, Value};
 
@@ -9,18 +9,18 @@ use crate::api::{
     quantity::{Format, Quantity},
 };
 
-/// The annotation that says what was set.
+/// Annotation that lists the defaults that were set.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 type Amounts = Map<String, Value>;
 
-/// The largest amount whose thousandths fit into 64 bits.
+/// Largest amount whose thousandths fit into 64 bits.
 const MAX_MILLI: i64 = i64::MAX / 1000;
 
-/// A test of a resource: its name, the bound, what is requested and what is the limit; what is wrong.
+/// Check of a resource: its name, the bound, the request and the limit. Returns the error, if any.
 type Test<'a> = &'a dyn Fn(&str, Quantity, Option<Quantity>, Option<Quantity>) -> Option<String>;
 
-/// Applies the limits of one limit range to a pod: sets their defaults, and returns what is out of bounds.
+/// Applies the limits of one limit range to a pod: sets defaults, and returns an error for each value out of bounds.
 pub(super) fn apply(pod: &mut Object, limits: &[Object]) -> Vec<String> {
     complete(pod, limits);
     limits.iter().flat_map(|limit| check(pod, limit)).collect()
@@ -41,7 +41,7 @@ fn amounts(holder: &Object, path: &str) -> Amounts {
         .unwrap_or_default()
 }
 
-/// Sets what a container leaves open to the defaults.
+/// Sets the defaults of values that containers do not specify.
 fn complete(pod: &mut Object, limits: &[Object]) {
     let defaults = |field: &str| -> Amounts {
         limits
@@ -79,7 +79,7 @@ fn complete(pod: &mut Object, limits: &[Object]) {
     }
 }
 
-/// What of `pod` lies outside `limit`.
+/// Returns an error for each value of `pod` outside `limit`.
 fn check(pod: &Object, limit: &Object) -> Vec<String> {
     let of = |container: &Object| {
         (
@@ -99,7 +99,7 @@ fn check(pod: &Object, limit: &Object) -> Vec<String> {
     }
 }
 
-/// The sums of what every container names.
+/// Sums of the resources that every part has.
 fn sum(parts: &[Amounts]) -> Amounts {
     let named = parts
         .first()
@@ -119,7 +119,7 @@ fn sum(parts: &[Amounts]) -> Amounts {
         .collect()
 }
 
-/// A sum that wraps around, as v1.2's does.
+/// Sum that wraps around on overflow, as in v1.2.
 fn wrapping_sum(values: impl Iterator<Item = i64>) -> i64 {
     values.fold(0, i64::wrapping_add)
 }
@@ -128,7 +128,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
     value.as_str()?.parse().ok()
 }
 
-/// The numbers by which v1.2 compares amounts: thousandths, or units where one of them is too large for that.
+/// Values that v1.2 compares: thousandths, or units if one of the amounts is too large for thousandths.
 fn observed(request: Option<Quantity>, limit: Option<Quantity>, bound: Quantity) -> [Option<i64>; 2] {
     let fits = |amount: Quantity| amount.value() <= MAX_MILLI;
     let precise = [request, limit, Some(bound)].into_iter().flatten().all(fits);

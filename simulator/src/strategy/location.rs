@@ -1,42 +1,42 @@
-//! Where the proxy sends a request for an object: the rules that the kinds share.
+//! Locations of objects for the proxy: the rules that kinds share.
 //!
-//! The id of an object in a path is `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`; the scheme is `http` (the default) or `https`.
-//!
-//! Source: `ResourceLocation` of Kubernetes v1.2 for services, pods and nodes; the errors are as recorded.
+//! - The id of an object in a path is `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`. The scheme is `http` (the default)
+//!   or `https`.
+//! - Source: `ResourceLocation` of Kubernetes v1.2 for services, pods and nodes. Errors are as recorded.
 
 use futures::future::BoxFuture;
 
 use super::resource_name::ResourceName;
 use crate::api::{Object, Reason, Status};
 
-/// The port of a node's agent.
+/// Default port of the kubelet.
 pub(super) const NODE_AGENT_PORT: i64 = 10_250;
 
-/// Reads the objects that determine a location.
+/// Access to the objects that determine a location.
 pub(crate) trait Lookup: Send + Sync {
-    /// The object of a name. `namespace` is empty for an object without one.
+    /// Returns the object with this name. `namespace` is empty for a cluster-scoped object.
     fn find<'a>(&'a self, resource: ResourceName, namespace: &'a str, name: &'a str) -> BoxFuture<'a, Option<Object>>;
 }
 
-/// The object that a path of the proxy names.
+/// Object in a path of the proxy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectId<'a> {
-    /// Namespace; empty for an object without one.
+    /// Namespace. Empty for a cluster-scoped object.
     pub(crate) namespace: &'a str,
     /// Name, with an optional scheme and port.
     pub(crate) id: &'a str,
 }
 
-/// The parts of an id.
+/// Parts of an id.
 pub(super) struct Parts<'a> {
     pub(super) scheme: &'a str,
     pub(super) name: &'a str,
-    /// Empty if the id has none.
+    /// Port. Empty if the id has none.
     pub(super) port: &'a str,
 }
 
 impl<'a> ObjectId<'a> {
-    /// The parts of the id of a `kind` (in lower case). Error: 400 if it is malformed.
+    /// Splits the id of a `kind` (in lower case) into its parts. 400 if it is malformed.
     pub(super) fn parts(&self, kind: &str) -> Result<Parts<'a>, Status> {
         let parts: Vec<&str> = self.id.split(':').collect();
         let (scheme, name, port) = match parts.as_slice() {
@@ -52,7 +52,7 @@ impl<'a> ObjectId<'a> {
         Ok(Parts { scheme, name, port })
     }
 
-    /// Finds an object of this namespace. Error: 404 if it does not exist.
+    /// Returns an object of this namespace. 404 if it does not exist.
     pub(super) async fn find(
         &self,
         objects: &dyn Lookup,
@@ -66,19 +66,19 @@ impl<'a> ObjectId<'a> {
     }
 }
 
-/// The servers of an object.
+/// Servers of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     /// `http` or `https`.
     pub(crate) scheme: String,
-    /// Hosts, each with its port if one is known. Requests go to them in turn.
+    /// Hosts, with the port if it is known. Requests are sent to them in turn.
     pub(crate) hosts: Vec<String>,
-    /// Name and port by which the turns of the hosts are counted.
+    /// Name and port that identify the round-robin counter.
     pub(crate) key: String,
 }
 
 impl Location {
-    /// The location of an object with one host.
+    /// Returns the location of an object with one host.
     pub(super) fn of_host(scheme: &str, host: String) -> Self {
         Self {
             scheme: scheme.to_owned(),
@@ -88,7 +88,7 @@ impl Location {
     }
 }
 
-/// `HOST:PORT`, with brackets around an IPv6 address.
+/// Returns `HOST:PORT`, with brackets around an IPv6 address.
 pub(super) fn with_port(host: &str, port: &str) -> String {
     if host.contains(':') {
         format!("[{host}]:{port}")

@@ -1,10 +1,12 @@
-//! What is special about each kind: one file per kind, named like it.
+//! Strategies: the behaviour that is special to a kind, in one file per kind, named like it.
 //!
-//! - A [`Strategy`] says what a kind does differently; its defaults are the generic behaviour. The data file of a kind names its strategy.
+//! - A [`Strategy`] overrides the generic behaviour, which its default methods implement. The data file of a kind
+//!   names its strategy.
 //! - Strategies change and validate objects. They do not store anything and do not use the registry.
-//! - `validate/` holds the rules that several kinds share, `table.rs` the names.
+//! - `validate/` contains the rules that several kinds share; `table.rs` the table of strategies by name.
 //!
-//! Source of the semantics: the strategies of Kubernetes v1.2 (`pkg/registry/*/strategy.go`) and its validation, as recorded.
+//! Source of the semantics: the strategies of Kubernetes v1.2 (`pkg/registry/*/strategy.go`) and its validation, as
+//! recorded.
 
 mod action;
 pub(crate) mod allocation;

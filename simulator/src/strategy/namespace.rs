@@ -14,13 +14,14 @@ use crate::api::{Object, Status, meta};
 use crate::clock::stamp;
 use crate::rng::Rng;
 
-/// The resource of namespaces.
+/// Resource of namespaces.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("namespaces");
-/// The namespace that every cluster has.
+/// Namespace that every cluster has.
 pub(crate) const DEFAULT: &str = "default";
-/// The finalizer of the namespace controller.
+/// Finalizer of the namespace controller.
 const FINALIZER: &str = "kubernetes";
-const CONTENT_REMAINS: &str = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
+const CONTENT_REMAINS: &str = "The system is ensuring all content is removed from this namespace.  Upon completion, \
+    this namespace will automatically be purged by the system.";
 
 /// Strategy of namespaces.
 pub(super) struct NamespaceStrategy;
@@ -38,7 +39,7 @@ impl Strategy for NamespaceStrategy {
         }
     }
 
-    /// A bad finalizer is reported at the list.
+    /// Errors of a finalizer are reported at the list.
     fn validate(&self, namespace: &Cursor, _: &str, errors: &mut Errors) {
         metadata::create(&namespace.at("metadata"), false, NameRule::DnsLabel, errors);
         let finalizers = namespace.at("spec.finalizers");
@@ -57,13 +58,13 @@ impl Strategy for NamespaceStrategy {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
     }
 
-    /// The phase says whether the namespace is being deleted.
+    /// The phase must agree with the deletionTimestamp.
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         let deleted = old.at("metadata.deletionTimestamp").is_set() || new.at("metadata.deletionTimestamp").is_set();
         let phase = new
             .at("status.phase")
-            .shown_as(&new.at("status").path().clone(), "Phase");
+            .reported_at(&new.at("status").path().clone(), "Phase");
         match phase.text() {
             "Active" if !deleted => {}
             "Terminating" if deleted => {}
@@ -74,7 +75,7 @@ impl Strategy for NamespaceStrategy {
         }
     }
 
-    /// A bad one is reported at its place in the list.
+    /// Errors of a finalizer are reported at its index.
     fn validate_finalizers(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         for entry in new.at("spec.finalizers").items() {
@@ -82,7 +83,7 @@ impl Strategy for NamespaceStrategy {
         }
     }
 
-    /// The first delete marks a namespace; it is removed by one that finds no finalizers.
+    /// The first delete marks a namespace. A delete without remaining finalizers removes it.
     fn before_delete(&self, namespace: &mut Object, _: &mut Option<i64>, now: Timestamp) -> Result<Deletion, Status> {
         let name = meta::text(namespace, "metadata.name");
         if name == DEFAULT {

@@ -10,11 +10,11 @@ use super::object::{drop_status, keep};
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata};
+use super::validate::{internal_form, internal_types, metadata};
 use crate::api::{FieldError, Object, Path, Reason, Status};
 use crate::rng::Rng;
 
-/// The resource of nodes, which pods refer to.
+/// Resource of nodes.
 pub(crate) const NODES: ResourceName = ResourceName::core("nodes");
 
 /// Strategy of nodes.
@@ -35,7 +35,7 @@ impl Strategy for NodeStrategy {
         self.validate_status_update(new, old, errors);
     }
 
-    /// Identity and address range stay; no address is a duplicate.
+    /// Identity and pod address range are immutable. Addresses must be unique.
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         let mut seen = BTreeSet::new();
@@ -43,7 +43,7 @@ impl Strategy for NodeStrategy {
             if !seen.insert((address.at("type").text(), address.at("address").text())) {
                 errors.push(FieldError::duplicate(
                     address.path(),
-                    internal::show(&forms::NODE_ADDRESS, address.value()),
+                    internal_form::show(&internal_types::NODE_ADDRESS, address.value()),
                 ));
             }
         }
@@ -52,7 +52,13 @@ impl Strategy for NodeStrategy {
         if range_changed {
             errors.push(range.forbidden("node updates may not change podCIDR except from \"\" to valid"));
         }
-        if range_changed || !internal::same(&forms::NODE_IDENTITY, new.at("spec").value(), old.at("spec").value()) {
+        if range_changed
+            || !internal_form::same(
+                &internal_types::NODE_IDENTITY,
+                new.at("spec").value(),
+                old.at("spec").value(),
+            )
+        {
             errors.push(FieldError::forbidden(
                 &Path::new("[]"),
                 "node updates may only change labels or capacity",
@@ -76,7 +82,7 @@ impl Strategy for NodeStrategy {
     }
 }
 
-/// The internal address of a node, by default at its agent's port, which is reached over TLS.
+/// Location of a node: its internal address, by default with its kubelet's port, which uses TLS.
 async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, Status> {
     let parts = object.parts("node")?;
     let node = object.find(objects, NODES, parts.name).await?;

@@ -1,4 +1,4 @@
-//! Changes that several strategies make to an object.
+//! Helpers of several strategies that change an object.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::api::{Object, meta};
 
-/// Sets `field` of `new` to its value in `old`.
+/// Copies `field` from `old` to `new`.
 pub(super) fn keep(new: &mut Object, old: &Object, field: &str) {
     match old.get(field) {
         Some(value) => drop(new.insert(field.to_owned(), value.clone())),
@@ -14,18 +14,18 @@ pub(super) fn keep(new: &mut Object, old: &Object, field: &str) {
     }
 }
 
-/// The metadata of `object`.
+/// Metadata of `object`. Empty if it has none.
 pub(super) fn metadata_of(object: &Object) -> &Object {
     static NONE: LazyLock<Object> = LazyLock::new(Object::new);
     object.get("metadata").and_then(Value::as_object).unwrap_or(&NONE)
 }
 
-/// Drops the status of a new object.
+/// Removes the status of a new object.
 pub(super) fn drop_status(object: &mut Object) {
     object.shift_remove("status");
 }
 
-/// Sets the status of a new object.
+/// Sets the status of an object.
 pub(super) fn set_status(object: &mut Object, status: Value) {
     object.insert("status".to_owned(), status);
 }
@@ -35,7 +35,7 @@ pub(super) fn set_generation(object: &mut Object, generation: i64) {
     meta::metadata(object).insert("generation".to_owned(), generation.into());
 }
 
-/// Sets the generation of `object` to the one after that of `old`.
+/// Sets the generation of `object` to that of `old` plus one.
 pub(super) fn next_generation(object: &mut Object, old: &Object) {
     let generation = meta::lookup(old, "metadata.generation")
         .and_then(Value::as_i64)
@@ -43,18 +43,18 @@ pub(super) fn next_generation(object: &mut Object, old: &Object) {
     set_generation(object, generation.wrapping_add(1));
 }
 
-/// Whether the specification differs from that of `old`: an empty list or map differs from an absent one.
+/// Whether the specification differs from that of `old`. An empty list or map differs from an absent one.
 pub(super) fn spec_differs(new: &Object, old: &Object) -> bool {
     new.get("spec") != old.get("spec")
 }
 
-/// Drops the status of a new object and starts to count its generations.
+/// Removes the status of a new object and sets its generation to 1.
 pub(super) fn prepare_generations(object: &mut Object) {
     drop_status(object);
     set_generation(object, 1);
 }
 
-/// Keeps the status, and counts a generation if the specification changes.
+/// Copies the status from `old`, and increments the generation if the specification differs.
 pub(super) fn count_generation(new: &mut Object, old: &Object) {
     keep(new, old, "status");
     if spec_differs(new, old) {

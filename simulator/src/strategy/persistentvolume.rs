@@ -6,11 +6,11 @@ use super::generic::Strategy;
 use super::object::{drop_status, keep, set_status};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, resources, volumes};
+use super::validate::{internal_form, internal_types, metadata, resources, volumes};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 
-/// The ways to mount, in the order in which texts list them.
+/// Access modes, in the order of error texts.
 pub(super) const ACCESS_MODES: [&str; 3] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"];
 
 /// Strategy of persistent volumes.
@@ -32,7 +32,7 @@ impl Strategy for PersistentVolumeStrategy {
         if capacity.member("storage").is_none() || capacity.len() > 1 {
             errors.push(FieldError::not_supported(
                 capacity.path(),
-                internal::show(&forms::RESOURCE_LIST, capacity.value()),
+                internal_form::show(&internal_types::RESOURCE_LIST, capacity.value()),
                 &["storage"],
             ));
         }
@@ -50,7 +50,7 @@ impl Strategy for PersistentVolumeStrategy {
         keep(new, old, "status");
     }
 
-    /// Everything is looked at twice, but not what may not change.
+    /// v1.2 validates everything twice, but does not check immutable fields.
     fn validate_update(&self, new: &Cursor, _: &Cursor, group: &str, errors: &mut Errors) {
         self.validate(new, group, errors);
         self.validate(new, group, errors);
@@ -63,7 +63,7 @@ impl Strategy for PersistentVolumeStrategy {
         }
     }
 
-    /// v1.2 stores a new object without its phase, which is the default: the next write adds it.
+    /// v1.2 stores a new object without its phase. The next write adds it.
     fn hidden_state(&self, is_new: bool) -> &'static str {
         if is_new { "no phase" } else { "" }
     }
@@ -73,7 +73,7 @@ impl Strategy for PersistentVolumeStrategy {
     }
 }
 
-/// Requires ways to mount at `at`, in the words `required` if there are none.
+/// Requires access modes at `at`. `required` is the error text if there are none.
 pub(super) fn access_modes(at: &Cursor, required: &str, errors: &mut Errors) {
     if at.is_empty() {
         errors.push(at.required(required));

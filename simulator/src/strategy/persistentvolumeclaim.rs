@@ -7,7 +7,7 @@ use super::object::{drop_status, keep, set_status};
 use super::persistentvolume::access_modes;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, resources};
+use super::validate::{internal_form, internal_types, metadata, resources};
 use crate::api::{FieldError, Object, meta};
 use crate::rng::Rng;
 
@@ -37,20 +37,20 @@ impl Strategy for PersistentVolumeClaimStrategy {
         keep(new, old, "status");
     }
 
-    /// A claim that has its volume stays as it is.
+    /// The specification of a bound claim is immutable.
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
         self.validate(new, group, errors);
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         self.validate(new, group, errors);
         let (now, before) = (new.at("spec"), old.at("spec"));
         if !before.at("volumeName").text().is_empty()
-            && !internal::same(&forms::CLAIM_SPEC, now.value(), before.value())
+            && !internal_form::same(&internal_types::CLAIM_SPEC, now.value(), before.value())
         {
             errors.push(now.forbidden("spec is immutable once a claim has been bound to a volume"));
         }
     }
 
-    /// v1.2 validates a claim before it takes over the specification: the request must have access modes.
+    /// v1.2 validates a claim before it copies the old specification: the request must have access modes.
     fn prepare_for_status_update(&self, new: &mut Object, old: &Object) {
         let modes = meta::lookup(new, "spec.accessModes").and_then(Value::as_array);
         let has_modes = modes.is_some_and(|modes| !modes.is_empty());
@@ -74,7 +74,7 @@ impl Strategy for PersistentVolumeClaimStrategy {
         }
     }
 
-    /// v1.2 stores a new object without its phase, which is the default: the next write adds it.
+    /// v1.2 stores a new object without its phase. The next write adds it.
     fn hidden_state(&self, is_new: bool) -> &'static str {
         if is_new { "no phase" } else { "" }
     }

@@ -14,7 +14,7 @@ use super::resource_name::ResourceName;
 use super::usage::Usage;
 use super::validate::cursor::{Cursor, Errors, NEGATIVE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, pod_spec};
+use super::validate::{internal_form, internal_types, metadata, pod_spec};
 use super::{limits, pod_usage, token_mount};
 use crate::api::{Object, Status, meta};
 use crate::rng::Rng;
@@ -44,7 +44,7 @@ impl Strategy for PodStrategy {
         meta::metadata(new).shift_remove("deletionTimestamp");
     }
 
-    /// Nothing but images and a shorter deadline may change in the specification.
+    /// In the specification, only images and a shorter deadline may change.
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
         self.validate(new, group, errors);
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
@@ -59,7 +59,7 @@ impl Strategy for PodStrategy {
             &new.at("spec").at("activeDeadlineSeconds"),
             &old.at("spec").at("activeDeadlineSeconds"),
             errors,
-        ) && !same_but_for_what_may_change(new.at("spec").value(), old.at("spec").value())
+        ) && !differs_only_in_mutable_fields(new.at("spec").value(), old.at("spec").value())
         {
             errors.push(new.at("spec").forbidden(
                 "pod updates may not change fields other than `containers[*].image` or `spec.activeDeadlineSeconds`",
@@ -74,7 +74,7 @@ impl Strategy for PodStrategy {
         }
     }
 
-    /// A pod that runs on a node has a grace period.
+    /// Only a pod that is assigned to a node and still runs has a grace period.
     fn before_delete(&self, pod: &mut Object, grace: &mut Option<i64>, now: Timestamp) -> Result<Deletion, Status> {
         Ok(gracefully(pod, grace, now, |pod, requested| {
             let default = || meta::lookup(pod, "spec.terminationGracePeriodSeconds").and_then(Value::as_i64);
@@ -143,7 +143,7 @@ impl Strategy for PodStrategy {
     }
 }
 
-/// The address of a pod, by default at the first port that one of its containers has.
+/// Location of a pod: its address, by default with the first port of its containers.
 async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, Status> {
     let parts = object.parts("pod")?;
     let pod = object.find(objects, PODS, parts.name).await?;
@@ -162,7 +162,7 @@ async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, 
     Ok(Location::of_host(parts.scheme, host))
 }
 
-/// Validates a change of the deadline; `false` where the rest of the pod is not looked at any more.
+/// Validates a change of the deadline. Returns false if the rest of the pod is not validated.
 fn deadline_only_shrinks(new: &Cursor, old: &Cursor, errors: &mut Errors) -> bool {
     let fault = match (new.optional_int(), old.optional_int()) {
         (Some(now), _) if now < 0 => new.invalid(now, NEGATIVE),
@@ -177,9 +177,9 @@ fn deadline_only_shrinks(new: &Cursor, old: &Cursor, errors: &mut Errors) -> boo
     false
 }
 
-/// Whether two specifications with as many containers differ in nothing but images and deadline.
-fn same_but_for_what_may_change(new: &Value, old: &Value) -> bool {
-    let [mut new, old] = [new, old].map(forms::internal_spec);
+/// Whether two specifications with the same number of containers differ only in images and deadline.
+fn differs_only_in_mutable_fields(new: &Value, old: &Value) -> bool {
+    let [mut new, old] = [new, old].map(internal_types::internal_spec);
     let taken = |from: &Value, key: &str| from.get(key).cloned().unwrap_or_default();
     let deadline = taken(&old, "activeDeadlineSeconds");
     let images: Vec<Value> = old["containers"]
@@ -201,7 +201,7 @@ fn same_but_for_what_may_change(new: &Value, old: &Value) -> bool {
             }
         }
     }
-    internal::same(&forms::POD_SPEC, &new, &old)
+    internal_form::same(&internal_types::POD_SPEC, &new, &old)
 }
 
 /// Whether every container has ended for good.

@@ -1,4 +1,4 @@
-//! What pods use of quotas, and which quotas count them.
+//! Quota usage of pods, and quota scopes.
 //!
 //! Source: v1.2's pod evaluator.
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::usage::Usage;
 use crate::api::{Object, meta, quantity::Quantity};
 
-/// What quotas can limit of pods.
+/// Resources of pods that quotas can limit.
 pub(super) const QUOTA_RESOURCES: [&str; 7] = [
     "cpu",
     "limits.cpu",
@@ -22,12 +22,12 @@ pub(super) const QUOTA_RESOURCES: [&str; 7] = [
 
 const PODS: &str = "pods";
 
-/// What a pod uses.
+/// Usage of a pod.
 pub(super) fn of(pod: &Object) -> Usage {
     [Usage::one(PODS), of_containers(containers(pod))].into_iter().sum()
 }
 
-/// Checks that each container specifies everything that is limited.
+/// Checks that each container specifies every limited resource.
 pub(super) fn check_request(pod: &Object, limited: &Usage) -> Result<(), String> {
     let needed = |name: &str| QUOTA_RESOURCES.contains(&name) && name != PODS;
     let missing: BTreeSet<&str> = containers(pod)
@@ -84,7 +84,7 @@ fn of_containers<'a>(containers: impl Iterator<Item = &'a Value> + Clone) -> Usa
     used
 }
 
-/// Whether some container does not request some resource.
+/// Whether any container lacks a request of any resource.
 fn is_best_effort(pod: &Object) -> bool {
     containers(pod).any(|container| {
         let resources = |field: &str| {

@@ -14,7 +14,7 @@ impl Strategy for PodTemplateStrategy {
         pod_spec::template(&template.at("template"), errors);
     }
 
-    /// v1.2 takes the old metadata for the new here.
+    /// v1.2 exchanges old and new metadata here.
     fn validate_update(&self, new: &Cursor, old: &Cursor, _: &str, errors: &mut Errors) {
         metadata::update(&old.at("metadata"), &new.at("metadata"), errors);
         pod_spec::template(&new.at("template"), errors);

@@ -6,7 +6,7 @@ use super::replicationcontroller::ReplicationControllerStrategy;
 use super::scale::{Scale, SelectorForm};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, pod_spec, selector};
+use super::validate::{internal_form, internal_types, metadata, pod_spec, selector};
 use crate::api::Object;
 use crate::rng::Rng;
 
@@ -48,25 +48,25 @@ impl Strategy for ReplicaSetStrategy {
     }
 }
 
-/// Validates replicas, selector and template at `spec`. (The wording about deployments is used for replica sets too.)
+/// Validates replicas, selector and template at `spec`. As in v1.2, the texts of replica sets mention deployments.
 pub(super) fn replicated(spec: &Cursor, errors: &mut Errors) {
     let (wanted, template, replicas) = (spec.at("selector"), spec.at("template"), spec.at("replicas"));
     replicas.require_nonnegative(errors);
     if wanted.is_set() {
         selector::validate(&wanted, errors);
         if selector::is_blank(&wanted) {
-            errors.push(shown(&wanted, "empty selector is not valid for deployment."));
+            errors.push(selector_error(&wanted, "empty selector is not valid for deployment."));
         }
     } else {
         errors.push(wanted.required(""));
     }
     match selector::matches(&wanted, &template.at("metadata.labels")) {
         Some(matched) => pod_spec::replicated_template(&template, matched, replicas.int(), errors),
-        None => errors.push(shown(&wanted, "invalid label selector.")),
+        None => errors.push(selector_error(&wanted, "invalid label selector.")),
     }
 }
 
-/// That the label selector at `at` is invalid.
-pub(super) fn shown(at: &Cursor, detail: &str) -> crate::api::FieldError {
-    at.invalid(internal::show(&forms::LABEL_SELECTOR, at.value()), detail)
+/// Error of an invalid label selector at `at`.
+pub(super) fn selector_error(at: &Cursor, detail: &str) -> crate::api::FieldError {
+    at.invalid(internal_form::show(&internal_types::LABEL_SELECTOR, at.value()), detail)
 }

@@ -10,7 +10,7 @@ use super::validate::{metadata, pod_spec, selector};
 use crate::api::Object;
 use crate::rng::Rng;
 
-/// The resource of replication controllers.
+/// Resource of replication controllers.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("replicationcontrollers");
 
 static SCALE: Scale = Scale {

@@ -1,4 +1,4 @@
-//! The replication controllers of the group `extensions`, which have a scale and nothing else.
+//! Replication controllers of the group `extensions`, which only have a scale.
 
 use super::{
     generic::Strategy,

@@ -3,7 +3,7 @@
 /// Group, version and plural of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResourceName {
-    /// API group; empty for the core group.
+    /// API group. Empty for the core group.
     pub(crate) group: &'static str,
     /// Version within the group.
     pub(crate) version: &'static str,
@@ -12,7 +12,7 @@ pub(crate) struct ResourceName {
 }
 
 impl ResourceName {
-    /// A resource of the core group.
+    /// Returns the name of a resource of the core group.
     pub(crate) const fn core(plural: &'static str) -> Self {
         Self {
             group: "",

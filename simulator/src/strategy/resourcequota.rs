@@ -7,16 +7,16 @@ use super::object::{drop_status, keep};
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, metadata, resources};
+use super::validate::{internal_form, internal_types, metadata, resources};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 
-/// The resource of resource quotas.
+/// Resource of resource quotas.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("resourcequotas");
 
 const SCOPES: [&str; 4] = ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort"];
-/// As many scopes as are judged one by one: every fault shows all of them.
-const MOST_JUDGED: usize = 20;
+/// Maximum number of scopes that are validated one by one: each error shows all of them.
+const MAX_SCOPES: usize = 20;
 const CONFLICTING: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
 
 /// Strategy of resource quotas.
@@ -39,14 +39,14 @@ impl Strategy for ResourceQuotaStrategy {
         keep(new, old, "status");
     }
 
-    /// The scopes stay.
+    /// Scopes are immutable.
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
         self.validate(new, group, errors);
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         amounts(&new.at("spec.hard"), errors);
         let (now, before) = (new.at("spec.scopes"), old.at("spec.scopes"));
         if now.texts().collect::<BTreeSet<_>>() != before.texts().collect() {
-            errors.push(shown(&now, IMMUTABLE));
+            errors.push(scopes_error(&now, IMMUTABLE));
         }
         scopes(&new.at("spec"), errors);
     }
@@ -76,29 +76,29 @@ fn amounts(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-fn shown(scopes: &Cursor, detail: &str) -> FieldError {
-    scopes.invalid(internal::show(&forms::STRINGS, scopes.value()), detail)
+fn scopes_error(scopes: &Cursor, detail: &str) -> FieldError {
+    scopes.invalid(internal_form::show(&internal_types::STRINGS, scopes.value()), detail)
 }
 
 fn scopes(spec: &Cursor, errors: &mut Errors) {
     let (scopes, hard) = (spec.at("scopes"), spec.at("hard"));
-    if scopes.len() > MOST_JUDGED {
-        errors.push(shown(&scopes, "unsupported scope"));
+    if scopes.len() > MAX_SCOPES {
+        errors.push(scopes_error(&scopes, "unsupported scope"));
         return;
     }
     for scope in scopes.texts() {
         if !SCOPES.contains(&scope) {
-            errors.push(shown(&scopes, "unsupported scope"));
+            errors.push(scopes_error(&scopes, "unsupported scope"));
         }
         for (resource, _) in hard.entries() {
             if resources::is_quota(resource) && !fits(scope, resource) {
-                errors.push(shown(&scopes, "unsupported scope applied to resource"));
+                errors.push(scopes_error(&scopes, "unsupported scope applied to resource"));
             }
         }
     }
     for pair in CONFLICTING {
         if pair.iter().all(|scope| scopes.texts().any(|s| s == *scope)) {
-            errors.push(shown(&scopes, "conflicting scopes"));
+            errors.push(scopes_error(&scopes, "conflicting scopes"));
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The scale of what has replicas: a view of the object with its replica count, which can be written.
+//! Scale subresource: a view of an object's replica count that can be updated.
 //!
-//! Source: v1.2's scale sub-resources, and `subresources` of the recordings.
+//! Source: v1.2's scale subresources, and `subresources` of the recordings.
 
 use serde_json::{Value, json};
 
@@ -18,37 +18,37 @@ use crate::{
     scheme::Resource,
 };
 
-/// The kind of a scale, in each of its groups.
+/// Kind of a scale, in each of its groups.
 pub(crate) const KIND: &str = "Scale";
 
-/// How the selector of what is scaled is shown.
+/// Representation of the scaled object's selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SelectorForm {
-    /// As text; the object has a map of labels.
+    /// As text. The object has a map of labels.
     Text,
-    /// As a map and as text; the object has a map of labels.
+    /// As a map and as text. The object has a map of labels.
     Labels,
-    /// As a map, if it is one, and as text; the object has a label selector.
+    /// As text, and as a map if it has no expressions. The object has a label selector.
     LabelSelector,
 }
 
-/// The scale of a kind.
+/// Scale of a kind.
 #[derive(Debug)]
 pub(crate) struct Scale {
-    /// Group version of the scale.
+    /// Group and version of the scale.
     pub(super) group_version: &'static str,
-    /// The resource that is scaled, where it is not that of the request.
+    /// Scaled resource, if it is not that of the request.
     pub(super) target: Option<ResourceName>,
     pub(super) selector: SelectorForm,
 }
 
 impl Scale {
-    /// Group version of the scale.
+    /// Group and version of the scale.
     pub(crate) fn group_version(&self) -> &'static str {
         self.group_version
     }
 
-    /// The resource that is scaled, where it is not that of the request.
+    /// Scaled resource, if it is not that of the request.
     pub(crate) fn target(&self) -> Option<ResourceName> {
         self.target
     }
@@ -88,7 +88,7 @@ impl Scale {
         }
     }
 
-    /// The scale of `object`, of the kind `kind`, at `path`.
+    /// Returns the scale, of the kind `kind`, of `object` at `path`.
     pub(crate) fn view(&self, kind: &Resource, path: &str, object: &Object) -> Object {
         let fields = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
         let kept = fields
@@ -130,7 +130,7 @@ impl Scale {
     }
 }
 
-/// Errors of a scale that is written.
+/// Validates an updated scale.
 pub(super) fn errors(scale: &Object) -> Vec<FieldError> {
     let scale = Cursor::root(scale);
     Errors::of(|errors| {

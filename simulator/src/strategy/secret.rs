@@ -8,17 +8,17 @@ use super::generic::Strategy;
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::{self, NameRule};
-use super::validate::{json, metadata};
+use super::validate::{go_json, metadata};
 use crate::api::{FieldError, Object, Path, Status, meta};
 use crate::rng::Rng;
 
-/// The resource.
+/// Resource of secrets.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("secrets");
-/// The type of the secrets that hold the token of a service account.
+/// Type of secrets that contain the token of a service account.
 pub(crate) const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 
-/// The most bytes that all values of an object can have together.
-const DATA_LIMIT: usize = 1 << 20;
+/// Maximum size of all values of an object together, in bytes.
+const MAX_DATA_BYTES: usize = 1 << 20;
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 /// Strategy of secrets.
@@ -29,7 +29,7 @@ impl Strategy for SecretStrategy {
         create_as(secret, secret.at("type").text(), errors);
     }
 
-    /// The type stays, and need not be repeated.
+    /// The type is immutable and may be omitted.
     fn validate_update(&self, new: &Cursor, old: &Cursor, _: &str, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         let (now, before) = (new.at("type"), old.at("type").text());
@@ -72,7 +72,7 @@ fn create_as(secret: &Cursor, kind: &str, errors: &mut Errors) {
         }
         "kubernetes.io/dockercfg" => json_under(&data, ".dockercfg", errors),
         "kubernetes.io/dockerconfigjson" => json_under(&data, ".dockerconfigjson", errors),
-        // The paths of the next two are v1.2's, format verb and all.
+        // The paths of the next two errors contain a format verb, as in v1.2.
         "kubernetes.io/basic-auth" if ["username", "password"].iter().all(|key| data.member(key).is_none()) => {
             errors
                 .extend(["username", "password"].map(|key| FieldError::required(&Path::new("data[%s]").key(key), "")));
@@ -92,18 +92,18 @@ fn create_as(secret: &Cursor, kind: &str, errors: &mut Errors) {
     }
 }
 
-/// The bytes that `value` spells in base64.
+/// Decodes `value` as base64.
 fn bytes(value: &Value) -> Vec<u8> {
     STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default()
 }
 
-/// Requires a JSON object under `key` of the data at `data`. The value is not shown.
+/// Requires a JSON object under `key` of the data at `data`. Errors do not show the value.
 fn json_under(data: &Cursor, key: &str, errors: &mut Errors) {
     let path = data.path().key(key);
     match data.member(key) {
         None => errors.push(FieldError::required(&path, "")),
         Some(value) => {
-            if let Err(why) = json::decode(&json::OBJECT, &bytes(value)) {
+            if let Err(why) = go_json::decode(&go_json::OBJECT, &bytes(value)) {
                 errors.push(FieldError::invalid(&path, "<secret contents redacted>", why));
             }
         }
@@ -119,7 +119,7 @@ pub(super) fn data_entries(at: &Cursor, size: fn(&Value) -> usize, errors: &mut 
         }
         total += size(entry.value());
     }
-    if total > DATA_LIMIT {
-        errors.push(FieldError::too_long(at.path(), "", DATA_LIMIT));
+    if total > MAX_DATA_BYTES {
+        errors.push(FieldError::too_long(at.path(), "", MAX_DATA_BYTES));
     }
 }

@@ -14,7 +14,7 @@ use super::object::{drop_status, keep};
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::{self, NameRule};
-use super::validate::{container, forms, internal, metadata};
+use super::validate::{container, internal_form, internal_types, metadata};
 use crate::api::{FieldError, Object, Reason, Status, meta};
 use crate::rng::Rng;
 
@@ -61,7 +61,7 @@ impl Strategy for ServiceStrategy {
         keep(new, old, "status");
     }
 
-    /// An address that has been given stays.
+    /// An assigned cluster IP is immutable.
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         if has_address(&old.at("spec")) {
@@ -87,8 +87,8 @@ impl Strategy for ServiceStrategy {
         context.allocator.free(service);
     }
 
-    fn held(&self, service: &Object) -> Vec<String> {
-        allocation::held(service)
+    fn claim_names(&self, service: &Object) -> Vec<String> {
+        allocation::claim_names(service)
     }
 
     fn allocates(&self) -> bool {
@@ -132,7 +132,7 @@ impl Strategy for ServiceStrategy {
     }
 }
 
-/// The ready addresses of a service's endpoints, at a port that the id has by number or name.
+/// Location of a service: the ready addresses of its endpoints, with a port that the id gives by number or name.
 async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, Status> {
     let unavailable = |message: String| Status::new(Reason::ServiceUnavailable, message);
     let parts = object.parts("service")?;
@@ -215,7 +215,7 @@ fn port_name<'a>(at: &Cursor<'a>, required: bool, seen: &mut BTreeSet<&'a str>, 
     }
 }
 
-/// Requires an address at `at` that others can reach: neither loopback nor of the link.
+/// Requires an address at `at` that is neither loopback nor link-local.
 pub(super) fn reachable(at: &Cursor, errors: &mut Errors) {
     let text = at.text();
     let Some(address) = name::ip(text) else {
@@ -250,7 +250,7 @@ fn balanced_protocols(ports: &Cursor, errors: &mut Errors) {
     }
     if found.len() > 1 {
         errors.push(ports.invalid(
-            internal::show(&forms::SERVICE_PORTS, ports.value()),
+            internal_form::show(&internal_types::SERVICE_PORTS, ports.value()),
             "cannot create an external load balancer with mix protocols",
         ));
     }
@@ -280,7 +280,7 @@ fn node_ports_are_unique(ports: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the addresses that may use a load balancer, which are in one of the annotations at `at`.
+/// Validates the source ranges of a load balancer, which are in one of the annotations at `at`.
 fn source_ranges(at: &Cursor, errors: &mut Errors) {
     let text = at.member(SOURCE_RANGES).and_then(Value::as_str).unwrap_or_default();
     if !text.trim().is_empty() && !text.split(',').all(|block| name::is_cidr(block.trim())) {
@@ -289,7 +289,7 @@ fn source_ranges(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the state of a load balancer at `at`.
+/// Validates the status of a load balancer at `at`.
 pub(super) fn load_balancer(at: &Cursor, errors: &mut Errors) {
     for ingress in at.at("ingress").items() {
         let (address, host) = (ingress.at("ip"), ingress.at("hostname"));
@@ -308,7 +308,7 @@ pub(super) fn load_balancer(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Drops the addresses and node ports that this cluster has allocated.
+/// Removes the addresses and node ports that this cluster has allocated.
 fn drop_addresses(spec: &mut Object) {
     if spec.get("clusterIP").and_then(Value::as_str) != Some("None") {
         spec.insert("clusterIP".into(), "<unknown>".into());

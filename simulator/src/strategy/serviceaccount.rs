@@ -9,7 +9,7 @@ use super::validate::metadata;
 use super::validate::name::NameRule;
 use crate::{api::Object, rng::Rng};
 
-/// The resource.
+/// Resource of service accounts.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("serviceaccounts");
 
 /// Strategy of service accounts.
@@ -38,7 +38,7 @@ impl Strategy for ServiceAccountStrategy {
     }
 }
 
-/// The names of an account's secrets.
+/// Names of an account's secrets.
 pub(crate) fn secret_names(account: &Object) -> impl Iterator<Item = &str> {
     let secrets = account.get("secrets").and_then(Value::as_array);
     secrets
@@ -47,7 +47,7 @@ pub(crate) fn secret_names(account: &Object) -> impl Iterator<Item = &str> {
         .filter_map(|secret| secret["name"].as_str())
 }
 
-/// Reduces the references to secrets to their names.
+/// Reduces references to secrets to their names.
 fn keep_names_of_secrets(account: &mut Object) {
     let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
     for secret in secrets.into_iter().flatten().filter_map(Value::as_object_mut) {

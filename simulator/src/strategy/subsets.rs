@@ -1,7 +1,8 @@
-//! Repacks endpoints: addresses that offer the same ports come together, each once, all in a fixed order.
+//! Repacking of endpoints: addresses with the same ports are grouped, each occurs once, and everything is in a fixed
+//! order.
 //!
-//! Source: v1.2's repacking of subsets. It orders ports and subsets by the MD5 of a dump of each, so the dump's notation (which names types as
-//! they are called inside that server) is part of the order and is written here as there.
+//! Source: v1.2's repacking of subsets. It orders ports and subsets by the MD5 hash of a dump of each. The dump names
+//! types as they are called inside v1.2; since the order depends on it, the same dump is written here.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +16,7 @@ use crate::api::Object;
 
 type Fields = Map<String, Value>;
 
-/// Identity of an address: the IP, and the uid of what it belongs to.
+/// Identity of an address: the IP, and the UID of its target.
 type AddressKey = (String, String);
 
 /// Addresses, and whether each is ready.
@@ -47,7 +48,7 @@ pub(crate) fn repack(endpoints: &mut Object) {
                         offered.push((port.clone(), BTreeMap::new()));
                         offered.len() - 1
                     });
-                    // An address that is somewhere said not to be ready is not made ready elsewhere.
+                    // An address that is not ready in one subset is not ready in any.
                     let known = offered[at].1.entry(key).or_insert(ready);
                     *known &= ready;
                 }
@@ -158,7 +159,8 @@ fn dump_list(of: &Fields, field: &str, dump: fn(&Fields) -> String) -> String {
 
 fn dump_subset(subset: &Fields) -> String {
     format!(
-        "(api.EndpointSubset){{Addresses:([]api.EndpointAddress){} NotReadyAddresses:([]api.EndpointAddress){} Ports:([]api.EndpointPort){}}}",
+        "(api.EndpointSubset){{Addresses:([]api.EndpointAddress){} NotReadyAddresses:([]api.EndpointAddress){} \
+            Ports:([]api.EndpointPort){}}}",
         dump_list(subset, "addresses", dump_address),
         dump_list(subset, "notReadyAddresses", dump_address),
         dump_list(subset, "ports", dump_port)
@@ -178,25 +180,26 @@ mod tests {
     }
 
     #[test]
-    fn addresses_come_in_order_and_once() {
+    fn addresses_are_sorted_and_unique() {
         let ports = json!([{"port": 80, "protocol": "TCP"}]);
         let packed = repacked(json!([
             {"addresses": [{"ip": "10.1.2.4"}, {"ip": "10.1.2.3"}], "ports": ports},
-            {"addresses": [{"ip": "10.1.2.4"}], "notReadyAddresses": [{"ip": "10.1.2.9"}, {"ip": "10.1.2.4"}], "ports": ports},
+            {"addresses": [{"ip": "10.1.2.4"}], "notReadyAddresses": [{"ip": "10.1.2.9"}, {"ip": "10.1.2.4"}],
+                "ports": ports},
         ]));
         assert_eq!(
             packed,
-            json!([{"addresses": [{"ip": "10.1.2.3"}], "notReadyAddresses": [{"ip": "10.1.2.4"}, {"ip": "10.1.2.9"}], "ports": ports}])
+            json!([{"addresses": [{"ip": "10.1.2.3"}], "notReadyAddresses": [{"ip": "10.1.2.4"}, {"ip": "10.1.2.9"}],
+                "ports": ports}])
         );
     }
 
     #[test]
-    fn ports_of_the_same_addresses_come_together_in_the_order_of_their_hashes() {
+    fn ports_of_the_same_addresses_are_grouped_in_hash_order() {
         let dns = json!({"name": "dns", "port": 53, "protocol": "UDP"});
         let https = json!({"name": "https", "port": 443, "protocol": "TCP"});
-        let packed = repacked(
-            json!([{"addresses": [{"ip": "1.1.1.1"}], "ports": [dns]}, {"addresses": [{"ip": "1.1.1.1"}], "ports": [https]}]),
-        );
+        let packed = repacked(json!([{"addresses": [{"ip": "1.1.1.1"}], "ports": [dns]},
+                {"addresses": [{"ip": "1.1.1.1"}], "ports": [https]}]));
         assert_eq!(
             packed,
             json!([{"addresses": [{"ip": "1.1.1.1"}], "notReadyAddresses": null, "ports": [https, dns]}])

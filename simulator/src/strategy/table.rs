@@ -1,4 +1,4 @@
-//! The strategies by name.
+//! Table of strategies by name.
 
 use super::{
     binding::BindingStrategy,
@@ -29,7 +29,7 @@ use super::{
 };
 use crate::scheme::Resource;
 
-/// The strategies of the kinds that quotas count.
+/// Strategies of the kinds that quotas count.
 const COUNTED: [&str; 7] = [
     "configmap",
     "persistentvolumeclaim",
@@ -40,12 +40,12 @@ const COUNTED: [&str; 7] = [
     "service",
 ];
 
-/// The strategy that the data file of a resource's kind names. Default: the generic one.
+/// Returns the strategy that the data file of the resource's kind names. Default: the generic one.
 pub(crate) fn of(resource: &Resource) -> &'static dyn Strategy {
     named(&resource.strategy.name).unwrap_or(&Generic)
 }
 
-/// The strategy of a name.
+/// Returns a strategy by name.
 pub(super) fn named(name: &str) -> Option<&'static dyn Strategy> {
     Some(match name {
         "binding" => &BindingStrategy,
@@ -76,7 +76,7 @@ pub(super) fn named(name: &str) -> Option<&'static dyn Strategy> {
     })
 }
 
-/// The strategy of the kind that quotas count as `name`.
+/// Returns the strategy of the kind that quotas count as `name`.
 pub(crate) fn counted_as(name: &str) -> Option<&'static dyn Strategy> {
     COUNTED
         .iter()

@@ -1,4 +1,4 @@
-//! What a pod is given of its service account.
+//! Service account of a pod: token volume and image pull secrets.
 //!
 //! Source: `plugin/pkg/admission/serviceaccount` of Kubernetes v1.2.
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::api::{Object, meta};
 
-/// Where containers find the token of their account.
+/// Mount path of the account's token in containers.
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// Lets a pod run as an account: with its name, its secrets to pull images with, and its token in every container that mounts nothing
-/// there.
+/// Sets the service account of a pod: its name, its image pull secrets, and its token in every container that has no
+/// other mount at that path.
 pub(super) fn run_as(pod: &mut Object, name: &str, account: &Object, token: Option<&str>) {
     let spec = meta::child(pod, "spec");
     spec.insert("serviceAccountName".to_owned(), name.into());
@@ -53,7 +53,7 @@ fn mount(spec: &mut Object, token: &str) {
     }
 }
 
-/// The list of this name, made where there is none.
+/// Returns the list of this name. Creates it if it is missing.
 fn list<'a>(object: &'a mut Object, name: &str) -> &'a mut Vec<Value> {
     let value = object.entry(name).or_insert(Value::Null);
     if !value.is_array() {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_lends_the_secrets_that_images_are_pulled_with() {
+    fn a_pod_gets_the_image_pull_secrets_of_its_account() {
         let mut account = Object::new();
         account.insert("imagePullSecrets".to_owned(), json!([{"name": "registry"}]));
         let mut without = pod(json!({"containers": []}));

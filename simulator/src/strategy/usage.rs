@@ -1,4 +1,4 @@
-//! Amounts by name: what objects use, and what quotas limit.
+//! Amounts by resource name: usage of objects, and limits of quotas.
 
 use std::{collections::BTreeMap, iter::Sum};
 
@@ -9,17 +9,17 @@ use crate::api::{
     quantity::{Format, Quantity},
 };
 
-/// Amounts by name.
+/// Amounts by resource name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Usage(pub(crate) BTreeMap<String, Quantity>);
 
 impl Usage {
-    /// One of `name`.
+    /// Returns an amount of 1 of `name`.
     pub(crate) fn one(name: &str) -> Self {
         Self(BTreeMap::from([(name.to_owned(), Quantity::new(1, Format::DecimalSi))]))
     }
 
-    /// The amounts in the map at `path` of `object`. Those that do not parse are left out.
+    /// Reads the amounts in the map at `path` of `object`. Amounts that do not parse are skipped.
     pub(crate) fn read(object: &Object, path: &str) -> Self {
         let amounts = meta::lookup(object, path)
             .and_then(Value::as_object)
@@ -38,7 +38,7 @@ impl Usage {
         self.0.insert(name.to_owned(), total);
     }
 
-    /// This without `other`; negative where there is more of something in `other`.
+    /// Subtracts `other`. Amounts may become negative.
     pub(crate) fn without(mut self, other: &Self) -> Self {
         for (name, amount) in &other.0 {
             let left = self.0.get(name).copied().unwrap_or_default().minus(*amount);
@@ -52,7 +52,7 @@ impl Usage {
         self.0.values().all(|amount| amount.sign() == 0)
     }
 
-    /// The amounts as JSON.
+    /// Encodes the amounts as JSON.
     pub(crate) fn to_object(&self) -> Object {
         let amounts = self.0.iter();
         amounts

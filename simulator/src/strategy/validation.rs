@@ -1,7 +1,8 @@
 //! Validation of an object by the rules of its kind.
 //!
-//! An update's `new` has the resource version that the storage fills in for an unconditional update.
-//! Limits: what needs the rest of the cluster (allocation of addresses and ports, quotas, existence) is not checked here.
+//! - The `new` object of an update has the resource version that the storage fills in for an unconditional update.
+//! - Limit: rules that depend on other objects (allocation of addresses and ports, quotas, existence) are not checked
+//!   here.
 
 use super::{
     generic::Strategy,
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::api::{FieldError, Object};
 
-/// Errors of a new object; `group` is that of the request.
+/// Validates a new object. `group` is that of the request.
 pub(crate) fn create(strategy: &dyn Strategy, namespaced: bool, group: &str, object: &Object) -> Vec<FieldError> {
     let at = Cursor::root(object);
     let errors = Errors::of(|errors| strategy.validate(&at, group, errors));
@@ -23,11 +24,11 @@ pub(crate) fn create(strategy: &dyn Strategy, namespaced: bool, group: &str, obj
     Errors::of(|errors| metadata::create(&at.at("metadata"), namespaced, NameRule::PathSegment, errors))
 }
 
-/// Errors of a change from `old` to `new`.
+/// Validates an update from `old` to `new`.
 pub(crate) fn update(strategy: &dyn Strategy, group: &str, new: &Object, old: &Object) -> Vec<FieldError> {
     let (new, old) = (Cursor::root(new), Cursor::root(old));
     Errors::of(|errors| {
-        // What passes its own rules before its version is compared passes the common rules, too.
+        // A kind that is validated before its version is compared checks the common rules itself.
         if !strategy.validates_before_version() {
             metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         }
@@ -35,7 +36,7 @@ pub(crate) fn update(strategy: &dyn Strategy, group: &str, new: &Object, old: &O
     })
 }
 
-/// Errors of a change of the status from `old` to `new`.
+/// Validates an update of the status from `old` to `new`.
 pub(crate) fn update_status(strategy: &dyn Strategy, new: &Object, old: &Object) -> Vec<FieldError> {
     let (new, old) = (Cursor::root(new), Cursor::root(old));
     Errors::of(|errors| {
@@ -44,7 +45,7 @@ pub(crate) fn update_status(strategy: &dyn Strategy, new: &Object, old: &Object)
     })
 }
 
-/// Errors of a change of the finalizers from `old` to `new`.
+/// Validates an update of the finalizers from `old` to `new`.
 pub(crate) fn update_finalizers(strategy: &dyn Strategy, new: &Object, old: &Object) -> Vec<FieldError> {
     let (new, old) = (Cursor::root(new), Cursor::root(old));
     Errors::of(|errors| {

@@ -1,4 +1,4 @@
-//! One change as watchers see it.
+//! Watch events.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,17 +12,17 @@ use crate::{
 /// Type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventType {
-    /// The object was created, or now passes the filter.
+    /// The object was created, or now matches the filter.
     Added,
     /// The object was changed.
     Modified,
-    /// The object was removed, or no longer passes the filter.
+    /// The object was removed, or no longer matches the filter.
     Deleted,
 }
 
 impl EventType {
-    /// The word on the wire.
-    pub(crate) fn word(self) -> &'static str {
+    /// Type as sent to clients.
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
             Self::Modified => "MODIFIED",
@@ -31,16 +31,16 @@ impl EventType {
     }
 }
 
-/// Bytes of an event besides those of its object: keys, labels, fields.
-const OVERHEAD: usize = 512;
+/// Estimated size of an event besides its object (keys, labels, fields), in bytes.
+const EVENT_OVERHEAD: usize = 512;
 
-/// Frames of larger objects are made for each watcher, in bytes of the object.
-const LARGEST_KEPT_FRAME: usize = 64 << 10;
+/// Maximum size of an object whose frames are cached, in bytes. Larger frames are encoded for each watcher.
+const MAX_CACHED_FRAME: usize = 64 << 10;
 
-/// The encoded frames of an event, one for each type.
+/// Encoded frames of an event, one per type.
 type Frames = [OnceLock<Bytes>; 3];
 
-/// One change, with the frames that were made of it.
+/// Change with its encoded frames.
 #[derive(Debug)]
 pub(crate) struct Event {
     revision: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// The event of a committed change; `None` for a change that has neither a before nor an after.
+    /// Returns the event of a committed change. `None` for a change with neither an object before nor after it.
     pub(crate) fn new(change: Change) -> Option<Self> {
         let Change {
             revision,
@@ -75,25 +75,25 @@ impl Event {
         })
     }
 
-    /// The object before and after the change.
+    /// Object before and after the change.
     pub(super) fn states(&self) -> impl Iterator<Item = &Record> {
         self.before.as_deref().into_iter().chain([&*self.last])
     }
 
-    /// Bytes that it holds: its object and, where it is kept, one frame. Watchers mostly see one type in one version. If they see all three types, it
-    /// holds at most twice as much for each version.
+    /// Size in bytes: the object and, if frames are cached, one frame. Watchers mostly see one type in one version.
+    /// If they see all three types, the real size is at most twice as large for each version.
     pub(crate) fn size(&self) -> usize {
         let object = self.last.bytes().len();
-        let frame = if object > LARGEST_KEPT_FRAME { 0 } else { object };
-        object + frame + OVERHEAD
+        let frame = if object > MAX_CACHED_FRAME { 0 } else { object };
+        object + frame + EVENT_OVERHEAD
     }
 
-    /// The revision of the change.
+    /// Revision of the change.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The object after the change; of a removal the last state, with_revision at the removal's revision.
+    /// Object after the change. After a removal: the last state, with the removal's revision.
     pub(crate) fn last(&self) -> &Arc<Record> {
         &self.last
     }
@@ -103,7 +103,7 @@ impl Event {
         self.removed
     }
 
-    /// The type of the change for a watcher of the objects that pass `matches`; `None` if it concerns none of them.
+    /// Type of the event for a watcher of the objects that match. `None` if neither state matches.
     pub(crate) fn type_for(&self, matches: impl Fn(&Record) -> bool) -> Option<EventType> {
         let before = self.before.as_deref().is_some_and(&matches);
         let after = !self.removed && matches(&self.last);
@@ -115,11 +115,11 @@ impl Event {
         }
     }
 
-    /// The watch frame of this event in `version`, one of the versions of its kind: one line of JSON, encoded once for each type and version. The
-    /// frame of a large object is not kept: the history is bounded by the bytes of its objects.
+    /// Returns the frame of this event in `version`, a version of its kind: one line of JSON, encoded once per type
+    /// and version. Frames of large objects are not cached: the limit of the history counts bytes of objects.
     pub(crate) fn frame(&self, kind: EventType, version: &Arc<Resource>) -> Bytes {
         let object = self.last.bytes_in(version);
-        if object.len() > LARGEST_KEPT_FRAME {
+        if object.len() > MAX_CACHED_FRAME {
             return frame(kind, object);
         }
         let frames = if version.is_storage_version() {
@@ -131,11 +131,11 @@ impl Event {
     }
 }
 
-/// A line of a watch stream: `{"type":"ADDED","object":{...}}`.
+/// Encodes a line of a watch stream: `{"type":"ADDED","object":{...}}`.
 pub(crate) fn frame(kind: EventType, object: &Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(object.len() + 40);
     line.put_slice(b"{\"type\":\"");
-    line.put_slice(kind.word().as_bytes());
+    line.put_slice(kind.as_str().as_bytes());
     line.put_slice(b"\",\"object\":");
     line.put_slice(object);
     line.put_slice(b"}\n");

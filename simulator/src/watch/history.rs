@@ -1,4 +1,4 @@
-//! The bounded history of one kind.
+//! Bounded history of one kind.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -8,36 +8,35 @@ use std::{
 use super::{Event, TooOld};
 use crate::store::{Key, Record};
 
-/// The last changes of a kind, and the state that a watch from the beginning starts from.
+/// Last changes of a kind, and the objects before them.
 ///
-/// Bounded in number and in bytes; the last change is always kept.
-///
-/// Invariant: `base` and then the events from `start` on add up to the kind's present objects.
+/// - Bounded in number and in bytes. The last change is always kept.
+/// - Invariant: applying the events from `start` to `base` results in the current objects.
 #[derive(Clone)]
 pub(super) struct History {
     base: BTreeMap<Key, Arc<Record>>,
     events: VecDeque<Arc<Event>>,
-    /// The position of the first kept event; positions count a kind's changes from 0.
+    /// Position of the first kept event. Positions count the changes of a kind from 0.
     first: u64,
-    /// How far back a watch may start.
+    /// Maximum number of events that a new watch may start back.
     depth: usize,
-    /// The revision from which on the history is whole; 0 for the beginning.
+    /// Revision from which the history is complete. 0 if it is complete from the beginning.
     since: u64,
-    /// Whether no more changes come.
+    /// Whether the history is closed: no further changes.
     closed: bool,
-    /// Bytes of the kept events.
+    /// Size of the kept events, in bytes.
     bytes: usize,
-    /// Most bytes of kept events.
-    budget: usize,
-    /// The revision of the last event that was dropped; 0 for none.
+    /// Limit of `bytes`.
+    max_bytes: usize,
+    /// Revision of the last dropped event. 0 for none.
     dropped: u64,
-    /// How many are kept: also the backlog limit of a watcher that starts that far back.
-    keep: usize,
+    /// Maximum number of kept events: `depth`, and the backlog of a watcher that starts that far back.
+    max_events: usize,
 }
 
 impl History {
-    /// A history after revision `since` that lets watches start `depth` changes back and watchers fall `lag` changes behind, as far as
-    /// `budget` bytes have room for them.
+    /// Creates a history from the revision `since`. A watch may start `depth` changes back, and its backlog may grow
+    /// by `lag` changes, within a limit of `budget` bytes.
     pub(super) fn new(since: u64, depth: usize, lag: usize, budget: usize) -> Self {
         Self {
             base: BTreeMap::new(),
@@ -47,13 +46,13 @@ impl History {
             since,
             closed: false,
             bytes: 0,
-            budget,
+            max_bytes: budget,
             dropped: 0,
-            keep: depth.saturating_add(lag),
+            max_events: depth.saturating_add(lag),
         }
     }
 
-    /// Sets the objects that were there before the first change.
+    /// Sets the objects before the first change.
     pub(super) fn set_base(&mut self, records: Vec<Arc<Record>>) {
         self.base = records
             .into_iter()
@@ -64,13 +63,13 @@ impl History {
     pub(super) fn push(&mut self, event: Arc<Event>) {
         self.bytes += event.size();
         self.events.push_back(event);
-        if let Some(passed) = self.passed().and_then(|at| self.events.get(at)).cloned() {
-            self.add_to_base(&passed);
+        if let Some(last_hidden) = self.last_hidden().and_then(|at| self.events.get(at)).cloned() {
+            self.add_to_base(&last_hidden);
         }
-        if self.events.len() > self.keep {
+        if self.events.len() > self.max_events {
             self.drop_first();
         }
-        self.trim(self.budget);
+        self.trim(self.max_bytes);
     }
 
     /// Drops the oldest events until at most `budget` bytes are kept.
@@ -80,7 +79,7 @@ impl History {
         }
     }
 
-    /// Bytes of the kept events.
+    /// Size of the kept events, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -105,33 +104,33 @@ impl History {
         }
     }
 
-    /// The revision of the last change; 0 before the first.
+    /// Revision of the last change. 0 before the first.
     pub(super) fn latest(&self) -> u64 {
         self.events.back().map_or(0, |event| event.revision())
     }
 
-    /// Where among the kept events the latest is that a watch may no longer start from.
-    fn passed(&self) -> Option<usize> {
+    /// Index of the newest kept event that a watch can no longer start from.
+    fn last_hidden(&self) -> Option<usize> {
         self.events.len().checked_sub(self.depth + 1)
     }
 
-    /// The position of the first event that a watch may start from.
+    /// Position of the first event that a watch may start from.
     pub(super) fn start(&self) -> u64 {
         self.first + self.events.len().saturating_sub(self.depth) as u64
     }
 
-    /// The position that the next event will have.
+    /// Position of the next event.
     pub(super) fn end(&self) -> u64 {
         self.first + self.events.len() as u64
     }
 
-    /// Up to `most` events from `position` on; `None` where that is no longer kept.
-    pub(super) fn read(&self, position: u64, most: usize) -> Option<impl Iterator<Item = Arc<Event>>> {
+    /// Returns up to `limit` events starting at `position`. `None` if the first is no longer kept.
+    pub(super) fn read(&self, position: u64, limit: usize) -> Option<impl Iterator<Item = Arc<Event>>> {
         let skip = usize::try_from(position.checked_sub(self.first)?).ok()?;
-        Some(self.events.iter().skip(skip).take(most).cloned())
+        Some(self.events.iter().skip(skip).take(limit).cloned())
     }
 
-    /// Ends the watchers once they have read what there is.
+    /// Closes the history. Watchers end once they have read all events.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }
@@ -140,12 +139,13 @@ impl History {
         self.closed
     }
 
-    /// The position of the first event at or after `revision`; refused where that lies before the oldest a watch may start from.
+    /// Position of the first event at or after `revision`. Fails if `revision` is before the oldest event that a
+    /// watch may start from.
     pub(super) fn position_at(&self, revision: u64) -> Result<u64, TooOld> {
         let hidden = self.events.len().saturating_sub(self.depth);
         match self.events.get(hidden) {
             Some(oldest) if revision < oldest.revision() => Err(TooOld {
-                asked: revision,
+                requested: revision,
                 oldest: oldest.revision(),
             }),
             _ if revision < self.since => Err(self.too_old(revision)),
@@ -153,12 +153,15 @@ impl History {
         }
     }
 
-    /// The same where a start is only too old when changes after it were dropped.
+    /// Position of the first event after `revision`. Fails only if changes after `revision` were dropped.
     pub(super) fn position_after(&self, revision: u64) -> Result<u64, TooOld> {
-        let passed = self.passed().and_then(|at| self.events.get(at)).map(|e| e.revision());
-        match passed.or(Some(self.dropped)) {
+        let last_hidden = self
+            .last_hidden()
+            .and_then(|at| self.events.get(at))
+            .map(|e| e.revision());
+        match last_hidden.or(Some(self.dropped)) {
             Some(last) if revision < last => Err(TooOld {
-                asked: revision,
+                requested: revision,
                 oldest: last + 1,
             }),
             _ if revision < self.since => Err(self.too_old(revision)),
@@ -166,10 +169,10 @@ impl History {
         }
     }
 
-    /// The refusal of a start before this history.
-    fn too_old(&self, asked: u64) -> TooOld {
+    /// Error of a start before this history.
+    fn too_old(&self, requested: u64) -> TooOld {
         TooOld {
-            asked,
+            requested,
             oldest: self.since,
         }
     }
@@ -178,7 +181,7 @@ impl History {
         self.first + self.events.partition_point(|e| e.revision() < revision) as u64
     }
 
-    /// The objects as they are after the last event.
+    /// Objects after the last event.
     pub(super) fn present(&self) -> Vec<Arc<Record>> {
         let mut objects = self.base.clone();
         for event in self.events.iter().skip(self.events.len().saturating_sub(self.depth)) {
@@ -192,7 +195,7 @@ impl History {
         objects.into_values().collect()
     }
 
-    /// The objects as they were before the first event that a watch may start from.
+    /// Objects before the first event that a watch may start from.
     pub(super) fn base(&self) -> Vec<Arc<Record>> {
         self.base.values().cloned().collect()
     }
@@ -206,26 +209,26 @@ mod tests {
 
     use super::*;
     use crate::api::{GroupResource, Pairs};
-    use crate::store::{Change, Draft, Expected, Memory, Past, Sink, Store, Write};
+    use crate::store::{Change, Draft, Expected, Memory, RestoredState, Sink, Store, Write};
 
     #[derive(Default)]
-    struct Feed(Mutex<Vec<Change>>);
+    struct RecordingSink(Mutex<Vec<Change>>);
 
-    impl Sink for Feed {
-        fn restored(&self, _past: Past) {}
+    impl Sink for RecordingSink {
+        fn restored(&self, _past: RestoredState) {}
 
         fn committed(&self, change: Change) {
             self.0.lock().push(change);
         }
     }
 
-    async fn pushed(names: &[&str], depth: usize, lag: usize) -> History {
-        pushed_within(names, depth, lag, usize::MAX).await
+    async fn history_of(names: &[&str], depth: usize, lag: usize) -> History {
+        history_within(names, depth, lag, usize::MAX).await
     }
 
-    async fn pushed_within(names: &[&str], depth: usize, lag: usize, budget: usize) -> History {
-        let feed = Arc::new(Feed::default());
-        let store = Memory::new(feed.clone());
+    async fn history_within(names: &[&str], depth: usize, lag: usize, budget: usize) -> History {
+        let recorded = Arc::new(RecordingSink::default());
+        let store = Memory::new(recorded.clone());
         for name in names {
             let key = Key::new(&GroupResource::core("pods"), "n", name);
             let draft = Draft::new(
@@ -239,15 +242,15 @@ mod tests {
             store.commit(&key, at, Write::Put(draft)).await.unwrap();
         }
         let mut history = History::new(0, depth, lag, budget);
-        for change in feed.0.lock().drain(..) {
+        for change in recorded.0.lock().drain(..) {
             history.push(Arc::new(Event::new(change).unwrap()));
         }
         history
     }
 
     #[tokio::test]
-    async fn what_is_trimmed_becomes_the_base() {
-        let history = pushed(&["a", "b", "a", "c", "d"], 2, 2).await;
+    async fn trimmed_changes_become_the_base() {
+        let history = history_of(&["a", "b", "a", "c", "d"], 2, 2).await;
         let base: Vec<_> = history
             .base()
             .iter()
@@ -262,41 +265,65 @@ mod tests {
 
     #[tokio::test]
     async fn a_byte_budget_drops_the_oldest_changes() {
-        let one = pushed(&["a"], 9, 9).await.bytes();
-        let history = pushed_within(&["a", "b", "a", "c", "d"], 9, 9, 2 * one).await;
+        let one = history_of(&["a"], 9, 9).await.bytes();
+        let history = history_within(&["a", "b", "a", "c", "d"], 9, 9, 2 * one).await;
         assert_eq!(history.bytes(), 2 * one);
         assert_eq!((history.start(), history.end()), (3, 5));
         let base: Vec<_> = history.base().iter().map(|r| r.revision()).collect();
         assert_eq!(base, [3, 2]);
-        assert_eq!(history.position_after(2), Err(TooOld { asked: 2, oldest: 4 }));
+        assert_eq!(
+            history.position_after(2),
+            Err(TooOld {
+                requested: 2,
+                oldest: 4
+            })
+        );
         assert_eq!(history.position_after(3), Ok(3));
-        assert_eq!(history.position_at(3), Err(TooOld { asked: 3, oldest: 4 }));
+        assert_eq!(
+            history.position_at(3),
+            Err(TooOld {
+                requested: 3,
+                oldest: 4
+            })
+        );
         assert!(history.read(2, 9).is_none());
-        let tiny = pushed_within(&["a", "b"], 9, 9, 1).await;
+        let tiny = history_within(&["a", "b"], 9, 9, 1).await;
         assert_eq!(tiny.read(1, 9).unwrap().count(), 1);
     }
 
     #[tokio::test]
     async fn the_frame_of_a_change_is_counted() {
-        let history = pushed(&["a"], 9, 9).await;
+        let history = history_of(&["a"], 9, 9).await;
         let event = history.read(0, 1).unwrap().next().unwrap();
         assert!(history.bytes() >= 2 * event.last().bytes().len());
     }
 
     #[tokio::test]
-    async fn whoever_starts_farthest_back_has_the_whole_lag() {
-        let history = pushed(&["a", "b", "a", "c", "d"], 2, 2).await;
+    async fn a_watcher_at_the_oldest_start_may_lag_by_the_whole_limit() {
+        let history = history_of(&["a", "b", "a", "c", "d"], 2, 2).await;
         assert!(history.read(0, 10).is_none());
         assert_eq!(history.read(1, 10).unwrap().count(), 4);
     }
 
     #[tokio::test]
-    async fn a_start_before_the_oldest_is_refused() {
-        let history = pushed(&["a", "b", "c", "d", "e"], 3, 4).await;
-        assert_eq!(history.position_at(2), Err(TooOld { asked: 2, oldest: 3 }));
+    async fn a_start_before_the_oldest_fails() {
+        let history = history_of(&["a", "b", "c", "d", "e"], 3, 4).await;
+        assert_eq!(
+            history.position_at(2),
+            Err(TooOld {
+                requested: 2,
+                oldest: 3
+            })
+        );
         assert_eq!(history.position_at(3), Ok(2));
         assert_eq!(history.position_at(9), Ok(5));
-        assert_eq!(history.position_after(1), Err(TooOld { asked: 1, oldest: 3 }));
+        assert_eq!(
+            history.position_after(1),
+            Err(TooOld {
+                requested: 1,
+                oldest: 3
+            })
+        );
         assert_eq!(history.position_after(2), Ok(2));
     }
 }

@@ -1,4 +1,4 @@
-//! Changes go in, watchers come out.
+//! Hub of the watch cache: histories and watchers of all kinds.
 
 use std::{
     collections::HashMap,
@@ -15,42 +15,42 @@ use tokio::{sync::Notify, task::yield_now};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Event, LAG, TooOld, WatchFilter, Watcher,
+    Event, MAX_BACKLOG_GROWTH, TooOld, WatchFilter, Watcher,
     history::History,
-    interest::Groups,
     lag::{self, Lag},
     watcher::backlog_limit,
+    watcher_index::WatcherIndex,
 };
 use crate::{
     api::GroupResource,
     clock::Activity,
-    store::{Change, HistoryLimits, Listing, Past, Record, ResourcePast, Sink},
+    store::{Change, HistoryLimits, Listing, Record, RestoredResource, RestoredState, Sink},
 };
 
-/// Where a watch starts.
+/// Start of a watch.
 #[derive(Clone, Debug)]
 pub(crate) enum Start {
-    /// At the beginning of history: first what is older than that, as it was then, as added.
+    /// Start of the history: the objects before it as ADDED, in their state at that time, then the changes.
     Beginning,
-    /// With these objects as added, then what comes after this revision.
+    /// These objects as ADDED, then the changes after the revision.
     Present {
-        /// The objects.
+        /// Objects to start with.
         records: Vec<Arc<Record>>,
-        /// The revision at which they were read.
+        /// Revision at which the objects were read.
         revision: u64,
     },
-    /// With the change of this revision, then what comes after it.
+    /// The change of this revision, then the changes after it.
     At(u64),
-    /// With what comes after this revision.
+    /// The changes after this revision.
     After(u64),
 }
 
-/// One kind's history and watchers.
+/// History and watchers of one kind.
 pub(super) struct Channel {
     /// Shared with the channels of forks until one of them changes it.
     pub(super) history: RwLock<Arc<History>>,
-    groups: Groups,
-    /// The position up to which watchers have been woken, and that at which all of them were.
+    index: WatcherIndex,
+    /// Position up to which watchers have been woken, and position at which all watchers were last woken.
     woken: Mutex<(u64, u64)>,
     changed: AtomicBool,
     latest: AtomicU64,
@@ -59,17 +59,17 @@ pub(super) struct Channel {
 
 /// Backlog limit of one watcher, and the token that closes its connection.
 pub(super) struct WatcherLimit {
-    /// The end of the history past which the watcher is too far behind.
+    /// End position of the history above which the watcher is too far behind.
     pub(super) end: AtomicU64,
     close: CancellationToken,
 }
 
 impl Channel {
-    /// A channel with the same history and no watchers.
+    /// Returns a channel with the same history and no watchers.
     fn fork(&self) -> Self {
         Self {
             history: RwLock::new(self.history.read().clone()),
-            groups: Groups::default(),
+            index: WatcherIndex::default(),
             woken: Mutex::default(),
             changed: AtomicBool::new(false),
             latest: AtomicU64::new(self.latest.load(Ordering::Acquire)),
@@ -77,24 +77,25 @@ impl Channel {
         }
     }
 
-    /// What wakes the watchers that the changes since the last time concern, piece by piece. Closes those that are too far behind.
+    /// Returns the groups of watchers to wake for the changes since the last call. Closes watchers that are too far
+    /// behind.
     ///
-    /// Once in a while all are woken, so that none falls behind by changes that its filter leaves out.
-    fn waiting(&self) -> Vec<Arc<Notify>> {
+    /// From time to time it returns all groups, so that changes that a filter excludes do not add up to a backlog.
+    fn groups_to_wake(&self) -> Vec<Arc<Notify>> {
         let mut woken = self.woken.lock();
         let (seen, all) = *woken;
         let history = self.history.read();
         let end = history.end();
-        let events: Option<Vec<_>> = history.read(seen, LAG).map(Iterator::collect);
+        let events: Option<Vec<_>> = history.read(seen, MAX_BACKLOG_GROWTH).map(Iterator::collect);
         drop(history);
-        let pieces = match events {
-            Some(events) if end < all + (LAG / 4) as u64 => {
+        let groups = match events {
+            Some(events) if end < all + (MAX_BACKLOG_GROWTH / 4) as u64 => {
                 *woken = (end, all);
-                self.groups.concerned(&events)
+                self.index.woken_by(&events)
             }
             _ => {
                 *woken = (end, end);
-                self.groups.all()
+                self.index.all()
             }
         };
         let limits = self.limits.lock();
@@ -103,30 +104,32 @@ impl Channel {
             .filter_map(Weak::upgrade)
             .filter(|l| l.end.load(Ordering::Acquire) < end)
             .for_each(|l| l.close.cancel());
-        pieces
+        groups
     }
 }
 
-/// The channels of all kinds.
+/// Watch cache of all kinds.
 ///
-/// A commit only appends to a history; a task of the hub wakes the watchers and ends those that are too far behind.
+/// A commit only appends to a history. A task of the hub wakes the watchers and closes those that are too far behind.
 pub(crate) struct Hub {
     limits: HistoryLimits,
     channels: RwLock<HashMap<GroupResource, Arc<Channel>>>,
     latest: AtomicU64,
-    /// Bytes of the changes of all kinds.
+    /// Size of the histories of all kinds, in bytes.
     bytes: AtomicUsize,
-    /// The revision that no watch can start before.
+    /// Revision before which no watch can start.
     floor: AtomicU64,
     lag: Option<Arc<Lag>>,
     notify: Arc<Notify>,
-    /// The start of the task that wakes watchers: with the first of them, since a process may have thousands of clusters without watchers.
+    /// Start of the task that wakes watchers. It starts with the first watcher: a process may have thousands of
+    /// clusters without any.
     waking: Once,
     activity: Activity,
 }
 
 impl Hub {
-    /// A hub that keeps as many changes as `limits` has, and gets them `lag` after they are committed. It counts in `activity` while watchers are to be woken.
+    /// Starts a hub that keeps `limits` changes and applies each change `lag` after its commit. Counts in `activity`
+    /// while watchers have to be woken.
     ///
     /// Needs a running tokio runtime.
     pub(crate) fn start(limits: HistoryLimits, lag: Duration, activity: &Activity) -> Arc<Self> {
@@ -149,7 +152,7 @@ impl Hub {
         hub
     }
 
-    /// Adds a change to its history.
+    /// Appends a change to its history.
     fn cache(&self, event: Arc<Event>) {
         let channel = self.channel(&event.last().key().resource);
         self.change(&channel, |history| history.push(event));
@@ -158,24 +161,24 @@ impl Hub {
         self.notify.notify_one();
     }
 
-    /// Whether the histories lag behind the store.
+    /// Whether the cache lags behind the store.
     pub(crate) fn lags(&self) -> bool {
         self.lag.is_some()
     }
 
-    /// The objects of a kind as the history has them, not older than `revision`.
+    /// Returns the objects of a kind in the cache, at `revision` or later.
     pub(crate) async fn cached(&self, resource: &GroupResource, revision: u64) -> Listing {
         let revision = match &self.lag {
-            Some(lag) => lag.reach(revision).await,
+            Some(lag) => lag.wait_for(revision).await,
             None => self.latest(),
         };
         let records = self.channel(resource).history.read().present();
         Listing { revision, records }
     }
 
-    /// A hub with the same history and no watchers. No change may be committed meanwhile.
+    /// Returns a hub with the same histories and no watchers. No change may be committed during the call.
     pub(crate) fn fork(&self, activity: &Activity) -> Arc<Self> {
-        let lag = self.lag.as_ref().map_or(Duration::ZERO, |lag| lag.by());
+        let lag = self.lag.as_ref().map_or(Duration::ZERO, |lag| lag.delay());
         let fork = Self::start(self.limits.clone(), lag, activity);
         fork.latest.store(self.latest(), Ordering::Release);
         fork.floor.store(self.floor.load(Ordering::Acquire), Ordering::Release);
@@ -186,13 +189,14 @@ impl Hub {
             .map(|(resource, channel)| (resource.clone(), Arc::new(channel.fork())));
         fork.channels.write().extend(copies);
         if let (Some(lag), Some(own)) = (&self.lag, &fork.lag) {
-            lag.waiting().into_iter().for_each(|event| fork.cache(event));
+            lag.pending().into_iter().for_each(|event| fork.cache(event));
             own.set_reached(self.latest());
         }
         fork
     }
 
-    /// Watches `resource` from `start` on. `close` is cancelled if the watcher falls too far behind, so that a peer that never reads is closed.
+    /// Watches `resource` from `start`. `close` is cancelled if the watcher falls too far behind, to close
+    /// connections whose peer does not read.
     pub(crate) fn watch(
         self: &Arc<Self>,
         resource: &GroupResource,
@@ -206,8 +210,8 @@ impl Hub {
         });
         let channel = self.channel(resource);
         let sorts = matches!(start, Start::Beginning);
-        // It joins before it reads, so that it is woken for what comes after.
-        let notify = channel.groups.join(filter.interest.clone());
+        // Joining before reading ensures that no change in between is missed.
+        let notify = channel.index.join(filter.index_key.clone());
         let history = channel.history.read();
         let (mut first, position) = match start {
             Start::Beginning => (history.base(), history.start()),
@@ -232,17 +236,18 @@ impl Hub {
         Ok(Watcher::new(channel, notify, limit, position, first, filter))
     }
 
-    /// The revision of the latest change; 0 before the first.
+    /// Revision of the latest change. 0 before the first.
     pub(crate) fn latest(&self) -> u64 {
         self.latest.load(Ordering::Acquire)
     }
 
-    /// The revision of the latest change of a kind; 0 before the first. At least that of every change up to [`Hub::latest`], if that was read before.
+    /// Revision of the latest change of a kind. 0 before the first. Covers every change up to a [`Hub::latest`] that
+    /// was read before.
     pub(crate) fn latest_of(&self, resource: &GroupResource) -> u64 {
         self.channel(resource).latest.load(Ordering::Acquire)
     }
 
-    /// Ends the watches of `resource` once they have read what there is. From then on watches can only start after that.
+    /// Ends the watches of `resource` once they have read all events. Later watches can only start after that.
     pub(crate) fn close(&self, resource: &GroupResource) {
         let channel = Arc::new(self.new_channel(resource, self.latest()));
         if let Some(closed) = self.channels.write().insert(resource.clone(), channel) {
@@ -250,17 +255,17 @@ impl Hub {
         }
     }
 
-    /// Ends the watches of a channel once they have read what there is.
+    /// Ends the watches of a channel once they have read all events.
     fn end(&self, channel: &Channel) {
         let mut shared = channel.history.write();
         let history = Arc::make_mut(&mut *shared);
         history.close();
         self.bytes.fetch_sub(history.bytes(), Ordering::AcqRel);
         drop(shared);
-        channel.groups.all().iter().for_each(|piece| piece.notify_waiters());
+        channel.index.all().iter().for_each(|group| group.notify_waiters());
     }
 
-    /// Changes a history, and counts its bytes.
+    /// Changes a history and updates the total size.
     fn change(&self, channel: &Channel, change: impl FnOnce(&mut History)) {
         let mut shared = channel.history.write();
         let history = Arc::make_mut(&mut *shared);
@@ -272,7 +277,7 @@ impl Hub {
         }
     }
 
-    /// Trims the largest history until all together are within their budget.
+    /// Trims the largest history until the total size is within its limit.
     fn trim(&self) {
         let budget = self.limits.total_bytes();
         while let Some(excess) = self
@@ -296,11 +301,12 @@ impl Hub {
         }
     }
 
+    /// Returns an empty channel whose history starts at `since`.
     fn new_channel(&self, resource: &GroupResource, since: u64) -> Channel {
         let (depth, budget) = (self.limits.of(resource), self.limits.bytes());
         Channel {
-            history: RwLock::new(Arc::new(History::new(since, depth, LAG, budget))),
-            groups: Groups::default(),
+            history: RwLock::new(Arc::new(History::new(since, depth, MAX_BACKLOG_GROWTH, budget))),
+            index: WatcherIndex::default(),
             woken: Mutex::default(),
             changed: AtomicBool::new(false),
             latest: AtomicU64::new(since),
@@ -308,15 +314,15 @@ impl Hub {
         }
     }
 
-    /// The channel of a kind that the store was opened with.
-    fn restored_channel(&self, past: ResourcePast, floor: u64) -> Channel {
-        let mut channel = self.new_channel(&past.resource, floor);
+    /// Returns the channel of a kind that the store was opened with.
+    fn restored_channel(&self, restored: RestoredResource, floor: u64) -> Channel {
+        let mut channel = self.new_channel(&restored.resource, floor);
         let history = Arc::make_mut(channel.history.get_mut());
-        history.set_base(past.base);
-        for event in past.changes.into_iter().filter_map(Event::new) {
+        history.set_base(restored.base);
+        for event in restored.changes.into_iter().filter_map(Event::new) {
             history.push(Arc::new(event));
         }
-        *channel.latest.get_mut() = history.latest().max(past.trimmed);
+        *channel.latest.get_mut() = history.latest().max(restored.trimmed);
         channel
     }
 
@@ -333,17 +339,17 @@ impl Hub {
 }
 
 impl Sink for Hub {
-    fn restored(&self, past: Past) {
-        self.floor.store(past.floor, Ordering::Release);
-        self.latest.store(past.revision, Ordering::Release);
+    fn restored(&self, restored: RestoredState) {
+        self.floor.store(restored.floor, Ordering::Release);
+        self.latest.store(restored.revision, Ordering::Release);
         if let Some(lag) = &self.lag {
-            lag.set_reached(past.revision);
+            lag.set_reached(restored.revision);
         }
         let mut channels = self.channels.write();
         let lost: Vec<_> = channels.drain().map(|(_, channel)| channel).collect();
-        for resource in past.resources {
+        for resource in restored.resources {
             let name = resource.resource.clone();
-            let mut channel = self.restored_channel(resource, past.floor);
+            let mut channel = self.restored_channel(resource, restored.floor);
             self.bytes
                 .fetch_add(channel.history.get_mut().bytes(), Ordering::AcqRel);
             channels.insert(name, Arc::new(channel));
@@ -375,11 +381,12 @@ impl Drop for Hub {
     }
 }
 
-/// Wakes the watchers of what has changed, until the hub is dropped.
+/// Wakes the watchers of changed kinds until the hub is dropped.
 ///
-/// They are woken piece by piece, each after the one before has had its turn, so that requests and the watchers of other kinds do not wait for thousands.
-/// What changes during a round is read by those that are still to be woken, and otherwise makes the next round: the more watchers there are, the more
-/// changes each reads at a time.
+/// Groups of watchers are woken one after another, each after the previous one had its turn, so that requests and
+/// watchers of other kinds do not wait for thousands of watchers. Changes during a round are read by the watchers
+/// that are still to be woken, and otherwise cause the next round: the more watchers there are, the more changes each
+/// of them reads at a time.
 async fn wake(hub: Weak<Hub>, notify: Arc<Notify>) {
     let mut rounds: Vec<(Arc<Channel>, IntoIter<Arc<Notify>>)> = Vec::new();
     let mut busy = None;
@@ -400,12 +407,12 @@ async fn wake(hub: Weak<Hub>, notify: Arc<Notify>) {
         busy = Some(hub.activity.busy());
         drop(hub);
         rounds.extend(changed.into_iter().map(|channel| {
-            let pieces = channel.waiting().into_iter();
-            (channel, pieces)
+            let groups = channel.groups_to_wake().into_iter();
+            (channel, groups)
         }));
-        rounds.retain_mut(|(_, pieces)| {
-            let piece = pieces.next();
-            piece.inspect(|piece| piece.notify_waiters()).is_some()
+        rounds.retain_mut(|(_, groups)| {
+            let group = groups.next();
+            group.inspect(|group| group.notify_waiters()).is_some()
         });
         if !rounds.is_empty() {
             yield_now().await;

@@ -1,6 +1,7 @@
-//! A watch cache that lags behind writes.
+//! Delay of the watch cache behind writes.
 //!
-//! Source: the watch cache of Kubernetes v1.2, which is fed by a watch of its store, some milliseconds after a write is acknowledged.
+//! Source: the watch cache of Kubernetes v1.2. It is fed by a watch of its store, some milliseconds after a write is
+//! acknowledged.
 
 use std::{
     collections::VecDeque,
@@ -20,59 +21,59 @@ use tokio::{
 use super::Event;
 use crate::clock::Busy;
 
-/// Changes that are committed and have not reached the cache.
+/// Committed changes that are not in the cache yet.
 pub(super) struct Lag {
-    by: Duration,
-    waiting: Mutex<VecDeque<Waiting>>,
+    delay: Duration,
+    pending: Mutex<VecDeque<PendingChange>>,
     added: Notify,
-    /// The revision of the last change that has reached the cache.
+    /// Revision of the last change in the cache.
     reached: AtomicU64,
-    moved: Notify,
+    advanced: Notify,
     has_ended: AtomicBool,
 }
 
-/// A change, when it reaches the cache, and the work that it is until then.
-struct Waiting {
+/// Change, the time when it enters the cache, and the activity that it counts as until then.
+struct PendingChange {
     due: Instant,
     event: Arc<Event>,
     _busy: Busy,
 }
 
 impl Lag {
-    pub(super) fn new(by: Duration, reached: u64) -> Arc<Self> {
+    pub(super) fn new(delay: Duration, reached: u64) -> Arc<Self> {
         Arc::new(Self {
-            by,
-            waiting: Mutex::default(),
+            delay,
+            pending: Mutex::default(),
             added: Notify::new(),
             reached: AtomicU64::new(reached),
-            moved: Notify::new(),
+            advanced: Notify::new(),
             has_ended: AtomicBool::new(false),
         })
     }
 
-    pub(super) fn by(&self) -> Duration {
-        self.by
+    pub(super) fn delay(&self) -> Duration {
+        self.delay
     }
 
     pub(super) fn push(&self, event: Arc<Event>, busy: Busy) {
-        self.waiting.lock().push_back(Waiting {
-            due: Instant::now() + self.by,
+        self.pending.lock().push_back(PendingChange {
+            due: Instant::now() + self.delay,
             event,
             _busy: busy,
         });
         self.added.notify_one();
     }
 
-    /// The changes that have not reached the cache.
-    pub(super) fn waiting(&self) -> Vec<Arc<Event>> {
-        self.waiting
+    /// Changes that are not in the cache yet.
+    pub(super) fn pending(&self) -> Vec<Arc<Event>> {
+        self.pending
             .lock()
             .iter()
-            .map(|waiting| waiting.event.clone())
+            .map(|pending| pending.event.clone())
             .collect()
     }
 
-    /// Ends it: there are no watchers any more.
+    /// Stops the delay: there are no watchers any more.
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::Release);
         self.added.notify_one();
@@ -80,43 +81,43 @@ impl Lag {
 
     pub(super) fn set_reached(&self, revision: u64) {
         self.reached.store(revision, Ordering::Release);
-        self.moved.notify_waiters();
+        self.advanced.notify_waiters();
     }
 
-    /// Waits until the cache has the change of `revision`; returns the revision that it has.
-    pub(super) async fn reach(&self, revision: u64) -> u64 {
+    /// Waits until the cache contains the change of `revision`. Returns the revision of the cache.
+    pub(super) async fn wait_for(&self, revision: u64) -> u64 {
         loop {
-            let mut moved = std::pin::pin!(self.moved.notified());
-            moved.as_mut().enable();
+            let mut advanced = std::pin::pin!(self.advanced.notified());
+            advanced.as_mut().enable();
             let reached = self.reached.load(Ordering::Acquire);
             if reached >= revision {
                 return reached;
             }
-            moved.await;
+            advanced.await;
         }
     }
 
-    fn next(&self) -> Option<Instant> {
-        self.waiting.lock().front().map(|waiting| waiting.due)
+    fn next_due(&self) -> Option<Instant> {
+        self.pending.lock().front().map(|pending| pending.due)
     }
 
-    fn take(&self, now: Instant) -> Option<Waiting> {
-        let mut waiting = self.waiting.lock();
-        let is_due = waiting.front().is_some_and(|first| first.due <= now);
-        if is_due { waiting.pop_front() } else { None }
+    fn pop_due(&self, now: Instant) -> Option<PendingChange> {
+        let mut pending = self.pending.lock();
+        let is_due = pending.front().is_some_and(|first| first.due <= now);
+        if is_due { pending.pop_front() } else { None }
     }
 }
 
-/// Passes changes to `cache` when they are due, until that returns false or the lag has ended.
+/// Passes changes to `cache` when they are due, until it returns false or the delay was stopped.
 pub(super) async fn run(lag: Arc<Lag>, cache: impl Fn(Arc<Event>) -> bool) {
     while !lag.has_ended.load(Ordering::Acquire) {
-        match lag.next() {
+        match lag.next_due() {
             None => lag.added.notified().await,
             Some(due) => sleep_until(due).await,
         }
-        while let Some(waiting) = lag.take(Instant::now()) {
-            let revision = waiting.event.revision();
-            if !cache(waiting.event) {
+        while let Some(pending) = lag.pop_due(Instant::now()) {
+            let revision = pending.event.revision();
+            if !cache(pending.event) {
                 return;
             }
             lag.set_reached(revision);

@@ -1,33 +1,37 @@
-//! The watch cache: every change of a kind, in order, to each watcher once.
+//! Watch cache: delivers every change of a kind to each watcher once, in order.
 //!
-//! Promises: a watcher never slows a writer: a commit appends to a shared history, and watchers read it at their own pace; a frame is
-//! encoded once for all watchers; a watcher whose backlog grows by [`LAG`] changes is ended, and its connection closed if it
-//! never reads; if that is less than the history kept, it can resume where it was ended.
-//! Limits: history is bounded; an older start is refused with [`TooOld`].
-//! Source of the semantics: the watch cache of Kubernetes v1.2, and the documents where the profile says so.
+//! Guarantees:
+//! - A watcher never slows a writer: a commit appends to a shared history, which watchers read at their own pace.
+//! - A frame is encoded once for all watchers, unless its object is large.
+//! - A watcher whose backlog grows by [`MAX_BACKLOG_GROWTH`] changes is ended, and its connection is closed if it does
+//!   not read. If the history is longer than that, the client can resume where the watcher ended.
+//!
+//! Limits: history is bounded. An older start fails with [`TooOld`].
+//!
+//! Source of the semantics: the watch cache of Kubernetes v1.2, and its documentation under the documented profile.
 
 mod event;
 mod history;
 mod hub;
-mod interest;
 mod lag;
 mod watcher;
+mod watcher_index;
 
 pub(crate) use event::frame;
 pub(crate) use event::{Event, EventType};
 pub(crate) use hub::{Hub, Start};
-pub(crate) use interest::Interest;
 pub(crate) use watcher::{WatchEnded, WatchFilter, Watcher};
+pub(crate) use watcher_index::WatchIndexKey;
 
-/// How many changes a watcher's backlog may grow, from the smallest that it has had, before the watcher is ended.
-pub(crate) const LAG: usize = 4_096;
+/// Maximum growth of a watcher's backlog, in changes, from the smallest backlog that it has had.
+pub(crate) const MAX_BACKLOG_GROWTH: usize = 4_096;
 
-/// The start of the watch is before the history that is kept.
+/// Error of a watch that starts before the kept history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too old resource version: {asked} ({oldest})")]
+#[error("too old resource version: {requested} ({oldest})")]
 pub(crate) struct TooOld {
-    /// The requested revision.
-    pub asked: u64,
-    /// The oldest that is kept.
+    /// Requested revision.
+    pub requested: u64,
+    /// Oldest revision that a watch can start from.
     pub oldest: u64,
 }

@@ -1,4 +1,4 @@
-//! One watcher of a kind.
+//! Watcher of one kind.
 
 use std::{
     collections::VecDeque,
@@ -10,45 +10,45 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::{
-    Event, EventType, Interest, LAG,
+    Event, EventType, MAX_BACKLOG_GROWTH, WatchIndexKey,
     event::frame,
     hub::{Channel, WatcherLimit},
 };
 use crate::{scheme::Resource, store::Record};
 
-/// How many events are read from the history at a time.
+/// Maximum number of events read from the history at a time.
 const BATCH: usize = 64;
 
-/// How many bytes of events are read at a time, besides the last one.
+/// Maximum size of the events read at a time, in bytes. The last event may exceed it.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Which objects a watcher gets, and in which form.
+/// Filter and version of a watcher's objects.
 pub(crate) struct WatchFilter {
-    /// Whether a watcher gets this object.
+    /// Whether the watcher gets this object.
     pub matches: Box<dyn Fn(&Record) -> bool + Send + Sync>,
-    /// The version of the kind.
+    /// Version of the kind in the frames.
     pub version: Arc<Resource>,
-    /// Changes up to this revision are skipped; 0 for none.
+    /// Changes up to this revision are skipped. 0 for none.
     pub after: u64,
-    /// What the objects have in common; other changes do not wake the watcher.
-    pub interest: Interest,
+    /// Index value of the objects. Other changes do not wake the watcher.
+    pub index_key: WatchIndexKey,
 }
 
-/// Reads a kind's changes at its own pace.
+/// Reader of a kind's changes, at its own pace.
 pub(crate) struct Watcher {
     channel: Arc<Channel>,
     notify: Arc<Notify>,
     limit: Arc<WatcherLimit>,
     position: u64,
-    /// The smallest backlog that it has had.
-    best: u64,
+    /// Smallest backlog so far.
+    min_backlog: u64,
     first: IntoIter<Arc<Record>>,
     batch: VecDeque<Arc<Event>>,
     filter: WatchFilter,
 }
 
-/// A change that passed the filter: of an object that was there at the start, or an event of the history.
-enum Found {
+/// Change that passed the filter: an object that existed at the start, or an event of the history.
+enum WatchedChange {
     Present(Arc<Record>),
     Change(EventType, Arc<Event>),
 }
@@ -67,48 +67,49 @@ impl Watcher {
             notify,
             limit,
             position,
-            best: u64::MAX,
+            min_backlog: u64::MAX,
             first: first.into_iter(),
             batch: VecDeque::new(),
             filter,
         }
     }
 
-    /// The next frame; `None` when the watcher has ended. Cancel safe.
+    /// Returns the next frame. `None` when the watcher has ended. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         let found = self.wait().await?;
         Some(self.frame(found))
     }
 
-    /// The next frame, if there is one already.
+    /// Returns the next frame if there is one without waiting.
     pub(crate) fn ready(&mut self) -> Option<Bytes> {
-        let found = self.at_hand().ok()??;
+        let found = self.try_next_change().ok()??;
         Some(self.frame(found))
     }
 
-    /// The next change and the object after it; `None` when the watcher has ended. Cancel safe.
+    /// Returns the next change and the object after it. `None` when the watcher has ended. Cancel safe.
     pub(crate) async fn next_change(&mut self) -> Option<(EventType, Arc<Record>)> {
-        self.wait().await.map(Found::into_change)
+        self.wait().await.map(WatchedChange::into_change)
     }
 
-    /// The next change, if there is one already.
+    /// Returns the next change if there is one without waiting.
     pub(crate) fn ready_change(&mut self) -> Result<Option<(EventType, Arc<Record>)>, WatchEnded> {
-        Ok(self.at_hand()?.map(Found::into_change))
+        Ok(self.try_next_change()?.map(WatchedChange::into_change))
     }
 
-    /// Notified whenever there may be changes to read.
+    /// Notification that is triggered when there may be changes to read.
     pub(crate) fn signal(&self) -> Arc<Notify> {
         self.notify.clone()
     }
 
-    /// The revision of the kind's last change, 0 before the first. What is not yet [`ready`](Self::ready) is after it.
+    /// Revision of the kind's last change, 0 before the first. Changes that are not [`ready`](Self::ready) yet are
+    /// after it.
     pub(crate) fn latest(&self) -> u64 {
         self.channel.history.read().latest()
     }
 
-    async fn wait(&mut self) -> Option<Found> {
+    async fn wait(&mut self) -> Option<WatchedChange> {
         loop {
-            if let Some(found) = self.at_hand().ok()? {
+            if let Some(found) = self.try_next_change().ok()? {
                 return Some(found);
             }
             let notify = self.notify.clone();
@@ -120,17 +121,17 @@ impl Watcher {
         }
     }
 
-    fn frame(&self, found: Found) -> Bytes {
+    fn frame(&self, found: WatchedChange) -> Bytes {
         match found {
-            Found::Present(record) => frame(present_type(&record), record.bytes_in(&self.filter.version)),
-            Found::Change(kind, event) => event.frame(kind, &self.filter.version),
+            WatchedChange::Present(record) => frame(present_type(&record), record.bytes_in(&self.filter.version)),
+            WatchedChange::Change(kind, event) => event.frame(kind, &self.filter.version),
         }
     }
 
-    /// The next change that passes the filter, of those that are there.
-    fn at_hand(&mut self) -> Result<Option<Found>, WatchEnded> {
+    /// Returns the next change that passes the filter if there is one without waiting.
+    fn try_next_change(&mut self) -> Result<Option<WatchedChange>, WatchEnded> {
         loop {
-            if let Some(found) = self.found() {
+            if let Some(found) = self.next_matching() {
                 return Ok(Some(found));
             }
             if !self.read()? {
@@ -139,21 +140,21 @@ impl Watcher {
         }
     }
 
-    fn found(&mut self) -> Option<Found> {
+    fn next_matching(&mut self) -> Option<WatchedChange> {
         if let Some(record) = self.first.by_ref().find(|record| (self.filter.matches)(record)) {
-            return Some(Found::Present(record));
+            return Some(WatchedChange::Present(record));
         }
         while let Some(event) = self.batch.pop_front() {
             if event.revision() > self.filter.after
                 && let Some(kind) = event.type_for(&self.filter.matches)
             {
-                return Some(Found::Change(kind, event));
+                return Some(WatchedChange::Change(kind, event));
             }
         }
         None
     }
 
-    /// Reads a batch of the history; whether there was anything.
+    /// Reads a batch of the history. Returns whether there was any event.
     fn read(&mut self) -> Result<bool, WatchEnded> {
         let history = self.channel.history.read();
         let end = history.end();
@@ -172,24 +173,24 @@ impl Watcher {
         }
         drop(history);
         self.position += self.batch.len() as u64;
-        self.best = self.best.min(end.saturating_sub(self.position));
+        self.min_backlog = self.min_backlog.min(end.saturating_sub(self.position));
         self.limit
             .end
-            .store(backlog_limit(self.position, self.best), Ordering::Release);
+            .store(backlog_limit(self.position, self.min_backlog), Ordering::Release);
         Ok(!self.batch.is_empty())
     }
 }
 
-/// The type of the event of an object that is there when a watch begins.
+/// Event type of an object that existed when the watch started.
 fn present_type(record: &Record) -> EventType {
-    if record.is_present_as_modified() {
+    if record.initial_event_is_modified() {
         EventType::Modified
     } else {
         EventType::Added
     }
 }
 
-impl Found {
+impl WatchedChange {
     fn into_change(self) -> (EventType, Arc<Record>) {
         match self {
             Self::Present(record) => (present_type(&record), record),
@@ -202,7 +203,9 @@ impl Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WatchEnded;
 
-/// How far the history may grow before a watcher at `position` is ended whose smallest backlog was `best` changes.
-pub(super) fn backlog_limit(position: u64, best: u64) -> u64 {
-    position.saturating_add(best).saturating_add(LAG as u64)
+/// Maximum end position of the history for a watcher at `position` whose smallest backlog was `min_backlog` changes.
+pub(super) fn backlog_limit(position: u64, min_backlog: u64) -> u64 {
+    position
+        .saturating_add(min_backlog)
+        .saturating_add(MAX_BACKLOG_GROWTH as u64)
 }

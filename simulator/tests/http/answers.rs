@@ -1,4 +1,4 @@
-//! What a well-formed request gets.
+//! Responses to well-formed requests.
 
 use rstest::rstest;
 use serde_json::json;
@@ -48,7 +48,7 @@ use super::{MAPS, Wire, ask, config_map, get, start};
 )]
 #[case("/logs/x", 404, "text/plain; charset=utf-8", "404 page not found")]
 #[tokio::test]
-async fn paths_answer_with_their_documents(
+async fn paths_return_their_documents(
     #[case] path: &str,
     #[case] code: u16,
     #[case] media_type: &str,
@@ -69,7 +69,7 @@ async fn paths_answer_with_their_documents(
 #[case("/ui", 301, "/ui/")]
 #[case("/ui/", 307, "/api/v1/proxy/namespaces/kube-system/services/kubernetes-dashboard")]
 #[tokio::test]
-async fn some_paths_lead_elsewhere(#[case] path: &str, #[case] code: u16, #[case] location: &str) {
+async fn some_paths_redirect(#[case] path: &str, #[case] code: u16, #[case] location: &str) {
     let answer = get(&start(Profile::Documented).await, path).await;
     assert_eq!((answer.code, answer.header("location")), (code, Some(location)));
 }
@@ -85,7 +85,7 @@ async fn some_paths_lead_elsewhere(#[case] path: &str, #[case] code: u16, #[case
 #[case("DELETE", "/api/v1/namespaces/default/services", 405)]
 #[case("PATCH", "/api/v1/nope", 404)]
 #[tokio::test]
-async fn a_method_that_a_path_does_not_have_is_refused(#[case] method: &str, #[case] path: &str, #[case] code: u16) {
+async fn an_unsupported_method_is_rejected(#[case] method: &str, #[case] path: &str, #[case] code: u16) {
     let answer = ask(
         &start(Profile::Documented).await,
         method,
@@ -110,7 +110,7 @@ async fn head_has_no_body_and_is_not_a_method_of_objects() {
 }
 
 #[tokio::test]
-async fn an_object_comes_as_it_is_wanted() {
+async fn an_object_is_returned_in_the_accepted_format() {
     let simulator = start(Profile::Documented).await;
     let mut wire = Wire::open(simulator.address()).await;
     let path = "/api/v1/namespaces/default";
@@ -152,7 +152,7 @@ async fn an_object_comes_as_it_is_wanted() {
 #[case(Profile::Kubernetes12, "text/plain", 415)]
 #[case(Profile::Kubernetes12, "application/json; charset=utf-8", 201)]
 #[tokio::test]
-async fn the_media_type_of_a_body_binds_by_profile(
+async fn the_media_type_of_a_body_matters_by_profile(
     #[case] profile: Profile,
     #[case] media_type: &str,
     #[case] code: u16,
@@ -173,7 +173,7 @@ async fn the_media_type_of_a_body_binds_by_profile(
 #[case("", 415)]
 #[case("application/merge-patch+json", 200)]
 #[tokio::test]
-async fn a_patch_is_one_of_three_kinds_under_both_profiles(#[case] media_type: &str, #[case] code: u16) {
+async fn a_patch_has_one_of_three_types_in_both_profiles(#[case] media_type: &str, #[case] code: u16) {
     for profile in Profile::ALL {
         let simulator = start(profile).await;
         ask(&simulator, "POST", MAPS, "", &config_map("a")).await;
@@ -195,7 +195,7 @@ async fn a_patch_is_one_of_three_kinds_under_both_profiles(#[case] media_type: &
 #[case(Profile::Kubernetes12, "timeoutSeconds=x", 500)]
 #[case(Profile::Kubernetes12, "watch=false", 200)]
 #[tokio::test]
-async fn a_malformed_query_is_refused_by_profile(#[case] profile: Profile, #[case] query: &str, #[case] code: u16) {
+async fn a_malformed_query_is_rejected_by_profile(#[case] profile: Profile, #[case] query: &str, #[case] code: u16) {
     let answer = get(&start(profile).await, &format!("{MAPS}?{query}")).await;
     assert_eq!(answer.code, code, "{answer:?}");
 }
@@ -204,7 +204,7 @@ async fn a_malformed_query_is_refused_by_profile(#[case] profile: Profile, #[cas
 #[case(Profile::Documented, Some("application/json"))]
 #[case(Profile::Kubernetes12, None)]
 #[tokio::test]
-async fn a_watch_sends_each_frame_as_it_comes(#[case] profile: Profile, #[case] media_type: Option<&str>) {
+async fn a_watch_sends_each_frame_immediately(#[case] profile: Profile, #[case] media_type: Option<&str>) {
     let simulator = start(profile).await;
     let mut watch = Wire::open(simulator.address()).await;
     watch
@@ -237,7 +237,7 @@ async fn a_watch_is_never_yaml() {
 }
 
 #[tokio::test]
-async fn http_1_0_is_answered_and_closed() {
+async fn an_http_1_0_connection_is_closed_after_the_response() {
     let simulator = start(Profile::Documented).await;
     let mut wire = Wire::open(simulator.address()).await;
     wire.send("GET /healthz HTTP/1.0\r\n\r\n").await;

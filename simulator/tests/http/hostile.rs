@@ -1,4 +1,4 @@
-//! What peers do that should not, by accident or not: nothing hangs, nothing is lost, and the next one is served.
+//! Misbehaving peers: the server neither hangs nor loses data, and serves the next peer.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{MAPS, Wire, ask, config_map, get, limited, start};
 
 const ROUNDS: usize = 10_000;
 
-/// Still there, and as it was.
+/// Checks that the server responds and its state is unchanged.
 async fn is_well(simulator: &Simulator) {
     let kept = get(simulator, &format!("{MAPS}/kept")).await;
     assert_eq!(kept.code, 200, "{kept:?}");
@@ -23,7 +23,7 @@ fn noise(random: &mut StdRng) -> Vec<u8> {
     bytes
 }
 
-/// Some pieces put together at random.
+/// Joins random pieces.
 fn pieces(random: &mut StdRng, pieces: &[&str]) -> String {
     (0..random.random_range(0..8))
         .map(|_| pieces[random.random_range(0..pieces.len())])
@@ -31,7 +31,7 @@ fn pieces(random: &mut StdRng, pieces: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn random_bodies_are_refused_with_a_status() {
+async fn random_bodies_are_rejected_with_a_status() {
     const PIECES: &[&str] = &[
         "{",
         "}",
@@ -81,7 +81,7 @@ async fn random_bodies_are_refused_with_a_status() {
                 .ask(method, &path, &format!("content-type: {media_type}\r\n"), &body)
                 .await;
             let shown = String::from_utf8_lossy(&body).into_owned();
-            // A patch of nothing, such as [] or {}, is no mistake.
+            // An empty patch, such as [] or {}, is valid.
             assert!(
                 answer.code >= 400 || method == "PATCH",
                 "{method} {shown:?}: {answer:?}"
@@ -100,7 +100,7 @@ async fn random_bodies_are_refused_with_a_status() {
 }
 
 #[tokio::test]
-async fn random_paths_are_answered_or_refused_and_closed() {
+async fn random_paths_get_a_response() {
     const PIECES: &[&str] = &[
         "/",
         "//",
@@ -153,7 +153,7 @@ async fn random_paths_are_answered_or_refused_and_closed() {
         wire.send([b"GET ", path.as_slice(), b" HTTP/1.1\r\nhost: localhost\r\n\r\n"].concat())
             .await;
         let Some(head) = wire.head().await else {
-            panic!("no answer to {shown:?}")
+            panic!("no response to {shown:?}")
         };
         assert!(
             (200..500).contains(&head.code) || head.code == 503,
@@ -165,14 +165,14 @@ async fn random_paths_are_answered_or_refused_and_closed() {
             wire.skip(length.parse().unwrap()).await;
             continue;
         }
-        // Closed, or a watch that would go on.
+        // Closed, or a watch that would continue.
         wire = Wire::open(simulator.address()).await;
     }
     is_well(&simulator).await;
 }
 
 #[tokio::test]
-async fn a_request_that_is_no_http_gets_a_400_and_is_closed() {
+async fn a_request_that_is_not_http_gets_a_400_and_is_closed() {
     let simulator = start(Profile::Documented).await;
     for request in [
         "\r\n\r\nnonsense\r\n\r\n",
@@ -197,7 +197,7 @@ async fn a_path_that_does_not_decode_gets_a_status_and_is_closed() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused_and_the_connection_goes_on() {
+async fn a_body_over_the_limit_is_rejected_and_the_connection_stays_open() {
     let simulator = limited(Limits {
         body: 1 << 20,
         ..Limits::default()
@@ -221,7 +221,7 @@ async fn a_body_over_the_limit_is_refused_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_body_that_never_ends_is_not_waited_for() {
+async fn an_endless_body_times_out() {
     let simulator = limited(Limits {
         body: 1 << 16,
         body_timeout: Duration::from_millis(100),
@@ -245,7 +245,7 @@ async fn a_body_that_never_ends_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_head_that_dribbles_in_is_not_waited_for() {
+async fn a_slow_head_times_out() {
     let simulator = limited(Limits {
         head_timeout: Duration::from_millis(100),
         ..Limits::default()
@@ -257,7 +257,7 @@ async fn a_head_that_dribbles_in_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_head_over_the_limit_is_refused() {
+async fn a_head_over_the_limit_is_rejected() {
     let simulator = start(Profile::Documented).await;
     for request in [
         format!("GET / HTTP/1.1\r\nx-a: {}\r\n\r\n", "a".repeat(128 << 10)),
@@ -299,14 +299,14 @@ async fn connections_over_the_limit_wait_for_one_to_end() {
     second.request("GET", "/healthz", "", "").await;
     assert!(
         timeout(Duration::from_millis(100), second.head()).await.is_err(),
-        "the second is answered beside the first"
+        "the second request does not wait for the first"
     );
     drop(first);
     assert_eq!(second.head().await.unwrap().code, 200);
 }
 
 #[tokio::test]
-async fn a_watcher_that_never_reads_is_cut_and_slows_nobody() {
+async fn a_watcher_that_never_reads_is_closed_and_delays_no_other() {
     let simulator = limited(Limits {
         write_timeout: Duration::from_millis(100),
         ..Limits::default()
@@ -341,5 +341,7 @@ async fn a_watcher_that_never_reads_is_cut_and_slows_nobody() {
             );
         }
     };
-    timeout(Duration::from_secs(20), cut).await.expect("the watch is cut");
+    timeout(Duration::from_secs(20), cut)
+        .await
+        .expect("the watch is closed");
 }

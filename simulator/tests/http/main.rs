@@ -1,9 +1,9 @@
-//! The HTTP layer, asked over the loopback interface.
+//! The HTTP layer over the loopback interface.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 mod answers;
@@ -18,17 +18,17 @@ mod wire;
 use stuntdouble_simulator::{Limits, Profile, Simulator};
 use wire::{Answer, Wire};
 
-/// A bare simulator under `profile`.
+/// Starts a bare simulator under `profile`.
 async fn start(profile: Profile) -> Simulator {
     Simulator::builder().bare(true).profile(profile).start().await.unwrap()
 }
 
-/// A bare simulator with these limits.
+/// Starts a bare simulator with these limits.
 async fn limited(limits: Limits) -> Simulator {
     Simulator::builder().bare(true).limits(limits).start().await.unwrap()
 }
 
-/// The answer to one request on a connection of its own.
+/// Sends one request on a new connection and returns the response.
 async fn ask(simulator: &Simulator, method: &str, path: &str, headers: &str, body: &str) -> Answer {
     Wire::open(simulator.address())
         .await

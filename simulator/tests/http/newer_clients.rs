@@ -1,4 +1,4 @@
-//! What clients newer than v1.2 use: there under the documented profile, not there under `kubernetes-1.2`.
+//! Features for clients newer than v1.2: present under the documented profile, absent under `kubernetes-1.2`.
 
 use stuntdouble_simulator::{Profile, Simulator};
 
@@ -23,7 +23,7 @@ async fn health_checks_and_access_reviews() {
     assert_eq!(ask(&recorded, "POST", REVIEWS, "", review).await.code, 404);
 }
 
-/// The code of a watch, and its chunks until the end.
+/// Returns the code of a watch, and its body until the end.
 async fn watched(simulator: &Simulator, path: &str) -> (u16, String) {
     let mut wire = Wire::open(simulator.address()).await;
     wire.request("GET", path, "", "").await;
@@ -76,7 +76,7 @@ async fn a_limit_is_ignored_under_kubernetes_1_2() {
 
 #[tokio::test]
 async fn protobuf_bodies_are_decoded_or_unsupported() {
-    // A ConfigMap of which the metadata has the name `a`.
+    // A ConfigMap whose metadata has the name `a`.
     let body = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x05\x0a\x03\x0a\x01a";
     let media_type = "Content-Type: application/vnd.kubernetes.protobuf\r\n";
     for (profile, code) in [(Profile::Documented, 200), (Profile::Kubernetes12, 415)] {
@@ -95,7 +95,7 @@ async fn an_empty_list_of_config_maps_has_items() {
 }
 
 #[tokio::test]
-async fn a_grace_period_in_the_query_counts_where_there_is_no_body() {
+async fn a_grace_period_in_the_query_applies_without_a_body() {
     const PODS: &str = "/api/v1/namespaces/default/pods";
     let pod = r#"{"metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}"#;
     for (profile, gone) in [(Profile::Documented, true), (Profile::Kubernetes12, false)] {

@@ -11,16 +11,16 @@ use tokio::{
 
 use super::{MAPS, Wire, config_map, get, start};
 
-/// Longer than this takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Timeout of the test.
+const TIMEOUT: Duration = Duration::from_secs(120);
 const READERS: usize = 4;
-/// Changes that are made before the readers have to have seen them.
+/// Number of changes between two checks of the readers.
 const ROUND: u64 = 200;
-/// More changes than may wait for anyone: in the history, in our queues and in the system's.
-const ENOUGH: u64 = 60_000;
+/// More changes than the history, our queues and the system's buffers can hold for a watcher.
+const MAX_CHANGES: u64 = 60_000;
 
-/// Asks for a watch, and reads nothing.
-async fn asleep(simulator: &stuntdouble_simulator::Simulator) -> TcpStream {
+/// Requests a watch, and reads nothing.
+async fn open_stalled_watch(simulator: &stuntdouble_simulator::Simulator) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut socket = socket.connect(simulator.address()).await.unwrap();
@@ -40,9 +40,9 @@ async fn open_watches(simulator: &stuntdouble_simulator::Simulator) -> u64 {
         .unwrap()
 }
 
-/// The version of the next event's object.
+/// Returns the version of the next event's object.
 async fn next(watch: &mut Wire) -> u64 {
-    let end = watch.until(b"}}\n").await.expect("the watch goes on");
+    let end = watch.until(b"}}\n").await.expect("the watch continues");
     let text = String::from_utf8_lossy(&end).into_owned();
     text.split("\"resourceVersion\":\"")
         .nth(1)
@@ -52,9 +52,10 @@ async fn next(watch: &mut Wire) -> u64 {
         .unwrap()
 }
 
-/// The writer waits for the readers after each round, so that none of them falls behind however slow the machine is; nobody waits for the one asleep.
+/// The writer waits for the readers after each round, so that none of them falls behind even on a slow machine. It
+/// does not wait for the stalled one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_never_reads_is_ended_and_the_others_see_everything() {
+async fn a_stalled_watcher_is_ended_and_the_others_receive_everything() {
     let simulator = start(Profile::Documented).await;
     let mut writer = Wire::open(simulator.address()).await;
     let created = writer.ask("POST", MAPS, "", config_map("counter")).await.json();
@@ -72,18 +73,18 @@ async fn who_never_reads_is_ended_and_the_others_see_everything() {
         assert_eq!(reader.head().await.unwrap().code, 200);
         readers.push(reader);
     }
-    let _asleep = asleep(&simulator).await;
-    timeout(PATIENCE, async {
+    let _asleep = open_stalled_watch(&simulator).await;
+    timeout(TIMEOUT, async {
         while open_watches(&simulator).await != READERS as u64 + 1 {}
     })
     .await
-    .expect("everyone watches");
+    .expect("all watches are open");
 
     let (object, filler) = (format!("{MAPS}/counter"), "x".repeat(1000));
     let mut version = first;
     let ended = async {
         while open_watches(&simulator).await > READERS as u64 {
-            assert!(version - first < ENOUGH, "who never reads is not ended");
+            assert!(version - first < MAX_CHANGES, "who never reads is not ended");
             for n in version..version + ROUND {
                 let map = format!(r#"{{"metadata":{{"name":"counter"}},"data":{{"n":"{n}","filler":"{filler}"}}}}"#);
                 assert_eq!(writer.ask("PUT", &object, "", map).await.code, 200);
@@ -96,9 +97,9 @@ async fn who_never_reads_is_ended_and_the_others_see_everything() {
             version += ROUND;
         }
     };
-    timeout(PATIENCE, ended).await.expect("it is ended in time");
+    timeout(TIMEOUT, ended).await.expect("the stalled watch ends in time");
     assert!(
         version - first > 4096,
-        "it is ended for being behind, not for anything else"
+        "the watch is ended because it is behind, for no other reason"
     );
 }

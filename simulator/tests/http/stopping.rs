@@ -1,4 +1,4 @@
-//! Starting and stopping.
+//! Start and shutdown.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,7 +8,7 @@ use tokio::{net::TcpStream, time::timeout};
 use super::{Wire, start};
 
 #[tokio::test]
-async fn only_the_loopback_interface_is_listened_on() {
+async fn only_the_loopback_interface_is_allowed_without_tls() {
     let refused = Simulator::builder()
         .listen(SocketAddr::from(([0, 0, 0, 0], 0)))
         .start()
@@ -18,7 +18,7 @@ async fn only_the_loopback_interface_is_listened_on() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_named() {
+async fn a_port_in_use_is_reported() {
     let simulator = start(Profile::Documented).await;
     let refused = Simulator::builder()
         .listen(simulator.address())
@@ -35,7 +35,7 @@ async fn a_port_in_use_is_named() {
 }
 
 #[tokio::test]
-async fn shutdown_ends_streams_whole_and_refuses_what_comes_after() {
+async fn shutdown_completes_streams_and_refuses_new_connections() {
     let simulator = start(Profile::Documented).await;
     let address = simulator.address();
     let mut watch = Wire::open(address).await;
@@ -45,7 +45,7 @@ async fn shutdown_ends_streams_whole_and_refuses_what_comes_after() {
     assert_eq!(idle.ask("GET", "/healthz", "", "").await.code, 200);
     timeout(Duration::from_secs(10), simulator.shutdown())
         .await
-        .expect("a shutdown ends");
+        .expect("the shutdown ends");
     assert_eq!(
         watch.until(b"0\r\n\r\n").await.as_deref(),
         Some(b"0\r\n\r\n".as_slice())
@@ -55,7 +55,7 @@ async fn shutdown_ends_streams_whole_and_refuses_what_comes_after() {
 }
 
 #[tokio::test]
-async fn what_hangs_at_shutdown_is_cut_after_the_grace() {
+async fn a_hanging_request_is_closed_after_the_grace_period() {
     let simulator = Simulator::builder()
         .limits(Limits {
             grace: Duration::from_millis(50),
@@ -73,7 +73,7 @@ async fn what_hangs_at_shutdown_is_cut_after_the_grace() {
     assert_eq!(hanging.head().await.unwrap().code, 100);
     timeout(Duration::from_secs(10), simulator.shutdown())
         .await
-        .expect("a shutdown ends");
+        .expect("the shutdown ends");
     assert!(hanging.is_closed().await);
 }
 

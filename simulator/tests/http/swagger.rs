@@ -1,7 +1,8 @@
-//! Swagger 1.2 against the facts of Kubernetes v1.2 in `swagger.txt`: documents, models with the types of their fields, operations.
+//! Swagger 1.2 compared with the facts of Kubernetes v1.2 in `swagger.txt`: documents, models with the types of their
+//! fields, operations.
 //!
-//! In the facts, `!` marks what is required. They lack what the recorded build has beyond v1.2: `v1.Network`, `v1.NUMAInfo` and the field
-//! `vms` of `v1.Node`.
+//! In the facts, `!` marks required fields. They lack the additions of the recorded build to v1.2: `v1.Network`,
+//! `v1.NUMAInfo` and the field `vms` of `v1.Node`.
 
 use std::collections::BTreeSet;
 

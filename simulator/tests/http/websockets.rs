@@ -58,7 +58,7 @@ async fn every_frame_is_a_text_message(#[case] path: &str) {
 }
 
 #[tokio::test]
-async fn its_time_ends_it_by_the_documents() {
+async fn its_timeout_ends_it_under_documented() {
     let simulator = start(Profile::Documented).await;
     let (mut socket, _) = open(&simulator, "/api/v1/watch/pods?timeoutSeconds=-1", &[])
         .await
@@ -67,7 +67,7 @@ async fn its_time_ends_it_by_the_documents() {
 }
 
 #[tokio::test]
-async fn its_time_does_not_end_it_by_the_recorded_server() {
+async fn its_timeout_does_not_end_it_under_kubernetes_1_2() {
     let simulator = start(Profile::Kubernetes12).await;
     let (mut socket, _) = open(&simulator, "/api/v1/watch/configmaps?timeoutSeconds=-1", &[ORIGIN])
         .await
@@ -77,7 +77,7 @@ async fn its_time_does_not_end_it_by_the_recorded_server() {
 }
 
 #[tokio::test]
-async fn it_takes_a_place_among_the_connections_until_it_ends() {
+async fn it_counts_as_a_connection_until_it_ends() {
     let simulator = limited(Limits {
         connections: 1,
         ..Limits::default()
@@ -88,7 +88,7 @@ async fn it_takes_a_place_among_the_connections_until_it_ends() {
     second.request("GET", "/healthz", "", "").await;
     assert!(
         timeout(Duration::from_millis(100), second.head()).await.is_err(),
-        "the second is answered beside the first"
+        "the second request does not wait for the first"
     );
     drop(socket);
     assert_eq!(second.head().await.unwrap().code, 200);
@@ -120,14 +120,14 @@ async fn a_handshake_is_accepted_by_profile(
         ),
         (Err(tungstenite::Error::Http(response)), Err(code)) => assert_eq!(response.status(), code),
         (Err(tungstenite::Error::Protocol(_)), Ok(Some(_))) => {
-            panic!("the answer names a protocol that was not asked for")
+            panic!("the response has a protocol that was not requested")
         }
         (outcome, expected) => panic!("{outcome:?}, expected {expected:?}"),
     }
 }
 
 #[tokio::test]
-async fn a_list_is_answered_as_ever_and_a_refused_watch_with_its_status() {
+async fn a_list_is_not_upgraded_and_a_rejected_watch_returns_its_status() {
     let simulator = start(Profile::Kubernetes12).await;
     for (path, code) in [
         ("/api/v1/pods", 200),
@@ -135,7 +135,7 @@ async fn a_list_is_answered_as_ever_and_a_refused_watch_with_its_status() {
         ("/api/v1/watch/pods?resourceVersion=x", 422),
     ] {
         let Err(tungstenite::Error::Http(response)) = open(&simulator, path, &[ORIGIN]).await else {
-            panic!("{path} is no watch")
+            panic!("{path} is not a watch")
         };
         assert_eq!(response.status(), code, "{path}");
     }

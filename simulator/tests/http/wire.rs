@@ -1,4 +1,4 @@
-//! HTTP as it stands on the wire, for tests that mind the bytes.
+//! A raw HTTP client, for tests that check bytes.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,14 +8,14 @@ use tokio::{
     time::timeout,
 };
 
-/// Longer than anything here takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of every test step.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What has come back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,
-    /// Line and headers, in lower case.
+    /// Status line and headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
@@ -52,7 +52,7 @@ impl Wire {
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        // Where the server has closed already, reading tells.
+        // If the server has already closed the connection, the next read reports it.
         let _ = self.socket.write_all(bytes.as_ref()).await;
     }
 
@@ -72,15 +72,15 @@ impl Wire {
         self.answer().await
     }
 
-    /// Reads more; whether there was more.
+    /// Reads more data. Returns false at the end.
     pub(crate) async fn more(&mut self) -> bool {
-        timeout(PATIENCE, self.socket.read_buf(&mut self.buffer))
+        timeout(TIMEOUT, self.socket.read_buf(&mut self.buffer))
             .await
-            .expect("the server answers")
+            .expect("the server responds")
             .is_ok_and(|read| read > 0)
     }
 
-    /// Reads until `end` has come, and takes what has come up to it.
+    /// Reads up to and including `end`, and returns the bytes.
     pub(crate) async fn until(&mut self, end: &[u8]) -> Option<Vec<u8>> {
         loop {
             if let Some(at) = self.buffer.windows(end.len()).position(|w| w == end) {
@@ -92,7 +92,7 @@ impl Wire {
         }
     }
 
-    /// The next response's head; `None` where the connection has been closed instead.
+    /// Reads the head of the next response; `None` if the connection is closed.
     pub(crate) async fn head(&mut self) -> Option<Answer> {
         let head = String::from_utf8_lossy(&self.until(b"\r\n\r\n").await?).to_ascii_lowercase();
         let code = head.split(' ').nth(1)?.parse().ok()?;
@@ -103,7 +103,7 @@ impl Wire {
         })
     }
 
-    /// The next response with its body, which has a length; `None` where the connection has been closed instead.
+    /// Reads the next response with its body, which has a length; `None` if the connection is closed.
     pub(crate) async fn next(&mut self) -> Option<Answer> {
         let mut answer = self.head().await?;
         let length: usize = answer.header("content-length")?.trim().parse().ok()?;
@@ -114,7 +114,7 @@ impl Wire {
         Some(answer)
     }
 
-    /// Reads past this many bytes.
+    /// Skips this many bytes.
     pub(crate) async fn skip(&mut self, length: usize) {
         while self.buffer.len() < length {
             assert!(self.more().await, "the body breaks off");
@@ -123,10 +123,10 @@ impl Wire {
     }
 
     pub(crate) async fn answer(&mut self) -> Answer {
-        self.next().await.expect("an answer with a length")
+        self.next().await.expect("a response with a length")
     }
 
-    /// Whether the server closes the connection, when it has said what it had to say.
+    /// Returns whether the server closes the connection after the data read so far.
     pub(crate) async fn is_closed(&mut self) -> bool {
         while self.more().await {}
         true

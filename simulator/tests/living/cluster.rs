@@ -1,4 +1,4 @@
-//! A cluster on a clock that stands still until it is stepped.
+//! A cluster on a frozen clock.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ impl Cluster {
         self.0.client().api(version, plural).unwrap().in_namespace("default")
     }
 
-    /// Creates an object, and lets the cluster do what it makes of it.
+    /// Creates an object, and waits until the cluster is idle.
     pub(crate) async fn create(&self, plural: &str, object: Value) -> Object {
         let object = self.api(plural).create(object).await.unwrap();
         self.0.settle().await;
@@ -62,7 +62,7 @@ impl Cluster {
         Value::Object(self.api(plural).get(name).await.unwrap().as_ref().clone())
     }
 
-    /// Status and body of a response.
+    /// Returns status and body of a response.
     pub(crate) async fn request(&self, method: &str, path: &str) -> (u16, String) {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
         let request = client().request(method, format!("{}{path}", self.0.url()));
@@ -70,20 +70,20 @@ impl Cluster {
         (response.status().as_u16(), response.text().await.unwrap())
     }
 
-    /// The log of a pod's only container.
+    /// Returns the log of a pod's only container.
     pub(crate) async fn log(&self, pod: &str) -> String {
         self.request("GET", &format!("/api/v1/namespaces/default/pods/{pod}/log"))
             .await
             .1
     }
 
-    /// How many pods are in this phase.
+    /// Returns the number of pods in this phase.
     pub(crate) async fn pods(&self, phase: &str) -> usize {
         let pods = self.list("pods").await;
         pods.iter().filter(|pod| pod["status"]["phase"] == phase).count()
     }
 
-    /// The messages of the events of a reason, oldest first.
+    /// Returns the messages of the events with this reason, oldest first.
     pub(crate) async fn messages(&self, reason: &str) -> Vec<String> {
         let mut events = self.list("events").await;
         events.retain(|event| event["reason"] == reason);
@@ -99,7 +99,7 @@ impl Cluster {
         events.iter().map(message).collect()
     }
 
-    /// The reasons of the events of an object, with how often each came.
+    /// Returns the reasons of the events of an object, with their counts.
     pub(crate) async fn events(&self, name: &str) -> Vec<(String, u64)> {
         let mut events: Vec<_> = self
             .list("events")

@@ -35,7 +35,7 @@ async fn a_deployment_rolls_to_a_new_template_and_back() {
 }
 
 #[tokio::test]
-async fn a_paused_deployment_makes_no_replica_set_until_it_is_resumed() {
+async fn a_paused_deployment_creates_no_replica_set_until_it_is_resumed() {
     let cluster = Cluster::start().await;
     cluster.create("deployments", owner("web", 1, "nginx:1.9")).await;
     let change =
@@ -84,7 +84,7 @@ fn image(image: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_deployment_adopts_the_replica_set_that_has_its_template() {
+async fn a_deployment_adopts_the_replica_set_with_its_template() {
     let cluster = Cluster::start().await;
     cluster.create("replicasets", owner("before", 2, "nginx:1.9")).await;
     let pods: Vec<Value> = uids(cluster.list("pods").await);
@@ -110,7 +110,7 @@ fn uids(objects: Vec<Object>) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_rollback_to_a_revision_that_is_not_there_changes_nothing() {
+async fn a_rollback_to_a_missing_revision_changes_nothing() {
     let cluster = Cluster::start().await;
     cluster.create("deployments", owner("web", 1, "nginx:1.9")).await;
     for (revision, message) in [

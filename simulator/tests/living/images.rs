@@ -76,14 +76,15 @@ async fn the_guestbook_keeps_its_entries_in_redis() {
 }
 
 #[tokio::test]
-async fn names_are_looked_up_as_dig_and_getent_do() {
+async fn dig_and_getent_look_up_names() {
     let cluster = Cluster::start().await;
     service(&cluster, "db", 80, true).await;
     service(&cluster, "web", 80, false).await;
     let annotations = json!({"pod.beta.kubernetes.io/hostname": "first", "pod.beta.kubernetes.io/subdomain": "db"});
     let server = json!({
         "metadata": {"name": "server", "labels": {"name": "db"}, "annotations": annotations},
-        "spec": {"containers": [{"name": "main", "image": "busybox", "command": ["sh", "-c", "hostname -f; hostname -i; getent hosts first"]},
+        "spec": {"containers": [{"name": "main", "image": "busybox", "command": ["sh", "-c",
+            "hostname -f; hostname -i; getent hosts first"]},
             {"name": "stays", "image": "gcr.io/google_containers/pause:2.0"}]},
     });
     cluster.create("pods", server).await;
@@ -99,9 +100,12 @@ async fn names_are_looked_up_as_dig_and_getent_do() {
         own,
         format!("first.db.default.svc.cluster.local\n{address}\n{address:<15} first\n")
     );
-    let script = "d='dig +notcp +noall +answer +search'; $d db A; $d first.db.default.svc; $d _http._tcp.db.default.svc SRV; \
-        dig +short _http._tcp.web.default.svc.cluster.local SRV; dig +noall +answer db; dig absent | grep -c NXDOMAIN; dig example.com | grep -c REFUSED; \
-        getent hosts first.db absent; echo $?; hostname -i | awk -F. '{print $1\"-\"$2\"-\"$3\"-\"$4\".default.pod.cluster.local\"}' > /tmp/own; [ $(dig +tcp +short $(cat /tmp/own)) = $(hostname -i) ] && echo own";
+    let script = "d='dig +notcp +noall +answer +search'; \
+        $d db A; $d first.db.default.svc; $d _http._tcp.db.default.svc SRV; \
+        dig +short _http._tcp.web.default.svc.cluster.local SRV; dig +noall +answer db; \
+        dig absent | grep -c NXDOMAIN; dig example.com | grep -c REFUSED; getent hosts first.db absent; echo $?; \
+        hostname -i | awk -F. '{print $1\"-\"$2\"-\"$3\"-\"$4\".default.pod.cluster.local\"}' > /tmp/own; \
+        [ $(dig +tcp +short $(cat /tmp/own)) = $(hostname -i) ] && echo own";
     run(
         &cluster,
         "querier",
@@ -142,7 +146,8 @@ async fn files_of_secrets_can_be_read_only() {
         .await;
     let mounts = json!([{"name": "s", "mountPath": "/s"}, {"name": "c", "mountPath": "/c"}]);
     let arguments = json!(["--file_mode=/s/key", "--file_mode=/c/key"]);
-    let container = json!({"name": "main", "image": "gcr.io/google_containers/mounttest:0.2", "args": arguments, "volumeMounts": mounts});
+    let container = json!({"name": "main", "image": "gcr.io/google_containers/mounttest:0.2", "args": arguments,
+        "volumeMounts": mounts});
     let volumes = json!([{"name": "s", "secret": {"secretName": "s"}}, {"name": "c", "configMap": {"name": "c"}}]);
     let spec = json!({"containers": [container], "volumes": volumes, "restartPolicy": "Never"});
     cluster

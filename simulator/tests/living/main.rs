@@ -1,9 +1,9 @@
-//! What acts in a cluster, on a clock that stands still until it is stepped.
+//! The components of a cluster, on a frozen clock.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a failed precondition fails the test"
 )]
 
 #[path = "../client/mod.rs"]

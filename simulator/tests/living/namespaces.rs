@@ -1,4 +1,4 @@
-//! What belongs to a namespace: its life, its accounts, its quotas.
+//! Life cycle, service accounts and quotas of namespaces.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use stuntdouble_simulator::{Addons, Clock, Profile, Simulator};
 use crate::cluster::{Cluster, owner, pod_spec};
 
 #[tokio::test]
-async fn a_namespace_that_is_deleted_takes_everything_with_it() {
+async fn a_deleted_namespace_is_emptied_first() {
     let cluster = Cluster::start().await;
     cluster
         .create("namespaces", json!({"metadata": {"name": "team"}}))
@@ -40,7 +40,7 @@ async fn a_namespace_that_is_deleted_takes_everything_with_it() {
 }
 
 #[tokio::test]
-async fn an_account_has_a_token_that_comes_back_and_goes_with_it() {
+async fn a_deleted_token_is_created_again_and_is_deleted_with_its_account() {
     let cluster = Cluster::start().await;
     cluster
         .create("serviceaccounts", json!({"metadata": {"name": "robot"}}))
@@ -61,7 +61,7 @@ async fn an_account_has_a_token_that_comes_back_and_goes_with_it() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_is_given_back_to_the_quota() {
+async fn deletions_lower_the_usage_of_a_quota() {
     let cluster = Cluster::start().await;
     cluster
         .create(
@@ -89,7 +89,7 @@ async fn what_is_deleted_is_given_back_to_the_quota() {
 }
 
 #[tokio::test]
-async fn in_v1_2_a_namespace_stays_for_half_the_grace_period_of_its_pods() {
+async fn in_v1_2_a_namespace_remains_for_half_the_grace_period_of_its_pods() {
     let clock: Clock = "frozen:2016-03-01T00:00:00Z".parse().unwrap();
     let builder = Simulator::builder().profile(Profile::Kubernetes12).clock(clock);
     let cluster = Cluster(builder.addons(Addons::none()).start().await.unwrap());
@@ -143,7 +143,8 @@ async fn a_container_reads_the_token_of_its_account() {
         (why.code, why.message.as_str()),
         (
             403,
-            "pods \"refused\" is forbidden: error looking up service account default/nobody: serviceaccounts \"nobody\" not found"
+            "pods \"refused\" is forbidden: error looking up service account default/nobody: serviceaccounts \
+                \"nobody\" not found"
         )
     );
 }

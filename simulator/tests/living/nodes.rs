@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cluster::{Cluster, pod_spec};
 
 #[tokio::test]
-async fn a_node_that_nobody_runs_becomes_unknown_and_takes_its_pods_with_it() {
+async fn a_node_without_a_kubelet_becomes_unknown_and_loses_its_pods() {
     let cluster = Cluster::start().await;
     cluster.create("nodes", json!({"metadata": {"name": "ghost"}})).await;
     let mut spec = pod_spec("nginx:1.9", None);
@@ -26,7 +26,7 @@ async fn a_node_that_nobody_runs_becomes_unknown_and_takes_its_pods_with_it() {
 }
 
 #[tokio::test]
-async fn a_node_that_stays_silent_loses_its_pods_but_for_its_daemons() {
+async fn a_silent_node_loses_its_pods_except_those_of_daemon_sets() {
     let cluster = Cluster::start().await;
     cluster.create("nodes", ghost("v1.2.0")).await;
     let mut spec = pod_spec("nginx:1.9", None);
@@ -55,7 +55,7 @@ fn ghost(version: &str) -> Value {
 }
 
 #[tokio::test]
-async fn where_no_kubelet_ends_a_pod_it_goes_at_once() {
+async fn a_pod_without_a_kubelet_is_removed_at_once() {
     let cluster = Cluster::start().await;
     cluster.create("nodes", ghost("")).await;
     let mut spec = pod_spec("nginx:1.9", None);
@@ -74,7 +74,7 @@ async fn where_no_kubelet_ends_a_pod_it_goes_at_once() {
 }
 
 #[tokio::test]
-async fn the_servers_of_a_node_answer_through_its_proxy() {
+async fn the_servers_of_a_node_respond_through_its_proxy() {
     let cluster = Cluster::start().await;
     cluster
         .create(

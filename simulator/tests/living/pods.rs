@@ -6,7 +6,7 @@ use stuntdouble_simulator::{Addons, Clock, Simulator, Snapshot};
 use crate::cluster::{Cluster, owner, pod_spec};
 
 #[tokio::test]
-async fn a_container_that_keeps_failing_is_restarted_ever_later() {
+async fn a_container_that_keeps_failing_is_restarted_with_increasing_delays() {
     let cluster = Cluster::start().await;
     cluster
         .create(
@@ -30,7 +30,7 @@ async fn a_container_that_keeps_failing_is_restarted_ever_later() {
 }
 
 #[tokio::test]
-async fn a_pod_that_ends_says_how() {
+async fn an_ended_pod_has_its_result_in_the_status() {
     let cluster = Cluster::start().await;
     for (name, script, policy) in [
         ("good", "sleep 3", "Never"),
@@ -68,7 +68,7 @@ async fn a_pod_that_ends_says_how() {
 }
 
 #[tokio::test]
-async fn a_pod_that_fits_no_node_waits_and_events_say_why() {
+async fn a_pod_that_fits_no_node_is_pending_with_events() {
     let cluster = Cluster::start().await;
     let mut spec = pod_spec("nginx:1.9", None);
     spec["containers"][0]["resources"] = json!({"requests": {"cpu": "64"}});
@@ -155,7 +155,7 @@ async fn a_disk_is_on_one_node_at_a_time_and_preferences_choose_the_node() {
 }
 
 #[tokio::test]
-async fn a_container_that_has_ended_stays_so_when_the_cluster_starts_again() {
+async fn an_ended_container_is_not_restarted_when_the_cluster_restarts() {
     let first = Cluster::start().await;
     let run = |name: &str, script: &str| json!({"name": name, "image": "busybox", "command": ["sh", "-c", script]});
     let mixed = json!({"restartPolicy": "Never", "containers": [run("ends", "exit 3"), run("stays", "sleep 9000")]});
@@ -181,13 +181,13 @@ async fn a_container_that_has_ended_stays_so_when_the_cluster_starts_again() {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_removed_at_once_has_its_containers_killed() {
+async fn a_pod_deleted_without_a_grace_period_has_its_containers_killed() {
     let cluster = Cluster::start().await;
     let pod = |script| json!({"metadata": {"name": "p"}, "spec": pod_spec("busybox", Some(script))});
     cluster.create("pods", pod("echo first; sleep 1000")).await;
     let first = cluster.get("pods", "p").await;
     cluster.api("pods").delete("p", Some(0)).await.unwrap();
-    // The next pod of its name is there before the kubelet sees that this one is gone.
+    // The next pod of the same name is created before the kubelet notices the removal of the first one.
     cluster.create("pods", pod("echo second; sleep 1000")).await;
     cluster.advance(1).await;
     let killed: Vec<_> = cluster.list("events").await;

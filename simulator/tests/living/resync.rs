@@ -1,4 +1,4 @@
-//! What controllers see only when they look at everything again, and what they leave alone.
+//! What controllers repair only at their periodic resync, and what they do not change.
 
 use serde_json::{Value, json};
 use stuntdouble_simulator::ObjectKey;
@@ -12,7 +12,7 @@ fn host_port(port: u16) -> Value {
 }
 
 #[tokio::test]
-async fn a_daemon_set_takes_the_place_that_another_pod_has_left_after_30_seconds() {
+async fn a_daemon_set_uses_freed_resources_after_30_seconds() {
     let cluster = Cluster::start().await;
     let mut spec = host_port(8080);
     spec["nodeName"] = "node-1".into();
@@ -33,7 +33,7 @@ async fn a_daemon_set_takes_the_place_that_another_pod_has_left_after_30_seconds
 }
 
 #[tokio::test]
-async fn endpoints_that_somebody_has_changed_or_deleted_are_put_right_after_30_seconds() {
+async fn changed_or_deleted_endpoints_are_restored_after_30_seconds() {
     let cluster = Cluster::start().await;
     let service = json!({"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}});
     cluster.create("services", service).await;
@@ -50,7 +50,7 @@ async fn endpoints_that_somebody_has_changed_or_deleted_are_put_right_after_30_s
 }
 
 #[tokio::test]
-async fn pods_that_could_not_be_created_are_tried_again_after_30_seconds() {
+async fn failed_pod_creations_are_retried_after_30_seconds() {
     let cluster = Cluster::start().await;
     let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}});
     cluster.create("resourcequotas", quota).await;
@@ -88,7 +88,7 @@ async fn controllers_that_select_the_same_pods_do_not_fight() {
 }
 
 #[tokio::test]
-async fn a_job_that_has_nothing_to_count_has_no_status() {
+async fn a_job_without_active_or_ended_pods_has_no_status() {
     let cluster = Cluster::start().await;
     let mut spec = pod_spec("busybox", None);
     spec["restartPolicy"] = "Never".into();

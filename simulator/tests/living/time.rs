@@ -1,4 +1,4 @@
-//! Time and chance.
+//! Determinism, the clock endpoint and snapshots.
 
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn the_same_seed_clock_and_requests_give_the_same_objects() {
 }
 
 #[tokio::test]
-async fn the_clock_is_stepped_over_http_and_the_cluster_goes_on() {
+async fn stepping_the_clock_over_http_advances_the_cluster() {
     let cluster = Cluster::start().await;
     let mut spec = pod_spec("busybox", Some("sleep 300"));
     spec["restartPolicy"] = "Never".into();
@@ -76,7 +76,7 @@ async fn the_same_seed_clock_and_requests_give_the_same_watches() {
 }
 
 #[tokio::test]
-async fn a_snapshot_goes_on_where_the_cluster_stood() {
+async fn a_snapshot_continues_from_the_state_of_the_cluster() {
     let first = Cluster::start().await;
     let service = json!({"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}});
     first.create("services", service).await;

@@ -63,7 +63,7 @@ fn volume(name: &str, policy: &str, source: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_becomes_of_a_released_volume_is_up_to_its_policy() {
+async fn a_released_volume_is_reclaimed_by_its_policy() {
     for (name, policy, source, phase, message) in [
         (
             "kept",

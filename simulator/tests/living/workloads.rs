@@ -33,7 +33,8 @@ async fn a_job_runs_pods_until_enough_have_succeeded() {
     let mut spec = pod_spec("busybox", Some("sleep 2"));
     spec["restartPolicy"] = "Never".into();
     let job = json!({"metadata": {"name": "pi"}, "spec": {
-        "completions": 3, "parallelism": 2, "autoSelector": true, "template": {"metadata": {"name": "pi"}, "spec": spec},
+        "completions": 3, "parallelism": 2, "autoSelector": true, "template": {"metadata": {"name": "pi"},
+            "spec": spec},
     }});
     cluster.create("jobs", job).await;
     assert_eq!(cluster.get("jobs", "pi").await["status"]["active"], 2);
@@ -87,7 +88,7 @@ async fn an_autoscaler_keeps_replicas_within_its_bounds() {
 }
 
 #[tokio::test]
-async fn a_controller_that_is_switched_off_leaves_its_objects_alone() {
+async fn a_disabled_controller_does_not_change_its_objects() {
     let cluster = Cluster::with("*,-replicationcontroller".parse().unwrap()).await;
     cluster
         .create("replicationcontrollers", owner("web", 2, "nginx:1.9"))
@@ -97,7 +98,7 @@ async fn a_controller_that_is_switched_off_leaves_its_objects_alone() {
 }
 
 #[tokio::test]
-async fn pods_that_a_quota_refuses_are_tried_again_when_something_changes() {
+async fn pods_rejected_by_a_quota_are_retried_when_something_changes() {
     let cluster = Cluster::start().await;
     let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}});
     cluster.create("resourcequotas", quota).await;
@@ -117,7 +118,7 @@ async fn pods_that_a_quota_refuses_are_tried_again_when_something_changes() {
 }
 
 #[tokio::test]
-async fn a_job_that_adopts_more_than_it_asks_for_says_so() {
+async fn a_job_that_adopts_surplus_pods_records_an_event() {
     let cluster = Cluster::start().await;
     for name in ["one", "two"] {
         let mut spec = pod_spec("busybox", Some("true"));
@@ -194,7 +195,7 @@ async fn an_autoscaler_follows_the_usage_of_its_pods() {
 }
 
 #[tokio::test]
-async fn without_controllers_nothing_becomes_of_objects_and_with_all_but_one_everything_else_does() {
+async fn each_controller_can_be_disabled_on_its_own_or_with_all_others() {
     let cluster = Cluster::with("-*".parse().unwrap()).await;
     cluster.create("deployments", owner("web", 2, "nginx:1.9")).await;
     cluster
@@ -223,7 +224,7 @@ async fn without_controllers_nothing_becomes_of_objects_and_with_all_but_one_eve
 }
 
 #[tokio::test]
-async fn an_autoscaler_without_its_target_says_so() {
+async fn an_autoscaler_without_its_target_records_an_event() {
     let cluster = Cluster::start().await;
     let target =
         json!({"kind": "Deployment", "name": "gone", "apiVersion": "extensions/v1beta1", "subresource": "scale"});

@@ -36,11 +36,11 @@ pub enum Action {
     Status(String),
     /// `collect x`: the collection of the object is deleted.
     Collect(String),
-    /// `retire x`: the object is deleted with a grace period that outlasts the trial, and is there until then.
+    /// `retire x`: the object is deleted with a grace period longer than the trial, and exists until then.
     Retire(String),
     /// `delete x`: the object is deleted.
     Delete(String),
-    /// `remove x`: the object is deleted, whenever the response comes.
+    /// `remove x`: the object is deleted, and the response is not waited for.
     Remove(String),
 }
 
@@ -87,7 +87,8 @@ impl FromStr for Action {
             }
             _ => Err(ParseWordError {
                 word: text.to_owned(),
-                known: "create x, change x, relabel x, label x key=value, churn x n, touch x, patch x, elsewhere x, status x, collect x, retire x, delete x, remove x",
+                known: "create x, change x, relabel x, label x key=value, churn x n, touch x, patch x, \
+                        elsewhere x, status x, collect x, retire x, delete x, remove x",
             }),
         }
     }
@@ -111,11 +112,11 @@ pub enum Event {
     Modified(String),
     /// `DELETED x`.
     Deleted(String),
-    /// `HISTORY x`: what a watch from the beginning streams of x; depends on the profile.
+    /// `HISTORY x`: the events of x in a watch from the beginning; depends on the profile.
     History(String),
     /// `SINCE x`: every change of x after its creation.
     Since(String),
-    /// `OWN x`: what a watch from the version of x streams of that version; depends on the profile.
+    /// `OWN x`: the events of a watch from the version of x for that version; depends on the profile.
     Own(String),
 }
 
@@ -151,17 +152,17 @@ impl TryFrom<String> for Event {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum ObjectState {
-    /// `there x`: it can be read and equals what was last returned.
+    /// `there x`: it can be read and equals its last returned version.
     There(String),
     /// `gone x`: it cannot be read.
     Gone(String),
     /// `leaving x`: it cannot be read, or is being deleted.
     Leaving(String),
-    /// `unchanged x`: it equals what it was before the request.
+    /// `unchanged x`: it equals its version before the request.
     Unchanged(String),
-    /// `changed x`: it is the sample with its kind's change.
+    /// `changed x`: it is the sample with the change of its kind.
     Changed(String),
-    /// `status x`: it has its kind's status.
+    /// `status x`: it has the status of its kind's sample.
     Status(String),
 }
 
@@ -206,7 +207,7 @@ mod tests {
     #[case("retire a", Action::Retire("a".into()))]
     #[case("churn a 120", Action::Churn("a".into(), 120))]
     #[case("label a tier=", Action::Label("a".into(), "tier".into(), String::new()))]
-    fn actions_are_read(#[case] text: &str, #[case] expected: Action) {
+    fn actions_are_parsed(#[case] text: &str, #[case] expected: Action) {
         assert_eq!(text.parse(), Ok(expected));
     }
 
@@ -216,12 +217,12 @@ mod tests {
     #[case("label a tier")]
     #[case("destroy a")]
     #[case("churn a b")]
-    fn what_is_no_action_is_refused(#[case] text: &str) {
+    fn other_texts_are_refused(#[case] text: &str) {
         assert!(text.parse::<Action>().is_err());
     }
 
     #[test]
-    fn events_are_read_and_others_refused() {
+    fn events_are_parsed_and_others_refused() {
         assert_eq!("OWN a".parse(), Ok(Event::Own("a".into())));
         assert!("BOOKMARK a".parse::<Event>().is_err());
     }

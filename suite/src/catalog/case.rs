@@ -1,4 +1,4 @@
-//! A case: an operation, and what to ask of it.
+//! A case: an operation with one request and its expectations.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ pub struct Case {
     pub operation: Arc<Operation>,
     /// Request, preconditions and expectations.
     pub data: Arc<CaseData>,
-    /// The requirement, with the kind's name filled in.
+    /// Requirement, with the name of the kind filled in.
     pub requirement: String,
-    /// The operations that its answer describes, if it is a description.
+    /// Operations that the response must describe, if it is an API description.
     pub described: Arc<[Arc<Operation>]>,
-    /// The statements that it checks. There is at least one.
+    /// Statements that it checks, at least one.
     pub statements: Vec<Arc<Statement>>,
-    /// Places in the texts of operation and statements.
+    /// Places of the operation and the statements in the documentation.
     pub source: String,
 }
 
 impl Case {
-    /// How binding the case is.
+    /// Returns the level of the case.
     pub fn level(&self) -> Level {
         self.data.level
     }
 
-    /// Why the case does not count yet, if so.
+    /// Returns the reason why the case does not count yet, if there is one.
     pub fn pending(&self) -> Option<&str> {
         self.operation.pending.as_deref()
     }

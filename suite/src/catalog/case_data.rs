@@ -17,13 +17,13 @@ pub struct Precondition {
     pub labels: BTreeMap<String, String>,
     /// Merge patch of the sample.
     pub set: Option<Value>,
-    /// It is created with the further fields of its sample file.
+    /// Whether it is created with all fields of its sample file.
     #[serde(default)]
     pub full: bool,
-    /// The object is named but not created before the request.
+    /// Whether it is only named, not created before the request.
     #[serde(default)]
     pub later: bool,
-    /// The object is in the second namespace of the trial.
+    /// Whether it is in the second namespace of the trial.
     #[serde(default)]
     pub elsewhere: bool,
 }
@@ -34,13 +34,13 @@ pub struct Precondition {
 pub enum After {
     /// State of an object.
     State(ObjectState),
-    /// Refusal of a method.
+    /// A method that must be refused.
     Refused(RefusedMethod),
     /// Content of an object.
     Contains(PartialState),
 }
 
-/// A method that a path does not have.
+/// A method that a path must refuse.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RefusedMethod {
@@ -59,11 +59,11 @@ pub struct PartialState {
     pub read: String,
     /// Path to read instead.
     pub at: Option<String>,
-    /// Path of a list. The check is made for each of its items, whose name is `${each}`; there must be one.
+    /// Path of a list. The check is made for each item, with its name as `${each}`. The list must not be empty.
     pub each: Option<String>,
-    /// What the object contains. Without it, `present` and `absent` the path must give 404.
+    /// Values that the object contains. Without it, `present` and `absent` the path must return 404.
     pub contains: Option<Value>,
-    /// Values by JSON pointer, which are these and nothing more, as texts: what a step has saved.
+    /// Exact values by JSON pointer, as texts that a step has saved.
     #[serde(default)]
     pub equal: BTreeMap<String, String>,
     /// JSON pointers that must be present and not empty.
@@ -72,15 +72,15 @@ pub struct PartialState {
     /// JSON pointers that must be missing, null or empty.
     #[serde(default)]
     pub absent: Vec<String>,
-    /// Seconds to wait for it. Default: 0.
+    /// Maximum seconds to wait for it. Default: 0.
     #[serde(default)]
     pub within: u64,
-    /// Path of a collection without which nothing is checked, a template.
+    /// Path of a collection, a template. Without this collection nothing is checked.
     #[serde(skip)]
     pub if_served: Option<String>,
 }
 
-/// One text, or several: the statements that a case checks, the values of a header.
+/// One text or several: statements of a case, values of a header.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Texts {
@@ -91,7 +91,7 @@ pub enum Texts {
 }
 
 impl Texts {
-    /// The texts.
+    /// Returns the texts.
     pub fn all(&self) -> &[String] {
         match self {
             Self::One(id) => std::slice::from_ref(id),
@@ -100,38 +100,38 @@ impl Texts {
     }
 }
 
-/// The data of a case, as its file has it. Several operations can share it.
+/// The data of a case in its file. Several operations can share it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CaseData {
     /// Name, unique within the operation.
     pub id: String,
-    /// How binding the case is.
+    /// Level.
     pub level: Level,
-    /// The requirement in one sentence. `{kind}` is the kind's name.
+    /// Requirement in one sentence. `{kind}` is the name of the kind.
     pub requirement: String,
     /// The statements that it checks.
     pub statement: Texts,
     /// The only profile that has the case. Default: both.
     pub profile: Option<Profile>,
-    /// The request can change what other clients own.
+    /// Whether the request can change objects of other clients.
     #[serde(default)]
     pub cluster_wide: bool,
     /// Objects of the trial, by letter.
     #[serde(default)]
     pub given: IndexMap<String, Precondition>,
-    /// The request is proxied to the suite's backend, as the kind's file says.
+    /// Whether the request is proxied to the suite's backend, as the file of the kind describes.
     #[serde(default)]
     pub reached: bool,
-    /// What the target must offer.
+    /// Features that the target must have.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// Service of the system namespace that the target must have.
+    /// Service of the system namespace that must exist.
     pub add_on: Option<String>,
-    /// Objects of other kinds have the name of the first object; the request leaves them alone.
+    /// Whether objects of other kinds with the name of the first object exist; the request must not change them.
     #[serde(default)]
     pub namesakes: bool,
-    /// Requests to make once the objects exist.
+    /// Requests to send after the objects are created.
     #[serde(default)]
     pub setup: Vec<Step>,
     /// Actions before the request.
@@ -144,41 +144,41 @@ pub struct CaseData {
     pub namespace: Option<String>,
     /// Rest of a proxied path.
     pub path: Option<String>,
-    /// The path ends in a slash.
+    /// Whether the path ends in a slash.
     #[serde(default)]
     pub slash: bool,
-    /// Other method than the operation's, for methods that a path must refuse.
+    /// Method, if it is not that of the operation, for methods that a path must refuse.
     pub method: Option<String>,
     /// Query parameters.
     #[serde(default)]
     pub query: IndexMap<String, String>,
-    /// Query as it is sent, instead of `query`.
+    /// Raw query, sent instead of `query`.
     pub raw_query: Option<String>,
     /// Accept header.
     pub accept: Option<String>,
     /// Content-Type header; `none` sends none. Default: application/json if there is a body.
     pub content_type: Option<String>,
-    /// Further headers; one with several values is sent several times.
+    /// Additional headers. One with several values is sent several times.
     #[serde(default)]
     pub headers: IndexMap<String, Texts>,
-    /// Credential to present.
+    /// Credential to send.
     #[serde(rename = "as")]
     pub credential: Option<Credential>,
     /// Request body.
     pub body: Option<Body>,
-    /// Conversation that the request opens.
+    /// Conversation over the upgraded connection.
     pub socket: Option<Socket>,
     /// Log query to run instead of a request.
     #[serde(skip)]
     pub log_query: Option<LogQuery>,
-    /// Number of equal requests to send at once, of which exactly one succeeds and the others conflict.
+    /// Number of equal concurrent requests. Exactly one must succeed, and the others conflict.
     pub race: Option<usize>,
-    /// Number of clients that patch the object at once, each with a label of its own, of which none may be lost.
+    /// Number of clients that patch the object concurrently, each with a separate label. No label may be lost.
     pub patches: Option<usize>,
-    /// Number of concurrent writers whose writes list and watch must agree on, instead of a request.
+    /// Number of concurrent writers. List and watch must agree on their writes. Replaces the request.
     pub contract: Option<usize>,
-    /// The refusal depends on objects that the target may see some time after they were written: what it creates
-    /// meanwhile is deleted, and the request is made again.
+    /// Whether the refusal depends on objects that the target may see with a delay: objects created in the meantime are
+    /// deleted, and the request is repeated.
     #[serde(default)]
     pub eventually: bool,
     /// Actions while a watch runs.
@@ -193,7 +193,7 @@ pub struct CaseData {
 }
 
 impl CaseData {
-    /// A case that runs a log query.
+    /// Creates a case that runs a log query.
     pub(super) fn of_log_query(id: String, requirement: String, needs: Vec<Need>, query: LogQuery) -> Self {
         Self {
             id,

@@ -1,4 +1,4 @@
-//! Why the catalog cannot be read.
+//! The error of reading the catalog.
 
 /// Error of reading the catalog.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +8,7 @@ pub enum CatalogError {
     Malformed {
         /// Path within the fixtures.
         file: String,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
 }

@@ -13,7 +13,7 @@ pub(super) fn parse<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, Ca
     serde_saphyr::from_str(text).map_err(|error| malformed(path, error))
 }
 
-/// All YAML files below a folder, by path.
+/// Returns all YAML files below a folder, by path.
 pub(super) fn yaml_files(dir: &Dir<'static>) -> BTreeMap<String, Cow<'static, str>> {
     let mut found = BTreeMap::new();
     for entry in dir.entries() {

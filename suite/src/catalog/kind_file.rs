@@ -9,7 +9,7 @@ use stuntdouble_fixtures::OPERATIONS;
 
 use super::error::{CatalogError, malformed};
 use super::files::{parse, yaml_files};
-use super::namesakes::{Namesakes, beside};
+use super::namesakes::{Namesakes, with_namesakes};
 use super::operation::ResultType;
 use super::validate::validate;
 use super::{CaseData, Kind, Need, Operation, Precondition, Step};
@@ -22,21 +22,21 @@ pub(super) struct KindFile {
     pub(super) group: String,
     #[serde(default)]
     pub(super) plural: String,
-    /// The operations are none of the documented ones.
+    /// Whether the operations are additional, not documented ones.
     #[serde(default)]
     pub(super) beside: bool,
     pub(super) api_version: String,
     pub(super) path: Option<String>,
     pub(super) object: Option<String>,
-    /// Path of its collection in another group that has the same objects.
+    /// Path of its collection in another group with the same objects.
     pub(super) other_group: Option<String>,
-    /// Objects of the kind belong to the whole cluster and can disturb other clients.
+    /// Whether objects of the kind belong to the whole cluster and can affect other clients.
     #[serde(default)]
     pub(super) disturbs: bool,
-    /// Controllers of a cluster write to objects of the kind.
+    /// Whether controllers of a cluster write to objects of the kind.
     #[serde(default)]
     pub(super) controlled: bool,
-    /// Statements that every case of the kind checks too.
+    /// Statements that every case of the kind also checks.
     #[serde(default)]
     pub(super) statements: Vec<String>,
     reached: Option<Reached>,
@@ -54,7 +54,7 @@ struct Reached {
 }
 
 impl Reached {
-    /// The case, with the backend behind its path.
+    /// Returns the case with a path to the backend.
     fn behind(&self, mut case: CaseData) -> CaseData {
         case.needs.push(Need::Backend);
         case.given = self.given.clone();
@@ -76,7 +76,7 @@ pub(super) struct OperationEntry {
     source: String,
     /// Names of case sets.
     cases: Vec<String>,
-    /// Cases of the sets that do not apply.
+    /// Cases of the sets to leave out.
     #[serde(default)]
     without: Vec<String>,
     /// Further cases.
@@ -97,7 +97,7 @@ pub(super) fn case_sets() -> Result<CaseSets, CatalogError> {
         }
         for (name, cases) in parse::<CaseSets>(&path, &text)? {
             if sets.insert(name.clone(), cases).is_some() {
-                return Err(malformed(&path, format!("case set {name:?} occurs twice")));
+                return Err(malformed(&path, format!("duplicate case set {name:?}")));
             }
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn case_sets() -> Result<CaseSets, CatalogError> {
 }
 
 impl KindFile {
-    /// The operations of the file, with their cases.
+    /// Returns the operations of the file, with their cases.
     pub(super) fn operations(
         &mut self,
         file: &str,
@@ -171,7 +171,10 @@ impl OperationEntry {
             None => Err(malformed(file, format!("`reached` is missing for {}", kind.name))),
         };
         let cases = cases.into_iter().map(behind).collect::<Result<Vec<_>, _>>()?;
-        let cases: Vec<CaseData> = cases.into_iter().map(|case| beside(kind, case, namesakes)).collect();
+        let cases: Vec<CaseData> = cases
+            .into_iter()
+            .map(|case| with_namesakes(kind, case, namesakes))
+            .collect();
         for case in &cases {
             validate(kind, case).map_err(|reason| malformed(file, format!("case {}: {reason}", case.id)))?;
         }
@@ -194,7 +197,7 @@ impl OperationEntry {
     }
 }
 
-/// Kind and apiVersion of a type as the texts name it, such as `v1.ConfigMapList`.
+/// Parses a type of the documentation, such as `v1.ConfigMapList`, into kind and apiVersion.
 fn result_type(name: &str, version: Option<&str>, kind: &Kind) -> Option<ResultType> {
     let (package, short) = name.rsplit_once('.').unwrap_or(("", name));
     let api_version = match (package, short) {

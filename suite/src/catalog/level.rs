@@ -1,17 +1,17 @@
-//! How binding what a case checks is.
+//! Levels of requirements.
 
 use serde::{Deserialize, Serialize};
 
-/// How binding a requirement is.
+/// Level of a requirement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// The texts say it.
+    /// The documentation requires it.
     #[default]
     Must,
-    /// The texts are silent and Kubernetes v1.2 does it.
+    /// The documentation says nothing, and Kubernetes v1.2 does it.
     Should,
-    /// An opinion of this project.
+    /// Opinion of this project, or what newer clients use.
     May,
 }
 

@@ -1,4 +1,4 @@
-//! Reading the catalog from the files that the program embeds.
+//! Loads the catalog from the embedded files.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use super::namesakes::{self, Namesakes};
 use super::statement::{Statements, statements};
 use super::{Case, CaseData, Document, Kind, Need, Operation, Profile, Sample, Statement};
 
-/// Hash of names and contents of the YAML files in folders.
+/// Hashes the names and contents of the YAML files in folders.
 fn digest(folders: &[&Dir<'static>]) -> String {
     let mut hash = Sha256::new();
     for (path, text) in folders.iter().flat_map(|folder| yaml_files(folder)) {
-        // Lengths keep one file's end from being another's beginning.
+        // Lengths make the boundaries between files unambiguous.
         for part in [path.as_bytes(), text.as_bytes()] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
@@ -37,7 +37,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The catalog that the program embeds.
+    /// Loads the embedded catalog.
     ///
     /// # Errors
     /// If a fixture is malformed. The tests of this crate exclude that.
@@ -66,19 +66,19 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The cases of a profile, in the order of the files.
+    /// Returns the cases of a profile, in the order of the files.
     pub fn cases(&self, profile: Profile) -> impl Iterator<Item = &Case> {
         self.cases
             .iter()
             .filter(move |case| case.data.profile.is_none_or(|only| only == profile))
     }
 
-    /// All statements, by id.
+    /// Returns all statements, ordered by id.
     pub fn statements(&self) -> impl Iterator<Item = &Arc<Statement>> {
         self.statements.values()
     }
 
-    /// The documented operations, in the order of the files.
+    /// Returns the documented operations, in the order of the files.
     pub fn documented(&self) -> Vec<Arc<Operation>> {
         let mut operations: Vec<_> = self.cases.iter().map(|case| Arc::clone(&case.operation)).collect();
         operations.dedup_by(|a, b| Arc::ptr_eq(a, b));
@@ -86,12 +86,12 @@ impl Catalog {
         operations
     }
 
-    /// Number of documented operations.
+    /// Returns the number of documented operations.
     pub fn operations(&self) -> usize {
         self.operations
     }
 
-    /// SHA-256 of the files of the catalog, in hexadecimal digits.
+    /// Returns the SHA-256 of the files of the catalog, in hexadecimal digits.
     pub fn digest(&self) -> &str {
         &self.digest
     }
@@ -120,7 +120,7 @@ impl Catalog {
             for data in &operation.cases {
                 let case = self.case(path, &kind, &operation, data, &file.statements)?;
                 if !ids.insert(case.id.clone()) {
-                    return Err(malformed(path, format!("case {} occurs twice", case.id)));
+                    return Err(malformed(path, format!("duplicate case {}", case.id)));
                 }
                 self.cases.push(case);
             }
@@ -215,7 +215,7 @@ impl Catalog {
 /// The operation that runs log queries.
 const SEARCH: &str = "/api/v1/proxy/namespaces/{namespace}/services/{name}/{path}";
 
-/// The places of both, each once.
+/// Joins two lists of places without duplicates.
 fn joined(first: &str, second: &str) -> String {
     let mut places: Vec<&str> = Vec::new();
     for place in second.split("; ").chain(first.split("; ")) {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn every_statement_has_a_case_or_says_why_not() {
+    fn every_statement_has_a_case_or_a_reason() {
         let catalog = catalog();
         let checked: BTreeSet<&str> = catalog
             .cases
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn every_source_is_a_heading_of_the_texts() {
+    fn every_source_is_a_heading_of_the_documentation() {
         let text = OPERATIONS
             .get_file("texts.yaml")
             .and_then(|f| f.contents_utf8())

@@ -10,23 +10,23 @@ use super::error::{CatalogError, malformed};
 /// Files of documents, in bulk form.
 const CORPORA: [&str; 2] = ["corpus.bulk", "own.bulk"];
 
-/// Text of a file of `fixtures/queries`.
-fn fixture(file: &str) -> std::result::Result<&'static str, CatalogError> {
+/// Returns the text of a file of `fixtures/queries`.
+fn fixture(file: &str) -> Result<&'static str, CatalogError> {
     stuntdouble_fixtures::text(&stuntdouble_fixtures::QUERIES, file).ok_or_else(|| malformed(file, "no such file"))
 }
 
-/// A log query and what it finds.
+/// A log query and its expected result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogQuery {
-    /// The query parameters.
+    /// Query parameters.
     pub query: Vec<(String, String)>,
-    /// The indices that are searched.
+    /// Indices to search.
     pub index: String,
-    /// What it finds; `None` if it is refused.
+    /// Expected result; `None` if the query must be refused.
     pub found: Option<Found>,
 }
 
-/// What a query finds.
+/// Expected result of a query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
     /// Number of documents.
@@ -37,14 +37,14 @@ pub struct Found {
     pub scores: BTreeMap<String, f64>,
     /// Best score, if it is known.
     pub max_score: Option<f64>,
-    /// Some of the indices refuse the query.
+    /// Whether some of the indices refuse the query.
     pub partly: bool,
 }
 
 /// A line of `queries.jsonl`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct QueryLine {
     id: String,
     q: String,
     default_operator: Option<String>,
@@ -55,7 +55,7 @@ struct Asked {
 
 /// A line of `results.jsonl`.
 #[derive(Deserialize)]
-struct Result {
+struct ResultLine {
     id: String,
     #[serde(default)]
     total: u64,
@@ -71,7 +71,7 @@ struct Result {
 /// A line of `own.jsonl`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Own {
+struct OwnLine {
     q: String,
     #[serde(default)]
     total: u64,
@@ -83,7 +83,7 @@ struct Own {
     error: bool,
 }
 
-fn lines<T: for<'a> Deserialize<'a>>(file: &str) -> std::result::Result<Vec<T>, CatalogError> {
+fn lines<T: for<'a> Deserialize<'a>>(file: &str) -> Result<Vec<T>, CatalogError> {
     let line = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| malformed(&format!("{file}:{}", number + 1), error))
     };
@@ -95,26 +95,25 @@ fn lines<T: for<'a> Deserialize<'a>>(file: &str) -> std::result::Result<Vec<T>, 
         .collect()
 }
 
-/// All log queries, by name.
-pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogError> {
+/// Returns all log queries, by name.
+pub(super) fn queries() -> Result<Vec<(String, LogQuery)>, CatalogError> {
     let mut all = Vec::new();
-    let results: Vec<Result> = lines("results.jsonl")?;
-    let mut results: BTreeMap<String, Result> = results.into_iter().map(|result| (result.id.clone(), result)).collect();
-    for asked in lines::<Asked>("queries.jsonl")? {
+    let results: Vec<ResultLine> = lines("results.jsonl")?;
+    let mut results: BTreeMap<String, ResultLine> =
+        results.into_iter().map(|result| (result.id.clone(), result)).collect();
+    for line in lines::<QueryLine>("queries.jsonl")? {
         let result = results
-            .remove(&asked.id)
-            .ok_or_else(|| malformed("results.jsonl", format!("no result for {}", asked.id)))?;
+            .remove(&line.id)
+            .ok_or_else(|| malformed("results.jsonl", format!("no result for {}", line.id)))?;
         let size = if result.ids.is_some() { 200 } else { 60 };
-        let mut query = vec![("q".to_owned(), asked.q), ("size".to_owned(), size.to_string())];
+        let mut query = vec![("q".to_owned(), line.q), ("size".to_owned(), size.to_string())];
         query.extend(
-            asked
-                .default_operator
+            line.default_operator
                 .map(|operator| ("default_operator".to_owned(), operator)),
         );
-        query.extend(asked.df.map(|field| ("df".to_owned(), field)));
+        query.extend(line.df.map(|field| ("df".to_owned(), field)));
         query.extend(
-            asked
-                .lowercase_expanded_terms
+            line.lowercase_expanded_terms
                 .map(|lower| ("lowercase_expanded_terms".to_owned(), lower.to_string())),
         );
         let found = Found {
@@ -124,9 +123,9 @@ pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogE
             max_score: result.max_score,
             partly: !result.failed_indices.is_empty(),
         };
-        let index = asked.index.unwrap_or_else(|| "logstash-*,.kibana".to_owned());
+        let index = line.index.unwrap_or_else(|| "logstash-*,.kibana".to_owned());
         all.push((
-            asked.id,
+            line.id,
             LogQuery {
                 query,
                 index,
@@ -134,7 +133,7 @@ pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogE
             },
         ));
     }
-    for own in lines::<Own>("own.jsonl")? {
+    for own in lines::<OwnLine>("own.jsonl")? {
         let scores = own.ids.iter().cloned().zip(own.scores).collect();
         let found = Found {
             total: own.total,
@@ -155,7 +154,7 @@ pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogE
     Ok(all)
 }
 
-/// A name made of the letters and digits of a query, and of the signs that tell queries apart.
+/// Returns a name for a query, made of its letters and digits and of codes for other characters.
 fn named(query: &str) -> String {
     let sign = |c: char| match c {
         'a'..='z' | '0'..='9' | '.' => c.to_string(),
@@ -168,27 +167,27 @@ fn named(query: &str) -> String {
     format!("own-{}", words.join("-"))
 }
 
-/// A log line that is searched, as it is sent in bulk.
+/// A log line of the corpus, as sent in a bulk request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogLine {
-    /// The index.
+    /// Index.
     pub index: String,
-    /// The type.
+    /// Type.
     pub doc_type: String,
-    /// The id, unique among all.
+    /// Id, unique among all lines.
     pub id: String,
-    /// The document.
+    /// Document.
     pub source: serde_json::Value,
 }
 
-/// All documents, by id.
-static LINES: LazyLock<std::result::Result<BTreeMap<String, LogLine>, CatalogError>> = LazyLock::new(read_lines);
+/// All log lines, by id.
+static LINES: LazyLock<Result<BTreeMap<String, LogLine>, CatalogError>> = LazyLock::new(read_lines);
 
-/// All documents, by id.
+/// All log lines, by id.
 ///
 /// # Errors
 /// If a fixture is malformed.
-pub fn log_lines() -> std::result::Result<&'static BTreeMap<String, LogLine>, &'static CatalogError> {
+pub fn log_lines() -> Result<&'static BTreeMap<String, LogLine>, &'static CatalogError> {
     LINES.as_ref()
 }
 
@@ -207,7 +206,7 @@ struct DocumentAddress {
     id: String,
 }
 
-fn read_lines() -> std::result::Result<BTreeMap<String, LogLine>, CatalogError> {
+fn read_lines() -> Result<BTreeMap<String, LogLine>, CatalogError> {
     let mut all = BTreeMap::new();
     for file in CORPORA {
         let malformed = |error| malformed(file, error);
@@ -235,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_query_has_a_name_of_its_own_and_knows_what_it_finds() {
+    fn every_query_has_a_unique_name_and_a_result() {
         let queries = queries().unwrap();
         let names: BTreeSet<&String> = queries.iter().map(|(name, _)| name).collect();
         assert_eq!(names.len(), queries.len());
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_tell_names_apart() {
+    fn other_characters_make_names_unique() {
         assert_ne!(named("level:>5"), named("level:<5"));
         assert_eq!(named("log:Alpha beta"), "own-log-alpha-beta");
     }

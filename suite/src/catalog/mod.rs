@@ -1,11 +1,13 @@
-//! The catalog: the documented operations, the statements of the texts, and the cases that check them.
+//! The catalog: the documented operations, the statements of the documentation, and the cases that check them.
 //!
-//! Guarantees: a case has a stable id that does not depend on its position, a requirement, a level and at least one
-//! statement. Differences between the profiles are in [`profile`] alone.
+//! Guarantees:
+//! - A case has a requirement, a level, at least one statement, and a stable id that does not depend on its position.
+//! - Differences between the profiles are only in [`profile`].
 //!
-//! Limits: a case is one request and its surroundings.
+//! Limits:
+//! - A case is one request with its setup and checks.
 //!
-//! Source of semantics: the two texts of the service. `fixtures/operations/README.md` describes the format.
+//! Source: the two documents of the API. `fixtures/operations/README.md` describes the format.
 
 mod action;
 mod case;

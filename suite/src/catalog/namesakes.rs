@@ -1,4 +1,4 @@
-//! Objects of other kinds that have the name of a trial's first object.
+//! Namesakes: objects of other kinds with the name of the first object of a trial.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use super::{After, Body, CaseData, Kind, PartialState, Scope, Step};
 /// File of the namesakes in `fixtures/operations`.
 pub(super) const FILE: &str = "namesakes.yaml";
 
-/// Name of the version that the namespace has before the request.
+/// Template name of the version of the namespace before the request.
 const NAMESPACE: &str = "namespace.version";
 const LABELS: &str = "/metadata/labels";
 
-/// One of them.
+/// A namesake.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Namesake {
     /// Path of its collection.
     path: String,
-    /// The object, without its name.
+    /// Object, without its name.
     object: Value,
-    /// Controllers of a cluster write to it.
+    /// Whether controllers of a cluster write to it.
     #[serde(default)]
     controlled: bool,
 }
@@ -40,9 +40,9 @@ pub(super) fn namesakes() -> Result<Namesakes, CatalogError> {
     parse(FILE, text)
 }
 
-/// A case with the namesakes that it asks for: they are created in its set-up, and are as they were afterwards. Those whose
+/// Adds the namesakes that a case asks for: the setup creates them, and they must be unchanged afterwards. Those whose
 /// kind the target does not serve are left out.
-pub(super) fn beside(kind: &Kind, mut case: CaseData, namesakes: &Namesakes) -> CaseData {
+pub(super) fn with_namesakes(kind: &Kind, mut case: CaseData, namesakes: &Namesakes) -> CaseData {
     let Some(letter) = case.given.keys().next().cloned() else {
         return case;
     };
@@ -81,7 +81,7 @@ pub(super) fn beside(kind: &Kind, mut case: CaseData, namesakes: &Namesakes) -> 
             ..PartialState::default()
         }));
     }
-    // A write comes after a list, and leaves the namespace alone.
+    // The collection is listed before the write, and the namespace must be unchanged after it.
     for (path, save) in [
         ("/api/v1/namespaces/${namespace}", Some("/metadata/resourceVersion")),
         ("${collection}", None),

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::{CaseData, Part};
 
-/// Whether objects of a kind live in a namespace.
+/// Scope of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// In a namespace.
+    /// Objects are in a namespace.
     Namespaced,
-    /// In the cluster.
+    /// Objects are cluster-scoped.
     Cluster,
 }
 
@@ -19,23 +19,23 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
-    /// The object as it is created, without name and labels.
+    /// Object as it is created, without name and labels.
     pub sample: Value,
     /// Merge patch that changes it.
     pub change: Value,
-    /// Merge patch of fields that a status replacement leaves alone.
+    /// Merge patch of fields that a status replacement must not change.
     #[serde(default)]
     pub spec: Value,
     /// Merge patch of its status.
     #[serde(default)]
     pub status: Value,
-    /// Merge patch of further fields that it can be created with.
+    /// Merge patch of the other fields that it can be created with.
     #[serde(default)]
     pub full: Value,
 }
 
 impl Sample {
-    /// A part of the file.
+    /// Returns a part of the file.
     pub fn part(&self, part: Part) -> &Value {
         match part {
             Part::Sample => &self.sample,
@@ -60,7 +60,7 @@ pub struct Kind {
     pub api_version: String,
     /// Path of its collection; `None` if objects cannot be created.
     pub path: Option<String>,
-    /// Path of its collection in another group that has the same objects.
+    /// Path of its collection in another group with the same objects.
     pub other_group: Option<String>,
     /// Sample; `None` if objects cannot be created.
     pub sample: Option<Sample>,
@@ -69,7 +69,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Whether its objects live in a namespace.
+    /// Returns the scope of its objects.
     pub fn scope(&self) -> Scope {
         match &self.path {
             Some(path) if path.contains("{namespace}") => Scope::Namespaced,
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// Result of an operation, as the texts name it.
+/// Result type of an operation, from the documentation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultType {
     /// The kind, such as `ConfigMapList`.
@@ -94,15 +94,15 @@ pub struct Operation {
     pub id: String,
     /// Method.
     pub method: Method,
-    /// Path template, as in the texts.
+    /// Path template, as in the documentation.
     pub path: String,
-    /// What it answers; none where the texts send_message nothing of it, or only "string".
+    /// Result type; `None` if the documentation gives none, or only "string".
     pub result: Option<ResultType>,
     /// Whether it always streams: the paths under /watch/.
     pub streams: bool,
-    /// Place in the texts.
+    /// Place in the documentation.
     pub source: String,
-    /// Why its trials do not count yet.
+    /// Reason why its trials do not count yet.
     pub pending: Option<String>,
     /// Whether it is one of the documented operations.
     pub documented: bool,
@@ -111,7 +111,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Method and path template, as in the texts: `GET /api/v1/pods`.
+    /// Returns method and path template, as in the documentation: `GET /api/v1/pods`.
     pub fn request(&self) -> String {
         format!("{} {}", self.method, self.path)
     }

@@ -1,6 +1,6 @@
 //! Differences between the two profiles.
 //!
-//! Source of semantics: the README's table "Two profiles"; the recorded server for `kubernetes-1.2`.
+//! Source: the table of section "Two profiles" in the README; the recorded server for `kubernetes-1.2`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::expect::{ExpectedType, StatusWord};
 
-/// Rules by which a server is judged.
+/// Expected behaviour of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Profile {
-    /// The texts; Kubernetes v1.2 where they are silent.
+    /// The documentation; Kubernetes v1.2 where it says nothing.
     #[default]
     #[serde(rename = "documented")]
     Documented,
@@ -31,7 +31,7 @@ pub enum ExpectedStatus {
 }
 
 impl ExpectedStatus {
-    /// Whether a status code is as expected.
+    /// Whether a status code is accepted.
     pub fn accepts(self, code: u16) -> bool {
         match self {
             Self::Code(expected) => code == expected,
@@ -59,7 +59,7 @@ pub enum DeleteResult {
     List,
 }
 
-/// Kinds of which `kubernetes-1.2` returns the deleted object.
+/// Kinds whose deletion returns the object under `kubernetes-1.2`.
 const RETURNED_WHEN_DELETED: [&str; 7] = [
     "Pod",
     "Namespace",
@@ -70,11 +70,11 @@ const RETURNED_WHEN_DELETED: [&str; 7] = [
     "ServiceAccount",
 ];
 
-/// Kinds of which `kubernetes-1.2` streams nothing to a watch of one object: their name is not selectable.
+/// Kinds whose watch of one object streams nothing under `kubernetes-1.2`: their name is not selectable.
 const NOT_WATCHED_ALONE: [&str; 3] = ["HorizontalPodAutoscaler", "LimitRange", "PodTemplate"];
 
 impl Profile {
-    /// Both profiles, in the order of the README.
+    /// All profiles, in the order of the README.
     pub const ALL: [Self; 2] = [Self::Documented, Self::Kubernetes12];
 
     /// Name on the command line.
@@ -85,7 +85,7 @@ impl Profile {
         }
     }
 
-    /// Status that a word of the catalog stands for; `None` for an unknown word.
+    /// Resolves a status word of the catalog; `None` for an unknown word.
     pub fn status(self, word: &StatusWord) -> Option<ExpectedStatus> {
         let by_profile = |documented, kubernetes| match self {
             Self::Documented => documented,
@@ -100,19 +100,19 @@ impl Profile {
             "ok" => 200,
             // A POST, a PUT that creates, a binding.
             "created" => by_profile(200, 201),
-            // The body is read as what it is, or as its Content-Type says.
+            // The body is decoded by its content, or by its Content-Type.
             "created-of-any-media" | "ok-of-any-media" => by_profile(200, 415),
             // A client error that v1.2 reports as 500.
             "client-error" => by_profile(400, 500),
-            // The same, of a well-formed request that cannot be applied.
+            // A client error for a well-formed request that cannot be applied.
             "unprocessable" => by_profile(422, 500),
-            // The same, of something that does not exist.
+            // A client error for something that does not exist.
             "unknown-component" => by_profile(404, 500),
             _ => return None,
         }))
     }
 
-    /// Result of deleting one object of the kind, or a collection.
+    /// Returns the result of deleting one object of the kind, or a collection.
     pub fn delete_result(self, expected: ExpectedType, kind: &str) -> DeleteResult {
         match (self, expected) {
             (Self::Documented, _) => DeleteResult::Status,
@@ -127,7 +127,7 @@ impl Profile {
         self == Self::Documented
     }
 
-    /// Media type of a watch.
+    /// Returns the media type of a watch.
     pub fn watch_media(self) -> Option<&'static str> {
         match self {
             Self::Documented => Some("application/json"),
@@ -135,7 +135,7 @@ impl Profile {
         }
     }
 
-    /// Whether a watch without a version streams an object's history, rather than its present state.
+    /// Whether a watch without a version streams the history of an object, rather than its current state.
     pub fn watch_replays_history(self) -> bool {
         self == Self::Documented
     }
@@ -150,13 +150,13 @@ impl Profile {
         self == Self::Kubernetes12 && kind != "Event"
     }
 
-    /// Whether a watch of the kind may begin with the present state of an object as MODIFIED: without a watch cache,
+    /// Whether a watch of the kind may start with the current state of an object as MODIFIED: without a watch cache,
     /// v1.2 compares the object with its predecessor in the store.
     pub fn watch_may_begin_with_modified(self, kind: &str) -> bool {
         self == Self::Kubernetes12 && kind == "Event"
     }
 
-    /// Whether the watch cache may lag behind writes, so that a watch begins with changes before its version.
+    /// Whether the watch cache may lag behind writes, so that a watch may start with changes before its version.
     pub fn watch_may_lag(self) -> bool {
         self == Self::Kubernetes12
     }
@@ -170,7 +170,7 @@ impl fmt::Display for Profile {
 
 /// Error of an unknown profile name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown profile {0:?}; the profiles are documented and kubernetes-1.2")]
+#[error("unknown profile {0:?}: expected documented or kubernetes-1.2")]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -196,7 +196,7 @@ mod tests {
     #[case("client-error", 400, 500)]
     #[case("unprocessable", 422, 500)]
     #[case("unknown-component", 404, 500)]
-    fn a_word_stands_for_the_code_of_the_profile(#[case] word: &str, #[case] documented: u16, #[case] kubernetes: u16) {
+    fn a_status_word_depends_on_the_profile(#[case] word: &str, #[case] documented: u16, #[case] kubernetes: u16) {
         let word = StatusWord::Word(word.to_owned());
         assert_eq!(
             Profile::Documented.status(&word),

@@ -1,6 +1,6 @@
-//! Statements: what the texts promise, and what Kubernetes v1.2 does where they are silent.
+//! Statements: requirements of the documentation, and behaviour of Kubernetes v1.2 where it says nothing.
 //!
-//! Source of semantics: `fixtures/statements`.
+//! Source: `fixtures/statements`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use super::Level;
 use super::error::{CatalogError, malformed};
 use super::files::{parse, yaml_files};
 
-/// A promise that cases check.
+/// A requirement that cases check.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// Stable name, such as `query/pretty`.
     pub id: String,
-    /// How binding it is.
+    /// Level.
     pub level: Level,
-    /// Place in the texts.
+    /// Place in the documentation.
     pub source: String,
-    /// The promise in our own words.
+    /// The requirement in our own words.
     pub text: String,
-    /// Why no request can check it.
+    /// Reason why no request can check it.
     pub applies: Option<String>,
 }
 
-/// All statements, by id.
+/// Statements by id.
 pub(super) type Statements = BTreeMap<String, Arc<Statement>>;
 
 /// Reads all statements.
@@ -38,7 +38,7 @@ pub(super) fn statements() -> Result<Statements, CatalogError> {
         for statement in parse::<Vec<Statement>>(&path, &text)? {
             let id = statement.id.clone();
             if all.insert(id.clone(), Arc::new(statement)).is_some() {
-                return Err(malformed(&path, format!("statement {id} occurs twice")));
+                return Err(malformed(&path, format!("duplicate statement {id}")));
             }
         }
     }

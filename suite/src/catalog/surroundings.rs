@@ -1,4 +1,4 @@
-//! What a case needs around its request: offers of the target, set-up steps, credentials, a conversation.
+//! Context of the request of a case: features of the target, setup steps, credentials, a conversation.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Body;
 
-/// Something that a target must offer for a case to be played.
+/// A feature that the target must have for a case to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
@@ -15,27 +15,27 @@ pub enum Need {
     Backend,
     /// A pod bound to a node runs a container.
     Container,
-    /// Objects of the whole cluster may be created, such as nodes.
+    /// Cluster-wide objects, such as nodes, may be created.
     ClusterObjects,
-    /// The log search add-on.
+    /// The target has the log search add-on.
     LogSearch,
     /// The log lines of the fixtures are in the log search add-on.
     LogLines,
-    /// The other group that has the kind's objects.
+    /// The target serves the other group with the objects of the kind.
     OtherGroup,
     /// Limit ranges and quotas are enforced.
     Admission,
-    /// Nodes run pods and controllers act, on a clock that moves.
+    /// Nodes run pods and controllers act, on a running clock.
     LivingCluster,
-    /// Containers of a living cluster run processes.
+    /// Containers of a full cluster run processes.
     Processes,
-    /// The proxy to the nodes of a living cluster reaches their kubelets.
+    /// The node proxy of a full cluster reaches the kubelets.
     Kubelets,
     /// The clock shows the time at which the log queries were recorded.
     Clock,
 }
 
-/// Credential that a request presents, if it is not the target's own.
+/// Credential of a request, if it is not that of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Credential {
@@ -53,7 +53,7 @@ pub enum Credential {
     Certificate,
 }
 
-/// A request before the case's own. It must succeed.
+/// A request before that of the case. It must succeed.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Step {
@@ -66,18 +66,18 @@ pub struct Step {
     /// Names to bind to values of the response, by JSON pointer.
     #[serde(default)]
     pub save: BTreeMap<String, String>,
-    /// What the response contains in the end; a GET is repeated until it does.
+    /// Values that the response contains at last. A GET is repeated until it does.
     pub until: Option<Value>,
-    /// Path of a collection without which the step is left out, a template.
+    /// Path of a collection, a template. Without this collection the step is left out.
     #[serde(skip)]
     pub if_served: Option<String>,
 }
 
-/// The type of a stream of a SPDY connection.
+/// Type of a stream of a SPDY connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamType {
-    /// Errors, and the end of a command.
+    /// Errors, and the exit status of a command.
     Error,
     /// Input.
     Stdin,
@@ -90,7 +90,7 @@ pub enum StreamType {
 }
 
 impl StreamType {
-    /// The value of the header `streamtype`.
+    /// Returns the value of the header `streamtype`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -101,12 +101,12 @@ impl StreamType {
         }
     }
 
-    /// The channel on which the client sends.
+    /// Returns the channel on which the client sends.
     pub fn sent_on(self) -> Option<u8> {
         matches!(self, Self::Stdin | Self::Data).then_some(0)
     }
 
-    /// The channel on which the client receives.
+    /// Returns the channel on which the client receives.
     pub fn received_on(self) -> Option<u8> {
         match self {
             Self::Stdin => None,
@@ -123,7 +123,7 @@ impl StreamType {
 pub struct Socket {
     /// Sub-protocol to offer, which the server must select.
     pub protocol: Option<String>,
-    /// Whether the handshake has an Origin header: the origin of the target. Default: no.
+    /// Whether the handshake has an Origin header with the origin of the target. Default: no.
     #[serde(default)]
     pub origin: bool,
     /// Types of the streams to open over SPDY. Default: none; the conversation is over WebSocket.
@@ -131,16 +131,16 @@ pub struct Socket {
     pub spdy: Vec<StreamType>,
     /// Port that the streams forward.
     pub port: Option<u16>,
-    /// Messages to send, in order. Over SPDY one without text ends its stream.
+    /// Messages to send, in order. Over SPDY a message without text ends its stream.
     #[serde(default)]
     pub send: Vec<Message>,
-    /// Messages that must arrive, in any order, among others.
+    /// Messages that must arrive, in any order. Others may arrive, too.
     #[serde(default)]
     pub receive: Vec<Message>,
-    /// Messages that must not arrive before the others have. One without content stands for any on its channel.
+    /// Messages that must not arrive before those of `receive`. One without content matches any on its channel.
     #[serde(default)]
     pub silent: Vec<Message>,
-    /// Whether the texts of `receive` are all that arrives on their channels. Default: no.
+    /// Whether nothing but the texts of `receive` arrives on their channels. Default: no.
     #[serde(default)]
     pub exact: bool,
     /// Whether the server closes the connection. Default: not checked.
@@ -153,14 +153,14 @@ pub struct Socket {
 pub struct Message {
     /// Channel, for a sub-protocol that has channels.
     pub channel: Option<u8>,
-    /// Text to send, or a part of all text that arrives on the channel.
+    /// Text to send, or part of the text that arrives on the channel.
     pub text: Option<String>,
-    /// Bytes instead of a text.
+    /// Bytes, instead of a text.
     pub bytes: Option<Vec<u8>>,
     /// Content of a JSON message.
     pub contains: Option<Value>,
 }
 
-/// Expected headers: a template of the value, `none` for a missing header, `any` for a present one, a final `*` for
-/// any rest.
+/// Expected headers: a template of the value, `none` for a missing header, `any` for a present one, a final `*` for any
+/// suffix.
 pub type Headers = BTreeMap<String, String>;

@@ -1,14 +1,14 @@
-//! Checks of a case's data: what cannot be played is refused when the catalog is read.
+//! Validation of case data when the catalog is loaded.
 
 use http::Method;
 
 use super::expect::StatusWord;
 use super::{Action, Body, CaseData, Kind, Need, Profile, Socket};
 
-/// Why a case cannot be played, if so.
+/// Returns an error if a case cannot be run.
 pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
     if case.requirement.is_empty() {
-        return Err("it has no requirement".to_owned());
+        return Err("the case has no requirement".to_owned());
     }
     if let Some(word @ StatusWord::Word(text)) = &case.expect.status
         && Profile::Documented.status(word).is_none()
@@ -46,7 +46,7 @@ pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
 
 fn validate_socket(case: &CaseData, socket: &Socket) -> Result<(), String> {
     if case.body.is_some() {
-        return Err("a conversation has no body".to_owned());
+        return Err("a case with a socket must not have a body".to_owned());
     }
     if case.expect.events.is_some()
         && *socket
@@ -55,18 +55,18 @@ fn validate_socket(case: &CaseData, socket: &Socket) -> Result<(), String> {
                 ..Socket::default()
             })
     {
-        return Err("a watch over WebSocket has events, and no messages".to_owned());
+        return Err("a watch over WebSocket must have events and no messages".to_owned());
     }
     if socket.exact && socket.ends != Some(true) {
-        return Err("an exact conversation has an end".to_owned());
+        return Err("`exact` requires `ends: true`".to_owned());
     }
     if socket.spdy.is_empty() && socket.port.is_some() {
-        return Err("a port is forwarded over SPDY".to_owned());
+        return Err("`port` requires `spdy`".to_owned());
     }
     Ok(())
 }
 
-/// How many sources of a body are set.
+/// Counts the sources of a body that are set.
 fn sources(body: &Body) -> usize {
     [
         body.sample.is_some(),

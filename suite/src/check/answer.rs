@@ -1,4 +1,4 @@
-//! The outside of an answer: layout, type, and the Status of an error.
+//! Checks of a response as a whole: layout, type, and the Status of an error.
 
 use serde_json::{Value, json};
 
@@ -18,13 +18,13 @@ pub fn is_compact(text: &str) -> bool {
 
 /// Checks kind and apiVersion of an object.
 pub fn result_type(kind: &str, api_version: &str, body: &Value) -> Option<Mismatch> {
-    let of = |field| body.get(field).and_then(Value::as_str).unwrap_or("nothing");
+    let of = |field| body.get(field).and_then(Value::as_str).unwrap_or("(absent)");
     let expected = format!("{api_version} {kind}");
     let actual = format!("{} {}", of("apiVersion"), of("kind"));
     (expected != actual).then(|| Mismatch::new("type", expected, actual))
 }
 
-/// Reasons that belong to a status code; none where any will do.
+/// Returns the reasons that fit a status code; empty if any reason does.
 fn reasons(code: u16) -> &'static [&'static str] {
     match code {
         400 => &["BadRequest"],
@@ -40,18 +40,18 @@ fn reasons(code: u16) -> &'static [&'static str] {
     }
 }
 
-/// What the details of an error can be about.
+/// Names that the details of an error may have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Named {
-    /// Names of objects; none where an error has no details.
+    /// Names of objects; empty if the error has no details.
     pub names: Vec<String>,
     /// Names of the kind.
     pub kinds: Vec<String>,
-    /// The object has a name, so that the details of an invalid one have it too.
+    /// Whether the details of an Invalid error must have the name, too.
     pub whole: bool,
 }
 
-/// Checks a Status of failure: its code, reason, message and details. `causes` are fields that its causes must name.
+/// Checks a Status of failure: code, reason, message and details. `causes` are fields that its causes must name.
 pub fn error_status(code: u16, reason: Option<&str>, named: &Named, causes: &[String], body: &Value) -> Vec<Mismatch> {
     let expected = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code});
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));
@@ -71,7 +71,11 @@ pub fn error_status(code: u16, reason: Option<&str>, named: &Named, causes: &[St
         found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
     }
     if text("/message").is_empty() {
-        found.push(Mismatch::new("message", "a sentence", shown(body.get("message"))));
+        found.push(Mismatch::new(
+            "message",
+            "a non-empty message",
+            shown(body.get("message")),
+        ));
     }
     match text("/reason") {
         "NotFound" | "AlreadyExists" | "Conflict" if !named.names.is_empty() => found.extend(names(named, body)),
@@ -87,10 +91,10 @@ pub fn error_status(code: u16, reason: Option<&str>, named: &Named, causes: &[St
 }
 
 fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "nothing".to_owned(), pretty)
+    value.map_or_else(|| "absent".to_owned(), pretty)
 }
 
-/// Checks that details and message name the object.
+/// Checks that the details and the message name the object.
 fn names(named: &Named, body: &Value) -> Vec<Mismatch> {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (name, kind, message) = (text("/details/name"), text("/details/kind"), text("/message"));
@@ -102,28 +106,28 @@ fn names(named: &Named, body: &Value) -> Vec<Mismatch> {
     if !named.kinds.iter().any(|one| one == resource) {
         found.push(Mismatch::new("/details/kind", named.kinds.join(" or "), kind));
     }
-    // The message begins with the kind and its group.
+    // The message starts with the kind and its group.
     let group = text("/details/group");
     let of_message = message.split(' ').next().unwrap_or_default();
     let stated = of_message.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.'));
     if stated.unwrap_or_default() != group {
         found.push(Mismatch::new(
             "/details/group",
-            stated.unwrap_or("none, as in the message"),
+            stated.unwrap_or("no group, as in the message"),
             group,
         ));
     }
     if !message.contains(name) || !message.contains(kind) {
         found.push(Mismatch::new(
             "message",
-            format!("a sentence about {kind} {name}"),
+            format!("a message that names {kind} {name}"),
             message,
         ));
     }
     found.into_iter().map(|mismatch| mismatch.at(Level::Should)).collect()
 }
 
-/// What the message of a cause begins with, by its reason.
+/// Prefix of the message of a cause, by its reason.
 const CAUSES: [(&str, &str); 8] = [
     ("FieldValueNotFound", "Not found"),
     ("FieldValueRequired", "Required value"),
@@ -135,13 +139,13 @@ const CAUSES: [(&str, &str); 8] = [
     ("InternalError", "Internal error"),
 ];
 
-/// A cause whose reason is unknown, or has another message.
+/// Checks that the reason of a cause is known and fits its message.
 fn reason_of_cause(cause: &Value) -> Option<Mismatch> {
     let text = |key: &str| cause.get(key).and_then(Value::as_str).unwrap_or_default();
     let (reason, message) = (text("reason"), text("message"));
-    let fits = |(known, begin): &(&str, &str)| *known == reason && message.starts_with(begin);
-    (!CAUSES.iter().any(fits)).then(|| {
-        let expected = "a reason that the message begins with";
+    let matches = |(known, begin): &(&str, &str)| *known == reason && message.starts_with(begin);
+    (!CAUSES.iter().any(matches)).then(|| {
+        let expected = "a known reason, and a message with its prefix";
         Mismatch::new("reason of a cause", expected, format!("{reason}: {message}")).at(Level::Should)
     })
 }
@@ -187,7 +191,7 @@ pub fn status_of_success(body: &Value) -> Vec<Mismatch> {
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));
     let code = body.get("code").and_then(Value::as_u64);
     if !code.is_some_and(|code| (200..300).contains(&code)) {
-        found.push(Mismatch::new("/code", "a code of success", shown(body.get("code"))).at(Level::Should));
+        found.push(Mismatch::new("/code", "a success code", shown(body.get("code"))).at(Level::Should));
     }
     if !body.get("metadata").is_some_and(Value::is_object) {
         found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
@@ -217,12 +221,12 @@ mod tests {
     }
 
     fn not_found() -> Value {
-        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "pods \"x\" not found",
-               "reason": "NotFound", "details": {"name": "x", "kind": "pods"}, "code": 404})
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,
+               "message": "pods \"x\" not found", "reason": "NotFound", "details": {"name": "x", "kind": "pods"}})
     }
 
     #[test]
-    fn a_whole_status_passes() {
+    fn a_complete_status_passes() {
         assert_eq!(error_status(404, Some("NotFound"), &named(), &[], &not_found()), []);
     }
 
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_and_its_details_have_one_group() {
+    fn message_and_details_must_have_the_same_group() {
         let mut body = not_found();
         body["message"] = "pods.extensions \"x\" not found".into();
         assert_ne!(error_status(404, None, &named(), &[], &body), []);
@@ -261,8 +265,8 @@ mod tests {
     #[test]
     fn an_invalid_status_has_causes() {
         let with = |causes: Value| {
-            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "it is invalid",
-                   "reason": "Invalid", "details": {"causes": causes}, "code": 422})
+            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 422,
+                   "message": "it is invalid", "reason": "Invalid", "details": {"causes": causes}})
         };
         let cause = |reason, message| with(json!([{"reason": reason, "message": message, "field": "a.b"}]));
         let good = cause("FieldValueInvalid", "Invalid value: 3: no");
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_of_success_has_a_code_of_success() {
+    fn a_status_of_success_has_a_success_code() {
         let good = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
         assert_eq!(status_of_success(&good), []);
         let mut other = good.clone();
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn another_type_is_a_mismatch() {
+    fn a_wrong_type_is_a_mismatch() {
         let body = json!({"kind": "PodList", "apiVersion": "v1"});
         assert_eq!(result_type("PodList", "v1", &body), None);
         assert!(result_type("SecretList", "v1", &body).is_some());

@@ -5,19 +5,19 @@ use serde_json::Value;
 use super::{Mismatch, clipped, confined, shown::shown_part};
 use crate::catalog::JsonType;
 
-/// A value as indented JSON.
+/// Formats a value as indented JSON.
 pub fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
 }
 
-/// Whether a value contains another: every field of an object, every element of an array in its place, and the same
-/// number of elements. The mismatch shows of the value only what the other one names.
+/// Checks that a value contains another one: every field of an object, every element of an array at its index, and the
+/// same number of elements. The mismatch shows only the part of the value that `expected` names.
 pub fn contains(about: &str, expected: &Value, actual: &Value) -> Option<Mismatch> {
     let named = restricted(actual, expected);
     (named != *expected).then(|| Mismatch::of_values(about, expected, &shown_part(actual, &named)))
 }
 
-/// The part of a value that another one names.
+/// Returns the part of a value that another one names.
 fn restricted(actual: &Value, by: &Value) -> Value {
     match (actual, by) {
         (Value::Object(actual), Value::Object(by)) => by
@@ -29,13 +29,13 @@ fn restricted(actual: &Value, by: &Value) -> Value {
             elements.extend(actual.iter().skip(by.len()).cloned());
             Value::Array(elements)
         }
-        // 1 and 1.0 are one number.
+        // 1 and 1.0 are equal.
         (Value::Number(a), Value::Number(b)) if a.as_f64() == b.as_f64() => by.clone(),
         _ => actual.clone(),
     }
 }
 
-/// Whether two values are equal, but for the order of fields.
+/// Checks that two values are equal, except for the order of fields.
 pub fn equal(about: &str, expected: &Value, actual: &Value) -> Option<Mismatch> {
     (expected != actual).then(|| Mismatch::of_values(about, &sorted(expected), &sorted(&confined(actual))))
 }
@@ -52,7 +52,7 @@ pub fn changed(last: &Value, later: &Value) -> bool {
     plain(last) != plain(later)
 }
 
-/// The same with the fields of every object in order, so that a diff shows differences only.
+/// Sorts the fields of every object, so that a diff shows only differences.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -65,26 +65,26 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Whether what a JSON pointer names is missing, null or empty when it is to be there, or there when it is not: a text is
-/// there even if it is empty.
-pub fn pointer_presence(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatch> {
+/// Checks that a JSON pointer exists (not null, not empty), or that it does not. When absence is expected, an empty
+/// text counts as present.
+pub fn pointer_presence(pointer: &str, must_exist: bool, actual: &Value) -> Option<Mismatch> {
     let found = actual.pointer(pointer);
-    let there = match found {
+    let exists = match found {
         None | Some(Value::Null) => false,
-        Some(Value::String(text)) => !text.is_empty() || !to_be_there,
+        Some(Value::String(text)) => !text.is_empty() || !must_exist,
         Some(Value::Object(fields)) => !fields.is_empty(),
-        Some(Value::Array(items)) => !items.is_empty() || to_be_there,
+        Some(Value::Array(items)) => !items.is_empty() || must_exist,
         Some(_) => true,
     };
-    let shown = || found.map_or_else(|| "nothing".to_owned(), |found| pretty(&shown_part(actual, found)));
-    match (to_be_there, there) {
-        (true, false) => Some(Mismatch::new(pointer, "something", shown())),
-        (false, true) => Some(Mismatch::new(pointer, "nothing", shown())),
+    let shown = || found.map_or_else(|| "absent".to_owned(), |found| pretty(&shown_part(actual, found)));
+    match (must_exist, exists) {
+        (true, false) => Some(Mismatch::new(pointer, "present", shown())),
+        (false, true) => Some(Mismatch::new(pointer, "absent", shown())),
         _ => None,
     }
 }
 
-/// The value without some top-level fields.
+/// Removes top-level fields from a value.
 pub fn without(value: &Value, fields: &[&str]) -> Value {
     match value {
         Value::Object(all) => all
@@ -96,7 +96,7 @@ pub fn without(value: &Value, fields: &[&str]) -> Value {
     }
 }
 
-/// Whether what a pointer names is of a type.
+/// Checks the JSON type at a pointer.
 pub fn of_type(pointer: &str, wanted: JsonType, body: &Value) -> Option<Mismatch> {
     let value = body.pointer(pointer).unwrap_or(&Value::Null);
     let fits = match wanted {
@@ -116,7 +116,7 @@ pub fn of_type(pointer: &str, wanted: JsonType, body: &Value) -> Option<Mismatch
     })
 }
 
-/// Whether what a pointer names has a value that it must not have.
+/// Checks that the value at a pointer is not this one.
 pub fn differs(pointer: &str, value: &Value, body: &Value) -> Option<Mismatch> {
     (body.pointer(pointer) == Some(value))
         .then(|| Mismatch::new(pointer, format!("another value than {value}"), value.to_string()))
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_is_told_from_another() {
+    fn types_are_distinguished() {
         let body = json!({"a": 1, "b": "1", "c": 1.5});
         assert_eq!(of_type("/a", JsonType::Integer, &body), None);
         assert!(of_type("/b", JsonType::Integer, &body).is_some());
@@ -157,8 +157,8 @@ mod tests {
     #[case("/metadata/empty", true, false)]
     #[case("/metadata/uid", false, false)]
     #[case("/metadata/empty", false, false)]
-    fn presence_is_told(#[case] pointer: &str, #[case] to_be_there: bool, #[case] fine: bool) {
+    fn presence_is_checked(#[case] pointer: &str, #[case] must_exist: bool, #[case] fine: bool) {
         let object = json!({"metadata": {"uid": "1", "creationTimestamp": null, "empty": ""}});
-        assert_eq!(pointer_presence(pointer, to_be_there, &object).is_none(), fine);
+        assert_eq!(pointer_presence(pointer, must_exist, &object).is_none(), fine);
     }
 }

@@ -1,4 +1,4 @@
-//! What a server says of itself: its version, its addresses, and the description of its operations.
+//! Checks of documents about the server: version, addresses, and API descriptions.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -23,10 +23,10 @@ const LIST: [(&str, &str); 6] = [
 const READ: [(&str, &str); 3] = [("pretty", "string"), ("export", "boolean"), ("exact", "boolean")];
 /// Parameters of any other operation.
 const WRITE: [(&str, &str); 1] = [("pretty", "string")];
-/// Place of the addresses in a document.
+/// Field of the addresses in a document.
 const ADDRESSES: &str = "serverAddressByClientCIDRs";
 
-/// Checks the version of a server: its numbers are those of the release, which is built from a known commit.
+/// Checks the version of a server: its numbers are those of the release, and it has a commit.
 pub fn version(body: &Value) -> Vec<Mismatch> {
     let text = |field| body.get(field).and_then(Value::as_str).unwrap_or_default();
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -40,9 +40,9 @@ pub fn version(body: &Value) -> Vec<Mismatch> {
     ] {
         if !fine {
             let expected = if field.starts_with("git") {
-                "a text"
+                "a non-empty string"
             } else {
-                "a number, as a text"
+                "a number, as a string"
             };
             found.push(Mismatch::new(format!("/{field}"), expected, shown(body.get(field))));
         }
@@ -58,7 +58,7 @@ pub fn version(body: &Value) -> Vec<Mismatch> {
     found
 }
 
-/// Checks the form of all addresses that a document names: a range of clients, and where they reach the server.
+/// Checks the format of all server addresses in a document: client range and server address.
 pub fn addresses(body: &Value) -> Vec<Mismatch> {
     match body {
         Value::Object(fields) => fields
@@ -73,7 +73,7 @@ pub fn addresses(body: &Value) -> Vec<Mismatch> {
     }
 }
 
-/// Checks one list of addresses; null is an empty one.
+/// Checks one list of addresses. Null is an empty list.
 fn addresses_of(list: &Value) -> Vec<Mismatch> {
     let fine = match list {
         Value::Null => true,
@@ -103,7 +103,7 @@ fn is_range(text: &str) -> bool {
 }
 
 fn is_address(text: &str) -> bool {
-    // The port may be that of the scheme.
+    // The port is optional.
     let host = match text.rsplit_once(':') {
         Some((host, port)) if port.parse::<u16>().is_ok() => host,
         _ => text,
@@ -111,8 +111,8 @@ fn is_address(text: &str) -> bool {
     !host.is_empty() && !host.contains(|c: char| c == '/' || c.is_whitespace())
 }
 
-/// Checks the description of a group and version (Swagger 1.2) against the documented operations below its path: each is
-/// there with its parameters, what it takes and what it gives, and the types of these are described.
+/// Checks the description of a group and version (Swagger 1.2) against the documented operations below its path: each
+/// is present with its parameters, body and result, and the types of these are described.
 pub fn description(operations: &[Arc<Operation>], body: &Value) -> Vec<Mismatch> {
     let path = body.get("resourcePath").and_then(Value::as_str).unwrap_or_default();
     let below = format!("{path}/");
@@ -126,7 +126,7 @@ pub fn description(operations: &[Arc<Operation>], body: &Value) -> Vec<Mismatch>
         .collect()
 }
 
-/// What is wrong with the description of an operation.
+/// Checks the description of an operation.
 fn described(operation: &Operation, is_replaced: bool, body: &Value) -> Vec<Mismatch> {
     let all = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let is = |value: &Value, field, wanted: &str| value.get(field).and_then(Value::as_str) == Some(wanted);
@@ -137,7 +137,7 @@ fn described(operation: &Operation, is_replaced: bool, body: &Value) -> Vec<Mism
         .flat_map(|api| all(api.get("operations")))
         .find(|each| is(each, "method", operation.method.as_str()));
     let Some(found) = found else {
-        return vec![Mismatch::new("operations", request, "no such operation")];
+        return vec![Mismatch::new("operations", request, "operation not described")];
     };
     let mut wrong = Vec::new();
     let parameters = all(found.get("parameters"));
@@ -184,7 +184,7 @@ fn described(operation: &Operation, is_replaced: bool, body: &Value) -> Vec<Mism
         in_path.map(str::to_owned).collect(),
         of("path"),
     );
-    // What a proxy or a stream passes on has no parameters in common.
+    // Proxy and stream operations have no common query parameters.
     if result.is_none() {
         return wrong;
     }
@@ -194,7 +194,7 @@ fn described(operation: &Operation, is_replaced: bool, body: &Value) -> Vec<Mism
     let taken = match operation.method {
         Method::POST | Method::PUT => result,
         Method::PATCH => Some("unversioned.Patch".to_owned()),
-        // The texts have deletions without a body.
+        // The documentation has deletions without a body.
         Method::DELETE if !of("body").is_empty() => Some("v1.DeleteOptions".to_owned()),
         _ => None,
     };
@@ -202,7 +202,7 @@ fn described(operation: &Operation, is_replaced: bool, body: &Value) -> Vec<Mism
     wrong
 }
 
-/// A type, and those that its properties name.
+/// Returns a type and the types of its properties.
 fn named_by(name: &str, models: Option<&Value>) -> BTreeSet<String> {
     let properties = models.and_then(|models| models.get(name)?.get("properties")?.as_object());
     let of_property = |property: &Value| {
@@ -216,7 +216,7 @@ fn named_by(name: &str, models: Option<&Value>) -> BTreeSet<String> {
     named.chain([name.to_owned()]).collect()
 }
 
-/// The name of an operation's result in a description.
+/// Returns the name of the result of an operation in a description.
 fn result(operation: &Operation) -> Option<String> {
     if operation.streams {
         return Some("json.WatchEvent".to_owned());
@@ -229,7 +229,7 @@ fn result(operation: &Operation) -> Option<String> {
     Some(format!("{version}.{}", result.kind))
 }
 
-/// The query parameters of an operation. An object that can be replaced can be exported.
+/// Returns the query parameters of an operation. Objects that can be replaced can be exported.
 fn parameters_of(operation: &Operation, is_replaced: bool) -> &'static [(&'static str, &'static str)] {
     let of_one = operation.path.ends_with("{name}");
     let lists = operation
@@ -247,7 +247,7 @@ fn parameters_of(operation: &Operation, is_replaced: bool) -> &'static [(&'stati
 }
 
 fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "nothing".to_owned(), |value| clipped(&value.to_string()))
+    value.map_or_else(|| "absent".to_owned(), |value| clipped(&value.to_string()))
 }
 
 #[cfg(test)]
@@ -285,12 +285,12 @@ mod tests {
     #[case(json!({ADDRESSES: [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}]}), false)]
     #[case(json!({ADDRESSES: [{"clientCIDR": "0.0.0.0/0", "serverAddress": ":443"}]}), false)]
     #[case(json!({ADDRESSES: "none"}), false)]
-    fn addresses_have_a_form(#[case] body: Value, #[case] fine: bool) {
+    fn addresses_are_checked(#[case] body: Value, #[case] fine: bool) {
         assert_eq!(addresses(&body).is_empty(), fine);
     }
 
     #[test]
-    fn an_operation_that_is_not_described_is_a_mismatch() {
+    fn an_undescribed_operation_is_a_mismatch() {
         let operations = Catalog::embedded().unwrap().documented();
         let deletion = operations
             .iter()

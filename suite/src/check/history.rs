@@ -1,7 +1,7 @@
-//! The events of a watch against a history of concurrent writes: none lost, none doubled, in order, and as a selector
-//! sees them.
+//! Checks the events of a watch against a history of concurrent writes: no event is lost or repeated, in order, and as
+//! a selector filters them.
 //!
-//! Limits: the version of a removal is not known, since its answer need not have one.
+//! Limits: the version of a deletion is unknown, since its response need not have one.
 
 use serde_json::Value;
 
@@ -25,18 +25,19 @@ pub struct ObjectHistory {
     pub name: String,
     /// States.
     pub states: Vec<State>,
-    /// The object was deleted in the end.
+    /// Whether the object was deleted at the end.
     pub deleted: bool,
 }
 
 /// How a watch was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WatchStart {
-    /// The version that it began after.
+    /// Version after which it starts.
     pub from: u64,
-    /// It has the selector.
+    /// Whether it has the selector.
     pub selects: bool,
-    /// It may begin with older events: those of its own version, and those that a cache had not seen.
+    /// Whether it may start with older events: those of its own version, and those that the watch cache had not yet
+    /// seen.
     pub lags: bool,
 }
 
@@ -55,7 +56,7 @@ fn of_object(object: &ObjectHistory, start: WatchStart, events: &[Notification])
         |received: &[&Notification]| -> Vec<String> { received.iter().map(|event| line(object, event)).collect() };
     let actual = lines(&received);
     let without_removals: Vec<&Notification> = received.iter().copied().skip_while(|e| e.event == "DELETED").collect();
-    // Whether a removal came before a version that is later than the object's is not known.
+    // If the start is later than the last version, it is unknown whether the deletion came before it.
     let perhaps_removed = |lines: &[String]| object.deleted && expected.is_empty() && lines.len() == 1;
     let fine = actual == expected
         || (start.lags && lines(&without_removals) == expected)
@@ -81,7 +82,7 @@ fn of_object(object: &ObjectHistory, start: WatchStart, events: &[Notification])
         })
 }
 
-/// The expected events of one object, as lines.
+/// Returns the expected events of one object, as lines.
 fn expected(object: &ObjectHistory, start: WatchStart) -> Vec<String> {
     let sees = |state: &State| state.selected || !start.selects;
     let (before, after): (Vec<&State>, Vec<&State>) =
@@ -105,7 +106,7 @@ fn expected(object: &ObjectHistory, start: WatchStart) -> Vec<String> {
     lines
 }
 
-/// Whether an event counts: somebody else's updates do not, nor what a lagging watch may begin with.
+/// Whether an event counts: updates by other clients do not, nor older events at the start of a lagging watch.
 fn counts(object: &ObjectHistory, start: WatchStart, event: &Notification) -> bool {
     if event.event == "DELETED" {
         return true;
@@ -180,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Two objects, and everything that a watch of them streams.
+    /// Returns the history of two objects, and all events of a watch of them.
     fn session() -> (Vec<ObjectHistory>, Vec<Notification>) {
         let history = vec![
             history("a", &[(1, true), (3, false), (5, true)], true),
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_in_order_is_fine_from_every_version() {
+    fn events_in_order_pass_from_every_version() {
         let (history, events) = session();
         for from in 0..6 {
             let start = WatchStart {
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lagging_watch_may_begin_with_older_events_and_no_other_may() {
+    fn only_a_lagging_watch_may_start_with_older_events() {
         let (history, events) = session();
         let lags = WatchStart {
             from: 3,
@@ -246,14 +247,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_lost_a_doubled_and_a_swapped_event_are_found(at in 0usize..6, fault in 0u8..3) {
+        fn lost_repeated_and_swapped_events_are_found(at in 0usize..6, fault in 0u8..3) {
             let (history, mut events) = session();
             match fault {
                 0 => drop(events.remove(at)),
                 1 => events.insert(at, events[at].clone()),
                 _ => events.swap(at.min(4), at.min(4) + 1),
             }
-            // A removal has no known place among the events of other objects.
+            // The position of a deletion among the events of other objects is unknown.
             prop_assert!(streamed(&history, WatchStart::default(), &events).is_some());
         }
     }

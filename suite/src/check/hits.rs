@@ -1,4 +1,4 @@
-//! What a log query finds, against what it was to find.
+//! Checks the result of a log query against the expected one.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::{Answer, Mismatch, clipped};
 use crate::catalog::{Found, LogLine};
 
-/// How far a score may be off, as a part of it.
+/// Maximum relative error of a score.
 const PRECISION: f64 = 1e-4;
 
-/// Everything that is wrong with the answer to a query. `stored` has the documents by id, `named` says what an index of
-/// theirs is called on the target, and `size` is how many were asked for.
+/// Checks the response to a query. `stored` has the documents by id, `named` maps an index to its name on the target,
+/// and `size` is the requested number of hits.
 pub fn hits(
     wanted: Option<&Found>,
     size: usize,
@@ -27,7 +27,7 @@ pub fn hits(
         } else {
             vec![Mismatch::new(
                 "answer",
-                "400, with error and status",
+                "400 with the fields error and status",
                 shown(answer, &body),
             )]
         };
@@ -37,7 +37,7 @@ pub fn hits(
         .and_then(Value::as_array)
         .filter(|_| answer.status == 200)
     else {
-        return vec![Mismatch::new("answer", "200, with hits", shown(answer, &body))];
+        return vec![Mismatch::new("answer", "200 with hits", shown(answer, &body))];
     };
     let mut found = Vec::new();
     let total = body.pointer("/hits/total").and_then(Value::as_u64);
@@ -51,7 +51,7 @@ pub fn hits(
     let failed = body.pointer("/_shards/failed").and_then(Value::as_u64);
     if failed.is_none_or(|failed| (failed > 0) != wanted.partly) {
         let expected = if wanted.partly {
-            "some: an index refuses the query"
+            "more than 0: an index refuses the query"
         } else {
             "none"
         };
@@ -63,10 +63,14 @@ pub fn hits(
     }
     let due = wanted.total.min(size as u64) as usize;
     if hits.len() != due {
-        found.push(Mismatch::new("hits", format!("{due} of them"), hits.len().to_string()));
+        found.push(Mismatch::new(
+            "hits",
+            format!("{due} hits"),
+            format!("{} hits", hits.len()),
+        ));
     }
     found.extend(search_result(&body));
-    found.extend(strange(hits, stored, named));
+    found.extend(unlike_stored(hits, stored, named));
     found.extend(scored(
         wanted,
         hits,
@@ -75,7 +79,7 @@ pub fn hits(
     found
 }
 
-/// What is wrong with a search's answer by itself, whatever it was to find: counts and scores that contradict each other.
+/// Checks the response of a search for contradictions between its counts and scores.
 pub fn search_result(body: &Value) -> Option<Mismatch> {
     let hits = body.pointer("/hits/hits").and_then(Value::as_array)?;
     let number = |pointer: &str| body.pointer(pointer).and_then(Value::as_u64);
@@ -89,7 +93,7 @@ pub fn search_result(body: &Value) -> Option<Mismatch> {
             actual,
         ));
     }
-    // Shards that are not assigned are in the total alone.
+    // Unassigned shards count in the total only.
     let counted = |all: u64, (good, bad): (u64, u64)| good + bad <= all && (hits.is_empty() || good > 0);
     if !all
         .zip(successful.zip(failed))
@@ -98,26 +102,26 @@ pub fn search_result(body: &Value) -> Option<Mismatch> {
         let actual = body.get("_shards").cloned().unwrap_or_default().to_string();
         return Some(Mismatch::new(
             "_shards",
-            "successful ones, and no more than in total",
+            "successful shards, and no more than in total",
             actual,
         ));
     }
     if total.is_none_or(|total| total < hits.len() as u64) {
         let actual = format!("{total:?} of {} hits", hits.len());
-        return Some(Mismatch::new(
-            "hits.total",
-            "as many as there are hits, or more",
-            actual,
-        ));
+        return Some(Mismatch::new("hits.total", "at least the number of hits", actual));
     }
     let named = |hit: &Value| {
         let has = |name| hit.get(name).is_some_and(Value::is_string);
         has("_index") && has("_type") && has("_id")
     };
     if !hits.iter().all(named) {
-        return Some(Mismatch::new("hits", "with _index, _type and _id", "one without"));
+        return Some(Mismatch::new(
+            "hits",
+            "every hit has _index, _type and _id",
+            "a hit without one of them",
+        ));
     }
-    // A sorted search has other scores, or none.
+    // A sorted search may have no scores.
     if hits.is_empty() || hits.iter().any(|hit| hit.get("sort").is_some()) {
         return None;
     }
@@ -132,14 +136,18 @@ pub fn search_result(body: &Value) -> Option<Mismatch> {
     (!fine).then(|| {
         Mismatch::new(
             "scores",
-            "none better than hits.max_score, the best first",
+            "none above hits.max_score, in descending order",
             clipped(&actual),
         )
     })
 }
 
-/// The first hit that is not what was stored.
-fn strange(hits: &[Value], stored: &BTreeMap<String, LogLine>, named: &dyn Fn(&str) -> String) -> Option<Mismatch> {
+/// Returns the first hit that differs from the stored document.
+fn unlike_stored(
+    hits: &[Value],
+    stored: &BTreeMap<String, LogLine>,
+    named: &dyn Fn(&str) -> String,
+) -> Option<Mismatch> {
     let text = |hit: &Value, field: &str| hit.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     hits.iter().find_map(|hit| {
         let line = stored.get(&text(hit, "_id"));
@@ -149,20 +157,20 @@ fn strange(hits: &[Value], stored: &BTreeMap<String, LogLine>, named: &dyn Fn(&s
                 && hit.get("_source") == Some(&line.source)
         });
         let expected = line.map_or_else(
-            || "a document that was stored".to_owned(),
+            || "a stored document".to_owned(),
             |line| format!("{} {} {}", named(&line.index), line.doc_type, line.source),
         );
         let is_ours = line.is_some_and(|line| named(&line.index) == text(hit, "_index"));
         let actual = if is_ours {
             hit.to_string()
         } else {
-            "a document of others".to_owned()
+            "a document that this run did not store".to_owned()
         };
         (!same).then(|| Mismatch::new(format!("hit {}", text(hit, "_id")), expected, actual))
     })
 }
 
-/// An answer as a report shows it: without hits, which may be the log lines of others.
+/// Formats a response for a report, without hits, which may be log lines of others.
 fn shown(answer: &Answer, body: &Value) -> String {
     let fields: Vec<&String> = body.as_object().into_iter().flatten().map(|(name, _)| name).collect();
     let error = body
@@ -171,7 +179,7 @@ fn shown(answer: &Answer, body: &Value) -> String {
     clipped(&format!("{}\n{error}", answer.status))
 }
 
-/// What is wrong with which documents came, and with their scores and order.
+/// Checks the documents that were found, their scores and their order.
 fn scored(wanted: &Found, hits: &[Value], max_score: Option<f64>) -> Vec<Mismatch> {
     let near = |a: f64, b: f64| (a - b).abs() <= PRECISION * a.abs().max(b.abs()).max(1e-9);
     let id = |hit: &Value| hit.get("_id").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -192,18 +200,18 @@ fn scored(wanted: &Found, hits: &[Value], max_score: Option<f64>) -> Vec<Mismatc
         ));
     }
     for (id, score) in &wanted.scores {
-        let came = by_id.get(id.as_str());
-        if !came.is_some_and(|came| near(*came, *score)) {
+        let actual = by_id.get(id.as_str());
+        if !actual.is_some_and(|actual| near(*actual, *score)) {
             found.push(Mismatch::new(
                 format!("score of {id}"),
                 score.to_string(),
-                came.map_or_else(|| "no such hit".to_owned(), f64::to_string),
+                actual.map_or_else(|| "no such hit".to_owned(), f64::to_string),
             ));
             break;
         }
     }
     if let Some(best) = wanted.max_score
-        && !max_score.is_some_and(|came| near(came, best))
+        && !max_score.is_some_and(|actual| near(actual, best))
     {
         found.push(Mismatch::new(
             "hits.max_score",
@@ -215,7 +223,11 @@ fn scored(wanted: &Found, hits: &[Value], max_score: Option<f64>) -> Vec<Mismatc
         .windows(2)
         .find(|pair| matches!(pair, [(_, one), (_, two)] if one < two))
     {
-        found.push(Mismatch::new("order", "the best first", format!("{pair:?}")));
+        found.push(Mismatch::new(
+            "order of the hits",
+            "descending scores",
+            format!("{pair:?}"),
+        ));
     }
     found
 }
@@ -249,8 +261,14 @@ mod tests {
     }
 
     fn answer(change: impl Fn(&mut Value)) -> Answer {
-        let hit = |id: &str, score: f64| json!({"_index": "i", "_type": "t", "_id": id, "_score": score, "_source": {"log": id}});
-        let mut body = json!({"took": 1, "timed_out": false, "_shards": {"total": 1, "successful": 1, "failed": 0}, "hits": {"total": 2, "max_score": 1.5, "hits": [hit("1", 1.5), hit("2", 0.5)]}});
+        let hit = |id: &str, score: f64| {
+            json!({"_index": "i", "_type": "t", "_id": id, "_score": score,
+                   "_source": {"log": id}})
+        };
+        let mut body = json!({
+            "took": 1, "timed_out": false, "_shards": {"total": 1, "successful": 1, "failed": 0},
+            "hits": {"total": 2, "max_score": 1.5, "hits": [hit("1", 1.5), hit("2", 0.5)]}
+        });
         change(&mut body);
         Answer {
             status: 200,
@@ -260,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_to_be_found_is_fine() {
+    fn the_expected_result_passes() {
         assert_eq!(
             hits(Some(&wanted()), 10, &stored(), &str::to_owned, &answer(|_| {})),
             []
@@ -281,7 +299,7 @@ mod tests {
     #[case::shards_sum("/_shards/successful", json!(0))]
     #[case::worse_than_a_hit("/hits/max_score", json!(1.0))]
     #[case::nameless("/hits/hits/1/_type", json!(null))]
-    fn what_differs_is_told(#[case] pointer: &str, #[case] value: Value) {
+    fn differences_are_found(#[case] pointer: &str, #[case] value: Value) {
         let altered = answer(|body| *body.pointer_mut(pointer).unwrap() = value.clone());
         assert_ne!(hits(Some(&wanted()), 10, &stored(), &str::to_owned, &altered), []);
     }

@@ -1,4 +1,4 @@
-//! Items of a list that belong to the trial, and resources of discovery.
+//! Checks of list items that belong to the trial, and of resources in discovery.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::{Mismatch, WRITTEN_BY_OTHERS, changed, confined, contains, equal, is_later, without};
 use crate::catalog::Level;
 
-/// Checks that a list holds exactly these objects among those whose name begins with the prefix, each as it was last
-/// written. `last` has the last written version of each.
+/// Checks that a list contains exactly these objects among those whose name has the prefix, each in its last written
+/// version.
 ///
-/// An item of a version that the trial did not write is somebody else's change: it must be later than the trial's, and
-/// only its metadata and status may differ.
+/// An item with a version that the trial did not write was changed by another client: it must be later than the
+/// versions of the trial, and only its metadata and status may differ.
 pub fn items(
     prefix: &str,
     expected: &[&str],
@@ -50,7 +50,7 @@ pub fn items(
     found
 }
 
-/// Checks that items are in the order of their namespaces and names, as v1.2 lists them.
+/// Checks that items are ordered by namespace and name, as in v1.2.
 fn order(items: &[&Value]) -> Option<Mismatch> {
     let place = |item: &&Value| {
         let text = |pointer| {
@@ -70,7 +70,7 @@ fn order(items: &[&Value]) -> Option<Mismatch> {
         .then(|| Mismatch::new("order of the items", shown(&expected), shown(&actual)).at(Level::Should))
 }
 
-/// Whether an item is as it was last written.
+/// Checks an item against the last written version.
 fn as_written(
     name: &str,
     version: &str,
@@ -89,7 +89,7 @@ fn as_written(
     )?;
     for field in TYPE {
         if item.get(field).is_some() && item.get(field) != object.get(field) {
-            let shown = |value: &Value| value.get(field).map_or_else(|| "nothing".to_owned(), Value::to_string);
+            let shown = |value: &Value| value.get(field).map_or_else(|| "absent".to_owned(), Value::to_string);
             return Some(Mismatch::new(format!("{field} of {about}"), shown(object), shown(item)));
         }
     }
@@ -111,8 +111,8 @@ fn as_written(
     equal(&about, &ours(object), &ours(item)).or_else(|| labels(&about, object, item))
 }
 
-/// Whether an item that somebody else has changed has the labels that it was written with, and no other; controllers
-/// change no labels. Annotations may be added.
+/// Checks that an item changed by another client still has exactly its labels: controllers do not change labels.
+/// Annotations may be added.
 fn labels(about: &str, object: &Value, item: &Value) -> Option<Mismatch> {
     let of = |object: &Value, field: &str| {
         object
@@ -132,7 +132,7 @@ fn labels(about: &str, object: &Value, item: &Value) -> Option<Mismatch> {
     labels.or_else(annotations).map(|mismatch| mismatch.at(Level::Should))
 }
 
-/// Names one a line, for a diff.
+/// Formats names, one per line, for a diff.
 fn lines(names: &[String]) -> String {
     if names.is_empty() {
         "none\n".to_owned()
@@ -141,7 +141,7 @@ fn lines(names: &[String]) -> String {
     }
 }
 
-/// Whether discovery lists these resources with these kinds.
+/// Checks that discovery lists these resources with these kinds.
 pub fn resources(expected: &BTreeMap<String, String>, body: &Value) -> Option<Mismatch> {
     let listed: BTreeMap<&str, &str> = body
         .get("resources")
@@ -159,7 +159,7 @@ pub fn resources(expected: &BTreeMap<String, String>, body: &Value) -> Option<Mi
     (wanted != found).then(|| Mismatch::new("resources", wanted, found))
 }
 
-/// Checks whether discovery says that resources are namespaced.
+/// Checks the field `namespaced` of resources in discovery.
 pub fn namespaced(expected: &BTreeMap<String, bool>, body: &Value) -> Option<Mismatch> {
     let resources = body.get("resources").and_then(Value::as_array);
     let listed: BTreeMap<&str, bool> = resources
@@ -169,7 +169,7 @@ pub fn namespaced(expected: &BTreeMap<String, bool>, body: &Value) -> Option<Mis
         .collect();
     let show = |name: &str, namespaced: Option<bool>| match namespaced {
         Some(namespaced) => format!("{name}: {namespaced}\n"),
-        None => format!("{name}: not said\n"),
+        None => format!("{name}: absent\n"),
     };
     let wanted: String = expected
         .iter()
@@ -203,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_trial_s_own_items_count() {
+    fn only_items_of_the_trial_count() {
         let list = list(json!([item("t-a", "5", "1"), item("stranger", "6", "1")]));
         assert_eq!(items("t-", &["t-a"], &written(), &list), []);
     }
 
     #[test]
-    fn a_missing_an_additional_and_a_bent_item_are_told() {
+    fn missing_additional_and_altered_items_are_found() {
         assert_eq!(items("t-", &["t-a"], &written(), &list(json!([]))).len(), 1);
         assert_eq!(
             items("t-", &[], &written(), &list(json!([item("t-a", "5", "1")]))).len(),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_in_the_order_of_their_names() {
+    fn items_are_ordered_by_name() {
         let of = |names: [&str; 2]| {
             let list = list(names.map(|name| item(name, "5", "1")).into_iter().collect());
             items("t-", &["t-a", "t-b"], &BTreeMap::new(), &list).len()
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_else_s_change_is_later_and_leaves_the_rest_alone() {
+    fn a_change_by_another_client_is_later_and_changes_only_status_and_metadata() {
         let of = |version: &str, data: &str, status: &str| {
             let mut item = item("t-a", version, data);
             item["status"] = status.into();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_version_that_changes_nothing_and_another_kind_are_mismatches() {
+    fn a_later_version_without_a_change_and_a_wrong_kind_are_mismatches() {
         let of = |item: Value| items("t-", &["t-a"], &written(), &list(json!([item]))).len();
         assert_eq!(of(item("t-a", "9", "1")), 1);
         let mut other = item("t-a", "5", "1");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_that_is_not_listed_is_told() {
+    fn an_unlisted_resource_is_found() {
         let body = json!({"resources": [{"name": "pods", "kind": "Pod"}]});
         let expected = |name: &str| BTreeMap::from([(name.to_owned(), "Pod".to_owned())]);
         assert_eq!(resources(&expected("pods"), &body), None);

@@ -1,6 +1,6 @@
-//! The system fields of an object: what every object has, whatever its kind.
+//! Checks of system fields, which every object has.
 //!
-//! Source of semantics: the recorded server; the texts are silent, so every mismatch is a `should`.
+//! Source: the recorded server. The documentation says nothing about them, so every mismatch is a `should`.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::{Mismatch, pretty, shown::shown_name};
 use crate::catalog::Level;
 
-/// What is known of an object before it is read.
+/// Identity of an object, known before it is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Name.
     pub name: String,
-    /// Namespace; `None` for an object of the cluster.
+    /// Namespace; `None` for a cluster-scoped object.
     pub namespace: Option<String>,
     /// Path of the object.
     pub path: String,
@@ -23,7 +23,7 @@ pub struct Identity {
 pub fn system_fields(identity: &Identity, object: &Value) -> Vec<Mismatch> {
     let field = |name: &str| object.pointer(&format!("/metadata/{name}"));
     let text = |name: &str| field(name).and_then(Value::as_str).unwrap_or_default();
-    let shown = |name: &str| field(name).map_or_else(|| "nothing".to_owned(), pretty);
+    let shown = |name: &str| field(name).map_or_else(|| "absent".to_owned(), pretty);
     let mut found = Vec::new();
     let mut check = |name: &str, fine: bool, expected: &str| {
         if !fine {
@@ -33,7 +33,7 @@ pub fn system_fields(identity: &Identity, object: &Value) -> Vec<Mismatch> {
     check("name", text("name") == identity.name, &identity.name);
     match &identity.namespace {
         Some(namespace) => check("namespace", text("namespace") == namespace, namespace),
-        None => check("namespace", text("namespace").is_empty(), "nothing"),
+        None => check("namespace", text("namespace").is_empty(), "absent"),
     }
     check("uid", !text("uid").is_empty(), "a uid");
     check(
@@ -43,15 +43,15 @@ pub fn system_fields(identity: &Identity, object: &Value) -> Vec<Mismatch> {
     );
     check("selfLink", text("selfLink") == identity.path, &identity.path);
     let created = text("creationTimestamp").parse::<Timestamp>();
-    check("creationTimestamp", created.is_ok(), "a time as RFC 3339 has it");
+    check("creationTimestamp", created.is_ok(), "a time in RFC 3339");
     found
 }
 
-/// Checks that an object is the one that it was: uid and creation time stay.
+/// Checks that uid and creation time have not changed.
 pub fn same_identity(earlier: &Value, object: &Value) -> Vec<Mismatch> {
     let unlike = |field: &&str| earlier.pointer(field) != object.pointer(field);
     let mismatch = |field: &str| {
-        let shown = |object: &Value| object.pointer(field).map_or_else(|| "nothing".to_owned(), pretty);
+        let shown = |object: &Value| object.pointer(field).map_or_else(|| "absent".to_owned(), pretty);
         Mismatch::new(field, shown(earlier), shown(object)).at(Level::Should)
     };
     let fields = ["/metadata/uid", "/metadata/creationTimestamp"];
@@ -62,12 +62,12 @@ pub fn same_identity(earlier: &Value, object: &Value) -> Vec<Mismatch> {
         .collect()
 }
 
-/// A resource version as a number.
+/// Parses a resource version as a number.
 pub fn number(version: &str) -> Option<u64> {
     version.parse().ok()
 }
 
-/// Whether a resource version is later than another. Versions that are no numbers are only compared for equality.
+/// Whether a resource version is later than another. Versions that are not numbers are only compared for equality.
 pub fn is_later(version: &str, than: &str) -> bool {
     match (number(version), number(than)) {
         (Some(version), Some(than)) => version > than,
@@ -75,8 +75,8 @@ pub fn is_later(version: &str, than: &str) -> bool {
     }
 }
 
-/// Checks the metadata of a list: its version, its path, and that no item is later or occurs twice. The list is not
-/// older than `latest`, the version of a write that has returned.
+/// Checks the metadata of a list: version and path. No item may be later than the list or occur twice. The list must
+/// not be older than `latest`, the version of a completed write.
 pub fn list_metadata(path: &str, namespace: Option<&str>, latest: &str, list: &Value) -> Vec<Mismatch> {
     let text = |value: &Value, pointer: &str| {
         value
@@ -95,7 +95,7 @@ pub fn list_metadata(path: &str, namespace: Option<&str>, latest: &str, list: &V
         ));
     }
     if is_later(latest, &version) && number(latest).is_some() {
-        let expected = format!("{latest} or later, which was written before");
+        let expected = format!("{latest} or later: that version was written before the list");
         found.push(Mismatch::new("/metadata/resourceVersion", expected, &version));
     }
     let link = text(list, "/metadata/selfLink");
@@ -111,12 +111,12 @@ pub fn list_metadata(path: &str, namespace: Option<&str>, latest: &str, list: &V
         );
         let of_item = text(item, "/metadata/resourceVersion");
         if number(&of_item).is_some() && is_later(&of_item, &version) {
-            let expected = format!("a version up to the list's {version}");
+            let expected = format!("at most the version of the list, {version}");
             found.push(Mismatch::new(format!("version of item {name}"), expected, of_item));
         }
         let uid = text(item, "/metadata/uid");
         if !uid.is_empty() && !uids.insert(uid.clone()) {
-            found.push(Mismatch::new(format!("uid of item {name}"), "a uid of its own", uid));
+            found.push(Mismatch::new(format!("uid of item {name}"), "a unique uid", uid));
         }
         if let Some(namespace) = namespace
             && text(item, "/metadata/namespace") != namespace
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn later_is_a_matter_of_numbers() {
+    fn versions_are_compared_as_numbers() {
         assert!(is_later("10", "9") && !is_later("9", "10") && !is_later("9", "9"));
         assert!(is_later("b", "a") && !is_later("", "a"));
     }
@@ -190,7 +190,10 @@ mod tests {
     #[case::other_namespace("/items/1/metadata/namespace", json!("m"))]
     fn a_list_with_other_metadata_fails(#[case] pointer: &str, #[case] value: Value) {
         let path = "/api/v1/namespaces/n/pods";
-        let item = |uid: &str, version: &str| json!({"metadata": {"name": uid, "namespace": "n", "uid": uid, "resourceVersion": version}});
+        let item = |uid: &str, version: &str| {
+            json!({"metadata": {"name": uid, "namespace": "n", "uid": uid,
+                                "resourceVersion": version}})
+        };
         let mut list =
             json!({"metadata": {"resourceVersion": "9", "selfLink": path}, "items": [item("u", "7"), item("v", "8")]});
         assert_eq!(list_metadata(path, Some("n"), "9", &list), []);

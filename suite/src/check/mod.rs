@@ -1,8 +1,9 @@
-//! Checks: an expected value against an actual one, without a network.
+//! Checks: comparisons of expected and actual values, without a network.
 //!
-//! Guarantees: a mismatch says what it is about, what was expected and what came, and shows both as a diff.
+//! Guarantees:
+//! - A mismatch says what it is about, what was expected and what came, and shows both as a diff.
 //!
-//! Source of semantics: the catalog; the recorded server for the fields of a Status and of metadata.
+//! Source: the catalog; the recorded server for the fields of a Status and of metadata.
 
 mod answer;
 mod content;
@@ -28,16 +29,16 @@ pub use hits::{hits, search_result};
 pub use list::{items, namespaced, resources};
 pub use metadata::{Identity, is_later, list_metadata, number, same_identity, system_fields};
 pub use shown::{clipped, confined, shown_body};
-pub use stream::{ExpectedEvent, Notification, Progress, StreamRules, WrittenObjects, judge};
+pub use stream::{ExpectedEvent, Notification, Progress, StreamRules, WrittenObjects, compare_events};
 
 use crate::catalog::Level;
 
-/// Fields of an object that somebody else (a controller) may write: of a service account the secrets of its tokens too.
+/// Fields of an object that controllers may write. `secrets` are the tokens of a service account.
 pub(crate) const WRITTEN_BY_OTHERS: [&str; 3] = ["metadata", "status", "secrets"];
-/// Size limit of a decoded body, in bytes.
-const DECODED: u64 = 16 << 20;
+/// Maximum size of a decoded body, in bytes.
+const MAX_DECODED_BYTES: u64 = 16 << 20;
 
-/// Answer of a server.
+/// Response of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The status code.
@@ -51,7 +52,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A header as text, with what is no UTF-8 replaced.
+    /// Returns a header as text. Bytes that are not UTF-8 are replaced.
     pub fn header(&self, name: &str) -> Option<String> {
         let values = self.headers.get_all(name).iter();
         let texts: Vec<String> = values
@@ -60,7 +61,7 @@ impl Answer {
         (!texts.is_empty()).then(|| texts.join(", "))
     }
 
-    /// Whether the body is in the encoding that the headers name: none, or gzip.
+    /// Whether the body has the content encoding of the headers: none, or gzip.
     pub fn is_encoded(&self) -> bool {
         match self.header("content-encoding").as_deref() {
             None | Some("identity") => true,
@@ -69,20 +70,20 @@ impl Answer {
         }
     }
 
-    /// Whether the headers let a client keep it, and not ask again for a time.
-    pub fn may_be_kept(&self) -> bool {
+    /// Whether the headers allow caching without revalidation.
+    pub fn is_cacheable(&self) -> bool {
         let control = self.header("cache-control").unwrap_or_default().to_lowercase();
         let mut directives = control.split(',').map(str::trim);
         let forbids = |directive: &str| ["no-store", "no-cache", "max-age=0"].contains(&directive);
-        let lets = |directive: &str| directive == "public" || directive.starts_with("max-age=");
-        !directives.clone().any(forbids) && directives.any(lets)
+        let allows = |directive: &str| directive == "public" || directive.starts_with("max-age=");
+        !directives.clone().any(forbids) && directives.any(allows)
     }
 
-    /// The body as text, decoded if it is gzip, with what is no UTF-8 replaced.
+    /// Returns the body as text, decoded if it is gzip. Bytes that are not UTF-8 are replaced.
     pub fn text(&self) -> String {
         let mut decoded = Vec::new();
         if self.header("content-encoding").as_deref() == Some("gzip") {
-            let mut reader = flate2::read::GzDecoder::new(self.body.as_ref()).take(DECODED);
+            let mut reader = flate2::read::GzDecoder::new(self.body.as_ref()).take(MAX_DECODED_BYTES);
             if reader.read_to_end(&mut decoded).is_ok() {
                 return String::from_utf8_lossy(&decoded).into_owned();
             }
@@ -94,18 +95,18 @@ impl Answer {
 /// A difference between an expected and an actual value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// What it is about.
+    /// Subject of the mismatch.
     pub about: String,
-    /// What was expected.
+    /// Expected value.
     pub expected: String,
-    /// What came.
+    /// Actual value.
     pub actual: String,
-    /// How binding the expectation is, if it is less binding than its case.
+    /// Level of the expectation, if it is less binding than the case.
     pub level: Level,
 }
 
 impl Mismatch {
-    /// Mismatch of two texts.
+    /// Creates a mismatch of two texts.
     pub fn new(about: impl Into<String>, expected: impl Into<String>, actual: impl Into<String>) -> Self {
         Self {
             about: about.into(),
@@ -115,19 +116,19 @@ impl Mismatch {
         }
     }
 
-    /// The same mismatch of an expectation that is at most as binding as a level.
+    /// Lowers the level to at most this one.
     pub fn at(mut self, level: Level) -> Self {
         self.level = self.level.max(level);
         self
     }
 
-    /// Mismatch of two values, shown as indented JSON.
+    /// Creates a mismatch of two values, shown as indented JSON.
     pub fn of_values(about: impl Into<String>, expected: &Value, actual: &Value) -> Self {
         Self::new(about, pretty(expected), pretty(actual))
     }
 
-    /// Lines of the diff with their marks: `-` for expected, `+` for actual, a space for both. Long common parts are
-    /// left out.
+    /// Returns the lines of the diff with their marks: `-` for expected, `+` for actual, a space for both. Long common
+    /// parts are left out.
     pub fn diff(&self) -> Vec<(char, String)> {
         let diff = TextDiff::from_lines(&self.expected, &self.actual);
         let mut lines = Vec::new();
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_in_the_encoding_that_its_header_names() {
+    fn the_content_encoding_of_a_body_is_checked() {
         let answer = |encoding: Option<&'static str>, body: &[u8]| {
             let named = encoding.map(|name| (http::header::CONTENT_ENCODING, http::HeaderValue::from_static(name)));
             Answer {
@@ -178,17 +179,17 @@ mod tests {
     #[case::none("", false)]
     #[case::asked_again("public, max-age=0", false)]
     #[case::not_kept("no-store, max-age=60", false)]
-    fn an_answer_may_be_kept_if_its_headers_let(#[case] control: &'static str, #[case] kept: bool) {
+    fn cacheability_follows_the_cache_control_header(#[case] control: &'static str, #[case] kept: bool) {
         let value = http::HeaderValue::from_static(control);
         let answer = Answer {
             headers: [(http::header::CACHE_CONTROL, value)].into_iter().collect(),
             ..Answer::default()
         };
-        assert_eq!(answer.may_be_kept(), kept);
+        assert_eq!(answer.is_cacheable(), kept);
     }
 
     #[test]
-    fn a_diff_marks_what_is_missing_and_what_is_too_much() {
+    fn a_diff_marks_missing_and_additional_lines() {
         let mismatch = Mismatch::of_values("object", &json!({"a": 1, "b": 2}), &json!({"a": 1, "b": 3}));
         let lines = mismatch.diff();
         assert!(lines.contains(&('-', "  \"b\": 2".to_owned())), "{lines:?}");

@@ -1,7 +1,8 @@
-//! Texts of a server as reports show them: clipped, and without objects of others.
+//! Texts of a server in reports: clipped, and without objects of others.
 //!
-//! Guarantees: of a list only the items of the run are shown, of any other object that is not the run's only its type,
-//! and of a text that cannot be read nothing but its length, unless it is an error in plain text.
+//! Guarantees:
+//! - Of a list only the items of the run are shown, of any other object that is not of the run only its type.
+//! - Of a text that cannot be parsed only the length is shown, unless it is a plain-text error.
 
 use serde_json::{Value, json};
 
@@ -9,38 +10,38 @@ use super::{Answer, pretty};
 
 /// Prefix of every name of a run.
 const OURS: &str = "sd-";
-/// Longest text that is shown, in characters.
-const LONGEST: usize = 4000;
-/// Longest text of an answer of success that is no object.
-const PLAIN: usize = 300;
-/// What is shown in place of an object of others.
+/// Maximum length of a text, in characters.
+const MAX_TEXT: usize = 4000;
+/// Maximum length of a plain-text error, in characters.
+const MAX_PLAIN_TEXT: usize = 300;
+/// Placeholder for an object of others.
 const HIDDEN: &str = "(not an object of this run)";
 
-/// A text, cut to a length that a report can hold.
+/// Clips a text for a report.
 pub fn clipped(text: &str) -> String {
-    clip(text, LONGEST)
+    clip(text, MAX_TEXT)
 }
 
-fn clip(text: &str, longest: usize) -> String {
-    match text.char_indices().nth(longest) {
+fn clip(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()),
         None => text.to_owned(),
     }
 }
 
-/// Body of an answer as a report shows it.
+/// Formats the body of a response for a report.
 pub fn shown_body(answer: &Answer) -> String {
     let text = answer.text();
     let value = serde_json::from_str::<Value>(&text).or_else(|_| serde_saphyr::from_str::<Value>(&text));
     match value {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => clipped(&pretty(&confined(&value))),
-        // An error in plain text; what begins like JSON is an object that cannot be read.
-        _ if answer.status >= 400 && !text.trim_start().starts_with(['{', '[']) => clip(&text, PLAIN),
-        _ => format!("({} bytes that are no object)", text.len()),
+        // A plain-text error. A text that starts like JSON is a malformed object.
+        _ if answer.status >= 400 && !text.trim_start().starts_with(['{', '[']) => clip(&text, MAX_PLAIN_TEXT),
+        _ => format!("({} bytes that are not an object)", text.len()),
     }
 }
 
-/// A value without objects of others, at whatever depth they are.
+/// Removes objects of others from a value, at any depth.
 pub fn confined(value: &Value) -> Value {
     match value {
         Value::Array(elements) => elements.iter().map(confined).collect(),
@@ -49,7 +50,8 @@ pub fn confined(value: &Value) -> Value {
                 return confined_list(fields, items);
             }
             if is_of_others(value) {
-                return json!({"kind": text(value, "/kind"), "apiVersion": text(value, "/apiVersion"), "metadata": HIDDEN});
+                let (kind, version) = (text(value, "/kind"), text(value, "/apiVersion"));
+                return json!({"kind": kind, "apiVersion": version, "metadata": HIDDEN});
             }
             if is_ours(value) {
                 return value.clone();
@@ -61,15 +63,15 @@ pub fn confined(value: &Value) -> Value {
     }
 }
 
-/// A part of a value as a report shows it: the part, or the confined value if it has objects of others.
+/// Returns a part of a value for a report, or the confined value if it has objects of others.
 pub(super) fn shown_part(whole: &Value, part: &Value) -> Value {
     let confined = confined(whole);
     if confined == *whole { part.clone() } else { confined }
 }
 
-/// Name of an object as a report shows it.
+/// Returns the name of an object for a report.
 pub(super) fn shown_name(name: &str) -> &str {
-    if name.starts_with(OURS) { name } else { "of others" }
+    if name.starts_with(OURS) { name } else { "(of others)" }
 }
 
 fn confined_list(fields: &serde_json::Map<String, Value>, items: &[Value]) -> Value {
@@ -87,7 +89,7 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether it is an object that the run did not make.
+/// Whether it is an object that the run did not create.
 fn is_of_others(value: &Value) -> bool {
     value.get("metadata").is_some_and(Value::is_object) && text(value, "/kind") != "Status" && !is_ours(value)
 }
@@ -111,7 +113,8 @@ mod tests {
     #[test]
     fn items_of_others_are_not_shown_whatever_the_encoding() {
         let list = json!({"kind": "SecretList", "items": [
-            {"metadata": {"name": "sd-x-a"}, "data": {"a": "bWluZQ=="}}, {"metadata": {"name": "db"}, "data": {"a": "aHVzaA=="}}]});
+            {"metadata": {"name": "sd-x-a"}, "data": {"a": "bWluZQ=="}},
+            {"metadata": {"name": "db"}, "data": {"a": "aHVzaA=="}}]});
         let yaml = "kind: SecretList\nitems:\n- metadata: {name: db}\n  data: {a: aHVzaA==}\n";
         assert!(shown_body(&answer(200, &list.to_string())).contains("bWluZQ=="));
         for body in [list.to_string(), yaml.to_owned()] {
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_others_is_shown_by_its_type_and_an_error_whole() {
+    fn of_an_object_of_others_only_the_type_is_shown() {
         let secret = json!({"kind": "Secret", "metadata": {"name": "db"}, "data": {"a": "aHVzaA=="}});
         let shown = shown_body(&answer(200, &secret.to_string()));
         assert!(shown.contains("Secret") && !shown.contains("db") && !shown.contains("aHVzaA=="));

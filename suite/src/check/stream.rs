@@ -1,4 +1,4 @@
-//! Events of a watch against the expected ones.
+//! Checks the events of a watch against the expected ones.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::{Mismatch, WRITTEN_BY_OTHERS, contains, equal, is_later, without};
 use crate::catalog::Level;
 
-/// Objects that the server returned to the trial's writes, by name and resource version.
+/// Objects returned by the writes of the trial, by name and resource version.
 pub type WrittenObjects = BTreeMap<(String, String), Value>;
 
 /// Types of the events of a watch.
 const KNOWN: [&str; 3] = ["ADDED", "MODIFIED", "DELETED"];
-/// Metadata that a removal may set.
+/// Metadata that a deletion may set.
 const SET_BY_REMOVAL: [&str; 3] = ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"];
 
 /// One item of a watch stream.
@@ -25,10 +25,10 @@ pub struct Notification {
 }
 
 impl Notification {
-    /// Reads one item.
+    /// Parses one item.
     ///
     /// # Errors
-    /// If it has no type or no object, or anything else.
+    /// If it lacks type or object, or has another field.
     pub fn read(item: &Value) -> Result<Self, Mismatch> {
         let fields = item.as_object().map_or(0, serde_json::Map::len);
         match (item.get("type").and_then(Value::as_str), item.get("object")) {
@@ -38,7 +38,7 @@ impl Notification {
             }),
             (Some(_), Some(_)) => Err(Mismatch::new(
                 "stream item",
-                "an object with type and object alone",
+                "an object with only type and object",
                 format!("{fields} fields"),
             )
             .at(Level::Should)),
@@ -53,7 +53,7 @@ impl Notification {
         }
     }
 
-    /// Whether its object's name begins with the prefix, or its type is unknown.
+    /// Whether the name of its object has the prefix, or its type is unknown.
     pub fn concerns(&self, prefix: &str) -> bool {
         self.name().starts_with(prefix) || !KNOWN.contains(&self.event.as_str())
     }
@@ -82,22 +82,22 @@ pub struct ExpectedEvent {
     pub event: &'static str,
     /// Name of the object.
     pub name: String,
-    /// The object, if the server returned it to the trial.
+    /// Object, if the server returned it to the trial.
     pub object: Option<Value>,
-    /// Somebody else may have changed the object since.
+    /// Whether another client may have changed the object since.
     pub perhaps_later: bool,
-    /// A deletion removed the object, so that its version is later than that of the last write.
+    /// Whether the object was deleted, so that its version is later than that of the last write.
     pub deleted: bool,
 }
 
-/// What a watch may do beside what is expected.
+/// Permitted deviations of a watch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamRules {
-    /// The trial is still writing: an unknown update may turn out to be its own.
+    /// Whether the trial is still writing: an unknown update may be its own.
     pub writing: bool,
-    /// The watch may begin with older changes that the watch cache had not seen.
+    /// Whether the watch may start with older changes that the watch cache had not yet seen.
     pub lags: bool,
-    /// The first event of an object may be MODIFIED instead of ADDED.
+    /// Whether the first event of an object may be MODIFIED instead of ADDED.
     pub modified_first: bool,
 }
 
@@ -108,15 +108,15 @@ pub enum Progress {
     Complete,
     /// Some events are missing.
     Unfinished(Mismatch),
-    /// Another event came.
+    /// A wrong event came.
     Wrong(Vec<Mismatch>),
 }
 
-/// Compares the events of objects whose name begins with the prefix with the expected ones.
+/// Compares the events of objects whose name has the prefix with the expected ones.
 ///
-/// Updates that the trial did not write are somebody else's (a controller's) and are skipped. `before` has the versions
-/// that were written before the watch.
-pub fn judge(
+/// Updates that the trial did not write are those of controllers, and are skipped. `before` has the versions that were
+/// written before the watch.
+pub fn compare_events(
     prefix: &str,
     expected: &[ExpectedEvent],
     received: &[Notification],
@@ -147,7 +147,7 @@ pub fn judge(
         let ours = written.contains_key(&notification.key());
         if event == "MODIFIED" && !ours {
             if rules.writing {
-                return Progress::Unfinished(unlike(&seen, "(and an update whose write has not returned yet)\n"));
+                return Progress::Unfinished(unlike(&seen, "(and an update by a write that has not returned yet)\n"));
             }
             if let Some(mismatch) = foreign(notification, written) {
                 return Progress::Wrong(vec![mismatch]);
@@ -159,13 +159,13 @@ pub fn judge(
             Some(next) if matches(next, notification, position == 0 && rules.modified_first) => {
                 let mismatch = difference(next, notification, written);
                 match mismatch {
-                    // An older state of the object that the cache had not caught up with yet.
+                    // An older state: the cache had not yet caught up.
                     Some(_) if old && event != "DELETED" => {}
-                    // The write that removed it may not have returned yet.
+                    // The delete request may not have returned yet.
                     Some(_) if rules.writing && event == "DELETED" => {
                         return Progress::Unfinished(unlike(
                             &seen,
-                            "(and a removal whose write has not returned yet)\n",
+                            "(and a deletion by a request that has not returned yet)\n",
                         ));
                     }
                     Some(mismatch) => return Progress::Wrong(vec![mismatch]),
@@ -177,7 +177,7 @@ pub fn judge(
                 }
             }
             _ if old => {
-                // The cache caught up with the state that is expected, by a later update of the object.
+                // The cache caught up with the expected state by a later update of the object.
                 if let Some(next) = expected.get(position)
                     && next.name == name
                     && next.event == "ADDED"
@@ -206,7 +206,7 @@ fn matches(next: &ExpectedEvent, notification: &Notification, modified_first: bo
     same && next.name == notification.name()
 }
 
-/// Checks an update that the trial did not make: it is later than a version that the trial wrote.
+/// Checks an update by another client: it must be later than the first version that the trial wrote.
 fn foreign(notification: &Notification, written: &WrittenObjects) -> Option<Mismatch> {
     let versions: Vec<&str> = written
         .keys()
@@ -228,7 +228,7 @@ fn foreign(notification: &Notification, written: &WrittenObjects) -> Option<Mism
     })
 }
 
-/// How the object of a notification differs from the expected one.
+/// Compares the object of a notification with the expected one.
 fn difference(next: &ExpectedEvent, notification: &Notification, written: &WrittenObjects) -> Option<Mismatch> {
     let about = format!("object of {} {}", next.event, next.name);
     let object = next.object.as_ref()?;
@@ -247,7 +247,7 @@ fn difference(next: &ExpectedEvent, notification: &Notification, written: &Writt
     equal(&about, object, &notification.object)
 }
 
-/// How a removed object differs from its last state, beside what a removal sets and a controller may have changed.
+/// Compares a deleted object with its last state, except for fields that deletions or controllers may set.
 fn last_state(about: &str, object: &Value, removed: &Value, deleted: bool) -> Option<Mismatch> {
     let plain = |value: &Value| {
         let mut value = without(value, &["status"]);
@@ -259,7 +259,7 @@ fn last_state(about: &str, object: &Value, removed: &Value, deleted: bool) -> Op
     };
     let mut expected = plain(object);
     let mut actual = plain(removed);
-    // The namespace controller takes the finalizers of a namespace away.
+    // The namespace controller removes the finalizers of a namespace.
     for value in [&mut expected, &mut actual] {
         if value.get("kind").and_then(Value::as_str) == Some("Namespace") {
             *value = without(value, &["spec"]);
@@ -328,11 +328,11 @@ mod tests {
             writing,
             ..StreamRules::default()
         };
-        judge("t-", expected, received, written, &WrittenObjects::new(), rules)
+        compare_events("t-", expected, received, written, &WrittenObjects::new(), rules)
     }
 
     #[test]
-    fn a_lagging_cache_may_begin_with_older_states() {
+    fn a_lagging_cache_may_start_with_older_states() {
         let before = written(&[("t-a", "1"), ("t-a", "2"), ("t-b", "3")]);
         let expected = [event("ADDED", "t-b", "3"), event("DELETED", "t-a", "2")];
         let received = [
@@ -346,14 +346,14 @@ mod tests {
             ..StreamRules::default()
         };
         assert_eq!(
-            judge("t-", &expected, &received, &before, &before, lags),
+            compare_events("t-", &expected, &received, &before, &before, lags),
             Progress::Complete
         );
         assert!(matches!(run(&expected, &received, &before, false), Progress::Wrong(_)));
     }
 
     #[test]
-    fn a_removed_object_is_as_it_last_was() {
+    fn a_deleted_object_has_its_last_state() {
         let known = written(&[("t-a", "1")]);
         let expected = [event("DELETED", "t-a", "1")];
         let mut removed = received("DELETED", "t-a", "2");
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_that_the_trial_did_not_make_is_skipped_once_its_writes_are_known() {
+    fn an_update_by_another_client_is_skipped_once_all_writes_are_known() {
         let written = written(&[("t-a", "1"), ("t-a", "3")]);
         let transcript = [event("ADDED", "t-a", "1"), event("MODIFIED", "t-a", "3")];
         let received = [
@@ -427,7 +427,7 @@ mod tests {
     #[case::twice(vec![received("ADDED", "t-a", "1"), received("ADDED", "t-a", "1")])]
     #[case::another_object(vec![received("ADDED", "t-b", "1")])]
     #[case::another_type(vec![received("DELETED", "t-a", "1")])]
-    #[case::a_bent_object(vec![received("ADDED", "t-a", "7")])]
+    #[case::an_altered_object(vec![received("ADDED", "t-a", "7")])]
     #[case::an_error(vec![Notification { event: "ERROR".into(), object: json!({"kind": "Status"}) }])]
     fn another_event_is_wrong(#[case] received: Vec<Notification>) {
         let written = written(&[("t-a", "1"), ("t-a", "2")]);
@@ -439,10 +439,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tale_that_stops_is_unfinished_and_says_so() {
+    fn an_incomplete_stream_is_unfinished() {
         let transcript = [event("ADDED", "t-a", "1")];
         let Progress::Unfinished(mismatch) = run(&transcript, &[], &WrittenObjects::new(), false) else {
-            panic!("it is unfinished")
+            panic!("expected an unfinished stream")
         };
         assert_eq!(mismatch.expected, "ADDED t-a\n");
         assert_eq!(mismatch.actual, "");

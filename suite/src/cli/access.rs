@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use stuntdouble_cassettes::transport;
 
-use super::Trouble;
+use super::CommandError;
 use crate::target::Credentials;
 
 /// Environment variable of the bearer token.
@@ -14,21 +14,26 @@ const TOKEN: &str = "STUNTDOUBLE_TOKEN";
 /// Environment variable of the user name and password.
 const BASIC: &str = "STUNTDOUBLE_BASIC";
 
-const SOURCES: &str = "Credentials (other users of the machine can read a command line: prefer a file or $STUNTDOUBLE_TOKEN, $STUNTDOUBLE_BASIC)";
+const HEADING: &str = "Credentials (other users of the machine can read a command line: prefer a file or \
+                       $STUNTDOUBLE_TOKEN, $STUNTDOUBLE_BASIC)";
 
 /// Credentials of a client.
 #[derive(Debug, Args)]
-#[command(next_help_heading = SOURCES)]
+#[command(next_help_heading = HEADING)]
 pub(super) struct Access {
-    /// Use the server and the credentials of this file's current context
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["token", "token_file", "basic", "basic_file", "client_cert"])]
+    /// Use the server and the credentials of the current context of this file
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["token", "token_file", "basic", "basic_file", "client_cert"]
+    )]
     kubeconfig: Option<PathBuf>,
 
     /// Bearer token
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["token_file", "basic", "basic_file"])]
     token: Option<String>,
 
-    /// File that holds the bearer token
+    /// File with the bearer token in its first line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["basic", "basic_file"])]
     token_file: Option<PathBuf>,
 
@@ -36,7 +41,7 @@ pub(super) struct Access {
     #[arg(long, value_name = "USER:PASSWORD", conflicts_with = "basic_file")]
     basic: Option<String>,
 
-    /// File that holds the user name and the password, as USER:PASSWORD
+    /// File with USER:PASSWORD in its first line
     #[arg(long, value_name = "FILE")]
     basic_file: Option<PathBuf>,
 
@@ -54,23 +59,27 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// The server, if a kubeconfig names one, and the credentials.
-    pub(super) fn credentials(&self) -> Result<(Option<String>, Credentials), Trouble> {
+    /// Returns the server of the kubeconfig, if there is one, and the credentials.
+    pub(super) fn credentials(&self) -> Result<(Option<String>, Credentials), CommandError> {
         let (server, mut credentials) = match &self.kubeconfig {
             Some(path) => Credentials::from_kubeconfig(path)
                 .map(|(server, credentials)| (Some(server), credentials))
-                .map_err(Trouble::usage)?,
-            None => (None, self.given(|name| std::env::var(name).ok())?),
+                .map_err(CommandError::usage)?,
+            None => (None, self.token_or_basic(|name| std::env::var(name).ok())?),
         };
         if let (Some(certificate), Some(key)) = (&self.client_cert, &self.client_key) {
-            credentials = credentials.with_identity(certificate, key).map_err(Trouble::usage)?;
+            credentials = credentials
+                .with_identity(certificate, key)
+                .map_err(CommandError::usage)?;
         }
         credentials.insecure |= self.insecure;
         Ok((server, credentials))
     }
 
-    /// Token, or user and password: of the command line, else of a file, else of the environment if there is no client certificate.
-    fn given(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Credentials, Trouble> {
+    /// Returns the token, or the user and password: from the command line, else from a file, else from the environment.
+    ///
+    /// The environment is ignored if there is a client certificate.
+    fn token_or_basic(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Credentials, CommandError> {
         let line = |path: &PathBuf| first_line(path);
         let mut credentials = Credentials {
             token: self.token.clone().or(self.token_file.as_ref().map(line).transpose()?),
@@ -85,31 +94,31 @@ impl Access {
         Ok(credentials)
     }
 
-    /// The server at `url`, or the kubeconfig's if it is `None`, and the credentials for a [`transport::Client`].
-    pub(super) fn upstream(&self, url: Option<&str>) -> Result<(String, transport::Credentials), Trouble> {
+    /// Returns the server (`url`, or that of the kubeconfig) and the credentials for a [`transport::Client`].
+    pub(super) fn upstream(&self, url: Option<&str>) -> Result<(String, transport::Credentials), CommandError> {
         let (server, credentials) = self.transport()?;
         let server = url.map(str::to_owned).or(server);
-        let server = server.ok_or_else(|| Trouble::usage("no server is given: use --upstream or --kubeconfig"))?;
+        let server = server.ok_or_else(|| CommandError::usage("no server is given: use --upstream or --kubeconfig"))?;
         Ok((server, credentials))
     }
 
-    /// The server, if a kubeconfig names one, and the credentials for a [`transport::Client`].
-    pub(super) fn transport(&self) -> Result<(Option<String>, transport::Credentials), Trouble> {
+    /// Returns the server of the kubeconfig, if there is one, and the credentials for a [`transport::Client`].
+    pub(super) fn transport(&self) -> Result<(Option<String>, transport::Credentials), CommandError> {
         let (server, credentials) = self.credentials()?;
         Ok((server, credentials.transport()))
     }
 
-    /// A client for the server at `url`, or the kubeconfig's if it is `None`, and the server's URL.
-    pub(super) fn client(&self, url: Option<&str>) -> Result<(String, transport::Client), Trouble> {
+    /// Returns the server (`url`, or that of the kubeconfig) and a client for it.
+    pub(super) fn client(&self, url: Option<&str>) -> Result<(String, transport::Client), CommandError> {
         let (server, credentials) = self.upstream(url)?;
-        let client = transport::Client::new(&server, &credentials, true).map_err(Trouble::usage)?;
+        let client = transport::Client::new(&server, &credentials, true).map_err(CommandError::usage)?;
         Ok((server.trim_end_matches('/').to_owned(), client))
     }
 }
 
-/// The first line of a file, which must not be empty.
-fn first_line(path: &Path) -> Result<String, Trouble> {
-    let wrong = |reason: &str| Trouble::usage(format!("{}: {reason}", path.display()));
+/// Returns the first line of a file. An empty one is an error.
+fn first_line(path: &Path) -> Result<String, CommandError> {
+    let wrong = |reason: &str| CommandError::usage(format!("{}: {reason}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
     match text.lines().next().unwrap_or_default().trim() {
         "" => Err(wrong("the first line is empty")),
@@ -142,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_comes_from_the_command_line_a_file_or_the_environment() {
+    fn credentials_come_from_the_command_line_a_file_or_the_environment() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token").display().to_string();
         std::fs::write(&file, "of-file\n").unwrap();
@@ -153,7 +162,7 @@ mod tests {
             (&[], Some("of-STUNTDOUBLE_TOKEN"), None),
             (&["--client-cert", "c", "--client-key", "k"], None, None),
         ] {
-            let credentials = parse(arguments).given(environment).ok().unwrap();
+            let credentials = parse(arguments).token_or_basic(environment).ok().unwrap();
             assert_eq!(
                 (credentials.token.as_deref(), credentials.basic.as_deref()),
                 (token, basic),
@@ -161,14 +170,17 @@ mod tests {
             );
         }
         let basic = |name: &str| (name == BASIC).then(|| "u:p".to_owned());
-        assert_eq!(parse(&[]).given(basic).ok().unwrap().basic.as_deref(), Some("u:p"));
+        assert_eq!(
+            parse(&[]).token_or_basic(basic).ok().unwrap().basic.as_deref(),
+            Some("u:p")
+        );
     }
 
     #[test]
     fn an_empty_file_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().display().to_string();
-        let error = parse(&["--token-file", &path]).given(|_| None).err().unwrap();
+        let error = parse(&["--token-file", &path]).token_or_basic(|_| None).err().unwrap();
         assert!(error.message.ends_with("the first line is empty"), "{}", error.message);
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use stuntdouble_cassettes::Cassette;
 
 use super::session::{SecretArguments, print, read};
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
 /// Arguments of `stuntdouble import`.
 #[derive(Debug, Args)]
@@ -18,11 +18,11 @@ pub(super) struct ImportArguments {
     #[arg(value_name = "HAR")]
     har: PathBuf,
 
-    /// The cassette to write
+    /// Cassette to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Keep the secrets that it holds
+    /// Keep the secrets in the HAR file
     #[arg(long)]
     keep_secrets: bool,
 
@@ -30,18 +30,18 @@ pub(super) struct ImportArguments {
     secrets: SecretArguments,
 }
 
-fn text(path: &Path) -> Result<String, Trouble> {
-    fs::read_to_string(path).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+fn text(path: &Path) -> Result<String, CommandError> {
+    fs::read_to_string(path).map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))
 }
 
-/// Makes a cassette of a HAR.
-pub(super) fn import(arguments: &ImportArguments) -> Result<u8, Trouble> {
+/// Converts a HAR file to a cassette.
+pub(super) fn import(arguments: &ImportArguments) -> Result<u8, CommandError> {
     let mut cassette = Cassette::from_har(&text(&arguments.har)?)
-        .map_err(|error| Trouble::usage(format!("{}: {error}", arguments.har.display())))?;
+        .map_err(|error| CommandError::usage(format!("{}: {error}", arguments.har.display())))?;
     if !arguments.keep_secrets {
         cassette.redact(arguments.secrets.redaction()?);
     }
-    cassette.save(&arguments.output).map_err(Trouble::usage)?;
+    cassette.save(&arguments.output).map_err(CommandError::usage)?;
     Ok(exit::OK)
 }
 
@@ -50,17 +50,17 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<u8, Trouble> {
 #[command(after_help = "Example:
   stuntdouble export session.yaml -o session.har
 
-Secrets that the cassette still has are replaced, unless --keep-secrets is given.")]
+Secrets in the cassette are replaced by placeholders unless --keep-secrets is given.")]
 pub(super) struct ExportArguments {
-    /// The cassette
+    /// Cassette
     #[arg(value_name = "FILE")]
     cassette: PathBuf,
 
-    /// The HAR to write; standard output where none is given
+    /// HAR file to write [default: standard output]
     #[arg(short, long, value_name = "HAR")]
     output: Option<PathBuf>,
 
-    /// Keep the secrets that it has
+    /// Keep the secrets in the cassette
     #[arg(long)]
     keep_secrets: bool,
 
@@ -68,14 +68,14 @@ pub(super) struct ExportArguments {
     secrets: SecretArguments,
 }
 
-/// Makes a HAR of a cassette.
-pub(super) fn export(arguments: &ExportArguments) -> Result<u8, Trouble> {
+/// Converts a cassette to a HAR file.
+pub(super) fn export(arguments: &ExportArguments) -> Result<u8, CommandError> {
     let mut cassette = read(&arguments.cassette)?;
     if !arguments.keep_secrets {
         cassette.redact(arguments.secrets.redaction()?);
     }
     match &arguments.output {
-        Some(path) => cassette.save_har(path).map_err(Trouble::usage)?,
+        Some(path) => cassette.save_har(path).map_err(CommandError::usage)?,
         None => print(&cassette.to_har()),
     }
     Ok(exit::OK)
@@ -87,11 +87,11 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<u8, Trouble> {
   stuntdouble scrub session.yaml
   stuntdouble scrub session.yaml -o clean.yaml --redact-header X-Session --redact-path '**.apiToken'")]
 pub(super) struct ScrubArguments {
-    /// The cassette
+    /// Cassette
     #[arg(value_name = "FILE")]
     cassette: PathBuf,
 
-    /// The cassette to write; the same file where none is given
+    /// Cassette to write [default: FILE itself]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -99,12 +99,12 @@ pub(super) struct ScrubArguments {
     secrets: SecretArguments,
 }
 
-/// Takes the secrets out of a cassette.
-pub(super) fn scrub(arguments: &ScrubArguments) -> Result<u8, Trouble> {
+/// Removes the secrets from a cassette.
+pub(super) fn scrub(arguments: &ScrubArguments) -> Result<u8, CommandError> {
     let mut cassette = read(&arguments.cassette)?;
     cassette.redact(arguments.secrets.redaction()?);
     let output = arguments.output.as_ref().unwrap_or(&arguments.cassette);
-    cassette.save(output).map_err(Trouble::usage)?;
+    cassette.save(output).map_err(CommandError::usage)?;
     Ok(exit::OK)
 }
 
@@ -113,13 +113,13 @@ pub(super) fn scrub(arguments: &ScrubArguments) -> Result<u8, Trouble> {
 #[command(after_help = "Example:
   stuntdouble show session.yaml")]
 pub(super) struct ShowArguments {
-    /// The cassette
+    /// Cassette
     #[arg(value_name = "FILE")]
     cassette: PathBuf,
 }
 
-/// Lists what is on a cassette.
-pub(super) fn show(arguments: &ShowArguments) -> Result<u8, Trouble> {
+/// Lists the interactions of a cassette.
+pub(super) fn show(arguments: &ShowArguments) -> Result<u8, CommandError> {
     print(&read(&arguments.cassette)?.contents());
     Ok(exit::OK)
 }

@@ -1,10 +1,12 @@
-//! `stuntdouble cluster-info`: where the API server and its add-ons are, as the client tool prints it.
+//! `stuntdouble cluster-info`: the URLs of the API server and its add-ons, in the format of `kubectl cluster-info`.
 //!
-//! Promises: one line for each service of the system namespace that is labelled as the cluster's own.
+//! Guarantees:
+//! - One line for each service of `kube-system` with the label `kubernetes.io/cluster-service=true`.
 //!
-//! Limits: an answer of at most [`LONGEST`] bytes.
+//! Limits:
+//! - A response of at most [`MAX_RESPONSE_BYTES`].
 //!
-//! Source of its semantics: the first text (logging); `kubectl cluster-info` of Kubernetes v1.2.
+//! Source: the documentation of logging; `kubectl cluster-info` of Kubernetes v1.2.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -17,15 +19,15 @@ use serde_json::Value;
 use stuntdouble_cassettes::transport::full;
 
 use super::access::Access;
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
-/// How long the list of services may be, in bytes.
-const LONGEST: usize = 16 << 20;
+/// Maximum size of the list of services.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
-/// How long the server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit of the request.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The services of the cluster itself.
+/// Path of the list of add-on services.
 const SERVICES: &str = "/api/v1/namespaces/kube-system/services?labelSelector=kubernetes.io%2Fcluster-service%3Dtrue";
 
 const EXAMPLES: &str = "Examples:
@@ -33,7 +35,7 @@ const EXAMPLES: &str = "Examples:
   stuntdouble cluster-info --kubeconfig kubeconfig
 
 Exit codes:
-  0  it was told
+0  the URLs are printed
   1  the server refused
   2  usage
   3  the server could not be reached";
@@ -51,31 +53,31 @@ pub(super) struct Arguments {
 }
 
 /// Carries out the command.
-pub(super) async fn cluster_info(arguments: Arguments) -> Result<u8, Trouble> {
-    let given = arguments.upstream.clone().or(arguments.access.credentials()?.0);
+pub(super) async fn cluster_info(arguments: Arguments) -> Result<u8, CommandError> {
+    let named = arguments.upstream.clone().or(arguments.access.credentials()?.0);
     let (server, client) = arguments
         .access
-        .client(Some(given.as_deref().unwrap_or("http://127.0.0.1:8080")))?;
+        .client(Some(named.as_deref().unwrap_or("http://127.0.0.1:8080")))?;
     let request = Request::get(SERVICES)
         .body(full(Bytes::new()))
-        .map_err(Trouble::usage)?;
-    let ask = async {
+        .map_err(CommandError::usage)?;
+    let fetch = async {
         let response = client.send(request).await.map_err(|failure| failure.text)?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), LONGEST)
+        let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES)
             .collect()
             .await
             .map_err(|error| error.to_string())?;
         Ok::<_, String>((status, body.to_bytes()))
     };
-    let (status, body) = match tokio::time::timeout(PATIENCE, ask).await {
+    let (status, body) = match tokio::time::timeout(TIMEOUT, fetch).await {
         Err(_) => {
-            return Err(Trouble::unreachable(format!(
-                "{server}: no answer within {} s",
-                PATIENCE.as_secs()
+            return Err(CommandError::unreachable(format!(
+                "{server}: no response within {} s",
+                TIMEOUT.as_secs()
             )));
         }
-        Ok(answer) => answer.map_err(|error| Trouble::unreachable(format!("{server}: {error}")))?,
+        Ok(answer) => answer.map_err(|error| CommandError::unreachable(format!("{server}: {error}")))?,
     };
     if status != StatusCode::OK {
         eprintln!(
@@ -85,16 +87,16 @@ pub(super) async fn cluster_info(arguments: Arguments) -> Result<u8, Trouble> {
         return Ok(exit::FAILED);
     }
     let list: Value = serde_json::from_slice(&body)
-        .map_err(|error| Trouble::unreachable(format!("{server}: the answer is no JSON: {error}")))?;
+        .map_err(|error| CommandError::unreachable(format!("{server}: the response is not JSON: {error}")))?;
     let out = std::io::stdout();
     let coloured = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    // Whoever reads may have read enough.
-    let _ = out.lock().write_all(told(&server, &list, coloured).as_bytes());
+    // The reader may have closed the pipe: not an error.
+    let _ = out.lock().write_all(render(&server, &list, coloured).as_bytes());
     Ok(exit::OK)
 }
 
-/// The lines for a list of services.
-fn told(server: &str, list: &Value, coloured: bool) -> String {
+/// Formats a list of services, one line each.
+fn render(server: &str, list: &Value, coloured: bool) -> String {
     let line = |name: &str, link: &str| {
         if coloured {
             format!("\x1b[32m{name}\x1b[0m is running at \x1b[33m{link}\x1b[0m\n")
@@ -115,7 +117,7 @@ fn told(server: &str, list: &Value, coloured: bool) -> String {
     out
 }
 
-/// Where a service is: at its public address where it has one, else behind the proxy.
+/// Returns the URL of a service: its load balancer's address if it has one, else that of the service proxy.
 fn link(server: &str, service: &Value, name: &str) -> String {
     let ingress = &service["status"]["loadBalancer"]["ingress"][0];
     let public = ["ip", "hostname"]
@@ -142,7 +144,8 @@ mod tests {
     #[test]
     fn each_add_on_has_a_line() {
         let list = json!({"items": [
-            {"metadata": {"name": "elasticsearch-logging", "namespace": "kube-system", "labels": {"kubernetes.io/name": "Elasticsearch"}}, "status": {"loadBalancer": {}}},
+            {"metadata": {"name": "elasticsearch-logging", "namespace": "kube-system",
+              "labels": {"kubernetes.io/name": "Elasticsearch"}}, "status": {"loadBalancer": {}}},
             {"metadata": {"name": "kubernetes-dashboard", "namespace": "kube-system"}},
             {"metadata": {"name": "open", "namespace": "kube-system"}, "spec": {"ports": [{"port": 80}, {"port": 81}]},
              "status": {"loadBalancer": {"ingress": [{"hostname": "open.test"}]}}},
@@ -151,6 +154,6 @@ mod tests {
                         Elasticsearch is running at https://h:1/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging\n\
                         kubernetes-dashboard is running at https://h:1/api/v1/proxy/namespaces/kube-system/services/kubernetes-dashboard\n\
                         open is running at http://open.test:80 http://open.test:81 \n";
-        assert_eq!(told("https://h:1", &list, false), expected);
+        assert_eq!(render("https://h:1", &list, false), expected);
     }
 }

@@ -12,16 +12,16 @@ use std::time::Duration;
 use clap::Args;
 
 use super::access::Access;
-use super::reports::{Format, Reports, shown};
+use super::reports::{Format, Reports, set_options};
 use super::signal::StopSignal;
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 use crate::catalog::{Catalog, Level, Profile};
 use crate::report::{Provenance, Results, Summary, coverage, listed};
 use crate::target::{Backend, BackendAddress, Target};
 use crate::trial::{Expectation, Expectations, Partition, Runner, Selection, Trial, remove_leftovers};
 
-/// Default number of trials at once on the simulator, and on any other server.
-const JOBS: (usize, usize) = (64, 16);
+/// Default number of concurrent trials: on the embedded simulator, and on any other server.
+const DEFAULT_JOBS: (usize, usize) = (64, 16);
 
 const EXAMPLES: &str = "Examples:
   stuntdouble conformance
@@ -36,14 +36,14 @@ const EXAMPLES: &str = "Examples:
 
 All objects of a run carry the label stuntdouble-run and names that begin with sd-; they are removed when the run ends,
 also after Ctrl-C or SIGTERM. --clean-up removes what a killed run left behind. Trials that touch the whole cluster
-(such as DELETE /api/v1/namespaces) and those that create nodes or volumes need --allow-cluster-wide.
+(such as DELETE /api/v1/namespaces) or create nodes or volumes need --allow-cluster-wide.
 
 Exit codes:
   0  no trial failed
   1  a trial failed, a documented kind is absent, or the run was interrupted
   2  usage
   3  the target could not be reached
-  4  no trial failed, but a must was skipped: the verdict is incomplete";
+  4  no trial failed, but one of level must was skipped: the verdict is incomplete";
 
 /// Arguments of `stuntdouble conformance`.
 #[derive(Debug, Args)]
@@ -53,25 +53,25 @@ pub(super) struct Arguments {
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
-    /// The server: the embedded simulator, a URL, or a recorded run (a cassette or a folder of cassettes) [default:
-    /// simulator, or the server of the kubeconfig]
+    /// Server to check: the embedded simulator, a URL, or a recorded run (a cassette or a folder of cassettes)
+    /// [default: simulator, or the server of the kubeconfig]
     #[arg(long, value_name = "simulator|URL|cassette:PATH")]
     target: Option<String>,
 
-    /// Rules: documented (the texts) or kubernetes-1.2 (the recorded server) [default: documented, or that of the
-    /// recorded run]
+    /// Expected behaviour: documented (the documentation of the API) or kubernetes-1.2 (the recorded server) [default:
+    /// documented, or that of the recorded run]
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Profile>,
 
-    /// The least binding level to check: must, should or may
+    /// Lowest level to check: must, should or may
     #[arg(long, value_name = "LEVEL", default_value = "may", value_parser = level)]
     level: Level,
 
-    /// List the trials without playing them
+    /// List the trials without running them
     #[arg(long)]
     list: bool,
 
-    /// Print how many cases check each statement of the texts and each operation
+    /// Print the number of cases that check each statement of the documentation and each operation
     #[arg(long)]
     coverage: bool,
 
@@ -86,40 +86,40 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     write_expectations: Option<PathBuf>,
 
-    /// Play only the trials that failed in these results (a file of --json)
+    /// Run only the trials that failed in these results (a file written by --json)
     #[arg(long, value_name = "FILE")]
     rerun_failed: Option<PathBuf>,
 
-    /// Play one of N equal parts of the trials
+    /// Run part K of N equal parts of the trials
     #[arg(long, value_name = "K/N")]
     partition: Option<Partition>,
 
-    /// Number of trials at once [default: 64 on the simulator, 16 on another server]
+    /// Number of concurrent trials [default: 64 on the simulator, 16 on another server]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
 
-    /// Seconds to wait for an answer
+    /// Seconds to wait for a response
     #[arg(long, value_name = "S", default_value_t = 15)]
     timeout: u64,
 
-    /// How often to play a failed trial again; one that passes then is reported as flaky
+    /// Number of times to retry a failed trial; one that passes on a retry is reported as flaky
     #[arg(long, value_name = "N", default_value_t = 0)]
     retries: usize,
 
-    /// Also play trials that touch the whole cluster or create nodes and volumes
+    /// Also run trials that touch the whole cluster or create nodes and volumes
     #[arg(long)]
     allow_cluster_wide: bool,
 
-    /// Remove what earlier runs left behind, or only this run, and play nothing
+    /// Remove the objects that earlier runs left behind, or those of RUN only; run no trial
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "")]
     clean_up: Option<String>,
 
-    /// Load log lines into the target's log search add-on, into indices of this run, and play the log queries
+    /// Load log lines into the target's log search add-on, into indices of this run, and run the log queries
     #[arg(long)]
     seed_logs: bool,
 
-    /// Address at which the target's proxy reaches a backend of the suite (no loopback address), and the address to
-    /// listen on: 10.1.2.3:8080=0.0.0.0:8080
+    /// Backend of the suite for proxy trials: the address at which the target's proxy reaches it (not loopback), and
+    /// the address to listen on, such as 10.1.2.3:8080=0.0.0.0:8080
     #[arg(long, value_name = "HOST:PORT=LISTEN")]
     backend: Option<BackendArgument>,
 
@@ -127,15 +127,15 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
-    /// Name of the run: 1 to 12 lower-case letters and digits [default: a new one]
-    #[arg(long, value_name = "NAME", value_parser = name_of_run)]
+    /// Name of the run: 1 to 12 lower-case letters and digits [default: a generated one]
+    #[arg(long, value_name = "NAME", value_parser = parse_run_name)]
     run: Option<String>,
 
     #[command(flatten)]
     access: Access,
 }
 
-/// Address of a backend for the target's proxy, and the address that it listens on.
+/// Value of `--backend`.
 #[derive(Debug, Clone)]
 struct BackendArgument {
     address: BackendAddress,
@@ -146,16 +146,16 @@ impl FromStr for BackendArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("{text:?} must be HOST:PORT=LISTEN, such as 10.1.2.3:8080=0.0.0.0:8080");
-        let (address, listen) = text.split_once('=').ok_or_else(wrong)?;
-        let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
+        let invalid = || format!("{text:?} must be HOST:PORT=LISTEN, such as 10.1.2.3:8080=0.0.0.0:8080");
+        let (address, listen) = text.split_once('=').ok_or_else(invalid)?;
+        let (host, port) = address.rsplit_once(':').ok_or_else(invalid)?;
         let address = BackendAddress {
             host: host.to_owned(),
-            port: port.parse().map_err(|_| wrong())?,
+            port: port.parse().map_err(|_| invalid())?,
         };
         Ok(Self {
             address,
-            listen: listen.parse().map_err(|_| wrong())?,
+            listen: listen.parse().map_err(|_| invalid())?,
         })
     }
 }
@@ -164,14 +164,14 @@ fn level(text: &str) -> Result<Level, String> {
     Level::ALL
         .into_iter()
         .find(|level| level.as_str() == text)
-        .ok_or_else(|| "the levels are must, should and may".to_owned())
+        .ok_or_else(|| "expected must, should or may".to_owned())
 }
 
 impl Arguments {
-    /// The options as reports show them.
-    fn shown(&self) -> BTreeMap<String, String> {
+    /// Returns the options that reports show.
+    fn options(&self) -> BTreeMap<String, String> {
         let text = |value: Option<String>| value.unwrap_or_default();
-        shown(&[
+        set_options(&[
             ("filters", self.filters.join(" ")),
             ("level", self.level.as_str().to_owned()),
             ("partition", text(self.partition.map(|partition| partition.to_string()))),
@@ -187,9 +187,9 @@ impl Arguments {
     }
 }
 
-/// Carries out the command.
-pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
-    let catalog = Catalog::embedded().map_err(Trouble::usage)?;
+/// Runs the command.
+pub(super) async fn conformance(arguments: Arguments) -> Result<u8, CommandError> {
+    let catalog = Catalog::embedded().map_err(CommandError::usage)?;
     let selected = |profile| select(&arguments, &catalog, profile);
     let profile = arguments.profile.unwrap_or_default();
     if arguments.coverage {
@@ -199,13 +199,13 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     if arguments.list {
         return list(&selected(profile)?, arguments.reports.format)
             .map(|()| exit::OK)
-            .map_err(Trouble::usage);
+            .map_err(CommandError::usage);
     }
     if let Some(run) = &arguments.clean_up {
         return clean_up(&arguments, &catalog, run).await;
     }
     let mut expectations = match &arguments.expectations {
-        Some(path) => Expectations::read(path).map_err(Trouble::usage)?,
+        Some(path) => Expectations::read(path).map_err(CommandError::usage)?,
         None => Expectations::default(),
     };
     let (target, profile) = target(&arguments).await?;
@@ -213,15 +213,16 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let ids: Vec<&str> = catalog.cases(profile).map(|case| case.id.as_str()).collect();
     expectations.find_unknown(&ids);
     let target = Arc::new(target);
-    target.check_reachable().await.map_err(Trouble::unreachable)?;
+    target.check_reachable().await.map_err(CommandError::unreachable)?;
     if let Some(folder) = &arguments.record {
-        std::fs::create_dir_all(folder).map_err(|error| Trouble::usage(format!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| CommandError::usage(format!("{}: {error}", folder.display())))?;
     }
-    let provenance = Provenance::new(&catalog, target.version().await, arguments.shown());
+    let provenance = Provenance::new(&catalog, target.version().await, arguments.options());
     let mut reports = arguments.reports.create(provenance)?;
     let stop = Arc::new(AtomicBool::new(false));
     let interrupt = tokio::spawn(interrupted(Arc::clone(&stop)));
-    let (on_simulator, on_server) = JOBS;
+    let (on_simulator, on_server) = DEFAULT_JOBS;
     let jobs = if target.is_own() { on_simulator } else { on_server };
     let runner = Runner {
         target: Arc::clone(&target),
@@ -234,51 +235,53 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
         stop: Arc::clone(&stop),
     };
     let mut summary = Summary::default();
-    let mut trouble = None;
+    let mut write_error = None;
     runner
         .run(trials, profile, |event| {
             summary.handle(&event);
-            let told = reports.iter_mut().try_for_each(|report| report.handle(&event));
-            trouble = trouble.take().or(told.err());
+            let written = reports.iter_mut().try_for_each(|report| report.handle(&event));
+            write_error = write_error.take().or(written.err());
         })
         .await;
     interrupt.abort();
     if let Some(path) = &arguments.write_expectations {
         write_expectations(path, &summary)?;
     }
-    match trouble {
-        Some(error) => Err(Trouble::usage(format!("the report could not be written: {error}"))),
+    match write_error {
+        Some(error) => Err(CommandError::usage(format!("cannot write a report: {error}"))),
         None if summary.succeeded() && summary.lacks_a_must() => Ok(exit::INCOMPLETE),
         None if summary.succeeded() => Ok(exit::OK),
         None => Ok(exit::FAILED),
     }
 }
 
-/// The trials that the arguments select.
-fn select(arguments: &Arguments, catalog: &Catalog, profile: Profile) -> Result<Vec<Trial>, Trouble> {
+/// Returns the trials that the arguments select. None is an error.
+fn select(arguments: &Arguments, catalog: &Catalog, profile: Profile) -> Result<Vec<Trial>, CommandError> {
     let results = arguments.rerun_failed.as_deref().map(Results::read).transpose();
     let selection = Selection {
         filters: arguments.filters.clone(),
         level: Some(arguments.level),
         partition: arguments.partition,
-        only: results.map_err(Trouble::usage)?.map(|results| results.failed()),
+        only: results.map_err(CommandError::usage)?.map(|results| results.failed()),
     };
     let trials = selection.of(catalog, profile);
     if trials.is_empty() {
-        Err(Trouble::usage("no trial is selected; --list shows all of them"))
+        Err(CommandError::usage(
+            "no trial matches the filters: --list without filters prints all trials",
+        ))
     } else {
         Ok(trials)
     }
 }
 
-/// Removes what earlier runs left behind.
-async fn clean_up(arguments: &Arguments, catalog: &Catalog, run: &str) -> Result<u8, Trouble> {
+/// Removes the objects that earlier runs left behind.
+async fn clean_up(arguments: &Arguments, catalog: &Catalog, run: &str) -> Result<u8, CommandError> {
     let (target, _) = target(arguments).await?;
-    target.check_reachable().await.map_err(Trouble::unreachable)?;
+    target.check_reachable().await.map_err(CommandError::unreachable)?;
     let run = Some(run).filter(|run| !run.is_empty());
     let leftovers = remove_leftovers(&target, catalog, run)
         .await
-        .map_err(Trouble::unreachable)?;
+        .map_err(CommandError::unreachable)?;
     for path in &leftovers.removed {
         println!("removed {path}");
     }
@@ -293,7 +296,7 @@ async fn clean_up(arguments: &Arguments, catalog: &Catalog, run: &str) -> Result
 }
 
 /// Writes the failures of a run as an expectations file.
-fn write_expectations(path: &Path, summary: &Summary) -> Result<(), Trouble> {
+fn write_expectations(path: &Path, summary: &Summary) -> Result<(), CommandError> {
     let entry = |outcome: &crate::trial::Outcome| {
         let about = outcome.verdict.failure().and_then(|failure| failure.mismatches.first());
         Expectation {
@@ -303,25 +306,25 @@ fn write_expectations(path: &Path, summary: &Summary) -> Result<(), Trouble> {
         }
     };
     let entries: Vec<Expectation> = summary.failures().map(entry).collect();
-    let text = Expectations::to_yaml(&entries).map_err(Trouble::usage)?;
-    std::fs::write(path, text).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+    let text = Expectations::to_yaml(&entries).map_err(CommandError::usage)?;
+    std::fs::write(path, text).map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))
 }
 
-fn name_of_run(text: &str) -> Result<String, String> {
-    let fits = (1..=12).contains(&text.len()) && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if fits {
+fn parse_run_name(text: &str) -> Result<String, String> {
+    let is_valid = (1..=12).contains(&text.len()) && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if is_valid {
         Ok(text.to_owned())
     } else {
-        Err("it is to be of 1 to 12 lower-data letters and digits".to_owned())
+        Err("expected 1 to 12 lower-case letters and digits".to_owned())
     }
 }
 
-/// Stops the run at Ctrl-C or SIGTERM; at the second one, ends at once.
+/// Stops the run at the first stop signal, and ends the process at the second one.
 async fn interrupted(stop: Arc<AtomicBool>) {
     if let Ok(signal) = StopSignal::catch() {
         signal.received().await;
         stop.store(true, Ordering::Relaxed);
-        eprintln!("\nstuntdouble: interrupted; running trials end and their objects are removed");
+        eprintln!("\nstuntdouble: interrupted; waiting for running trials to end and removing their objects");
     }
     if let Ok(signal) = StopSignal::catch() {
         signal.received().await;
@@ -342,30 +345,30 @@ fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
         }
     }
     match written.and_then(|()| out.flush()) {
-        // Whoever reads has read enough.
+        // The reader has closed the pipe: not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        done => done,
+        result => result,
     }
 }
 
-/// The target and the profile.
-async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
+/// Returns the target and the profile.
+async fn target(arguments: &Arguments) -> Result<(Target, Profile), CommandError> {
     let (server, credentials) = arguments.access.credentials()?;
     let named = arguments.target.clone().or(server);
     if let Some(path) = named.as_deref().and_then(|target| target.strip_prefix("cassette:")) {
-        let target = Target::cassette(Path::new(path)).map_err(Trouble::usage)?;
+        let target = Target::cassette(Path::new(path)).map_err(CommandError::usage)?;
         let profile = arguments.profile.or(target.profile()).unwrap_or_default();
         return Ok((target, profile));
     }
     let profile = arguments.profile.unwrap_or_default();
     let mut target = match named.as_deref() {
-        None | Some("simulator") => Target::simulator(profile).await.map_err(Trouble::unreachable)?,
-        Some(url) => Target::at(url, &credentials).map_err(Trouble::usage)?,
+        None | Some("simulator") => Target::simulator(profile).await.map_err(CommandError::unreachable)?,
+        Some(url) => Target::at(url, &credentials).map_err(CommandError::usage)?,
     };
     if let Some(BackendArgument { address, listen }) = arguments.backend.clone() {
         let backend = Backend::listen(listen)
             .await
-            .map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
+            .map_err(|error| CommandError::usage(format!("{listen}: {error}")))?;
         target = target.with_backend(address).owning_backend(backend);
     }
     target = target.with_timeout(Duration::from_secs(arguments.timeout.max(1)));
@@ -381,7 +384,7 @@ async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
     Ok((target, profile))
 }
 
-/// A name for this run: time and process in a few letters.
+/// Generates a name for this run from the time and the process id.
 fn run_name() -> String {
     let since = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -1,6 +1,6 @@
 //! The exit codes of the program.
 
-/// All is as it should be.
+/// Success.
 pub const OK: u8 = 0;
 /// A check failed.
 pub const FAILED: u8 = 1;
@@ -8,7 +8,7 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// The target could not be reached, or did not start.
 pub const UNREACHABLE: u8 = 3;
-/// No check failed, but some that the documents require were not made.
+/// No check failed, but some of level `must` were skipped.
 pub const INCOMPLETE: u8 = 4;
-/// A server was stopped before everything had ended: by a second signal, or because it took too long.
+/// A server was forced to stop: by a second signal, or because its shutdown took too long.
 pub const FORCED: u8 = 5;

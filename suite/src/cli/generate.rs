@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
 const EXAMPLES: &str = "Examples:
   stuntdouble generate completions bash > ~/.local/share/bash-completion/completions/stuntdouble
@@ -35,8 +35,8 @@ enum What {
     },
 }
 
-/// Generates from the definition of the command line.
-pub(super) fn generate(arguments: &Arguments, mut command: Command) -> Result<u8, Trouble> {
+/// Runs the command.
+pub(super) fn generate(arguments: &Arguments, mut command: Command) -> Result<u8, CommandError> {
     match &arguments.what {
         What::Completions { shell } => {
             let mut text = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn generate(arguments: &Arguments, mut command: Command) -> Result<u8
             let _ = io::Write::write_all(&mut io::stdout(), &text);
         }
         What::Man { folder } => clap_mangen::generate_to(command, folder)
-            .map_err(|error| Trouble::usage(format!("{}: {error}", folder.display())))?,
+            .map_err(|error| CommandError::usage(format!("{}: {error}", folder.display())))?,
     }
     Ok(exit::OK)
 }

@@ -1,13 +1,13 @@
-//! What the commands that listen have in common: addresses, the ready line, the line at the end.
+//! Shared by the commands that listen: addresses, the ready line, the line at the end.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 
-use super::Trouble;
+use super::CommandError;
 use super::signal::StopSignal;
 
-/// Parses `ADDRESS:PORT`, `localhost:PORT` or `PORT`. Without an address it is 127.0.0.1.
+/// Parses `ADDRESS:PORT`, `localhost:PORT` or `PORT`. Default address: 127.0.0.1.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let loopback = |port: &str| port.parse().ok().map(|port: u16| (Ipv4Addr::LOCALHOST, port).into());
     let port = text.strip_prefix("localhost").unwrap_or(text);
@@ -18,17 +18,17 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| "expected ADDRESS:PORT or PORT, such as 127.0.0.1:8080 or 8080".to_owned())
 }
 
-/// The signal that stops a server.
-pub(super) fn stop_signal() -> Result<StopSignal, Trouble> {
+/// Catches the signals that stop a server.
+pub(super) fn stop_signal() -> Result<StopSignal, CommandError> {
     StopSignal::catch_with_deadline()
-        .map_err(|error| Trouble::unreachable(format!("signals cannot be caught: {error}")))
+        .map_err(|error| CommandError::unreachable(format!("cannot catch signals: {error}")))
 }
 
 /// Prints the ready line on standard output, and on a terminal what to do next.
 pub(super) fn ready(addresses: impl Display, next: &str) {
     let mut out = io::stdout();
     let next = if out.is_terminal() { next } else { "" };
-    // Nobody waits for the line if standard output is closed.
+    // Standard output may be closed: not an error.
     let _ = write!(out, "{}", ready_text(addresses, next)).and_then(|()| out.flush());
 }
 
@@ -58,12 +58,12 @@ mod tests {
     #[case("example.com:80", None)]
     #[case("localhost", None)]
     #[case("", None)]
-    fn a_port_alone_is_one_of_the_loopback_address(#[case] text: &str, #[case] parsed: Option<&str>) {
+    fn the_default_address_is_loopback(#[case] text: &str, #[case] parsed: Option<&str>) {
         assert_eq!(address(text).ok().map(|address| address.to_string()).as_deref(), parsed);
     }
 
     #[test]
-    fn what_to_do_next_follows_the_ready_line() {
+    fn hints_follow_the_ready_line() {
         assert_eq!(ready_text("http://h:1", "a\nb"), "ready: http://h:1\n  a\n  b\n");
         assert_eq!(ready_text("http://h:1", ""), "ready: http://h:1\n");
     }

@@ -47,7 +47,7 @@ impl LogArguments {
         }
     }
 
-    /// Begins to log.
+    /// Installs the log.
     pub(super) fn start(&self) {
         let log = fmt()
             .with_max_level(self.level())

@@ -1,4 +1,4 @@
-//! Flags about the log search backend: a cluster outside the process, and which indices are removed.
+//! Flags of the log search backend: an external search cluster, and the retention of indices.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,22 +7,27 @@ use clap::Args;
 use stuntdouble_simulator::SearchUpstream;
 use stuntdouble_simulator::search::Retention;
 
-use super::Trouble;
+use super::CommandError;
 
-/// A search cluster outside this process.
+/// An external search cluster.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Log search")]
 pub(super) struct UpstreamArguments {
-    /// Use the search cluster with these nodes instead of the log search backend inside this process, with commas between their
-    /// URLs. A request goes to the node that answered last, and to the next one if it cannot be reached
-    #[arg(long = "search-upstream", value_name = "URL,URL", value_delimiter = ',', conflicts_with_all = ["bare", "retention_age", "retention_size"])]
+    /// Use an external search cluster with these nodes (comma-separated URLs), not the built-in log search backend.
+    /// A request goes to the node that answered last, and to the next one if it cannot be reached
+    #[arg(
+        long = "search-upstream",
+        value_name = "URL,URL",
+        value_delimiter = ',',
+        conflicts_with_all = ["bare", "retention_age", "retention_size"]
+    )]
     upstream_urls: Vec<String>,
 
-    /// The authority that signs the nodes' certificates, as PEM; https needs it
+    /// Certificate authority of the nodes (PEM); required for https
     #[arg(long = "search-upstream-ca", value_name = "FILE", requires = "upstream_urls")]
     upstream_authority: Option<PathBuf>,
 
-    /// Name and password that every request to the search cluster is sent with
+    /// User name and password for every request to the search cluster
     #[arg(
         long = "search-upstream-user",
         value_name = "USER:PASSWORD",
@@ -33,45 +38,45 @@ pub(super) struct UpstreamArguments {
 }
 
 impl UpstreamArguments {
-    /// The search cluster, if there is one.
-    pub(super) fn upstream(&self) -> Result<Option<SearchUpstream>, Trouble> {
+    /// Returns the external search cluster, if one is configured.
+    pub(super) fn upstream(&self) -> Result<Option<SearchUpstream>, CommandError> {
         if self.upstream_urls.is_empty() {
             return Ok(None);
         }
         let mut upstream = SearchUpstream::new(self.upstream_urls.iter().map(String::as_str));
         if let Some(file) = &self.upstream_authority {
-            let wrong = |error| Trouble::usage(format!("{}: {error}", file.display()));
-            upstream = upstream.authority(std::fs::read_to_string(file).map_err(wrong)?);
+            let failed = |error| CommandError::usage(format!("{}: {error}", file.display()));
+            upstream = upstream.authority(std::fs::read_to_string(file).map_err(failed)?);
         }
         if let Some(user) = &self.upstream_user {
-            let wrong = || Trouble::usage("--search-upstream-user: NAME:PASSWORD, with a colon between them");
-            let (name, password) = user.split_once(':').ok_or_else(wrong)?;
+            let invalid = || CommandError::usage("--search-upstream-user: expected USER:PASSWORD");
+            let (name, password) = user.split_once(':').ok_or_else(invalid)?;
             upstream = upstream.user(name, password);
         }
         Ok(Some(upstream))
     }
 }
 
-/// Which indices are removed.
+/// Retention of log indices.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Log search")]
 pub(super) struct RetentionArguments {
-    /// Remove an index of logs at this age, such as 7d or 12h [default: never]
+    /// Remove log indices older than this, such as 7d or 12h [default: never]
     #[arg(long = "log-retention-age", value_name = "AGE", value_parser = age)]
     retention_age: Option<Duration>,
 
-    /// Remove the oldest indices of logs when all of them together are larger, such as 500mb or 2gb; the newest stays
-    /// [default: any size]
+    /// Remove the oldest log indices while all of them together are larger than this, such as 500mb or 2gb; the newest
+    /// one stays [default: no limit]
     #[arg(long = "log-retention-size", value_name = "SIZE", value_parser = size)]
     retention_size: Option<u64>,
 
-    /// Pattern of the names of the indices that may be removed
+    /// Name pattern of the log indices
     #[arg(long = "log-retention-indices", value_name = "PATTERN", default_value = "logstash-*")]
     retention_indices: String,
 }
 
 impl RetentionArguments {
-    /// The retention, if there is one.
+    /// Returns the retention, if one is configured.
     pub(super) fn retention(self) -> Option<Retention> {
         (self.retention_age.is_some() || self.retention_size.is_some()).then_some(Retention {
             pattern: self.retention_indices,
@@ -81,7 +86,7 @@ impl RetentionArguments {
     }
 }
 
-/// The number and the unit of a text such as `12h`.
+/// Splits a text such as `12h` into number and unit.
 fn parts(text: &str) -> Option<(u64, &str)> {
     let at = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(at)?;
@@ -100,7 +105,7 @@ fn age(text: &str) -> Result<Duration, String> {
         };
         number.checked_mul(unit)
     });
-    let seconds = seconds.ok_or("an age is a number and s, m, h, d or w, such as 7d")?;
+    let seconds = seconds.ok_or("expected a number and s, m, h, d or w, such as 7d")?;
     Ok(Duration::from_secs(seconds))
 }
 
@@ -115,7 +120,7 @@ fn size(text: &str) -> Result<u64, String> {
         };
         number.checked_mul(unit)
     });
-    bytes.ok_or_else(|| "a size is a number and b, kb, mb or gb, such as 500mb".to_owned())
+    bytes.ok_or_else(|| "expected a number and b, kb, mb or gb, such as 500mb".to_owned())
 }
 
 #[cfg(test)]

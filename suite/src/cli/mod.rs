@@ -1,11 +1,9 @@
-//! The program `stuntdouble`: its commands, each in a module of its own.
+//! The program `stuntdouble`: one module per command.
 //!
-//! Promises: exit codes are those of [`exit`]; what goes wrong is said on standard error in one sentence; colours and
-//! progress appear on a terminal only.
-//!
-//! Limits: none beyond those of the commands.
-//!
-//! Source of its semantics: the design's section "The program".
+//! Guarantees:
+//! - The exit codes are those of [`exit`].
+//! - An error is one sentence on standard error.
+//! - Colours and progress appear on a terminal only.
 
 mod access;
 mod cassette;
@@ -85,14 +83,14 @@ enum Command {
     Generate(generate::Arguments),
 }
 
-/// Why a command could not be carried out.
+/// The error of a command: the exit code and the message.
 #[derive(Debug)]
-struct Trouble {
+struct CommandError {
     code: u8,
     message: String,
 }
 
-impl Trouble {
+impl CommandError {
     fn usage(message: impl ToString) -> Self {
         Self {
             code: exit::USAGE,
@@ -108,12 +106,12 @@ impl Trouble {
     }
 }
 
-/// Carries out the command line of this process.
+/// Runs the command that the command line of this process names.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are what was asked for; the rest is usage.
+            // `--help` and `--version` are reported as errors, too; they go to standard output.
             let code = if error.use_stderr() { exit::USAGE } else { exit::OK };
             drop(error.print());
             return ExitCode::from(code);
@@ -127,7 +125,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(exit::UNREACHABLE);
         }
     };
-    let done = runtime.block_on(async {
+    let result = runtime.block_on(async {
         match cli.command {
             Command::Conformance(arguments) => conformance::conformance(*arguments).await,
             Command::Report(arguments) => report::report(&arguments),
@@ -148,11 +146,11 @@ pub fn main() -> ExitCode {
             Command::Generate(arguments) => generate::generate(&arguments, Cli::command()),
         }
     });
-    match done {
+    match result {
         Ok(code) => ExitCode::from(code),
-        Err(trouble) => {
-            eprintln!("stuntdouble: {}", terminal::lines(&trouble.message));
-            ExitCode::from(trouble.code)
+        Err(error) => {
+            eprintln!("stuntdouble: {}", terminal::lines(&error.message));
+            ExitCode::from(error.code)
         }
     }
 }
@@ -162,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_well_formed() {
+    fn the_command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 }

@@ -1,11 +1,11 @@
-//! Flags of the commands that listen: who may ask, besides the clients of this machine.
+//! Flags of the commands that listen: accepted hosts and origins, and listeners that other machines can reach.
 
 use std::net::SocketAddr;
 
 use clap::Args;
 use stuntdouble_cassettes::transport::{Credentials, Origin, Origins};
 
-use super::Trouble;
+use super::CommandError;
 
 /// Hosts and origins that a listener accepts.
 #[derive(Debug, Args)]
@@ -15,13 +15,13 @@ pub(super) struct OriginArguments {
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
 
-    /// Give web pages of this origin access, such as http://localhost:3000. The responses have CORS headers for it
+    /// Allow web pages of this origin, such as http://localhost:3000. Responses to them have CORS headers
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<Origin>,
 }
 
 impl OriginArguments {
-    /// The hosts and origins.
+    /// Returns the accepted hosts and origins.
     pub(super) fn origins(self) -> Origins {
         let hosts = self.allow_host.into_iter();
         let origins = hosts.fold(Origins::default(), |origins, host| origins.allow_host(host));
@@ -29,27 +29,28 @@ impl OriginArguments {
     }
 }
 
-/// Where a command listens that sends credentials of its own to a server.
+/// Flag of the commands that listen and add their own credentials to requests.
 #[derive(Debug, Args)]
 pub(super) struct RemoteArguments {
-    /// Listen on an address that other machines can reach, although everybody who reaches it uses the credentials
+    /// Listen on an address that other machines can reach. Everybody who reaches it uses the credentials
     #[arg(long)]
     allow_remote: bool,
 }
 
 impl RemoteArguments {
     /// Refuses an address that other machines can reach, unless `--allow-remote` is given.
-    pub(super) fn check(&self, listen: SocketAddr) -> Result<(), Trouble> {
+    pub(super) fn check(&self, listen: SocketAddr) -> Result<(), CommandError> {
         if listen.ip().is_loopback() || self.allow_remote {
             return Ok(());
         }
-        Err(Trouble::usage(format!(
-            "{listen} is not a loopback address: everybody who reaches it could use the credentials; --allow-remote listens there nevertheless"
+        Err(CommandError::usage(format!(
+            "{listen} is not a loopback address: everybody who reaches it could use the credentials; \
+             --allow-remote allows it"
         )))
     }
 
-    /// The same, if there are credentials.
-    pub(super) fn check_with(&self, listen: SocketAddr, credentials: &Credentials) -> Result<(), Trouble> {
+    /// Does what [`check`](Self::check) does, if there are credentials.
+    pub(super) fn check_with(&self, listen: SocketAddr, credentials: &Credentials) -> Result<(), CommandError> {
         let any = credentials.token.is_some() || credentials.basic.is_some() || credentials.identity.is_some();
         if any { self.check(listen) } else { Ok(()) }
     }

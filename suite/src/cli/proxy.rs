@@ -1,12 +1,15 @@
 //! `stuntdouble proxy`: a local proxy that adds the user's credentials to requests.
 //!
-//! Promises: it listens on the loopback interface unless `--allow-remote` is given; [`Origins`](stuntdouble_cassettes::transport::Origins)
-//! keeps web pages away; attach, exec, run and port-forward are refused unless `--allow-path` allows the path; bodies, streams and upgraded
-//! connections pass unchanged.
+//! Guarantees:
+//! - It listens on the loopback interface unless `--allow-remote` is given.
+//! - [`Origins`](stuntdouble_cassettes::transport::Origins) refuses the requests of web pages.
+//! - Attach, exec, run and port-forward are refused unless `--allow-path` allows the path.
+//! - Bodies, streams and upgraded connections pass unchanged.
 //!
-//! Limits: HTTP/1.1.
+//! Limits:
+//! - HTTP/1.1.
 //!
-//! Source of its semantics: the first text (authentication, 5), and the client tool's proxy of Kubernetes v1.2.
+//! Source: the documentation of authentication; `kubectl proxy` of Kubernetes v1.2.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,34 +30,34 @@ use stuntdouble_server::{percent_decode, relay_upgraded};
 use super::access::Access;
 use super::listen;
 use super::origins::{OriginArguments, RemoteArguments};
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
 const EXAMPLES: &str = "Examples:
   stuntdouble proxy --kubeconfig kubeconfig
   stuntdouble proxy --upstream https://127.0.0.1:6443 --token-file token --insecure --listen 127.0.0.1:0
   stuntdouble proxy --kubeconfig kubeconfig --allow-path '^/api/v1/namespaces/default/pods/[^/]+/exec$'
 
-When it answers, it says so in one line on standard output: ready, and the address. It ends on Ctrl-C or SIGTERM.
+It prints `ready: URL` on standard output when it accepts requests. Ctrl-C or SIGTERM stops it.
 
 Exit codes:
-  0  it was told to stop
+  0  stopped by a signal
   2  usage
-  3  it could not start
-  5  it was stopped before everything had ended";
+  3  the proxy could not start
+  5  forced to stop: by a second signal, or because its shutdown took too long";
 
 /// Arguments of `stuntdouble proxy`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// The server [default: the kubeconfig's]
+    /// Server [default: that of the kubeconfig]
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
 
-    /// Address to listen on. A port of 0 is chosen by the system
+    /// Address to listen on. With port 0 the system chooses one
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:8001", value_parser = listen::address)]
     listen: SocketAddr,
 
-    /// Allow the paths that match this regular expression, also if they attach to a container, run a command in it or forward its ports
+    /// Allow attach, exec, run and port-forward for paths that match this regular expression
     #[arg(long, value_name = "REGEX")]
     allow_path: Vec<Regex>,
 
@@ -68,18 +71,18 @@ pub(super) struct Arguments {
     origins: OriginArguments,
 }
 
-/// Carries out the command.
-pub(super) async fn proxy(arguments: Arguments) -> Result<u8, Trouble> {
+/// Runs the proxy until a signal stops it.
+pub(super) async fn proxy(arguments: Arguments) -> Result<u8, CommandError> {
     let signal = listen::stop_signal()?;
     let (server, credentials) = arguments.access.upstream(arguments.upstream.as_deref())?;
     arguments.remote.check(arguments.listen)?;
     let proxy = LocalProxy {
-        client: Client::new(&server, &credentials, true).map_err(Trouble::usage)?,
+        client: Client::new(&server, &credentials, true).map_err(CommandError::usage)?,
         allowed_paths: arguments.allow_path,
     };
     let server = Server::start_with(arguments.listen, arguments.origins.origins(), Arc::new(proxy))
         .await
-        .map_err(Trouble::unreachable)?;
+        .map_err(CommandError::unreachable)?;
     let url = format!("http://{}", server.address());
     let next =
         format!("kubectl --server {url} get pods --all-namespaces\ncurl {url}/api/v1/namespaces\nCtrl-C stops it.");
@@ -90,7 +93,7 @@ pub(super) async fn proxy(arguments: Arguments) -> Result<u8, Trouble> {
     Ok(exit::OK)
 }
 
-/// Passes requests on to one server.
+/// Forwards requests to one server.
 struct LocalProxy {
     client: Client,
     allowed_paths: Vec<Regex>,
@@ -104,10 +107,10 @@ impl Handler for LocalProxy {
     ) -> Result<Response<Body>, ConnectionClosed> {
         let path = request.uri().path();
         if reaches_into_containers(path) && !self.allowed_paths.iter().any(|allowed| allowed.is_match(path)) {
-            let text = "attach, exec, run and port-forward are refused: --allow-path allows a path\n";
+            let text = "attach, exec, run and port-forward are refused: allow a path with --allow-path\n";
             return Ok(response(StatusCode::FORBIDDEN, text));
         }
-        Ok(self.pass(request, &tasks).await.unwrap_or_else(|failure| {
+        Ok(self.forward(request, &tasks).await.unwrap_or_else(|failure| {
             let code = match failure.kind {
                 FailureKind::Abandoned => StatusCode::BAD_REQUEST,
                 _ => StatusCode::BAD_GATEWAY,
@@ -118,8 +121,8 @@ impl Handler for LocalProxy {
 }
 
 impl LocalProxy {
-    async fn pass(&self, mut request: Request<Incoming>, tasks: &Tasks) -> Result<Response<Body>, Failure> {
-        let near: Option<OnUpgrade> = request.extensions_mut().remove();
+    async fn forward(&self, mut request: Request<Incoming>, tasks: &Tasks) -> Result<Response<Body>, Failure> {
+        let client_side: Option<OnUpgrade> = request.extensions_mut().remove();
         let protocol = upgrade(request.headers()).cloned();
         strip_hop_by_hop(request.headers_mut());
         restore(request.headers_mut(), protocol);
@@ -129,12 +132,12 @@ impl LocalProxy {
             .await?;
         let protocol = upgrade(response.headers()).cloned();
         strip_hop_by_hop(response.headers_mut());
-        let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) else {
+        let (StatusCode::SWITCHING_PROTOCOLS, Some(client_side)) = (response.status(), client_side) else {
             return Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()));
         };
         restore(response.headers_mut(), protocol);
-        let far = hyper::upgrade::on(&mut response);
-        tasks.spawn(relay_upgraded(near, far));
+        let server_side = hyper::upgrade::on(&mut response);
+        tasks.spawn(relay_upgraded(client_side, server_side));
         Ok(response.map(|_| full(Bytes::new())))
     }
 }
@@ -149,15 +152,15 @@ fn response(code: StatusCode, text: &str) -> Response<Body> {
     response
 }
 
-/// Resources below which a path can reach into containers.
+/// Resources whose subpaths can reach into containers.
 const WITH_CONTAINERS: [&str; 2] = ["pods", "nodes"];
 
-/// Segments of paths that attach to a container, run a command in it or forward its ports.
+/// Path segments that attach to a container, run a command in it or forward its ports.
 const INTO_CONTAINERS: [&str; 4] = ["attach", "exec", "run", "portforward"];
 
-/// Whether a path of pods or of a node's agent attaches to a container, runs a command in it or forwards its ports.
+/// Whether a path of pods or nodes attaches to a container, runs a command in it or forwards its ports.
 ///
-/// Errs on the safe side: a segment counts in any case and however often it is percent-encoded.
+/// A segment counts in upper or lower case, and percent-encoded any number of times.
 fn reaches_into_containers(path: &str) -> bool {
     let mut path = path.to_owned();
     while let Some(decoded) = percent_decode(&path, false).filter(|decoded| *decoded != path) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 use crate::report::Results;
 
 /// Arguments of `stuntdouble report`.
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show the trials whose verdict differs; exit code 1 if one got worse
+    /// Show the trials whose verdict changed; exit code 1 if one got worse
     Diff {
         /// Older results
         #[arg(value_name = "OLD")]
@@ -30,7 +30,7 @@ enum Command {
         #[arg(value_name = "NEW")]
         new: PathBuf,
     },
-    /// Write the results of several parts of a run as one
+    /// Merge the results of several parts of a run
     Merge {
         /// Results of the parts
         #[arg(value_name = "PART", required = true)]
@@ -41,12 +41,12 @@ enum Command {
     },
 }
 
-fn read(path: &Path) -> Result<Results, Trouble> {
-    Results::read(path).map_err(Trouble::usage)
+fn read(path: &Path) -> Result<Results, CommandError> {
+    Results::read(path).map_err(CommandError::usage)
 }
 
-/// Carries out the command.
-pub(super) fn report(arguments: &Arguments) -> Result<u8, Trouble> {
+/// Runs the command.
+pub(super) fn report(arguments: &Arguments) -> Result<u8, CommandError> {
     match &arguments.command {
         Command::Diff { old, new } => {
             let (text, worse) = read(new)?.diff(&read(old)?);
@@ -61,7 +61,7 @@ pub(super) fn report(arguments: &Arguments) -> Result<u8, Trouble> {
             let text = whole.to_lines();
             match output {
                 Some(path) => std::fs::write(path, text)
-                    .map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))?,
+                    .map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))?,
                 None => print!("{text}"),
             }
             Ok(if whole.failed().is_empty() {

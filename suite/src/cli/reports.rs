@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::Trouble;
+use super::CommandError;
 use crate::report::{
     Annotations, AtEnd, JsonLines, Provenance, Render, Report, Style, Terminal, badge_endpoint, badge_svg, document,
     html, junit, markdown,
@@ -24,7 +24,7 @@ pub(super) enum Format {
 /// Options that choose reports.
 #[derive(Debug, Args)]
 pub(super) struct Reports {
-    /// Format of standard output: text, or json (one object a line)
+    /// Format of standard output: text, or json (one object per line)
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
 
@@ -36,7 +36,7 @@ pub(super) struct Reports {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Write a JSON report, one object a line
+    /// Write a JSON report, one object per line
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -48,22 +48,22 @@ pub(super) struct Reports {
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 
-    /// Write a badge: SVG, or the data of a shields.io endpoint if the file's name ends in .json
+    /// Write a badge: SVG, or JSON for a shields.io endpoint if FILE ends in .json
     #[arg(long, value_name = "FILE")]
     badge: Option<PathBuf>,
 }
 
-/// The files that the environment of a GitHub workflow names.
+/// Reports for a GitHub workflow.
 #[derive(Debug, Default)]
 struct Workflow {
-    /// File that Markdown is appended to.
+    /// File to append Markdown to.
     summary: Option<OsString>,
     annotations: bool,
 }
 
 impl Workflow {
-    /// The workflow that runs this program, if one does.
-    fn of_environment() -> Self {
+    /// Reads the environment variables of a GitHub workflow. Default: no reports.
+    fn from_environment() -> Self {
         let runs = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
         Self {
             summary: std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| runs && !path.is_empty()),
@@ -74,12 +74,12 @@ impl Workflow {
 
 impl Reports {
     /// Creates the files of the reports.
-    pub(super) fn create(&self, provenance: Provenance) -> Result<Vec<Box<dyn Report>>, Trouble> {
+    pub(super) fn create(&self, provenance: Provenance) -> Result<Vec<Box<dyn Report>>, CommandError> {
         let provenance = Arc::new(provenance);
         let out = std::io::stdout();
         let coloured = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let progress = std::io::stderr().is_terminal().then(std::io::stderr);
-        let workflow = Workflow::of_environment();
+        let workflow = Workflow::from_environment();
         let mut reports: Vec<Box<dyn Report>> = vec![match self.format {
             Format::Text => Box::new(Terminal::new(out, progress, Style { coloured })),
             Format::Json => Box::new(JsonLines::new(out, Arc::clone(&provenance))),
@@ -108,7 +108,7 @@ impl Reports {
         if let Some(path) = workflow.summary {
             let path = Path::new(&path);
             let file = OpenOptions::new().append(true).create(true).open(path);
-            let file = file.map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))?;
+            let file = file.map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))?;
             reports.push(Box::new(AtEnd::new(BufWriter::new(file), provenance, markdown)));
         }
         if workflow.annotations && self.format == Format::Text {
@@ -118,16 +118,16 @@ impl Reports {
     }
 }
 
-/// Options as reports show them: those that are set.
-pub(super) fn shown(options: &[(&str, String)]) -> BTreeMap<String, String> {
+/// Returns the options that are set, for reports.
+pub(super) fn set_options(options: &[(&str, String)]) -> BTreeMap<String, String> {
     let set = options
         .iter()
         .filter(|(_, value)| !value.is_empty() && value != "false");
     set.map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, Trouble> {
+fn create(path: &Path) -> Result<BufWriter<File>, CommandError> {
     File::create(path)
         .map(BufWriter::new)
-        .map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+        .map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))
 }

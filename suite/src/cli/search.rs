@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use super::listen;
 use super::log_search::RetentionArguments;
 use super::origins::OriginArguments;
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
 const EXAMPLES: &str = "Examples:
   stuntdouble search --listen 127.0.0.1:9200
@@ -22,24 +22,24 @@ const EXAMPLES: &str = "Examples:
   curl -X POST --data-binary @lines.ndjson http://127.0.0.1:9200/_bulk
   curl 'http://127.0.0.1:9200/logstash-*/_search?q=log:error&pretty=true'
 
-When it answers, it says so in one line on standard output: ready, and the address. It ends on Ctrl-C or SIGTERM.";
+It prints `ready: URL` on standard output when it accepts requests. Ctrl-C or SIGTERM stops it.";
 
 /// Arguments of `stuntdouble search`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Where to listen, on the loopback interface only; a port of 0 is chosen by the system
+    /// Address to listen on, on the loopback interface only. With port 0 the system chooses one
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:9200", value_parser = listen::address)]
     listen: SocketAddr,
 
-    /// What `now` means in a query: real, at:TIME (starts there and runs) or frozen:TIME (does not run)
+    /// Clock for `now` in queries: real, at:TIME (starts there and runs) or frozen:TIME (does not run)
     #[arg(long, value_name = "CLOCK", default_value = "real")]
     clock: Clock,
 
-    /// Directory that keeps the indices; a later start with it goes on where this one ended. It is made if it does not exist. Indices, mappings
-    /// and templates are on the disk when they are acknowledged, documents after a flush or within 5 seconds (the setting
-    /// index.gateway.local.sync of an index; 0: when they are acknowledged). The directory of `serve --data-dir` has one named search
-    /// in it. Default: memory only
+    /// Directory for the indices, read at start and created if it does not exist. Indices, mappings and templates are
+    /// on disk when they are acknowledged, documents after a flush or within 5 seconds (the index setting
+    /// index.gateway.local.sync; 0: when they are acknowledged). `serve --data-dir` keeps its indices in the
+    /// subdirectory `search` [default: memory only]
     #[arg(long, value_name = "DIRECTORY")]
     data_dir: Option<PathBuf>,
 
@@ -50,8 +50,8 @@ pub(super) struct Arguments {
     origins: OriginArguments,
 }
 
-/// Carries out the command.
-pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
+/// Runs the backend until a signal stops it.
+pub(super) async fn search(arguments: Arguments) -> Result<u8, CommandError> {
     let Arguments {
         listen,
         clock,
@@ -60,15 +60,16 @@ pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
         origins,
     } = arguments;
     if !listen.ip().is_loopback() {
-        return Err(Trouble::usage(format!(
-            "{listen} can be reached by others, and the log search backend asks nobody for credentials: listen on 127.0.0.1"
+        return Err(CommandError::usage(format!(
+            "{listen} is not a loopback address, and the log search backend has no authentication: \
+             listen on 127.0.0.1"
         )));
     }
     let signal = listen::stop_signal()?;
     let listener = TcpListener::bind(listen)
         .await
-        .map_err(|error| Trouble::unreachable(format!("cannot listen on {listen}: {error}")))?;
-    let address = listener.local_addr().map_err(Trouble::unreachable)?;
+        .map_err(|error| CommandError::unreachable(format!("cannot listen on {listen}: {error}")))?;
+    let address = listener.local_addr().map_err(CommandError::unreachable)?;
     let options = Options {
         clock: Arc::new(move || clock.now()),
         retention: retention.retention(),
@@ -79,19 +80,25 @@ pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
         None => SearchServer::new(options),
         Some(directory) => {
             let opened = tokio::task::spawn_blocking(move || SearchServer::open(options, directory)).await;
-            opened.map_err(Trouble::unreachable)?.map_err(Trouble::unreachable)?
+            opened
+                .map_err(CommandError::unreachable)?
+                .map_err(CommandError::unreachable)?
         }
     };
     let next = format!(
-        "curl -X POST --data-binary @lines.ndjson http://{address}/_bulk\ncurl 'http://{address}/_search?q=log:error&pretty'\nCtrl-C stops it."
+        "curl -X POST --data-binary @lines.ndjson http://{address}/_bulk\n\
+         curl 'http://{address}/_search?q=log:error&pretty'\n\
+         Ctrl-C stops it."
     );
     listen::ready(format_args!("http://{address}"), &next);
     tokio::select! {
-        served = server.serve(listener) => served.map_err(Trouble::unreachable)?,
+        served = server.serve(listener) => served.map_err(CommandError::unreachable)?,
         () = signal.received() => {}
     }
     let closed = tokio::task::spawn_blocking(move || server.close()).await;
-    closed.map_err(Trouble::unreachable)?.map_err(Trouble::unreachable)?;
+    closed
+        .map_err(CommandError::unreachable)?
+        .map_err(CommandError::unreachable)?;
     listen::stopped();
     Ok(exit::OK)
 }

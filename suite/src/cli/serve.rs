@@ -13,7 +13,7 @@ use stuntdouble_simulator::{
 use super::listen;
 use super::log_search::{RetentionArguments, UpstreamArguments};
 use super::origins::OriginArguments;
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
 const EXAMPLES: &str = "Examples:
   stuntdouble serve
@@ -22,67 +22,74 @@ const EXAMPLES: &str = "Examples:
   stuntdouble serve --seed 7 --clock frozen:2015-06-26T12:00:00Z
   stuntdouble serve --secure-listen 127.0.0.1:6443 --token-file tokens.csv --write-kubeconfig kubeconfig
 
-When it answers, it says so in one line on standard output: ready, and the addresses. It ends on Ctrl-C or SIGTERM.
+It prints `ready: URL`, with one URL per listener, on standard output when it accepts requests. Ctrl-C or SIGTERM
+stops it.
 
 Exit codes:
-  0  it was told to stop
+  0  stopped by a signal
   2  usage
-  3  it could not start
-  5  it was stopped before everything had ended";
+  3  the server could not start
+  5  forced to stop: by a second signal, or because its shutdown took too long";
 
 /// Arguments of `stuntdouble serve`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Address of the listener without credentials, on the loopback interface only. A port of 0 is chosen by the system
+    /// Address of the listener without credentials, on the loopback interface only. With port 0 the system chooses one
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:8080", value_parser = listen::address)]
     listen: SocketAddr,
 
-    /// By which rule: documented (the texts win) or kubernetes-1.2 (the recorded server wins)
+    /// Behaviour: documented (the documentation of the API) or kubernetes-1.2 (the recorded server)
     #[arg(long, value_name = "PROFILE", default_value_t)]
     profile: Profile,
 
-    /// An API server and nothing else: no nodes, controllers or add-ons
+    /// Run the API server only: no nodes, controllers or add-ons
     #[arg(long)]
     bare: bool,
 
-    /// Where chance starts: the same seed, clock and requests give the same answers
+    /// Seed for UIDs, generated names and allocated ports: the same seed, clock and requests give the same responses
     #[arg(long, value_name = "N", default_value_t)]
     seed: u64,
 
-    /// The time that is stamped: real, at:TIME (starts there and runs) or frozen:TIME (does not run)
+    /// Clock for timestamps: real, at:TIME (starts there and runs) or frozen:TIME (does not run)
     #[arg(long, value_name = "CLOCK", default_value = "real")]
     clock: Clock,
 
-    /// The address that the server says it has
+    /// Address that the server advertises
     #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::new(10, 99, 0, 1))]
     advertise_address: Ipv4Addr,
 
-    /// Where services get their addresses from
+    /// Address range of services
     #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
     service_cluster_ip_range: Cidr,
 
-    /// Send what the proxy would send to one address to another, such as 10.99.0.1:9999=127.0.0.1:9999
+    /// Connect the proxy to TO instead of FROM, such as 10.99.0.1:9999=127.0.0.1:9999
     #[arg(long, value_name = "FROM=TO")]
     dial: Vec<DialOverride>,
 
-    /// How many changes of each kind are kept; a watch from before them is answered with 410 [default: the profile's]
+    /// Number of changes kept per kind; a watch from an older version gets 410 [default: that of the profile]
     #[arg(long, value_name = "CHANGES")]
     history: Option<usize>,
 
-    /// Let the proxy connect to pods and nodes whose address is loopback, link-local or unspecified, also without --dial
+    /// Let the proxy connect to pods and nodes whose address is loopback, link-local or unspecified, without --dial
     #[arg(long)]
     allow_local_backends: bool,
 
-    /// How many nodes there are
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=100), conflicts_with = "bare")]
+    /// Number of nodes
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 2,
+        value_parser = clap::value_parser!(u8).range(1..=100),
+        conflicts_with = "bare"
+    )]
     nodes: u8,
 
-    /// Add-ons: all, none, or names with commas between them
+    /// Add-ons: all, none, or comma-separated names
     #[arg(long, value_name = "LIST", default_value = "all", conflicts_with = "bare")]
     addons: Addons,
 
-    /// Controllers that run: names with commas between them, * for all, -NAME for all but that one; the scheduler counts as one
+    /// Controllers to run, the scheduler among them: comma-separated names, * for all, -NAME for all but that one
     #[arg(
         long,
         value_name = "LIST",
@@ -92,7 +99,7 @@ pub(super) struct Arguments {
     )]
     controllers: Controllers,
 
-    /// Where the containers' logs go: elasticsearch, or none (then there is no log search, viewer or collector)
+    /// Destination of container logs: elasticsearch, or none (no log search, viewer or collectors)
     #[arg(
         long,
         value_name = "NAME",
@@ -101,7 +108,7 @@ pub(super) struct Arguments {
     )]
     logging_destination: Destination,
 
-    /// Whether a log collector runs on each node
+    /// Run a log collector on each node
     #[arg(
         long,
         value_name = "true|false",
@@ -111,25 +118,25 @@ pub(super) struct Arguments {
     )]
     node_logging: bool,
 
-    /// Load more container images from a YAML file of the form of fixtures/images; may be given several times
+    /// Load more container images from a YAML file in the format of fixtures/images; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "bare")]
     image: Vec<PathBuf>,
 
-    /// Loopback address at which the names of the cluster resolve, over UDP and TCP, such as 127.0.0.1:5353
+    /// Loopback address of the DNS server for the names of the cluster, over UDP and TCP, such as 127.0.0.1:5353
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen::address, conflicts_with = "bare")]
     dns_listen: Option<SocketAddr>,
 
-    /// Directory that keeps the objects, their history and the indices of the log search service; a later start with it goes on
-    /// where this one ended. It is made if it does not exist. Log lines are on the disk within 5 seconds. Default: memory only
+    /// Directory for objects, their history and the log indices, read at start and created if it does not exist. Log
+    /// lines are on disk within 5 seconds [default: memory only]
     #[arg(long, value_name = "DIRECTORY")]
     data_dir: Option<PathBuf>,
 
-    /// How many milliseconds the watch cache lags behind writes
+    /// Delay of the watch cache behind writes, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0)]
     watch_lag: u64,
 
-    /// How many copies of the cluster there can be: /clusters/NAME/... addresses the copy NAME, which is made at the first
-    /// request for it as the cluster is then
+    /// Maximum number of copies of the cluster. The first request for /clusters/NAME creates the copy NAME from the
+    /// current state of the cluster
     #[arg(long, value_name = "N", default_value_t = 0)]
     clusters: usize,
 
@@ -137,7 +144,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
 
-    /// When a write to the data directory is acknowledged: sync (when it is on the disk) or interval (at once; a crash
+    /// When a write to the data directory is acknowledged: sync (when it is on disk) or interval (at once; a crash
     /// loses at most the last 100 ms)
     #[arg(long, value_name = "MODE", default_value = "sync", requires = "data_dir")]
     durability: Durability,
@@ -158,7 +165,7 @@ pub(super) struct Arguments {
     origins: OriginArguments,
 }
 
-/// Where the containers' logs go.
+/// Destination of container logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Destination {
     /// To the log search add-on.
@@ -170,12 +177,17 @@ enum Destination {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "etcd")]
 struct EtcdArguments {
-    /// Keep the objects in the etcd cluster with these members, with commas between their URLs. All that serve the same etcd
+    /// Store the objects in the etcd cluster with these members (comma-separated URLs). All servers with the same etcd
     /// and prefix are one cluster; one of them at a time runs nodes, controllers and add-ons
-    #[arg(long = "etcd", value_name = "URL,URL", value_delimiter = ',', conflicts_with_all = ["data_dir", "snapshot", "dns_listen"])]
+    #[arg(
+        long = "etcd",
+        value_name = "URL,URL",
+        value_delimiter = ',',
+        conflicts_with_all = ["data_dir", "snapshot", "dns_listen"]
+    )]
     members: Vec<String>,
 
-    /// What every key in etcd begins with
+    /// Prefix of every key in etcd
     #[arg(
         long = "etcd-prefix",
         value_name = "PATH",
@@ -184,19 +196,19 @@ struct EtcdArguments {
     )]
     prefix: String,
 
-    /// The authority that signs the members' certificates, as PEM; https needs it
+    /// Certificate authority of the members (PEM); required for https
     #[arg(long = "etcd-ca", value_name = "FILE", requires = "members")]
     authority: Option<PathBuf>,
 
-    /// The certificate to show to etcd, as PEM
+    /// Client certificate for etcd (PEM)
     #[arg(long = "etcd-cert", value_name = "FILE", requires_all = ["members", "key"])]
     certificate: Option<PathBuf>,
 
-    /// The key of the certificate, as PEM
+    /// Private key of the client certificate (PEM)
     #[arg(long = "etcd-key", value_name = "FILE", requires_all = ["members", "certificate"])]
     key: Option<PathBuf>,
 
-    /// Name and password of an etcd user
+    /// User name and password for etcd
     #[arg(
         long = "etcd-user",
         value_name = "USER:PASSWORD",
@@ -210,36 +222,36 @@ struct EtcdArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Secure listener")]
 struct SecureArguments {
-    /// Where to listen for TLS, asking for credentials
+    /// Address of the TLS listener, which requires credentials
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen::address)]
     secure_listen: Option<SocketAddr>,
 
-    /// Bearer tokens that are let in: lines of token,user,uid
+    /// Accepted bearer tokens: lines of token,user,uid
     #[arg(long, value_name = "FILE", requires = "secure_listen")]
     token_file: Option<PathBuf>,
 
-    /// Passwords that are let in: lines of password,user,uid
+    /// Accepted passwords: lines of password,user,uid
     #[arg(long, value_name = "FILE", requires = "secure_listen")]
     basic_file: Option<PathBuf>,
 
-    /// The authority whose client certificates are let in, as PEM
+    /// Certificate authority of accepted client certificates (PEM)
     #[arg(long, value_name = "FILE", requires = "secure_listen")]
     client_ca: Option<PathBuf>,
 
-    /// The certificate to show, as PEM; one is made where none is given
+    /// Server certificate (PEM) [default: a generated one]
     #[arg(long, value_name = "FILE", requires_all = ["secure_listen", "tls_key"])]
     tls_cert: Option<PathBuf>,
 
-    /// The key of the certificate, as PEM
+    /// Private key of the server certificate (PEM)
     #[arg(long, value_name = "FILE", requires_all = ["secure_listen", "tls_cert"])]
     tls_key: Option<PathBuf>,
 
-    /// Write the configuration that clients read into this file
+    /// Write a kubeconfig for clients to this file
     #[arg(long, value_name = "FILE")]
     write_kubeconfig: Option<PathBuf>,
 }
 
-impl From<StartError> for Trouble {
+impl From<StartError> for CommandError {
     fn from(error: StartError) -> Self {
         match error {
             StartError::NotLoopback(_)
@@ -251,8 +263,8 @@ impl From<StartError> for Trouble {
     }
 }
 
-/// Carries out the command.
-pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
+/// Runs the server until a signal stops it.
+pub(super) async fn serve(arguments: Arguments) -> Result<u8, CommandError> {
     let signal = listen::stop_signal()?;
     let mut addons = arguments.addons;
     if arguments.logging_destination == Destination::None {
@@ -284,9 +296,9 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
         builder = builder.etcd(etcd(arguments.etcd)?);
     }
     if let Some(file) = &arguments.snapshot {
-        let wrong = |error: &dyn std::fmt::Display| Trouble::usage(format!("{}: {error}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| wrong(&error))?;
-        builder = builder.snapshot(Snapshot::parse(&text).map_err(|error| wrong(&error))?);
+        let failed = |error: &dyn std::fmt::Display| CommandError::usage(format!("{}: {error}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
+        builder = builder.snapshot(Snapshot::parse(&text).map_err(|error| failed(&error))?);
     }
     for DialOverride { from, to } in arguments.dial {
         builder = builder.dial(from, to);
@@ -308,8 +320,8 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
     }
     let simulator = secure(builder, &arguments.secure)?.start().await?;
     if let Some(file) = &arguments.secure.write_kubeconfig {
-        let said = |error| Trouble::usage(format!("{}: {error}", file.display()));
-        kubeconfig::write(file, &simulator.kubeconfig()).map_err(said)?;
+        let failed = |error| CommandError::usage(format!("{}: {error}", file.display()));
+        kubeconfig::write(file, &simulator.kubeconfig()).map_err(failed)?;
     }
     let secure = simulator.secure_url().map(|url| format!(" {url}")).unwrap_or_default();
     let next = next_steps(&simulator.url(), arguments.secure.write_kubeconfig.as_deref());
@@ -320,18 +332,21 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
     Ok(exit::OK)
 }
 
-/// How to use the server, for a terminal.
+/// Returns hints how to use the server, for a terminal.
 fn next_steps(url: &str, kubeconfig: Option<&Path>) -> String {
     let server = match kubeconfig {
         Some(file) => format!("--kubeconfig {}", file.display()),
         None => format!("--server {url}"),
     };
     format!(
-        "kubectl {server} get pods --all-namespaces\ncurl {url}/api/v1/namespaces\nstuntdouble conformance --target {url}\nCtrl-C stops it."
+        "kubectl {server} get pods --all-namespaces\n\
+         curl {url}/api/v1/namespaces\n\
+         stuntdouble conformance --target {url}\n\
+         Ctrl-C stops it."
     )
 }
 
-fn etcd(arguments: EtcdArguments) -> Result<Etcd, Trouble> {
+fn etcd(arguments: EtcdArguments) -> Result<Etcd, CommandError> {
     let mut etcd = Etcd::new(arguments.members).prefix(arguments.prefix);
     if let Some(file) = &arguments.authority {
         etcd = etcd.authority(read(file)?);
@@ -340,23 +355,23 @@ fn etcd(arguments: EtcdArguments) -> Result<Etcd, Trouble> {
         etcd = etcd.identity(read(certificate)?, read(key)?);
     }
     if let Some(user) = &arguments.user {
-        let wrong = || Trouble::usage("--etcd-user: NAME:PASSWORD, with a colon between them");
-        let (name, password) = user.split_once(':').ok_or_else(wrong)?;
+        let invalid = || CommandError::usage("--etcd-user: expected USER:PASSWORD");
+        let (name, password) = user.split_once(':').ok_or_else(invalid)?;
         etcd = etcd.user(name, password);
     }
     Ok(etcd)
 }
 
-fn secure(mut builder: Builder, arguments: &SecureArguments) -> Result<Builder, Trouble> {
+fn secure(mut builder: Builder, arguments: &SecureArguments) -> Result<Builder, CommandError> {
     let Some(address) = arguments.secure_listen else {
         return Ok(builder);
     };
     let mut credentials = Credentials::default();
     if let Some(file) = &arguments.token_file {
-        credentials.read_tokens(file).map_err(Trouble::usage)?;
+        credentials.read_tokens(file).map_err(CommandError::usage)?;
     }
     if let Some(file) = &arguments.basic_file {
-        credentials.read_passwords(file).map_err(Trouble::usage)?;
+        credentials.read_passwords(file).map_err(CommandError::usage)?;
     }
     builder = builder.secure_listen(address).credentials(credentials);
     if let Some(file) = &arguments.client_ca {
@@ -371,6 +386,6 @@ fn secure(mut builder: Builder, arguments: &SecureArguments) -> Result<Builder, 
     Ok(builder)
 }
 
-fn read(file: &Path) -> Result<String, Trouble> {
-    std::fs::read_to_string(file).map_err(|error| Trouble::usage(format!("{}: {error}", file.display())))
+fn read(file: &Path) -> Result<String, CommandError> {
+    std::fs::read_to_string(file).map_err(|error| CommandError::usage(format!("{}: {error}", file.display())))
 }

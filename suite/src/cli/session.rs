@@ -1,4 +1,4 @@
-//! `stuntdouble record`, `replay`, `verify` and `diff`: sessions on cassettes.
+//! `stuntdouble record`, `replay`, `verify` and `diff`: recorded sessions.
 
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -17,7 +17,7 @@ use super::access::Access;
 use super::listen;
 use super::origins::{OriginArguments, RemoteArguments};
 use super::thaw::{self, Simulators};
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
 /// Arguments of `stuntdouble record`.
 #[derive(Debug, Args)]
@@ -25,19 +25,19 @@ use super::{Trouble, exit};
   stuntdouble record --upstream http://127.0.0.1:8080 --listen 127.0.0.1:8001 -o session.yaml
   stuntdouble record --kubeconfig ~/.kube/config -o session.yaml
   stuntdouble record --once --upstream http://127.0.0.1:8080 --listen 127.0.0.1:8001 -o session.yaml
-  kubectl --server http://127.0.0.1:8001 get pods     (whatever passes is on the cassette)
+  kubectl --server http://127.0.0.1:8001 get pods     (every request is recorded)
 
-Secrets do not reach the file: credentials and the data of Secrets become stable placeholders. It ends on Ctrl-C or SIGTERM.")]
+Secrets are not written: credentials and the data of Secrets become stable placeholders. Ctrl-C or SIGTERM stops it.")]
 pub(super) struct RecordArguments {
-    /// The server to record [default: the server of the kubeconfig]
+    /// Server to record [default: that of the kubeconfig]
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
 
-    /// Where to listen; a port of 0 is chosen by the system
+    /// Address to listen on. With port 0 the system chooses one
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:0", value_parser = listen::address)]
     listen: SocketAddr,
 
-    /// The cassette to write. A file that exists is an error unless --force is given
+    /// Cassette to write. It must not exist, unless --force or --once is given
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
@@ -49,19 +49,19 @@ pub(super) struct RecordArguments {
     #[arg(long)]
     once: bool,
 
-    /// What the session is about
+    /// Description of the session
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
 
-    /// Whose word the server follows: documented or kubernetes-1.2
+    /// Profile of the server: documented or kubernetes-1.2
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
 
-    /// Listen with TLS: the certificate chain, as PEM. HTTP/2 and HTTP/1.1 are spoken
+    /// Listen with TLS (HTTP/2 and HTTP/1.1) and this certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
-    /// The key of the certificate of --tls-cert, as PEM
+    /// Private key of the certificate of --tls-cert (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
@@ -78,29 +78,29 @@ pub(super) struct RecordArguments {
     origins: OriginArguments,
 }
 
-/// What is secret, beyond what always is.
+/// Additional secrets, besides those that are always redacted.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Secrets")]
 pub(super) struct SecretArguments {
-    /// A header whose values are secret
+    /// Redact the values of this header
     #[arg(long, value_name = "NAME")]
     redact_header: Vec<String>,
 
-    /// A query parameter whose values are secret
+    /// Redact the values of this query parameter
     #[arg(long, value_name = "NAME")]
     redact_query: Vec<String>,
 
-    /// A path in JSON bodies whose values are secret: spec.*.apiToken, or **.password at any depth
+    /// Redact the values at this path in JSON bodies: spec.*.apiToken, or **.password at any depth
     #[arg(long, value_name = "PATH")]
     redact_path: Vec<String>,
 
-    /// A regular expression whose matches are secret
+    /// Redact the matches of this regular expression
     #[arg(long, value_name = "REGEX")]
     redact_pattern: Vec<String>,
 }
 
 impl SecretArguments {
-    pub(super) fn redaction(&self) -> Result<Redaction, Trouble> {
+    pub(super) fn redaction(&self) -> Result<Redaction, CommandError> {
         let rules = self
             .redact_header
             .iter()
@@ -110,20 +110,20 @@ impl SecretArguments {
         self.redact_pattern
             .iter()
             .try_fold(rules, |rules, pattern| rules.pattern(pattern))
-            .map_err(Trouble::usage)
+            .map_err(CommandError::usage)
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<Cassette, Trouble> {
-    Cassette::open(path).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+pub(super) fn read(path: &Path) -> Result<Cassette, CommandError> {
+    Cassette::open(path).map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Trouble> {
-    fs::write(path, text).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+fn write(path: &Path, text: &str) -> Result<(), CommandError> {
+    fs::write(path, text).map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))
 }
 
-/// Records until a signal stops it.
-pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
+/// Runs `stuntdouble record`, or replays if `--once` is given and the cassette exists.
+pub(super) async fn record(arguments: RecordArguments) -> Result<u8, CommandError> {
     let (upstream, credentials) = arguments.access.upstream(arguments.upstream.as_deref())?;
     arguments.remote.check_with(arguments.listen, &credentials)?;
     let signal = listen::stop_signal()?;
@@ -140,9 +140,11 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
         let mut replay = ReplayerOptions::default();
         replay.listen = arguments.listen;
         replay.origins = options.origins;
-        return replayed(read(&arguments.output)?, replay).await;
+        return replay_until_stopped(read(&arguments.output)?, replay).await;
     }
-    let recorder = Recorder::start(options, &arguments.output).await.map_err(trouble)?;
+    let recorder = Recorder::start(options, &arguments.output)
+        .await
+        .map_err(recorder_error)?;
     let url = recorder.url();
     listen::ready(
         &url,
@@ -151,12 +153,12 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
     signal.received().await;
     let (requests, path) = (recorder.requests(), recorder.path());
     let failure = recorder.stop().await;
-    eprintln!("stuntdouble: {requests} requests on {}", path.display());
+    eprintln!("stuntdouble: {requests} requests recorded in {}", path.display());
     listen::stopped();
     match failure {
-        Some(why) => Err(Trouble {
+        Some(why) => Err(CommandError {
             code: exit::FAILED,
-            message: format!("the cassette is not whole: {why}"),
+            message: format!("the cassette is incomplete: {why}"),
         }),
         None => Ok(exit::OK),
     }
@@ -165,20 +167,20 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
 /// A certificate chain and its key, in PEM.
 type Pem = (Vec<u8>, Vec<u8>);
 
-/// The certificate chain and the key of a listener.
-fn identity(certificate: Option<&Path>, key: Option<&Path>) -> Result<Option<Pem>, Trouble> {
-    let pem = |path: &Path| fs::read(path).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())));
+/// Reads the certificate chain and the key of a listener.
+fn identity(certificate: Option<&Path>, key: Option<&Path>) -> Result<Option<Pem>, CommandError> {
+    let pem = |path: &Path| fs::read(path).map_err(|error| CommandError::usage(format!("{}: {error}", path.display())));
     certificate
         .zip(key)
         .map(|(certificate, key)| Ok((pem(certificate)?, pem(key)?)))
         .transpose()
 }
 
-/// A cassette that cannot be written is a mistake of the user's, a server that cannot be reached is not.
-fn trouble(error: RecorderError) -> Trouble {
+/// Maps an error of the recorder: a cassette that cannot be written is a usage error, any other one is not.
+fn recorder_error(error: RecorderError) -> CommandError {
     match error {
-        RecorderError::Format(error) => Trouble::usage(error),
-        error => Trouble::unreachable(error),
+        RecorderError::Format(error) => CommandError::usage(error),
+        error => CommandError::unreachable(error),
     }
 }
 
@@ -187,23 +189,24 @@ fn trouble(error: RecorderError) -> Trouble {
 #[command(after_help = "Examples:
   stuntdouble replay session.yaml --listen 127.0.0.1:8001
   stuntdouble replay session.yaml --speed instant --on-miss forward:http://127.0.0.1:8080
-  stuntdouble replay session.yaml --on-miss thaw     (a simulator in the cassette's state answers what was not recorded)
+  stuntdouble replay session.yaml --on-miss thaw     (a simulator with the cassette's objects answers the rest)
 
-It ends on Ctrl-C or SIGTERM; requests that were not recorded are told of then, and the exit code is 1.")]
+Ctrl-C or SIGTERM stops it. It then prints the requests that were not recorded; with `--on-miss fail` they make the
+exit code 1.")]
 pub(super) struct ReplayArguments {
-    /// The cassette
+    /// Cassette
     #[arg(value_name = "FILE")]
     cassette: PathBuf,
 
-    /// Where to listen; a port of 0 is chosen by the system
+    /// Address to listen on. With port 0 the system chooses one
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:0", value_parser = listen::address)]
     listen: SocketAddr,
 
-    /// How fast streams come: a factor of the recorded speed, or instant
+    /// Speed of streams: a factor of the recorded speed, or instant
     #[arg(long, value_name = "FACTOR|instant", default_value = "1", value_parser = speed)]
     speed: Speed,
 
-    /// What happens to a request that was not recorded: fail, forward:URL or thaw
+    /// Handling of a request that was not recorded: fail, forward:URL or thaw
     #[arg(long, value_name = "fail|forward:URL|thaw", default_value = "fail")]
     on_miss: String,
 
@@ -223,12 +226,12 @@ fn speed(text: &str) -> Result<Speed, String> {
     }
     match text.parse::<f64>() {
         Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(Speed::Factor(factor)),
-        _ => Err("it is to be a number above 0, or instant".to_owned()),
+        _ => Err("expected a number above 0, or instant".to_owned()),
     }
 }
 
-/// Replays until a signal stops it.
-pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
+/// Runs `stuntdouble replay`.
+pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, CommandError> {
     let cassette = read(&arguments.cassette)?;
     let on_miss = match arguments.on_miss.as_str() {
         "fail" => OnMiss::Fail,
@@ -236,8 +239,8 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
         other => match other.strip_prefix("forward:") {
             Some(upstream) => OnMiss::Forward(upstream.to_owned(), arguments.access.transport()?.1),
             None => {
-                return Err(Trouble::usage(format!(
-                    "--on-miss {other}: it is to be fail, forward:URL or thaw"
+                return Err(CommandError::usage(format!(
+                    "--on-miss {other}: expected fail, forward:URL or thaw"
                 )));
             }
         },
@@ -250,14 +253,16 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
     options.origins = arguments.origins.origins();
     options.speed = arguments.speed;
     options.on_miss = on_miss;
-    replayed(cassette, options).await
+    replay_until_stopped(cassette, options).await
 }
 
 /// Replays a cassette until a signal stops it.
-async fn replayed(cassette: Cassette, options: ReplayerOptions) -> Result<u8, Trouble> {
-    let fails = matches!(options.on_miss, OnMiss::Fail);
+async fn replay_until_stopped(cassette: Cassette, options: ReplayerOptions) -> Result<u8, CommandError> {
+    let misses_are_failures = matches!(options.on_miss, OnMiss::Fail);
     let signal = listen::stop_signal()?;
-    let replayer = Replayer::start(cassette, options).await.map_err(Trouble::unreachable)?;
+    let replayer = Replayer::start(cassette, options)
+        .await
+        .map_err(CommandError::unreachable)?;
     let url = replayer.url();
     listen::ready(&url, &format!("kubectl --server {url} get pods\nCtrl-C stops it."));
     signal.received().await;
@@ -267,7 +272,7 @@ async fn replayed(cassette: Cassette, options: ReplayerOptions) -> Result<u8, Tr
         .iter()
         .for_each(|miss| eprintln!("stuntdouble: {}", terminal::lines(miss)));
     listen::stopped();
-    Ok(if fails && !misses.is_empty() {
+    Ok(if misses_are_failures && !misses.is_empty() {
         exit::FAILED
     } else {
         exit::OK
@@ -281,35 +286,41 @@ async fn replayed(cassette: Cassette, options: ReplayerOptions) -> Result<u8, Tr
   stuntdouble verify cassettes/sessions/kubernetes-1.2/life-pods.yaml --against simulator
   stuntdouble verify *.yaml --against simulator --junit verified.xml
 
-The server is expected to be as fresh as it was when the session was recorded.
+The server must be in the state it was in when the session was recorded.
 
 Exit codes:
-  0  every answer is as recorded
-  1  some are not
+  0  every response is as recorded
+  1  a response differs
   2  usage
   3  the server could not be reached")]
 pub(super) struct VerifyArguments {
-    /// The cassettes; each is verified against a fresh simulator, or one after the other against the server
+    /// Cassettes to verify: each against a fresh simulator, or one after the other against the server
     #[arg(value_name = "FILE", required = true)]
     cassettes: Vec<PathBuf>,
 
-    /// What is held to them: the simulator, started for the purpose, or the address of a server
+    /// Server to check: a URL, or simulator to start one per cassette
     #[arg(long, value_name = "URL|simulator")]
     against: String,
 
-    /// By which rule: documented or kubernetes-1.2 [default: that of the cassette]
+    /// Expected behaviour: documented or kubernetes-1.2 [default: that of the cassette]
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
 
-    /// Time for which the server may be silent within a response, in seconds
-    #[arg(long, visible_alias = "patience", value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    /// Maximum time without data within a response, in seconds
+    #[arg(
+        long,
+        visible_alias = "patience",
+        value_name = "SECONDS",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(1..=3600)
+    )]
     timeout: u64,
 
-    /// Write the verdicts as JSON, one report a line
+    /// Write the verdicts as JSON, one report per line
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write the verdicts as JUnit XML, one suite a cassette
+    /// Write the verdicts as JUnit XML, one suite per cassette
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
@@ -317,15 +328,19 @@ pub(super) struct VerifyArguments {
     access: Access,
 }
 
-/// Verifies cassettes.
-pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
+/// Runs `stuntdouble verify`.
+pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, CommandError> {
     let (mut exact, mut json, mut junit) = (true, String::new(), Vec::new());
     let mut total = Tally::default();
     for path in &arguments.cassettes {
         let cassette = read(path)?;
         let profile = arguments.profile.clone().or_else(|| cassette.header.profile.clone());
         let simulator = if arguments.against == "simulator" {
-            Some(thaw::start(profile.as_deref()).await.map_err(Trouble::unreachable)?)
+            Some(
+                thaw::start(profile.as_deref())
+                    .await
+                    .map_err(CommandError::unreachable)?,
+            )
         } else {
             None
         };
@@ -336,7 +351,7 @@ pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
         verifier.credentials = arguments.access.transport()?.1;
         verifier.profile = profile;
         verifier.timeout = Duration::from_secs(arguments.timeout);
-        let report = verifier.verify(&cassette).await.map_err(Trouble::unreachable)?;
+        let report = verifier.verify(&cassette).await.map_err(CommandError::unreachable)?;
         let name = path.display().to_string();
         print(&format!("{name}\n{}", report.to_text()));
         let tally = report.tally();
@@ -358,13 +373,13 @@ pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
         write(path, &json)?;
     }
     if let Some(path) = &arguments.junit {
-        write(path, &joined(&junit))?;
+        write(path, &merge_junit(&junit))?;
     }
     Ok(if exact { exit::OK } else { exit::FAILED })
 }
 
-/// The reports of several cassettes as one document.
-fn joined(reports: &[String]) -> String {
+/// Merges the JUnit reports of several cassettes into one document.
+fn merge_junit(reports: &[String]) -> String {
     let body = |report: &String| {
         let start = report
             .find("<testsuites")
@@ -380,14 +395,14 @@ fn joined(reports: &[String]) -> String {
     )
 }
 
-/// How a comparison is shown.
+/// Output format of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DiffFormat {
-    /// For people in a terminal.
+    /// Text for a terminal.
     Text,
-    /// For programs.
+    /// JSON.
     Json,
-    /// A page with both sides beside each other.
+    /// An HTML page with both cassettes side by side.
     Html,
 }
 
@@ -397,26 +412,27 @@ enum DiffFormat {
   stuntdouble diff before.yaml after.yaml
   stuntdouble diff before.yaml after.yaml --format html > diff.html
 
-Interactions are aligned by what was asked; values that differ from run to run (uids, versions, times, generated names) are bound to each other.
+Interactions are aligned by their requests. Values that differ from run to run (uids, versions, times, generated names)
+are bound to each other, one to one.
 
 Exit codes:
-  0  nothing differs but headers and timing
-  1  something does
+  0  at most headers and timing differ
+  1  something else differs
   2  usage")]
 pub(super) struct DiffArguments {
-    /// One cassette
+    /// First cassette
     a: PathBuf,
 
-    /// The other
+    /// Second cassette
     b: PathBuf,
 
-    /// How it is shown
+    /// Output format
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     format: DiffFormat,
 }
 
-/// Compares two cassettes.
-pub(super) fn diff(arguments: &DiffArguments) -> Result<u8, Trouble> {
+/// Runs `stuntdouble diff`.
+pub(super) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
     let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
     let found = a.diff(&b);
     let name = |path: &Path| path.display().to_string();
@@ -428,7 +444,7 @@ pub(super) fn diff(arguments: &DiffArguments) -> Result<u8, Trouble> {
     Ok(if found.is_same() { exit::OK } else { exit::FAILED })
 }
 
-/// Red and green where a terminal shows it.
+/// Colours the lines of a diff if standard output is a terminal.
 fn coloured(text: &str) -> String {
     if !std::io::stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some() {
         return text.to_owned();
@@ -445,13 +461,13 @@ fn coloured(text: &str) -> String {
     text.lines().map(style).collect()
 }
 
-/// Writes to standard output. That its reader has closed it is no error.
+/// Writes to standard output. A closed pipe is not an error.
 pub(super) fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// What went wrong in setting up what passes requests on.
-impl From<transport::TransportError> for Trouble {
+/// Setting up a client or a listener failed.
+impl From<transport::TransportError> for CommandError {
     fn from(error: transport::TransportError) -> Self {
         Self::unreachable(error)
     }
@@ -469,13 +485,14 @@ mod tests {
     }
 
     #[test]
-    fn reports_are_joined_into_one_document() {
+    fn junit_reports_are_merged_into_one_document() {
         let one = |n: u8| {
             format!(
-                "<?xml version=\"1.0\"?>\n<testsuites name=\"x\" tests=\"1\">\n  <testsuite name=\"{n}\"/>\n</testsuites>\n"
+                "<?xml version=\"1.0\"?>\n\
+                 <testsuites name=\"x\" tests=\"1\">\n  <testsuite name=\"{n}\"/>\n</testsuites>\n"
             )
         };
-        let both = joined(&[one(1), one(2)]);
+        let both = merge_junit(&[one(1), one(2)]);
         assert_eq!(both.matches("<testsuites").count(), 1);
         assert!(both.contains("name=\"1\"") && both.contains("name=\"2\""));
     }

@@ -1,9 +1,11 @@
 //! The signals that stop the program: SIGINT, SIGTERM and SIGHUP; Ctrl-C on other systems.
 //!
-//! Promises: a server ends within [`DEADLINE`] of the first signal, and at the second one, whatever its threads do; if it has to be forced,
-//! the exit code is [`exit::FORCED`].
+//! Guarantees:
+//! - A server ends within [`DEADLINE`] of the first signal, and at once at the second one, whatever its threads do.
+//!   If it has to be forced, the exit code is [`exit::FORCED`].
 //!
-//! Limits: SIGHUP does not stop a program that is started with it ignored, as `nohup` does; this is found out on Linux only.
+//! Limits:
+//! - SIGHUP does not stop a program that was started with SIGHUP ignored, as by `nohup`; detected on Linux only.
 
 use std::io;
 use std::thread;
@@ -13,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::exit;
 
-/// Time from the signal to the end of a server.
+/// Maximum time from the signal to the end of a server.
 const DEADLINE: Duration = Duration::from_millis(4500);
 
 /// The next signal that stops the program.
@@ -23,20 +25,20 @@ impl StopSignal {
     /// Catches the signals from now on.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// The error of the operating system, if it refuses.
     pub(super) fn catch() -> io::Result<Self> {
         Self::catch_within(None)
     }
 
-    /// The same, and ends the process at a second signal, or if it still runs [`DEADLINE`] after the first.
+    /// Catches the signals, and ends the process at a second one, or [`DEADLINE`] after the first.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// The error of the operating system, if it refuses.
     pub(super) fn catch_with_deadline() -> io::Result<Self> {
         Self::catch_within(Some(DEADLINE))
     }
 
-    /// A thread of its own waits, so that busy threads of the runtime delay nothing.
+    /// Waits on a separate thread, so that a busy runtime does not delay the signals.
     fn catch_within(deadline: Option<Duration>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut signals = {
@@ -46,12 +48,12 @@ impl StopSignal {
         let (sender, receiver) = oneshot::channel();
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             runtime.block_on(signals.received());
-            // Nobody waits any more if the command has ended by itself.
+            // The receiver is gone if the command has already ended: not an error.
             let _ = sender.send(());
             if let Some(deadline) = deadline {
-                // Both ways it is forced.
+                // A second signal and the deadline have the same effect.
                 let _ = runtime.block_on(async { tokio::time::timeout(deadline, signals.received()).await });
-                eprintln!("stuntdouble: stopped before everything had ended");
+                eprintln!("stuntdouble: forced to stop before the shutdown was complete");
                 std::process::exit(exit::FORCED.into());
             }
         })?;
@@ -61,7 +63,7 @@ impl StopSignal {
     /// Waits for the signal.
     pub(super) async fn received(self) {
         if self.0.await.is_err() {
-            // The thread is gone: the program runs until it is killed.
+            // The signal thread failed: the program runs until it is killed.
             std::future::pending::<()>().await;
         }
     }

@@ -1,10 +1,14 @@
-//! `stuntdouble snapshot save`: all objects of a cluster in a file, for `serve --snapshot`.
+//! `stuntdouble snapshot save`: writes all objects of a cluster to a file, for `serve --snapshot`.
 //!
-//! Promises: the file is written whole or not at all; every object is in it once, whichever groups serve it.
+//! Guarantees:
+//! - The file is written completely or not at all.
+//! - The file has every object once, even if several groups serve it.
 //!
-//! Limits: each list has at most [`LONGEST`] bytes; what the credentials may not list is an error.
+//! Limits:
+//! - Each list has at most [`MAX_LIST_BYTES`].
+//! - A resource that the credentials may not list is an error.
 //!
-//! Source of its semantics: the discovery documents of the server, of v1.2 or newer.
+//! Source: the discovery documents of Kubernetes v1.2 and newer.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,10 +22,10 @@ use stuntdouble_cassettes::transport::{Client, full};
 use stuntdouble_simulator::Snapshot;
 
 use super::access::Access;
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
-/// How long a list may be, in bytes.
-const LONGEST: usize = 1 << 30;
+/// Maximum size of a list.
+const MAX_LIST_BYTES: usize = 1 << 30;
 
 const EXAMPLES: &str = "Examples:
   stuntdouble snapshot save cluster.yaml --from http://127.0.0.1:8080
@@ -30,7 +34,7 @@ const EXAMPLES: &str = "Examples:
 Exit codes:
   0  the file is written
   2  usage
-  3  the server could not be reached, or refused";
+  3  the server could not be reached, or refused a request";
 
 /// Arguments of `stuntdouble snapshot`.
 #[derive(Debug, Args)]
@@ -52,7 +56,7 @@ struct Save {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The server [default: the kubeconfig's, else http://127.0.0.1:8080]
+    /// Server [default: that of the kubeconfig, else http://127.0.0.1:8080]
     #[arg(long, value_name = "URL")]
     from: Option<String>,
 
@@ -60,23 +64,23 @@ struct Save {
     access: Access,
 }
 
-/// Carries out the command.
-pub(super) async fn snapshot(arguments: Arguments) -> Result<u8, Trouble> {
+/// Runs the command.
+pub(super) async fn snapshot(arguments: Arguments) -> Result<u8, CommandError> {
     let Action::Save(save) = arguments.action;
-    let given = save.from.clone().or(save.access.credentials()?.0);
+    let named = save.from.clone().or(save.access.credentials()?.0);
     let (server, client) = save
         .access
-        .client(Some(given.as_deref().unwrap_or("http://127.0.0.1:8080")))?;
+        .client(Some(named.as_deref().unwrap_or("http://127.0.0.1:8080")))?;
     let snapshot = objects(&server, &client).await?;
     let part = save.file.with_extension("part");
-    let failed = |error: std::io::Error| Trouble::usage(format!("{}: {error}", save.file.display()));
+    let failed = |error: std::io::Error| CommandError::usage(format!("{}: {error}", save.file.display()));
     std::fs::write(&part, snapshot.to_string()).map_err(failed)?;
     std::fs::rename(&part, &save.file).map_err(failed)?;
     Ok(exit::OK)
 }
 
-/// The objects of every kind that the server lists.
-async fn objects(server: &str, client: &Client) -> Result<Snapshot, Trouble> {
+/// Fetches the objects of every listable resource.
+async fn objects(server: &str, client: &Client) -> Result<Snapshot, CommandError> {
     let mut snapshot = Snapshot::default();
     let mut seen = BTreeSet::new();
     for prefix in groups(server, client).await? {
@@ -85,7 +89,7 @@ async fn objects(server: &str, client: &Client) -> Result<Snapshot, Trouble> {
             .as_array()
             .into_iter()
             .flatten()
-            .filter_map(listed)
+            .filter_map(stored_resource)
         {
             let path = format!("{prefix}/{plural}");
             let mut list = get(server, client, &path).await?;
@@ -101,7 +105,7 @@ async fn objects(server: &str, client: &Client) -> Result<Snapshot, Trouble> {
                     continue;
                 }
                 complete(&mut item, &kind, &version);
-                let failed = |problem| Trouble::unreachable(format!("{server}{path}: {problem}"));
+                let failed = |problem| CommandError::unreachable(format!("{server}{path}: {problem}"));
                 snapshot.add(item).map_err(failed)?;
             }
         }
@@ -109,8 +113,8 @@ async fn objects(server: &str, client: &Client) -> Result<Snapshot, Trouble> {
     Ok(snapshot)
 }
 
-/// The paths of the groups and versions: each group in the version that the server prefers.
-async fn groups(server: &str, client: &Client) -> Result<Vec<String>, Trouble> {
+/// Fetches the paths of the API groups, each in the server's preferred version.
+async fn groups(server: &str, client: &Client) -> Result<Vec<String>, CommandError> {
     let mut paths = vec!["/api/v1".to_owned()];
     let list = get(server, client, "/apis").await?;
     for group in list["groups"].as_array().into_iter().flatten() {
@@ -121,15 +125,15 @@ async fn groups(server: &str, client: &Client) -> Result<Vec<String>, Trouble> {
     Ok(paths)
 }
 
-/// The plural of a resource whose objects are stored: no subresource, nothing that is computed or only posted.
-fn listed(resource: &Value) -> Option<&str> {
+/// Returns the plural of a resource whose objects are stored: no subresource, not computed, not create-only.
+fn stored_resource(resource: &Value) -> Option<&str> {
     let name = resource["name"].as_str()?;
     let verbs = resource["verbs"].as_array();
     let is_listed = verbs.is_none_or(|verbs| ["list", "create"].iter().all(|verb| verbs.contains(&(*verb).into())));
     (is_listed && !name.contains('/') && !matches!(name, "bindings" | "componentstatuses")).then_some(name)
 }
 
-/// Gives an item of a list the kind and version that the list says.
+/// Sets the kind and version of an item from those of its list.
 fn complete(item: &mut Map<String, Value>, list: &str, version: &str) {
     let kind = list.strip_suffix("List").unwrap_or(list);
     item.shift_insert(0, "kind".to_owned(), kind.into());
@@ -139,17 +143,19 @@ fn complete(item: &mut Map<String, Value>, list: &str, version: &str) {
     }
 }
 
-/// The document at a path; an empty one where there is none, as of v1.2's resources that only have subresources.
-async fn get(server: &str, client: &Client, path: &str) -> Result<Value, Trouble> {
-    let failed = |why: String| Trouble::unreachable(format!("{server}{path}: {why}"));
-    let request = Request::get(path).body(full(Bytes::new())).map_err(Trouble::usage)?;
+/// Fetches the document at a path. 404 and 405 give null: v1.2 discovers resources that only have subresources.
+async fn get(server: &str, client: &Client, path: &str) -> Result<Value, CommandError> {
+    let failed = |why: String| CommandError::unreachable(format!("{server}{path}: {why}"));
+    let request = Request::get(path)
+        .body(full(Bytes::new()))
+        .map_err(CommandError::usage)?;
     let response = client.send(request).await.map_err(|failure| failed(failure.text))?;
     let status = response.status();
-    let body = Limited::new(response.into_body(), LONGEST).collect().await;
+    let body = Limited::new(response.into_body(), MAX_LIST_BYTES).collect().await;
     let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
     match status {
         StatusCode::OK => {
-            serde_json::from_slice(&body).map_err(|error| failed(format!("the answer is no JSON: {error}")))
+            serde_json::from_slice(&body).map_err(|error| failed(format!("the response is not JSON: {error}")))
         }
         StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND => Ok(Value::Null),
         _ => Err(failed(format!("{status}: {}", String::from_utf8_lossy(&body).trim()))),
@@ -163,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_stored_is_listed() {
+    fn only_stored_resources_are_fetched() {
         for (resource, is_listed) in [
             (json!({"name": "pods"}), true),
             (json!({"name": "pods/status"}), false),
@@ -171,7 +177,7 @@ mod tests {
             (json!({"name": "leases", "verbs": ["create", "list"]}), true),
             (json!({"name": "tokenreviews", "verbs": ["create"]}), false),
         ] {
-            assert_eq!(listed(&resource).is_some(), is_listed, "{resource}");
+            assert_eq!(stored_resource(&resource).is_some(), is_listed, "{resource}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `stuntdouble store`: what is done with data directories.
+//! `stuntdouble store`: operations on data directories.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 use stuntdouble_simulator::search::{self, SearchServer};
 use stuntdouble_simulator::{DataDirectory, DataDirectoryError, DataDirectorySummary};
 
-use super::{Trouble, exit};
+use super::{CommandError, exit};
 
 const EXIT_CODES: &str = "Exit codes:
-  0  the directory is whole
+  0  the directory is intact
   1  it is damaged, or has another format
   3  it cannot be opened";
 
@@ -22,7 +22,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Check a data directory that no process uses: every checksum, object and change, and every file of search indices. Nothing is repaired.
+    /// Check every checksum, object, change and search index of a data directory that no process uses. Repairs nothing.
     #[command(after_help = EXIT_CODES)]
     Check {
         /// The directory given to `serve --data-dir` or `search --data-dir`
@@ -31,11 +31,11 @@ enum Command {
     },
 }
 
-/// Folder of the search indices in the directory of a simulator.
+/// Subdirectory of the search indices in the data directory of a simulator.
 const SEARCH: &str = "search";
 
-/// Carries out the command.
-pub(super) fn store(arguments: &Arguments) -> Result<u8, Trouble> {
+/// Runs the command.
+pub(super) fn store(arguments: &Arguments) -> Result<u8, CommandError> {
     let Command::Check { directory } = &arguments.command;
     // The directory of `search` has search indices only.
     if SearchServer::has_files(directory) {
@@ -51,7 +51,7 @@ pub(super) fn store(arguments: &Arguments) -> Result<u8, Trouble> {
             exit::OK
         }
         Err(error @ (DataDirectoryError::InUse(_) | DataDirectoryError::Io { .. })) => {
-            return Err(Trouble::unreachable(error));
+            return Err(CommandError::unreachable(error));
         }
         Err(error) => {
             eprintln!("stuntdouble: {error}");
@@ -67,7 +67,7 @@ pub(super) fn store(arguments: &Arguments) -> Result<u8, Trouble> {
 }
 
 /// Checks a directory of search indices.
-fn search(directory: &Path) -> Result<u8, Trouble> {
+fn search(directory: &Path) -> Result<u8, CommandError> {
     match SearchServer::check(directory) {
         Ok(summary) => {
             let search::DataDirectorySummary {
@@ -77,12 +77,13 @@ fn search(directory: &Path) -> Result<u8, Trouble> {
                 ..
             } = summary;
             println!(
-                "whole: {indices} search indices, {documents} documents in segments, {operations} operations in translogs"
+                "whole: {indices} search indices, {documents} documents in segments, \
+                 {operations} operations in translogs"
             );
             Ok(exit::OK)
         }
         Err(error @ (search::DataDirectoryError::InUse(_) | search::DataDirectoryError::Io { .. })) => {
-            Err(Trouble::unreachable(error))
+            Err(CommandError::unreachable(error))
         }
         Err(error) => {
             eprintln!("stuntdouble: {error}");

@@ -1,4 +1,4 @@
-//! Simulators for cassettes: fresh ones to verify, and ones brought to the state that a cassette implies.
+//! Simulators for cassettes: fresh ones for `verify`, and ones with the objects of a cassette for `--on-miss thaw`.
 
 use serde_json::Value;
 use stuntdouble_cassettes::{State, Thaw, Thawed};
@@ -7,7 +7,7 @@ use stuntdouble_simulator::Simulator;
 
 use crate::target;
 
-/// Starts a bare simulator of the profile that a cassette names; of the documented one where it names none.
+/// Starts a bare simulator with the profile of a cassette. Default: documented.
 pub(super) async fn start(profile: Option<&str>) -> Result<Simulator, String> {
     let profile: Profile = profile.unwrap_or_default().parse().or_else(|error| {
         if profile.is_none() {
@@ -24,13 +24,13 @@ pub(super) async fn start(profile: Option<&str>) -> Result<Simulator, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Thaws a cassette into a simulator, which runs as long as the process.
+/// Creates the objects of a cassette in a simulator, which runs until the process ends.
 pub(super) struct Simulators {
     profile: Option<String>,
 }
 
 impl Simulators {
-    /// Simulators of this profile.
+    /// Returns a factory of simulators with this profile.
     pub(super) fn new(profile: Option<&str>) -> Self {
         Self {
             profile: profile.map(str::to_owned),
@@ -46,25 +46,25 @@ impl Thaw for Simulators {
             let url = simulator.url();
             let client = target::client(&target::Credentials::default()).map_err(|error| error.to_string())?;
             let mut objects = state.objects;
-            // Namespaces come before what lives in them.
+            // Namespaces first: other objects need them.
             objects.sort_by_key(|object| object.value.get("kind").and_then(Value::as_str) != Some("Namespace"));
             for object in objects {
                 create(&client, &url, &object.path, object.value).await?;
             }
-            // Whoever thawed a cassette asks it until the process ends.
+            // Dropping the simulator would stop it; it is needed until the process ends.
             std::mem::forget(simulator);
             Ok(url)
         })
     }
 }
 
-/// Creates an object in its collection; one that is there already is replaced.
+/// Creates an object, or replaces it if it exists.
 async fn create(client: &reqwest::Client, url: &str, path: &str, mut object: Value) -> Result<(), String> {
     let Some((collection, _)) = path.rsplit_once('/') else {
         return Ok(());
     };
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        for own in [
+        for system_field in [
             "uid",
             "resourceVersion",
             "selfLink",
@@ -73,31 +73,31 @@ async fn create(client: &reqwest::Client, url: &str, path: &str, mut object: Val
             "deletionGracePeriodSeconds",
             "generation",
         ] {
-            metadata.remove(own);
+            metadata.remove(system_field);
         }
     }
-    let failed = |error: reqwest::Error| format!("{path} could not be thawed: {error}");
-    let answer = client
+    let failed = |error: reqwest::Error| format!("cannot create {path} of the cassette: {error}");
+    let response = client
         .post(format!("{url}{collection}"))
         .json(&object)
         .send()
         .await
         .map_err(failed)?;
-    let answer = match answer.status().as_u16() {
+    let response = match response.status().as_u16() {
         409 => client
             .put(format!("{url}{path}"))
             .json(&object)
             .send()
             .await
             .map_err(failed)?,
-        _ => answer,
+        _ => response,
     };
-    if answer.status().is_success() {
+    if response.status().is_success() {
         if object
             .get("status")
             .is_some_and(|status| status.as_object().is_some_and(|s| !s.is_empty()))
         {
-            // Kinds without a status of their own refuse this, and need none.
+            // Kinds without the status subresource refuse this: not an error.
             let _ = client
                 .put(format!("{url}{path}/status"))
                 .json(&object)
@@ -107,6 +107,6 @@ async fn create(client: &reqwest::Client, url: &str, path: &str, mut object: Val
         }
         return Ok(());
     }
-    let (status, text) = (answer.status(), answer.text().await.unwrap_or_default());
-    Err(format!("{path} could not be thawed: {status} {text}"))
+    let (status, text) = (response.status(), response.text().await.unwrap_or_default());
+    Err(format!("cannot create {path} of the cassette: {status} {text}"))
 }

@@ -1,4 +1,4 @@
-//! A report that is written when the run has ended.
+//! Reports that are written when the run has ended.
 
 use std::fmt;
 use std::io::{Error, Result, Write};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Provenance, Report, Summary};
 use crate::trial::Event;
 
-/// Makes the text of a report.
+/// Renders the text of a report.
 pub type Render = fn(&Summary, &Provenance) -> std::result::Result<String, String>;
 
 /// Writes one of [`super::junit`], [`super::html`], [`super::document`], [`super::markdown`], [`super::badge_svg`] and
@@ -28,7 +28,7 @@ impl<W> fmt::Debug for AtEnd<W> {
 }
 
 impl<W: Write> AtEnd<W> {
-    /// A report to `out`.
+    /// Creates a report that is written to `out`.
     pub fn new(out: W, provenance: Arc<Provenance>, render: Render) -> Self {
         Self {
             out,

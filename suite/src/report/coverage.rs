@@ -1,11 +1,11 @@
-//! Coverage: which statements and operations the cases of a catalog check.
+//! Coverage: the number of cases of a catalog per statement and operation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::catalog::{Catalog, Profile};
 
-/// The coverage of a catalog under a profile, as text.
+/// Formats the coverage of a catalog under a profile.
 pub fn coverage(catalog: &Catalog, profile: Profile) -> String {
     let mut statements: BTreeMap<&str, usize> = BTreeMap::new();
     let mut operations: BTreeMap<String, usize> = BTreeMap::new();

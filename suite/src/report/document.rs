@@ -1,7 +1,7 @@
-//! The summary of a run as one JSON document, to be published and compared.
+//! The summary of a run as one JSON document, for publishing and comparing.
 //!
-//! Source of semantics: the ConformanceReport of the Gateway API, whose fields it has under other names where a run
-//! against one server differs from a report on an implementation.
+//! Source: the ConformanceReport of the Gateway API. Field names differ where a run against one server differs from a
+//! report on an implementation.
 
 use serde_json::{Map, Value, json};
 
@@ -13,10 +13,10 @@ use crate::trial::{Outcome, Verdict};
 /// Version of the document's format.
 const VERSION: &str = "stuntdouble/v1";
 
-/// The document, as indented JSON.
+/// Renders the document as indented JSON.
 ///
 /// # Errors
-/// If it cannot be written as JSON, with the reason.
+/// The reason why it cannot be written as JSON.
 pub fn document(summary: &Summary, provenance: &Provenance) -> Result<String, String> {
     let mut document = json!({"kind": "ConformanceReport", "apiVersion": VERSION});
     let about = json!({
@@ -60,7 +60,7 @@ fn levels(summary: &Summary) -> Value {
     summary.by_level().into_iter().map(level).collect::<Map<_, _>>().into()
 }
 
-/// Counts by group, and in it by level and by kind.
+/// Counts by group, and within it by level and by kind.
 fn groups(summary: &Summary) -> Value {
     let mut groups = Map::new();
     let scores = summary.scores();
@@ -105,7 +105,7 @@ fn known_failures(summary: &Summary) -> Vec<Value> {
     known.collect()
 }
 
-/// Trials that were not played, by verdict and reason.
+/// Trials that were not run, by verdict and reason.
 fn not_played(summary: &Summary) -> Vec<Value> {
     let aside = summary.set_aside().into_iter();
     aside

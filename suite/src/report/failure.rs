@@ -1,12 +1,12 @@
-//! A failure in lines, for people.
+//! The text of a failure.
 
 use super::Style;
 use crate::trial::{Failure, Outcome};
 
-/// Number of lines of one mismatch that are shown.
-const LINES: usize = 60;
+/// Maximum number of lines shown of one mismatch.
+const MAX_LINES: usize = 60;
 
-/// The requirement, its source, the requests and the differences of a failure.
+/// Formats a failure: the operation, the requirement, its source, the requests and the differences.
 pub fn explain(outcome: &Outcome, failure: &Failure, style: Style) -> String {
     let case = &outcome.trial.case;
     let level = outcome.level().as_str();
@@ -24,7 +24,7 @@ pub fn explain(outcome: &Outcome, failure: &Failure, style: Style) -> String {
         let marks = style.faint("(- expected, + actual)");
         lines.push(format!("  {} {marks}", style.strong(&mismatch.about)));
         let diff = mismatch.diff();
-        for (mark, line) in diff.iter().take(LINES) {
+        for (mark, line) in diff.iter().take(MAX_LINES) {
             let line = format!("    {mark} {line}");
             lines.push(match mark {
                 '-' => style.bad(&line),
@@ -32,8 +32,8 @@ pub fn explain(outcome: &Outcome, failure: &Failure, style: Style) -> String {
                 _ => line,
             });
         }
-        if diff.len() > LINES {
-            lines.push(style.faint(&format!("    … and {} lines more", diff.len() - LINES)));
+        if diff.len() > MAX_LINES {
+            lines.push(style.faint(&format!("    … and {} lines more", diff.len() - MAX_LINES)));
         }
     }
     lines.join("\n")

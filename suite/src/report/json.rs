@@ -1,4 +1,4 @@
-//! The report for programs: one JSON object a line, as events happen.
+//! The report for programs: one JSON object per line, written as events happen.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::{Count, Provenance, Report, Summary};
 use crate::catalog::Level;
 use crate::trial::{Event, Outcome, Trial};
 
-/// A trial, as `--list` shows it.
+/// Returns a trial as `--list --format json` shows it.
 pub fn listed(trial: &Trial) -> Value {
     let case = &trial.case;
     let statements: Vec<&str> = case.statements.iter().map(|statement| statement.id.as_str()).collect();
@@ -23,7 +23,7 @@ pub fn listed(trial: &Trial) -> Value {
     })
 }
 
-/// Writes one object for the beginning, one for each trial, and one for the end.
+/// Writes one object for the start, one for each trial, and one for the end.
 #[derive(Debug)]
 pub struct JsonLines<W> {
     out: W,
@@ -32,7 +32,7 @@ pub struct JsonLines<W> {
 }
 
 impl<W: Write> JsonLines<W> {
-    /// A report to `out`.
+    /// Creates a report that is written to `out`.
     pub fn new(out: W, provenance: Arc<Provenance>) -> Self {
         Self {
             out,

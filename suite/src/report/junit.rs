@@ -1,7 +1,7 @@
-//! The report as JUnit XML: a suite for each group and kind.
+//! The report as JUnit XML: one test suite per group and kind.
 //!
-//! Source of semantics: the schemas of Jenkins (junit-10.xsd) and of Ant (JUnit.xsd). A document of one is rarely one of
-//! the other: suites have what Ant requires, and the root has no attributes, since Ant's has none.
+//! Source: the schemas of Jenkins (junit-10.xsd) and of Ant (JUnit.xsd). To fit both, test suites have every attribute
+//! that Ant requires, and the root has no attributes.
 
 use quick_junit::{NonSuccessKind, Property, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
@@ -9,26 +9,26 @@ use super::summary::kind_of;
 use super::{Provenance, Style, Summary, explain};
 use crate::trial::{Outcome, Verdict};
 
-/// JUnit XML with every trial. Trials that were not played and known failures are skipped cases with the reason; a trial
-/// that could not be set up is an error.
+/// Renders JUnit XML with every trial. Known failures and trials that were not run are skipped test cases with the
+/// reason. A trial whose setup failed is an error.
 ///
 /// # Errors
-/// If it cannot be written as XML, with the reason.
+/// The reason why it cannot be written as XML.
 pub fn junit(summary: &Summary, provenance: &Provenance) -> Result<String, String> {
     let mut document = Document::new("stuntdouble conformance");
     let mut number = 0;
     for (group, kinds) in summary.by_kind() {
         for kind in kinds.keys() {
             let stem = format!("{group}/{kind}");
-            let of_it = |outcome: &&Outcome| outcome.trial.case.kind.group == group && kind_of(outcome) == kind;
+            let of_kind = |outcome: &&Outcome| outcome.trial.case.kind.group == group && kind_of(outcome) == kind;
             let cases: Vec<TestCase> = summary
                 .outcomes
                 .values()
-                .filter(of_it)
-                .map(|outcome| data(outcome, &stem))
+                .filter(of_kind)
+                .map(|outcome| test_case(outcome, &stem))
                 .collect();
             let mut suite = TestSuite::new(stem.clone());
-            suite.set_time(cases.iter().filter_map(|data| data.time).sum());
+            suite.set_time(cases.iter().filter_map(|test_case| test_case.time).sum());
             suite.add_test_cases(cases);
             suite.extra.insert("id".into(), number.to_string().into());
             suite.extra.insert("package".into(), group.as_str().into());
@@ -47,14 +47,14 @@ pub fn junit(summary: &Summary, provenance: &Provenance) -> Result<String, Strin
     Ok(without_root_attributes(&text))
 }
 
-/// Host of a target, without blanks.
+/// Returns the host of a target, without blanks.
 fn host(target: &str) -> String {
     let url = target.split_whitespace().find_map(|word| url::Url::parse(word).ok());
     url.and_then(|url| url.host_str().map(str::to_owned))
         .unwrap_or_else(|| "localhost".to_owned())
 }
 
-/// The document with a bare root element.
+/// Removes the attributes of the root element.
 fn without_root_attributes(text: &str) -> String {
     let root = "<testsuites";
     let Some(begin) = text.find(root).map(|begin| begin + root.len()) else {
@@ -66,7 +66,7 @@ fn without_root_attributes(text: &str) -> String {
     format!("{head}{rest}")
 }
 
-fn data(outcome: &Outcome, suite: &str) -> TestCase {
+fn test_case(outcome: &Outcome, suite: &str) -> TestCase {
     let status = match &outcome.verdict {
         Verdict::Passed => TestCaseStatus::success(),
         Verdict::Failed(failure) => {
@@ -89,8 +89,8 @@ fn data(outcome: &Outcome, suite: &str) -> TestCase {
             status
         }
     };
-    let mut data = TestCase::new(outcome.trial.case.id.clone(), status);
-    data.set_classname(suite);
-    data.set_time(outcome.took);
-    data
+    let mut test_case = TestCase::new(outcome.trial.case.id.clone(), status);
+    test_case.set_classname(suite);
+    test_case.set_time(outcome.took);
+    test_case
 }

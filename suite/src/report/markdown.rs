@@ -8,17 +8,17 @@ use super::{Conformance, Count, Provenance, Report, Style, Summary, explain};
 use crate::catalog::Level;
 use crate::trial::Event;
 
-/// Number of causes that are shown with their details.
-const CAUSES: usize = 20;
-/// Number of ids of one cause that are shown.
-const IDS: usize = 10;
-/// Number of annotations; GitHub shows ten of a step.
-const ANNOTATIONS: usize = 10;
+/// Maximum number of causes shown.
+const MAX_CAUSES: usize = 20;
+/// Maximum number of case ids shown per cause.
+const MAX_IDS: usize = 10;
+/// Maximum number of annotations: GitHub shows ten per step.
+const MAX_ANNOTATIONS: usize = 10;
 
-/// The summary as Markdown.
+/// Renders the summary as Markdown.
 ///
 /// # Errors
-/// Never.
+/// Never fails.
 pub fn markdown(summary: &Summary, provenance: &Provenance) -> Result<String, String> {
     let verdict = summary.conformance(Level::Must);
     let mark = match verdict {
@@ -29,13 +29,13 @@ pub fn markdown(summary: &Summary, provenance: &Provenance) -> Result<String, St
     let interrupted = if summary.interrupted { ", interrupted" } else { "" };
     let mut text = format!(
         "## {mark} {}: {}{interrupted}\n\nProfile `{}`{} · {} · {:.1} s · stuntdouble {} · catalog `{}`\n\n",
-        plain(&summary.target),
+        escape_markdown(&summary.target),
         verdict.as_str(),
         summary.profile,
         provenance
             .target_version
             .as_ref()
-            .map_or_else(String::new, |version| format!(" · server {}", plain(version))),
+            .map_or_else(String::new, |version| format!(" · server {}", escape_markdown(version))),
         summary.total().in_operations(),
         summary.took.as_secs_f64(),
         Provenance::tool(),
@@ -74,7 +74,7 @@ fn failures(summary: &Summary) -> String {
     }
     let failed: usize = causes.iter().map(|(_, _, others)| others.len() + 1).sum();
     let mut text = format!("\n### {}\n\n", causes_in_words(failed, causes.len()));
-    for (outcome, failure, others) in causes.iter().take(CAUSES) {
+    for (outcome, failure, others) in causes.iter().take(MAX_CAUSES) {
         let explained = explain(outcome, failure, Style::default());
         let more = if others.is_empty() {
             String::new()
@@ -82,7 +82,7 @@ fn failures(summary: &Summary) -> String {
             format!(" and {} more", others.len())
         };
         let id = &outcome.trial.case.id;
-        // A fence of four, so that no text inside ends it.
+        // A fence of four backticks, so that no text inside can end it.
         let _ = writeln!(
             text,
             "<details><summary><code>{id}</code>{more}</summary>\n\n````text\n{}\n````",
@@ -90,44 +90,44 @@ fn failures(summary: &Summary) -> String {
         );
         let ids = others
             .iter()
-            .take(IDS)
+            .take(MAX_IDS)
             .map(|other| format!("`{}`", other.trial.case.id));
         let ids: Vec<String> = ids.collect();
         if !ids.is_empty() {
-            let end = if others.len() > IDS { ", …" } else { "" };
+            let end = if others.len() > MAX_IDS { ", …" } else { "" };
             let _ = writeln!(text, "\nThe same in {}{end}", ids.join(", "));
         }
         text.push_str("\n</details>\n\n");
     }
-    if causes.len() > CAUSES {
+    if causes.len() > MAX_CAUSES {
         let _ = writeln!(
             text,
             "… and {} causes more, in the other reports.",
-            causes.len() - CAUSES
+            causes.len() - MAX_CAUSES
         );
     }
     text
 }
 
-/// The heading of the failures.
+/// Formats the heading of the failures.
 pub(super) fn causes_in_words(failed: usize, causes: usize) -> String {
     let trials = if failed == 1 { "trial" } else { "trials" };
     let of = if causes == 1 { "cause" } else { "causes" };
     format!("{failed} failed {trials}, {causes} {of}")
 }
 
-/// What was not played, stale expectations, and what could not be removed.
+/// Lists trials that were not run, stale expectations, and objects that could not be removed.
 fn notes(summary: &Summary) -> String {
     let mut lines: Vec<String> = summary
         .set_aside()
         .iter()
-        .map(|((verdict, reason), ids)| format!("- {verdict}, {} trials: {}", ids.len(), plain(reason)))
+        .map(|((verdict, reason), ids)| format!("- {verdict}, {} trials: {}", ids.len(), escape_markdown(reason)))
         .collect();
     lines.extend(
         summary
             .stale
             .iter()
-            .map(|stale| format!("- stale expectation: {}", plain(stale))),
+            .map(|stale| format!("- stale expectation: {}", escape_markdown(stale))),
     );
     lines.extend(summary.left.iter().map(|path| format!("- not removed: `{path}`")));
     if lines.is_empty() {
@@ -156,18 +156,18 @@ fn groups(summary: &Summary) -> String {
     text + "\n</details>\n"
 }
 
-/// Text that is no Markdown and no HTML.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
+/// Escapes Markdown and HTML.
+fn escape_markdown(text: &str) -> String {
+    let mut escaped = String::new();
     for character in text.chars() {
         match character {
-            '<' => plain.push_str("&lt;"),
-            '\n' | '\r' => plain.push(' '),
-            '`' | '*' | '_' | '|' | '[' | ']' | '\\' => plain.extend(['\\', character]),
-            other => plain.push(other),
+            '<' => escaped.push_str("&lt;"),
+            '\n' | '\r' => escaped.push(' '),
+            '`' | '*' | '_' | '|' | '[' | ']' | '\\' => escaped.extend(['\\', character]),
+            other => escaped.push(other),
         }
     }
-    plain
+    escaped
 }
 
 /// Writes workflow commands that GitHub shows as annotations: an error for each cause, a warning for each stale
@@ -179,7 +179,7 @@ pub struct Annotations<W> {
 }
 
 impl<W: Write> Annotations<W> {
-    /// Annotations to `out`.
+    /// Creates annotations that are written to `out`.
     pub fn new(out: W) -> Self {
         Self {
             out,
@@ -194,7 +194,7 @@ impl<W: Write> Report for Annotations<W> {
         if !matches!(event, Event::Finished { .. }) {
             return Ok(());
         }
-        for (outcome, failure, others) in self.summary.causes().iter().take(ANNOTATIONS) {
+        for (outcome, failure, others) in self.summary.causes().iter().take(MAX_ANNOTATIONS) {
             let case = &outcome.trial.case;
             let about: Vec<&str> = failure.mismatches.iter().map(|m| m.about.as_str()).collect();
             let more = if others.is_empty() {
@@ -202,24 +202,24 @@ impl<W: Write> Report for Annotations<W> {
             } else {
                 format!(" (and {} more)", others.len())
             };
-            let message = format!("{} Not as expected: {}.{more}", case.requirement, about.join(", "));
-            let (title, message) = (property(&case.id), data(&message));
+            let message = format!("{} Failed: {}.{more}", case.requirement, about.join(", "));
+            let (title, message) = (escape_property(&case.id), escape_message(&message));
             writeln!(self.out, "::error title={title}::{message}")?;
         }
-        for stale in self.summary.stale.iter().take(ANNOTATIONS) {
-            writeln!(self.out, "::warning title=stale expectation::{}", data(stale))?;
+        for stale in self.summary.stale.iter().take(MAX_ANNOTATIONS) {
+            writeln!(self.out, "::warning title=stale expectation::{}", escape_message(stale))?;
         }
         self.out.flush()
     }
 }
 
-/// A text as a workflow command takes it.
-fn data(text: &str) -> String {
+/// Escapes a message of a workflow command.
+fn escape_message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn escape_property(text: &str) -> String {
+    escape_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -227,9 +227,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_says_is_neither_markdown_nor_a_command() {
-        assert_eq!(plain("<b>|*x*"), "&lt;b>\\|\\*x\\*");
-        assert_eq!(data("a\n::error::b"), "a%0A::error::b");
-        assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
+    fn texts_of_a_server_are_escaped() {
+        assert_eq!(escape_markdown("<b>|*x*"), "&lt;b>\\|\\*x\\*");
+        assert_eq!(escape_message("a\n::error::b"), "a%0A::error::b");
+        assert_eq!(escape_property("a:b,c"), "a%3Ab%2Cc");
     }
 }

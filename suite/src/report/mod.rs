@@ -1,11 +1,14 @@
-//! Reports: one stream of events, for people and for programs.
+//! Reports: one stream of events, rendered for people and for programs.
 //!
-//! Guarantees: every report is made of the same events and has every trial; what was not played is never shown as
-//! passed; a failure shows the requirement, its source, the difference, and the requests as curl lines.
+//! Guarantees:
+//! - Every report is made from the same events and has every trial.
+//! - A trial that was not run is never shown as passed.
+//! - A failure shows the requirement, its source, the difference, and the requests as curl lines.
 //!
-//! Limits: all but the terminal and JSON lines are written when the run has ended.
+//! Limits:
+//! - All reports but the terminal and the JSON lines are written when the run has ended.
 //!
-//! Source of semantics: [`crate::trial::Event`]; JUnit XML as Jenkins and Ant read it.
+//! Source: [`crate::trial::Event`]; JUnit XML as Jenkins and Ant read it.
 
 mod at_end;
 mod badge;
@@ -41,9 +44,9 @@ use crate::trial::Event;
 
 /// A report of a run.
 pub trait Report {
-    /// Takes an event in.
+    /// Handles an event of the run.
     ///
     /// # Errors
-    /// If the report cannot be written.
+    /// The I/O error, if the report cannot be written.
     fn handle(&mut self, event: &Event) -> std::io::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! What a run was made with: the tool, the catalog, the target's version, the options, the date.
+//! The provenance of a run: tool, catalog, version of the target, options and date.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 
 use crate::catalog::Catalog;
 
-/// What a run was made with, as its reports say it.
+/// The provenance of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Provenance {
-    /// When the run began, in RFC 3339.
+    /// Start of the run, in RFC 3339.
     pub date: String,
-    /// Version that the target reports at `/version`.
+    /// Version that the target returns at `/version`.
     pub target_version: Option<String>,
-    /// Hash of the catalog's files: equal hashes mean equal cases.
+    /// Hash of the files of the catalog: equal hashes mean equal cases.
     pub catalog: String,
-    /// Numbers of statements and of documented operations of the catalog.
+    /// Number of statements and of documented operations of the catalog.
     pub size: (usize, usize),
     /// Options of the command line, without credentials.
     pub options: BTreeMap<String, String>,
 }
 
 impl Provenance {
-    /// The provenance of a run that begins now.
+    /// Returns the provenance of a run that starts now.
     pub fn new(catalog: &Catalog, target_version: Option<String>, options: BTreeMap<String, String>) -> Self {
         Self {
             date: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -33,17 +33,17 @@ impl Provenance {
         }
     }
 
-    /// Version of this program.
+    /// Returns the version of this program.
     pub(super) fn tool() -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// The catalog as reports name it: the beginning of its hash.
+    /// Returns the short name of the catalog: the first 12 digits of its hash.
     pub(super) fn catalog_name(&self) -> &str {
         self.catalog.get(..12).unwrap_or(&self.catalog)
     }
 
-    /// The fields of the reports for programs.
+    /// Returns the fields for the reports for programs.
     pub(super) fn fields(&self) -> Value {
         let (statements, operations) = self.size;
         json!({

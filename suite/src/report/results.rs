@@ -1,4 +1,4 @@
-//! Results of a run as JSON lines: reading, comparing and merging them.
+//! Results of a run: reads, compares and merges the JSON lines of `conformance --json`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,35 +9,35 @@ use serde_json::Value;
 use super::Conformance;
 use crate::catalog::Level;
 
-/// Why results cannot be used.
+/// The error of reading results.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// File.
+        /// Path of the file.
         path: PathBuf,
         /// Cause.
         source: std::io::Error,
     },
-    /// A line is no event of a run.
-    #[error("{}: line {line} is no event of a run: {reason}", path.display())]
+    /// A line is not an event of a run.
+    #[error("{}: line {line} is not an event of a run: {reason}", path.display())]
     Line {
-        /// File.
+        /// Path of the file.
         path: PathBuf,
-        /// Number of the line, from 1.
+        /// Number of the line, starting at 1.
         line: usize,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
 }
 
-/// Trials of one or several runs, by id. Of a trial that occurs twice, the one that was played counts.
+/// Trials of one or several runs, by id. If a trial occurs twice, the one that was run counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
     started: Value,
     trials: BTreeMap<String, Value>,
-    /// A part was interrupted or has no end.
+    /// Whether a part was interrupted or has no last line.
     interrupted: bool,
 }
 
@@ -45,7 +45,7 @@ impl Results {
     /// Reads the JSON lines that `conformance --json` writes.
     ///
     /// # Errors
-    /// If the file cannot be read or a line is no event.
+    /// If the file cannot be read, or a line is not an event.
     pub fn read(path: &Path) -> Result<Self, ResultsError> {
         let text = std::fs::read_to_string(path).map_err(|source| ResultsError::File {
             path: path.to_owned(),
@@ -66,7 +66,7 @@ impl Results {
                 Some("started") => results.started = event,
                 Some("finished") => results.interrupted = event.get("interrupted") == Some(&true.into()),
                 Some("trial") => results.add(event),
-                _ => return Err(malformed("it has no known event".to_owned())),
+                _ => return Err(malformed("its field `event` is unknown".to_owned())),
             }
         }
         Ok(results)
@@ -76,9 +76,9 @@ impl Results {
         let Some(id) = trial.get("id").and_then(Value::as_str).map(str::to_owned) else {
             return;
         };
-        let played = |trial: &Value| !matches!(verdict(trial), "skipped" | "pending");
+        let was_run = |trial: &Value| !matches!(verdict(trial), "skipped" | "pending");
         match self.trials.get(&id) {
-            Some(known) if played(known) => {}
+            Some(known) if was_run(known) => {}
             _ => {
                 self.trials.insert(id, trial);
             }
@@ -94,13 +94,13 @@ impl Results {
         part.trials.into_values().for_each(|trial| self.add(trial));
     }
 
-    /// Ids of the trials that failed.
+    /// Returns the ids of the trials that failed.
     pub fn failed(&self) -> Vec<String> {
         let failed = |(_, trial): &(&String, &Value)| verdict(trial) == "failed";
         self.trials.iter().filter(failed).map(|(id, _)| id.clone()).collect()
     }
 
-    /// The results as JSON lines.
+    /// Formats the results as JSON lines.
     pub fn to_lines(&self) -> String {
         let mut started = self.started.clone();
         if let Some(fields) = started.as_object_mut() {
@@ -130,7 +130,7 @@ impl Results {
         text
     }
 
-    /// Whether the target conforms at a level, as far as these trials say.
+    /// Returns whether the target conforms at a level, judged by these trials only.
     fn conformance(&self, at: Level) -> Conformance {
         let of_level = || self.trials.values().filter(|trial| level(trial) <= at).map(verdict);
         if of_level().any(|verdict| ["failed", "absent"].contains(&verdict)) {
@@ -142,7 +142,7 @@ impl Results {
         }
     }
 
-    /// What differs from older results, a line a trial, and whether a trial got worse.
+    /// Returns the trials whose verdict differs from older results, one line each, and whether a trial got worse.
     pub fn diff(&self, older: &Self) -> (String, bool) {
         let mut text = String::new();
         let mut worse = false;
@@ -156,22 +156,23 @@ impl Results {
             }
         }
         if text.is_empty() {
-            text.push_str("no trial has another verdict\n");
+            text.push_str("no verdict changed\n");
         }
         (text, worse)
     }
 }
 
-/// The counts of trials, by verdict.
+/// Counts trials by verdict.
 fn counts<'a>(trials: impl Iterator<Item = &'a Value> + Clone) -> Value {
     let count = |word: &str| trials.clone().filter(|trial| verdict(trial) == word).count();
     serde_json::json!({
         "trials": trials.clone().count(), "passed": count("passed"), "failed": count("failed"),
-        "known": count("known-failure"), "absent": count("absent"), "pending": count("pending"), "skipped": count("skipped"),
+        "known": count("known-failure"), "absent": count("absent"), "pending": count("pending"),
+        "skipped": count("skipped"),
     })
 }
 
-/// Level at which a trial counts: that of what failed, or its own.
+/// Returns the level of a trial: that of its failure, or its own.
 fn level(trial: &Value) -> Level {
     let name = trial.pointer("/failure/level").or_else(|| trial.get("level"));
     let name = name.and_then(Value::as_str).unwrap_or_default();
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_trial_in_two_parts_the_played_one_counts() {
+    fn of_a_trial_in_two_parts_the_one_that_was_run_counts() {
         let mut merged = results(&[("a", "skipped"), ("b", "failed")]);
         merged.merge(results(&[("a", "passed"), ("b", "skipped")]));
         assert_eq!(merged, results(&[("a", "passed"), ("b", "failed")]));

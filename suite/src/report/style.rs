@@ -1,36 +1,36 @@
-//! Colours, where they are wanted.
+//! Colours of the terminal.
 
 use anstyle::{AnsiColor, Style as Ansi};
 
-/// Whether text is coloured, and how.
+/// Style of text for a terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Whether it is.
+    /// Whether text is coloured.
     pub coloured: bool,
 }
 
 impl Style {
-    /// What went well.
+    /// Success: green.
     pub fn good(self, text: &str) -> String {
         self.paint(AnsiColor::Green.on_default(), text)
     }
 
-    /// What went wrong.
+    /// Failure: red.
     pub fn bad(self, text: &str) -> String {
         self.paint(AnsiColor::Red.on_default(), text)
     }
 
-    /// What is open.
+    /// Neither passed nor failed: yellow.
     pub fn open(self, text: &str) -> String {
         self.paint(AnsiColor::Yellow.on_default(), text)
     }
 
-    /// What is beside the point.
+    /// Secondary text: dimmed.
     pub fn faint(self, text: &str) -> String {
         self.paint(Ansi::new().dimmed(), text)
     }
 
-    /// What is the point.
+    /// Emphasis: bold.
     pub fn strong(self, text: &str) -> String {
         self.paint(Ansi::new().bold(), text)
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_coloured_unless_it_is_wanted() {
+    fn text_is_coloured_only_on_request() {
         assert_eq!(Style::default().bad("x"), "x");
         assert!(Style { coloured: true }.bad("x").contains("\u{1b}["));
     }

@@ -18,21 +18,21 @@ struct Operation {
 /// Counts of trials.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Count {
-    /// All trials.
+    /// Number of all trials.
     pub trials: usize,
-    /// Passed.
+    /// Number that passed.
     pub passed: usize,
-    /// Failed.
+    /// Number that failed.
     pub failed: usize,
-    /// Failed, as the expectations file says.
+    /// Number that failed as the expectations file says.
     pub known: usize,
-    /// Not played: the target does not serve the kind.
+    /// Number not run because the target does not serve the kind.
     pub absent: usize,
-    /// Pending.
+    /// Number pending.
     pub pending: usize,
-    /// Skipped.
+    /// Number skipped.
     pub skipped: usize,
-    /// Passed after a failure.
+    /// Number that passed on a retry.
     pub flaky: usize,
     operations: BTreeMap<String, Operation>,
 }
@@ -68,17 +68,17 @@ impl Count {
         self.operations.len()
     }
 
-    /// Number of operations of which every trial passed.
+    /// Number of operations all of whose trials passed.
     pub fn operations_passed(&self) -> usize {
         self.operations.values().filter(|operation| operation.passed).count()
     }
 
-    /// Number of operations of which a trial is pending.
+    /// Number of operations with a pending trial.
     pub fn operations_pending(&self) -> usize {
         self.operations.values().filter(|operation| operation.pending).count()
     }
 
-    /// The operations in words.
+    /// Formats the counts of operations.
     pub fn in_operations(&self) -> String {
         let pending = match self.operations_pending() {
             0 => String::new(),
@@ -92,25 +92,25 @@ impl Count {
     }
 }
 
-/// How many of the trials of a group that were played have passed.
+/// Score of a group: passed trials of those that were run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Score {
-    /// Passed.
+    /// Number that passed.
     pub passed: usize,
-    /// Passed or failed.
-    pub played: usize,
-    /// Not played: the target does not serve the kind.
+    /// Number that passed or failed.
+    pub ran: usize,
+    /// Number not run because the target does not serve the kind.
     pub absent: usize,
 }
 
 impl Score {
-    /// Passed trials in percent of those that were played, rounded down; none if none was played.
+    /// Passed trials in percent of those that were run, rounded down; `None` if none was run.
     pub fn percent(self) -> Option<usize> {
-        (self.passed * 100).checked_div(self.played)
+        (self.passed * 100).checked_div(self.ran)
     }
 }
 
-/// Scores by level in words, such as `must 100 %, should 97 %`.
+/// Formats scores by level, such as `must 100 %, should 97 %`.
 pub(super) fn scores_in_words(levels: &BTreeMap<Level, Score>) -> String {
     let word = |(level, score): (&Level, &Score)| {
         let absent = match score.absent {
@@ -119,20 +119,20 @@ pub(super) fn scores_in_words(levels: &BTreeMap<Level, Score>) -> String {
         };
         match score.percent() {
             Some(percent) => format!("{} {percent} %{absent}", level.as_str()),
-            None => format!("{} not played{absent}", level.as_str()),
+            None => format!("{} not run{absent}", level.as_str()),
         }
     };
     levels.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a target conforms at a level.
+/// Verdict on a target at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conformance {
-    /// Every trial of the level was played and passed.
+    /// Every trial of the level was run and passed.
     Conforms,
     /// A trial of the level failed, or its kind is absent.
     DoesNotConform,
-    /// No trial of the level failed, but some were not played.
+    /// No trial of the level failed, but some were not run.
     Incomplete,
 }
 
@@ -147,7 +147,7 @@ impl Conformance {
     }
 }
 
-/// A run, as far as its events have come.
+/// Summary of a run, from the events so far.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     /// Target.
@@ -160,18 +160,18 @@ pub struct Summary {
     pub expected: usize,
     /// Duration.
     pub took: Duration,
-    /// The run was interrupted.
+    /// Whether the run was interrupted.
     pub interrupted: bool,
-    /// Paths of what could not be removed.
+    /// Paths of objects that could not be removed.
     pub left: Vec<String>,
-    /// Entries of the expectations file that are of no use, and why.
+    /// Stale entries of the expectations file, with the reason.
     pub stale: Vec<String>,
     /// Outcomes by the number of the trial.
     pub outcomes: BTreeMap<usize, Outcome>,
 }
 
 impl Summary {
-    /// Takes an event in.
+    /// Handles an event of the run.
     pub fn handle(&mut self, event: &Event) {
         match event {
             Event::Started {
@@ -219,13 +219,13 @@ impl Summary {
         count
     }
 
-    /// Counts by level. A trial of which only less binding expectations failed counts at their level.
+    /// Counts by level. A failed trial counts at the level of its most binding failed expectation.
     pub fn by_level(&self) -> Vec<(Level, Count)> {
         let of = |level| (level, self.count(|outcome| outcome.level() == level));
         Level::ALL.into_iter().map(of).collect()
     }
 
-    /// Counts by group and the kind's name in paths, in the order of the catalog.
+    /// Counts by group and plural of the kind, in the order of the catalog.
     pub fn by_kind(&self) -> IndexMap<String, IndexMap<String, Count>> {
         let mut groups: IndexMap<String, IndexMap<String, Count>> = IndexMap::new();
         for outcome in self.outcomes.values() {
@@ -235,7 +235,7 @@ impl Summary {
         groups
     }
 
-    /// Scores by group and level, in the order of the catalog. A kind that is absent lowers no score.
+    /// Scores by group and level, in the order of the catalog. An absent kind does not lower a score.
     pub fn scores(&self) -> IndexMap<String, BTreeMap<Level, Score>> {
         let mut groups: IndexMap<String, BTreeMap<Level, Score>> = IndexMap::new();
         for outcome in self.outcomes.values() {
@@ -246,7 +246,7 @@ impl Summary {
                 Verdict::Absent(_) => score.absent += 1,
                 _ => {}
             }
-            score.played += usize::from(matches!(
+            score.ran += usize::from(matches!(
                 outcome.verdict,
                 Verdict::Passed | Verdict::Failed(_) | Verdict::KnownFailure(..)
             ));
@@ -277,15 +277,15 @@ impl Summary {
         operations
     }
 
-    /// Outcomes that failed unexpectedly.
+    /// Outcomes of unexpected failures.
     pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes
             .values()
             .filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
     }
 
-    /// Outcomes that failed unexpectedly, by their cause, the most binding and most frequent first: an outcome of
-    /// each, its failure, and the others.
+    /// Unexpected failures by cause, the most binding and most frequent first. Each cause has one outcome, its failure,
+    /// and the other outcomes.
     pub fn causes(&self) -> Vec<(&Outcome, &Failure, Vec<&Outcome>)> {
         let mut causes: IndexMap<String, Vec<&Outcome>> = IndexMap::new();
         for outcome in self.failures() {
@@ -300,7 +300,7 @@ impl Summary {
         groups
     }
 
-    /// Ids of the trials that were not played or may fail, by verdict and reason.
+    /// Ids of the trials that were not run or may fail, by verdict and reason.
     pub fn set_aside(&self) -> BTreeMap<(&'static str, String), BTreeSet<String>> {
         let mut aside: BTreeMap<(&'static str, String), BTreeSet<String>> = BTreeMap::new();
         for outcome in self.outcomes.values() {
@@ -312,14 +312,15 @@ impl Summary {
         aside
     }
 
-    /// Whether the target conforms at a level, as far as the trials of this run say.
+    /// Returns whether the target conforms at a level, judged by the trials of this run only.
     pub fn conformance(&self, level: Level) -> Conformance {
         let of_level = || self.outcomes.values().filter(|outcome| outcome.level() <= level);
         if of_level().any(|outcome| matches!(outcome.verdict, Verdict::Failed(_) | Verdict::Absent(_))) {
             return Conformance::DoesNotConform;
         }
-        let unplayed = of_level().any(|outcome| matches!(outcome.verdict, Verdict::Skipped(_) | Verdict::Pending(_)));
-        if unplayed || self.interrupted || self.outcomes.len() < self.expected {
+        let was_not_run =
+            of_level().any(|outcome| matches!(outcome.verdict, Verdict::Skipped(_) | Verdict::Pending(_)));
+        if was_not_run || self.interrupted || self.outcomes.len() < self.expected {
             Conformance::Incomplete
         } else {
             Conformance::Conforms
@@ -332,17 +333,17 @@ impl Summary {
         !self.interrupted && self.failures().next().is_none() && !self.outcomes.values().any(absent)
     }
 
-    /// Whether a `must` trial was not played, so that the verdict is incomplete whatever passed.
+    /// Whether a `must` trial was not run, which makes the verdict incomplete.
     pub fn lacks_a_must(&self) -> bool {
-        let unplayed = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Skipped(_) | Verdict::Pending(_));
+        let was_not_run = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Skipped(_) | Verdict::Pending(_));
         self.outcomes
             .values()
-            .filter(unplayed)
+            .filter(was_not_run)
             .any(|outcome| outcome.trial.case.level() == Level::Must)
     }
 }
 
-/// Name of an outcome's kind in reports.
+/// Returns the name of the kind of an outcome for reports.
 pub(super) fn kind_of(outcome: &Outcome) -> &str {
     let kind = &outcome.trial.case.kind;
     if kind.plural.is_empty() {
@@ -352,8 +353,8 @@ pub(super) fn kind_of(outcome: &Outcome) -> &str {
     }
 }
 
-/// What failed, without the names of one trial. Where a mismatch means the same in every case, as that of a media type
-/// does, its cases have one cause.
+/// Returns a key for the cause of a failure, without the object names of the trial. A mismatch that means the same in
+/// every case, such as one of a media type, gives the same key in all of them.
 fn cause(outcome: &Outcome) -> String {
     let Some(mismatch) = outcome.verdict.failure().and_then(|failure| failure.mismatches.first()) else {
         return outcome.trial.case.data.id.clone();

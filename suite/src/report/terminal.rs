@@ -1,4 +1,4 @@
-//! The report for a terminal: progress while it runs, then failures, the table and the totals.
+//! The report for a terminal: progress during the run, then failures, the table and the totals.
 
 use std::io::Write;
 use std::time::Instant;
@@ -8,10 +8,10 @@ use super::{Conformance, Count, Report, Style, Summary, explain};
 use crate::catalog::Level;
 use crate::trial::{Event, Verdict};
 
-/// Longest id beside the progress, in characters.
-const LATEST: usize = 48;
+/// Maximum length of the id beside the progress bar, in characters.
+const MAX_LATEST: usize = 48;
 
-/// Writes a report for people. Progress goes to its own writer, and only if there is one.
+/// Writes a report for people. Progress goes to a separate writer, if there is one.
 #[derive(Debug)]
 pub struct Terminal<W, P> {
     out: W,
@@ -20,12 +20,12 @@ pub struct Terminal<W, P> {
     summary: Summary,
     failed: usize,
     began: Instant,
-    /// The trial that ended last.
+    /// Id of the trial that ended last.
     latest: String,
 }
 
 impl<W: Write, P: Write> Terminal<W, P> {
-    /// A report to `out`; progress to `progress`, if that is a terminal.
+    /// Creates a report that is written to `out`, and its progress to `progress`, which must be a terminal.
     pub fn new(out: W, progress: Option<P>, style: Style) -> Self {
         Self {
             out,
@@ -38,7 +38,7 @@ impl<W: Write, P: Write> Terminal<W, P> {
         }
     }
 
-    /// Shows a bar with the rate and the time that is left.
+    /// Draws the progress bar with the rate and the remaining time.
     fn progress(&mut self) -> std::io::Result<()> {
         let Some(progress) = &mut self.progress else {
             return Ok(());
@@ -53,7 +53,7 @@ impl<W: Write, P: Write> Terminal<W, P> {
         };
         let rate = done as f64 / self.began.elapsed().as_secs_f64().max(0.1);
         let left = (all.saturating_sub(done)) as f64 / rate.max(0.1);
-        let latest: String = self.latest.chars().take(LATEST).collect();
+        let latest: String = self.latest.chars().take(MAX_LATEST).collect();
         let latest = self.style.faint(&latest);
         write!(
             progress,
@@ -72,7 +72,7 @@ impl<W: Write, P: Write> Terminal<W, P> {
         }
     }
 
-    /// Writes failures by cause, what was not played, the table and the verdicts.
+    /// Writes failures by cause, trials that were not run, the table and the verdicts.
     fn end(&mut self) -> std::io::Result<()> {
         let (style, summary) = (self.style, &self.summary);
         for (outcome, failure, others) in summary.causes() {
@@ -121,9 +121,10 @@ impl<W: Write, P: Write> Terminal<W, P> {
         let verdict = match (summary.interrupted, summary.conformance(Level::Must)) {
             (true, _) => style.open("interrupted"),
             (_, Conformance::Conforms) => style.good(&format!("conforms to {}", summary.profile)),
-            (_, Conformance::Incomplete) => {
-                style.open(&format!("incomplete: not every must of {} was played", summary.profile))
-            }
+            (_, Conformance::Incomplete) => style.open(&format!(
+                "incomplete: not every must trial of {} was run",
+                summary.profile
+            )),
             (_, Conformance::DoesNotConform) => style.bad(&format!("does not conform to {}", summary.profile)),
         };
         writeln!(self.out, "{verdict}: {}", total.in_operations())?;
@@ -169,7 +170,7 @@ impl<W: Write, P: Write> Report for Terminal<W, P> {
     }
 }
 
-/// The counts by group and kind.
+/// Formats the counts by group and kind.
 fn table(summary: &Summary, style: Style) -> String {
     let groups = summary.by_kind();
     let widest = groups

@@ -1,16 +1,16 @@
-//! A request as a line for a shell.
+//! A request as a curl command line.
 
 use bytes::Bytes;
 
 use super::Request;
 use crate::catalog::Credential;
 
-/// Longest body that is part of the line, in bytes.
-const BODY: usize = 4096;
+/// Maximum size of a body in the command line, in bytes.
+const MAX_BODY_BYTES: usize = 4096;
 
 impl Request {
-    /// The curl line that asks the same of a server, whose certificate is not verified if `unverified`. Credentials are
-    /// placeholders, and so is a body that is long or no text.
+    /// Returns the curl command line that sends this request to the server at `base`. With `unverified` it does not
+    /// verify the certificate. Credentials are placeholders, and so is a body that is long or not text.
     pub fn curl(&self, base: &str, unverified: bool) -> String {
         let mut line = String::from("curl -sS -i");
         if unverified {
@@ -46,7 +46,7 @@ impl Request {
     }
 }
 
-/// What stands for a credential. The wrong ones are no secrets.
+/// Returns the placeholder of a credential. The invalid ones are not secret.
 fn placeholder(credential: Credential) -> &'static str {
     match credential {
         Credential::Nobody => "",
@@ -58,15 +58,15 @@ fn placeholder(credential: Credential) -> &'static str {
     }
 }
 
-/// A body in the line, or the file that it is to be read from.
+/// Returns a body as an argument, or the name of a file to read it from.
 fn data(body: &Bytes) -> String {
     match std::str::from_utf8(body) {
-        Ok(text) if body.len() <= BODY && !text.contains('\0') && !text.starts_with('@') => quoted(text),
+        Ok(text) if body.len() <= MAX_BODY_BYTES && !text.contains('\0') && !text.starts_with('@') => quoted(text),
         _ => quoted(&format!("@upload-of-{}-bytes", body.len())),
     }
 }
 
-/// A word in single quotes, as a POSIX shell reads it.
+/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -76,13 +76,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_shown_as_a_line_that_a_shell_takes() {
+    fn a_request_is_a_command_line_of_a_shell() {
         let mut request =
             Request::new(http::Method::POST, "/api/v1/namespaces").with_body("application/json", r#"{"a":"it's"}"#);
         request.query.push(("pretty".into(), "true".into()));
         assert_eq!(
             request.curl("http://127.0.0.1:8080/", false),
-            r#"curl -sS -i -X POST -H 'Content-Type: application/json' --data-binary '{"a":"it'\''s"}' 'http://127.0.0.1:8080/api/v1/namespaces?pretty=true'"#
+            concat!(
+                r#"curl -sS -i -X POST -H 'Content-Type: application/json' --data-binary '{"a":"it'\''s"}'"#,
+                " 'http://127.0.0.1:8080/api/v1/namespaces?pretty=true'"
+            )
         );
     }
 
@@ -92,7 +95,10 @@ mod tests {
         request.credential = Some(Credential::Bearer);
         assert_eq!(
             request.curl("https://h", true),
-            r#"curl -sS -i -k -X PUT -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/octet-stream' --data-binary '@upload-of-3-bytes' 'https://h/x'"#
+            concat!(
+                r#"curl -sS -i -k -X PUT -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/octet-stream'"#,
+                " --data-binary '@upload-of-3-bytes' 'https://h/x'"
+            )
         );
     }
 }

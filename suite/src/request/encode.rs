@@ -1,8 +1,8 @@
-//! Bodies: JSON and YAML, out and in.
+//! JSON and YAML bodies: encoding and decoding.
 
 use serde_json::Value;
 
-/// How a body is written.
+/// Encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Media {
     /// JSON.
@@ -12,7 +12,7 @@ pub enum Media {
 }
 
 impl Media {
-    /// The media type that a Content-Type header names, whatever its parameters.
+    /// Returns the encoding that a Content-Type header names. Its parameters are ignored.
     pub fn of(content_type: &str) -> Option<Self> {
         match content_type.split(';').next().map(str::trim) {
             Some("application/json") => Some(Self::Json),
@@ -22,10 +22,10 @@ impl Media {
     }
 }
 
-/// Writes a value.
+/// Encodes a value.
 ///
 /// # Errors
-/// If the value cannot be written, with the reason.
+/// The reason why the value cannot be encoded.
 pub fn encode(value: &Value, media: Media) -> Result<String, String> {
     match media {
         Media::Json => serde_json::to_string(value).map_err(|e| e.to_string()),
@@ -33,14 +33,14 @@ pub fn encode(value: &Value, media: Media) -> Result<String, String> {
     }
 }
 
-/// Reads a value.
+/// Decodes a value.
 ///
 /// # Errors
-/// If the text is none, with the reason.
+/// The reason why the text cannot be decoded.
 pub fn decode(text: &str, media: Media) -> Result<Value, String> {
     match media {
         Media::Json => serde_json::from_str(text).map_err(|e| e.to_string()),
-        // Further lines of the error quote the text.
+        // Only the first line: further lines quote the text.
         Media::Yaml => {
             serde_saphyr::from_str(text).map_err(|e| e.to_string().lines().next().unwrap_or_default().to_owned())
         }
@@ -54,8 +54,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
-        let value = json!({"a": ["yes", "1", "null", "1e3", "~", "", " x ", "a: b", "#", "lives=3\nenemies=aliens\n", "0x10", "12:30"], "b": {"c": 1, "d": true, "e": null}, "f": []});
+    fn an_encoded_value_decodes_to_the_same() {
+        let texts = [
+            "yes",
+            "1",
+            "null",
+            "1e3",
+            "~",
+            "",
+            " x ",
+            "a: b",
+            "#",
+            "lives=3\nenemies=aliens\n",
+            "0x10",
+            "12:30",
+        ];
+        let value = json!({"a": texts, "b": {"c": 1, "d": true, "e": null}, "f": []});
         for media in [Media::Json, Media::Yaml] {
             let text = encode(&value, media).unwrap();
             assert_eq!(decode(&text, media), Ok(value.clone()), "{text}");
@@ -64,7 +78,8 @@ mod tests {
 
     #[test]
     fn yaml_as_servers_write_it_is_read() {
-        let text = "apiVersion: v1\nitems:\n- metadata:\n    creationTimestamp: 2026-11-21T11:46:45Z\n    resourceVersion: \"13\"\nlives: |\n  3\n  4\n";
+        let text = "apiVersion: v1\nitems:\n- metadata:\n    creationTimestamp: 2026-11-21T11:46:45Z\n\
+                    \x20   resourceVersion: \"13\"\nlives: |\n  3\n  4\n";
         let value = decode(text, Media::Yaml).unwrap();
         assert_eq!(
             value["items"][0]["metadata"]["creationTimestamp"],
@@ -75,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_a_media_type_do_not_matter() {
+    fn parameters_of_a_media_type_are_ignored() {
         assert_eq!(Media::of("application/json; charset=utf-8"), Some(Media::Json));
         assert_eq!(Media::of("text/html"), None);
     }

@@ -1,8 +1,8 @@
-//! JSON merge patches (RFC 7386), as the suite applies them to its samples, and as JSON patches (RFC 6902).
+//! JSON merge patches (RFC 7386) for samples, and their conversion to JSON patches (RFC 6902).
 
 use serde_json::{Map, Value, json};
 
-/// Merges a patch into a value: `null` removes, objects merge, everything else replaces.
+/// Merges a patch into a value: `null` removes a field, objects merge, any other value replaces.
 pub fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
@@ -23,8 +23,8 @@ pub fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// The operations of a JSON patch that does to a value what a merge patch does to it. No key in their paths needs an
-/// escape, which v1.2 does not decode: a map with such a key is replaced as a whole.
+/// Converts a merge patch to the JSON patch with the same effect on `target`. No path contains an escape, because v1.2
+/// does not decode them: a map with such a key is replaced as a whole.
 pub fn operations(target: &Value, patch: &Value) -> Value {
     let mut operations = Vec::new();
     collect(target, patch, "", &mut operations);

@@ -1,10 +1,13 @@
-//! Requests as values: what is asked, built without a network and shown as a curl line.
+//! Requests as values, built without a network and shown as curl lines.
 //!
-//! Promises: building is pure; the curl line, pasted into a shell, asks the same; secrets are never in it.
+//! Guarantees:
+//! - Building a request has no side effects.
+//! - The curl line sends the same request when it is pasted into a shell. It contains no secrets.
 //!
-//! Limits: bodies are held in memory.
+//! Limits:
+//! - Bodies are held in memory.
 //!
-//! Source of its semantics: RFC 3986 for paths and queries, RFC 7386 for merge patches.
+//! Source: RFC 3986 for paths and queries, RFC 7386 for merge patches.
 
 mod curl;
 mod encode;
@@ -29,7 +32,7 @@ pub struct Request {
     pub path: String,
     /// The query, not encoded.
     pub query: Vec<(String, String)>,
-    /// The query as it is sent, instead of `query`.
+    /// The raw query, sent instead of `query`.
     pub raw_query: Option<String>,
     /// The Accept header.
     pub accept: Option<String>,
@@ -37,14 +40,14 @@ pub struct Request {
     pub content_type: Option<String>,
     /// Further headers.
     pub headers: Vec<(String, String)>,
-    /// Who asks, where it is not whom the target was given.
+    /// Credentials for this request. Default: those of the target.
     pub credential: Option<Credential>,
     /// The body.
     pub body: Option<Bytes>,
 }
 
 impl Request {
-    /// A request without query, headers and body.
+    /// Creates a request without query, headers and body.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
         Self {
             method,
@@ -59,19 +62,19 @@ impl Request {
         }
     }
 
-    /// A GET.
+    /// Creates a GET request.
     pub fn get(path: impl Into<String>) -> Self {
         Self::new(Method::GET, path)
     }
 
-    /// The same with a body of a media type.
+    /// Sets the body and its media type.
     pub fn with_body(mut self, content_type: &str, body: impl Into<Bytes>) -> Self {
         self.content_type = Some(content_type.to_owned());
         self.body = Some(body.into());
         self
     }
 
-    /// Path and query, encoded.
+    /// Returns the encoded path and query.
     pub fn target(&self) -> String {
         if let Some(query) = &self.raw_query {
             return format!("{}?{query}", self.path);

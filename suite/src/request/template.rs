@@ -1,16 +1,16 @@
-//! Names in templates: `${a.name}` in values, `${x*70000}` for a text that is repeated, `#{backend.port}` for a value that
-//! is a number, and `{namespace}` in paths.
+//! Templates: `${a.name}` in values, `${x*70000}` for a repeated text, `#{backend.port}` for a number, and
+//! `{namespace}` in paths.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A name in a template that nothing is bound to.
+/// A name in a template that has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("nothing is bound to {0:?}")]
+#[error("the template name {0:?} has no value")]
 pub struct UnboundName(pub String);
 
-/// What names stand for.
+/// Values of template names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bindings(BTreeMap<String, String>);
 
@@ -20,16 +20,16 @@ impl Bindings {
         self.0.insert(name.into(), value.into());
     }
 
-    /// The same with one more name.
+    /// Binds one more name.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.bind(name, value);
         self
     }
 
-    /// What a name stands for.
+    /// Returns the value of a name.
     ///
     /// # Errors
-    /// If it stands for nothing.
+    /// If the name has no value.
     pub fn get(&self, name: &str) -> Result<&str, UnboundName> {
         self.0
             .get(name)
@@ -37,10 +37,10 @@ impl Bindings {
             .ok_or_else(|| UnboundName(name.to_owned()))
     }
 
-    /// Fills `${name}` in a text, and `${text*times}`.
+    /// Fills in `${name}` and `${text*times}` in a text.
     ///
     /// # Errors
-    /// If a name stands for nothing.
+    /// If a name has no value.
     pub fn fill(&self, text: &str) -> Result<String, UnboundName> {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -61,10 +61,10 @@ impl Bindings {
         Ok(filled)
     }
 
-    /// Fills `${name}` in every text of a value; `#{name}` as a whole text becomes the number that the name stands for.
+    /// Fills in `${name}` in every text of a value. A text that is `#{name}` becomes a number.
     ///
     /// # Errors
-    /// If a name stands for nothing.
+    /// If a name has no value.
     pub fn fill_value(&self, value: &Value) -> Result<Value, UnboundName> {
         Ok(match value {
             Value::String(text) => match text.strip_prefix("#{").and_then(|text| text.strip_suffix('}')) {
@@ -91,10 +91,10 @@ impl Bindings {
         })
     }
 
-    /// Fills `{name}` in a path template.
+    /// Fills in `{name}` in a path template.
     ///
     /// # Errors
-    /// If a name stands for nothing.
+    /// If a name has no value.
     pub fn fill_path(&self, template: &str) -> Result<String, UnboundName> {
         let mut segments = Vec::new();
         for segment in template.split('/') {

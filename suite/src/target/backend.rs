@@ -1,6 +1,6 @@
-//! The server behind the target's proxy: it describes the request that it got, and returns what a proxy may rewrite.
+//! The backend behind the target's proxy: it echoes requests, and returns content that a proxy may rewrite.
 //!
-//! | path | answer |
+//! | path | response |
 //! |---|---|
 //! | /html | a page with links |
 //! | /redirect | 302 to /target?x=1 |
@@ -9,8 +9,8 @@
 //! | /socket | a WebSocket that echoes every message |
 //! | /mirror | the body of the request, with its content type |
 //! | /bytes | [`BYTES`] bytes of all values |
-//! | /headers | the line `headers`, with headers of its own, of which one comes twice |
-//! | /chunks | the lines `chunk 0` to `chunk 9`, each sent by itself, without a length |
+//! | /headers | the line `headers`, with additional headers, one of them twice |
+//! | /chunks | the lines `chunk 0` to `chunk 9`, each in a separate chunk, without a length |
 //! | /stream | the line `first`, and nothing more until the client leaves |
 //! | /gzip | the line [`COMPRESSED`], as gzip |
 //! | /count/ANY | the line `request N` at the Nth request for that path |
@@ -39,10 +39,10 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-/// How large a request's body may be, in bytes.
-const BODY: usize = 1 << 20;
-/// Headers of the request that the answer has.
-const TOLD: [&str; 9] = [
+/// Maximum size of a request body, in bytes.
+const MAX_REQUEST_BYTES: usize = 1 << 20;
+/// Request headers that are echoed.
+const ECHOED_HEADERS: [&str; 9] = [
     "accept",
     "accept-language",
     "content-type",
@@ -53,29 +53,33 @@ const TOLD: [&str; 9] = [
     "x-custom",
     "x-empty",
 ];
-/// Length of the answer at /bytes.
+/// Size of the body of /bytes.
 const BYTES: usize = 300_000;
-/// Number of pieces of the answer at /chunks.
+/// Number of chunks of /chunks.
 const CHUNKS: usize = 10;
-/// How many paths are counted at most.
-const COUNTED: usize = 4096;
-/// What the answer at /gzip is, once decoded.
+/// Maximum number of counted paths.
+const MAX_COUNTED_PATHS: usize = 4096;
+/// Decoded body of /gzip.
 const COMPRESSED: &str = "compressed behind the proxy\n";
-const PAGE: &str = r#"<html><head><link href="/style.css"></head><body><a href="/abs/page">abs</a> <a href="rel/page">rel</a> <a href="http://example.com/out">out</a> <img src="/logo.png"> <form action="/submit"></form> <script src="/app.js"></script> <iframe src="/frame"></iframe> text /abs/not-a-link</body></html>
-"#;
+const PAGE: &str = concat!(
+    r#"<html><head><link href="/style.css"></head><body><a href="/abs/page">abs</a> <a href="rel/page">rel</a> "#,
+    r#"<a href="http://example.com/out">out</a> <img src="/logo.png"> <form action="/submit"></form> "#,
+    r#"<script src="/app.js"></script> <iframe src="/frame"></iframe> text /abs/not-a-link</body></html>"#,
+    "\n"
+);
 
 type Body = BoxBody<Bytes, Infallible>;
 
-/// Address at which the target's proxy reaches it.
+/// Address at which the target's proxy reaches the backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackendAddress {
-    /// The address, as objects of the target name it.
+    /// Host, as used in objects of the target.
     pub host: String,
-    /// The port.
+    /// Port.
     pub port: u16,
 }
 
-/// Headers of an answer that a proxy passes on.
+/// Response headers that a proxy forwards.
 const HEADERS: [(header::HeaderName, &str); 6] = [
     (header::HeaderName::from_static("x-custom"), "a, b; c=\"d\""),
     (header::HeaderName::from_static("x-repeated"), "one"),
@@ -85,7 +89,7 @@ const HEADERS: [(header::HeaderName, &str); 6] = [
     (header::ETAG, "\"7\""),
 ];
 
-/// A server that listens until it is dropped.
+/// A running backend. Dropping it stops it.
 #[derive(Debug)]
 pub struct Backend {
     address: SocketAddr,
@@ -99,17 +103,17 @@ impl Drop for Backend {
 }
 
 impl Backend {
-    /// Listens; a port of 0 is chosen by the system.
+    /// Starts a backend. With port 0 the system chooses one.
     ///
     /// # Errors
-    /// If it cannot listen there.
+    /// If it cannot listen on the address.
     pub async fn listen(address: SocketAddr) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let counts = Arc::new(Counts::default());
         let serving = tokio::spawn(async move {
             loop {
-                // One connection that cannot be accepted is no reason to refuse the next.
+                // Accept errors concern one connection only.
                 let Ok((stream, _)) = listener.accept().await else {
                     continue;
                 };
@@ -126,21 +130,21 @@ impl Backend {
         Ok(Self { address, serving })
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// How often each path was requested.
+/// Number of requests by path.
 #[derive(Debug, Default)]
 struct Counts(Mutex<HashMap<String, usize>>);
 
 impl Counts {
-    /// Counts a request. Returns its number. Of more than [`COUNTED`] paths all begin anew.
+    /// Counts a request and returns its number. All counts are reset at [`MAX_COUNTED_PATHS`] paths.
     fn next(&self, path: &str) -> usize {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.len() >= COUNTED {
+        if counts.len() >= MAX_COUNTED_PATHS {
             counts.clear();
         }
         let count = counts.entry(path.to_owned()).or_default();
@@ -188,7 +192,7 @@ async fn answer(mut request: Request<Incoming>, counts: Arc<Counts>) -> Result<R
                 &[(header::CONTENT_TYPE, "text/plain")],
                 format!("status {code}\n"),
             ),
-            None => told(request).await,
+            None => echo(request).await,
         },
     })
 }
@@ -204,12 +208,12 @@ fn plain(status: StatusCode, headers: &[(header::HeaderName, &'static str)], bod
     response
 }
 
-/// This many bytes, of all 256 values in turn.
+/// Returns this many bytes, cycling through all 256 values.
 pub(crate) fn all_values(count: usize) -> Vec<u8> {
     (0..count).map(|number| (number % 256) as u8).collect()
 }
 
-/// An answer whose length is not known beforehand.
+/// Returns a response without a known length.
 fn chunks() -> Response<Body> {
     let chunk = |number| Ok(Frame::data(Bytes::from(format!("chunk {number}\n"))));
     let mut response = plain(StatusCode::OK, &[(header::CONTENT_TYPE, "text/plain")], "");
@@ -217,7 +221,7 @@ fn chunks() -> Response<Body> {
     response
 }
 
-/// An answer that goes on.
+/// Returns a response that does not end.
 fn endless() -> Response<Body> {
     let first = futures::stream::iter([Ok(Frame::data(Bytes::from("first\n")))]);
     let mut response = plain(StatusCode::OK, &[(header::CONTENT_TYPE, "text/plain")], "");
@@ -232,36 +236,36 @@ fn compressed() -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-async fn told(request: Request<Incoming>) -> Response<Body> {
+async fn echo(request: Request<Incoming>) -> Response<Body> {
     let (head, body) = request.into_parts();
-    let Ok(body) = Limited::new(body, BODY).collect().await else {
-        return plain(StatusCode::BAD_REQUEST, &[], "the body does not come whole");
+    let Ok(body) = Limited::new(body, MAX_REQUEST_BYTES).collect().await else {
+        return plain(StatusCode::BAD_REQUEST, &[], "the body is incomplete or too large");
     };
     let text = |headers: &HeaderMap, name: &str| {
         let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
         let values: Vec<&str> = values.collect();
         (!values.is_empty()).then(|| Value::from(values.join(", ")))
     };
-    let headers: serde_json::Map<String, Value> = TOLD
+    let headers: serde_json::Map<String, Value> = ECHOED_HEADERS
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), text(&head.headers, name)?)))
         .collect();
     let body = body.to_bytes();
-    let told = json!({
+    let echo = json!({
         "method": head.method.as_str(), "path": head.uri.path(), "query": head.uri.query().unwrap_or_default(),
         "headers": headers, "body": String::from_utf8_lossy(&body), "length": body.len(),
     });
     plain(
         StatusCode::OK,
         &[(header::CONTENT_TYPE, "application/json")],
-        told.to_string(),
+        echo.to_string(),
     )
 }
 
 async fn mirror(request: Request<Incoming>) -> Response<Body> {
     let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
-    let Ok(body) = Limited::new(request.into_body(), BODY).collect().await else {
-        return plain(StatusCode::BAD_REQUEST, &[], "the body does not come whole");
+    let Ok(body) = Limited::new(request.into_body(), MAX_REQUEST_BYTES).collect().await else {
+        return plain(StatusCode::BAD_REQUEST, &[], "the body is incomplete or too large");
     };
     let mut response = Response::new(Full::new(body.to_bytes()).boxed());
     if let Some(content_type) = content_type {
@@ -270,14 +274,14 @@ async fn mirror(request: Request<Incoming>) -> Response<Body> {
     response
 }
 
-/// Echoes every message.
+/// Upgrades to a WebSocket that echoes every message.
 fn socket(request: &mut Request<Incoming>) -> Response<Body> {
     let key = request
         .headers()
         .get(header::SEC_WEBSOCKET_KEY)
         .map(|key| derive_accept_key(key.as_bytes()));
     let Some(accept) = key.and_then(|key| header::HeaderValue::from_str(&key).ok()) else {
-        return plain(StatusCode::BAD_REQUEST, &[], "a WebSocket begins with a key");
+        return plain(StatusCode::BAD_REQUEST, &[], "Sec-WebSocket-Key is missing");
     };
     let upgrade = hyper::upgrade::on(request);
     tokio::spawn(async move {

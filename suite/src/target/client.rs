@@ -1,4 +1,4 @@
-//! HTTP clients that present credentials.
+//! HTTP clients with credentials.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use http::HeaderValue;
 
 use super::{Credentials, TargetError};
 
-/// Time limit of a connection.
-const CONNECT: Duration = Duration::from_secs(5);
+/// Time limit of connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The innermost cause of an error.
+/// Returns the innermost cause of an error.
 pub(super) fn reason(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
@@ -19,16 +19,16 @@ pub(super) fn reason(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// A client that presents credentials.
+/// Creates a client with credentials.
 pub(crate) fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
     let failed = |error: reqwest::Error| TargetError::Client(reason(&error));
-    // The first to install a provider wins; it is the same one for everybody.
+    // Fails if the same provider is already installed.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .no_proxy()
         .http1_only()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
     if let Some(authorities) = &credentials.authorities {
         builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
@@ -49,7 +49,7 @@ pub(super) fn authorization(credentials: &Credentials) -> Result<Option<HeaderVa
         (None, None) => return Ok(None),
     };
     let mut value = HeaderValue::from_str(&value)
-        .map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
+        .map_err(|_| TargetError::Client("the credentials contain characters that a header cannot have".to_owned()))?;
     value.set_sensitive(true);
     Ok(Some(value))
 }

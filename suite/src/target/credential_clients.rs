@@ -1,4 +1,4 @@
-//! Clients of a target that asks for credentials: one for each credential.
+//! Clients of a target that requires credentials: one for each credential.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::client::{authorization, client};
 use super::{Credentials, TargetError};
 use crate::catalog::Credential;
 
-/// A client that presents one credential.
+/// A client with one credential.
 #[derive(Debug, Clone)]
 pub(super) struct CredentialClient {
     pub(super) client: reqwest::Client,
     pub(super) authorization: Option<HeaderValue>,
 }
 
-/// A secure listener and who can knock.
+/// A secure listener, and the clients for it.
 #[derive(Debug, Clone)]
 pub(super) struct CredentialClients {
     pub(super) base: String,
@@ -26,24 +26,24 @@ pub(super) struct CredentialClients {
 }
 
 impl CredentialClients {
-    /// The listener at an address, and everybody who can be made of what is given.
+    /// Creates the clients that are possible with the given credentials.
     pub(super) fn at(base: &str, credentials: &Credentials) -> Result<Self, TargetError> {
-        let outside = Credentials {
+        let anonymous = Credentials {
             authorities: credentials.authorities.clone(),
             insecure: credentials.insecure,
             ..Credentials::default()
         };
         let with_token = |token: &str| Credentials {
             token: Some(token.to_owned()),
-            ..outside.clone()
+            ..anonymous.clone()
         };
         let with_basic = |basic: &str| Credentials {
             basic: Some(basic.to_owned()),
-            ..outside.clone()
+            ..anonymous.clone()
         };
         let wrong = |basic: &str| format!("{}:no-such-password", basic.split(':').next().unwrap_or_default());
         let known = [
-            Some((Credential::Nobody, outside.clone())),
+            Some((Credential::Nobody, anonymous.clone())),
             Some((Credential::BearerWrong, with_token("no-such-token"))),
             Some((
                 Credential::BasicWrong,
@@ -62,15 +62,15 @@ impl CredentialClients {
                     Credential::Certificate,
                     Credentials {
                         identity: Some(identity),
-                        ..outside.clone()
+                        ..anonymous.clone()
                     },
                 )
             }),
         ];
         let mut clients = BTreeMap::new();
-        for (who, credentials) in known.into_iter().flatten() {
+        for (credential, credentials) in known.into_iter().flatten() {
             clients.insert(
-                who,
+                credential,
                 CredentialClient {
                     client: client(&credentials)?,
                     authorization: authorization(&credentials)?,
@@ -84,14 +84,14 @@ impl CredentialClients {
         })
     }
 
-    /// CredentialClients that are held open by somebody who shows the certificate to the real ones, and passes on what is said.
+    /// Creates the clients for a recorder or replayer at `base`, which itself sends the certificate to the server.
     pub(super) fn open(base: &str, credentials: &Credentials) -> Result<Self, TargetError> {
-        let outside = Credentials {
+        let anonymous = Credentials {
             identity: None,
             authorities: None,
             ..credentials.clone()
         };
-        let mut credential_clients = Self::at(base, &outside)?;
+        let mut credential_clients = Self::at(base, &anonymous)?;
         if let (Some(_), Some(nobody)) = (
             &credentials.identity,
             credential_clients.clients.get(&Credential::Nobody).cloned(),
@@ -101,7 +101,8 @@ impl CredentialClients {
         Ok(credential_clients)
     }
 
-    /// What somebody shows who passes on what is said by who presents this: a certificate, which cannot be passed on.
+    /// Returns the credentials that a recorder must send upstream for this credential: a certificate, which a proxy
+    /// cannot forward.
     pub(super) fn upstream(&self, credential: Credential) -> transport::Credentials {
         let identity = self
             .credentials
@@ -117,7 +118,7 @@ impl CredentialClients {
         .transport()
     }
 
-    /// Who presents this, if somebody can.
+    /// Returns the client for this credential, if there is one.
     pub(super) fn client_for(&self, credential: Credential) -> Option<&CredentialClient> {
         self.clients.get(&credential)
     }

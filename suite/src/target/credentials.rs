@@ -1,4 +1,4 @@
-//! Who asks: a token, a name and a password, a certificate.
+//! Credentials of a client: token, user and password, certificate.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,39 +8,39 @@ use stuntdouble_cassettes::transport;
 
 use super::kubeconfig;
 
-/// Why credentials cannot be used.
+/// The error of reading credentials.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// A kubeconfig is not one, or does not send_message what it is to send_message.
+    /// A kubeconfig is malformed or incomplete.
     #[error("{}: {reason}", path.display())]
     Kubeconfig {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
 }
 
-/// What a client presents. Nothing, by default.
+/// Credentials of a client. Default: none.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// A bearer token.
+    /// Bearer token.
     pub token: Option<String>,
-    /// A user name and a password, with a colon between them.
+    /// `USER:PASSWORD`.
     pub basic: Option<String>,
-    /// A client certificate and its key, as PEM.
+    /// Client certificate and private key (PEM).
     pub identity: Option<Vec<u8>>,
-    /// The authorities that may sign the server's certificate, as PEM; those of the system unless given.
+    /// Certificate authorities of the server (PEM). Default: those of the system.
     pub authorities: Option<Vec<u8>>,
-    /// Whether the server's certificate is not looked at.
+    /// Whether the certificate of the server is not verified.
     pub insecure: bool,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// The same, as those take them who pass requests on.
+    /// Converts to the credentials of the recorder and the replayer.
     pub fn transport(self) -> transport::Credentials {
         let split = |basic: String| match basic.split_once(':') {
             Some((user, password)) => (user.to_owned(), password.to_owned()),
@@ -66,15 +66,15 @@ impl Credentials {
         transport::Credentials {
             token: self.token,
             basic: self.basic.map(split),
-            // One text holds both; each is found in it by its kind.
+            // The PEM text contains both.
             identity: self.identity.map(|pem| (pem.clone(), pem)),
             authority: self.authorities,
             insecure: self.insecure,
         }
     }
 
-    /// Something of each kind, for who lets in anybody.
-    pub(super) fn anybody() -> Self {
+    /// Returns placeholder credentials of each kind, for a server that accepts any.
+    pub(super) fn placeholders() -> Self {
         Self {
             token: Some("a-token".to_owned()),
             basic: Some("a:password".to_owned()),
@@ -83,7 +83,7 @@ impl Credentials {
         }
     }
 
-    /// Texts that must not be shown: tokens and passwords, also as a header encodes them.
+    /// Returns the texts that must not be shown: token and password, also in their encoded form.
     pub(super) fn secrets(&self) -> Vec<String> {
         let encoded = |basic: &String| base64::engine::general_purpose::STANDARD.encode(basic);
         let password = |basic: &String| basic.split_once(':').map(|(_, password)| password.to_owned());
@@ -92,16 +92,16 @@ impl Credentials {
             self.basic.as_ref().map(encoded),
             self.basic.as_ref().and_then(password),
         ];
-        // A text of a few letters would be found everywhere.
+        // Very short texts would match everywhere.
         all.into_iter().flatten().filter(|secret| secret.len() > 3).collect()
     }
 
-    /// Whether anybody is named.
-    pub(super) fn say_who(&self) -> bool {
+    /// Whether there is a token, a password or a certificate.
+    pub(super) fn are_present(&self) -> bool {
         self.token.is_some() || self.basic.is_some() || self.identity.is_some()
     }
 
-    /// A client certificate and its key from their files.
+    /// Reads a client certificate and its private key from files.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -113,10 +113,10 @@ impl Credentials {
         Ok(self)
     }
 
-    /// The server and the credentials of a kubeconfig's current context.
+    /// Reads the server and the credentials of the current context of a kubeconfig.
     ///
     /// # Errors
-    /// If the file cannot be read, or does not send_message them.
+    /// If the file cannot be read, or is malformed or incomplete.
     pub fn from_kubeconfig(path: &Path) -> Result<(String, Self), CredentialsError> {
         let text = String::from_utf8_lossy(&read(path)?).into_owned();
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_named() {
+    fn a_missing_file_is_named() {
         let error = Credentials::default()
             .with_identity(Path::new("no-such.pem"), Path::new("no-such.key"))
             .unwrap_err();

@@ -1,4 +1,4 @@
-//! Requests to a target as lines for a shell.
+//! Requests to a target as curl command lines.
 
 use http::header::ORIGIN;
 use serde_json::Value;
@@ -9,11 +9,11 @@ use crate::catalog::{Credential, Socket};
 use crate::check::confined;
 use crate::request::Request;
 
-/// A key of a WebSocket; any will do.
+/// A WebSocket key, with an arbitrary value.
 const KEY: &str = "c3R1bnRkb3VibGUta2V5IQ==";
 
 impl Target {
-    /// The curl line that asks the same. Credentials are placeholders, and so are bodies with objects of others.
+    /// Returns the curl command line of a request. Credentials and bodies with objects of others are placeholders.
     pub fn curl(&self, request: &Request) -> String {
         let mut shown = request.clone();
         shown.credential = shown.credential.or_else(|| self.presented());
@@ -32,7 +32,7 @@ impl Target {
         shown.curl(base, unverified && base.starts_with("https:"))
     }
 
-    /// The curl line that opens the same WebSocket.
+    /// Returns the curl command line that opens the same WebSocket.
     pub fn curl_upgrade(&self, request: &Request, wanted: &Socket) -> String {
         let mut shown = request.clone();
         let mut add = |name: http::HeaderName, value: &str| shown.headers.push((name.to_string(), value.to_owned()));
@@ -45,7 +45,7 @@ impl Target {
         format!("{} --http1.1 --no-buffer", self.curl(&shown))
     }
 
-    /// What the target's client presents with every request.
+    /// Returns the credential that the target's client sends with every request.
     fn presented(&self) -> Option<Credential> {
         let header = self.authorization.as_ref().map(http::HeaderValue::as_bytes);
         let certificate = || {
@@ -64,7 +64,7 @@ impl Target {
     }
 }
 
-/// Whether a body is an object that the server has stored and that is not the run's.
+/// Whether a body is a stored object that is not of the run.
 fn is_stored_by_others(body: &[u8]) -> bool {
     if !std::str::from_utf8(body).is_ok_and(|text| text.contains("\"uid\"")) {
         return false;

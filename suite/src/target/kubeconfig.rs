@@ -1,4 +1,4 @@
-//! The client's configuration file: which server, and with what credentials.
+//! Reads server and credentials from a kubeconfig.
 
 use base64::Engine;
 use serde::Deserialize;
@@ -65,7 +65,7 @@ struct User {
     client_key_data: Option<String>,
 }
 
-/// The server and the credentials of the current context; `read` reads the files that it names.
+/// Parses a kubeconfig. Returns the server and the credentials of the current context. `read` reads referenced files.
 pub(super) fn parse(
     text: &str,
     read: impl Fn(&str) -> Result<Vec<u8>, CredentialsError>,
@@ -75,18 +75,13 @@ pub(super) fn parse(
         .contexts
         .into_iter()
         .find(|context| context.name == config.current_context)
-        .ok_or_else(|| {
-            format!(
-                "it has no context {:?}, which it says is the current one",
-                config.current_context
-            )
-        })?
+        .ok_or_else(|| format!("the current context {:?} does not exist", config.current_context))?
         .context;
     let cluster = config
         .clusters
         .into_iter()
         .find(|cluster| cluster.name == context.cluster)
-        .ok_or_else(|| format!("it has no cluster {:?}", context.cluster))?
+        .ok_or_else(|| format!("the cluster {:?} does not exist", context.cluster))?
         .cluster;
     let user = config
         .users
@@ -99,7 +94,7 @@ pub(super) fn parse(
         (Some(data), _) => base64::engine::general_purpose::STANDARD
             .decode(data.trim())
             .map(Some)
-            .map_err(|e| format!("its {what} is no base64: {e}")),
+            .map_err(|e| format!("the {what} is not base64: {e}")),
         (None, Some(file)) => read(&file).map(Some).map_err(|e| e.to_string()),
         (None, None) => Ok(None),
     };
@@ -113,7 +108,7 @@ pub(super) fn parse(
         (Some(certificate), Some(key)) => Some([certificate, b"\n".to_vec(), key].concat()),
         (None, None) => None,
         _ => {
-            return Err("it gives a client certificate without a key, or a key without a certificate".to_owned());
+            return Err("a client certificate without a key, or a key without a certificate".to_owned());
         }
     };
     let credentials = Credentials {
@@ -156,7 +151,7 @@ users:
     }
 
     #[test]
-    fn the_current_context_says_server_and_credentials() {
+    fn the_current_context_has_server_and_credentials() {
         let (server, credentials) = parse(CONFIG, files).unwrap();
         assert_eq!(server, "https://192.0.2.1:6443");
         assert_eq!(credentials.basic.as_deref(), Some("me:hush"));
@@ -165,7 +160,7 @@ users:
     }
 
     #[test]
-    fn a_context_that_is_not_there_is_named() {
+    fn a_missing_context_is_named() {
         let error = parse(&CONFIG.replace("current-context: here", "current-context: gone"), files).unwrap_err();
         assert!(error.contains("gone"), "{error}");
     }

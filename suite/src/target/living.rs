@@ -1,4 +1,4 @@
-//! The add-ons and the living cluster of a target: its own, or those of a simulator that lives beside it.
+//! Add-ons and controllers of a target: those of the target itself, or of an additional simulator of a full cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,99 +11,99 @@ use super::{Credentials, Target, TargetError, simulator};
 use crate::catalog::Profile;
 use crate::request::Request;
 
-/// The service of the log search add-on, without what comes before it.
+/// Path of the service of the log search add-on.
 const SERVICE: &str = "/api/v1/namespaces/kube-system/services/elasticsearch-logging";
 
-/// The object that a service account controller makes; a server without controllers does not have it.
+/// An object that only the service account controller creates.
 const CONTROLLED: &str = "/api/v1/namespaces/default/serviceaccounts/default";
-/// Pods among which a process is tried out.
+/// Path of the pods in which running a process is tested.
 const PODS: &str = "/api/v1/namespaces/default/pods";
-/// Time in which a container must have run to its end, and the interval between looks at it.
-const PROCESS: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(100));
+/// Time limit of the process, and polling interval.
+const PROCESS_TIMEOUT_AND_INTERVAL: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(100));
 
-/// Where the log search add-on, or the living cluster, of a target is. What is on the target is not kept with it: the
-/// same target can be before another proxy later.
+/// Server that has the log search add-on or the full cluster. The target itself is not stored: the same target can
+/// later be behind another proxy.
 #[derive(Debug)]
-pub(super) enum Place {
-    /// On a simulator that lives beside it.
-    Beside(Box<Target>),
-    /// On the target.
-    There,
-    /// Nowhere.
+pub(super) enum Provider {
+    /// An additional simulator.
+    Simulator(Box<Target>),
+    /// The target itself.
+    Target,
+    /// None.
     Missing,
 }
 
-/// What is known of a target's log search add-on, once it was looked for.
+/// Add-ons and controllers of a target, as far as it was probed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Logs {
-    pub(super) search: Arc<OnceCell<Place>>,
-    /// Whether the log lines were loaded.
+    pub(super) search: Arc<OnceCell<Provider>>,
+    /// Set when the log lines are loaded.
     pub(super) loaded: Arc<OnceCell<()>>,
-    /// The living cluster, once it was looked for.
-    pub(super) living: Arc<OnceCell<Place>>,
-    /// Whether the target has controllers, once they were looked for.
+    /// Provider of the full cluster, once probed.
+    pub(super) living: Arc<OnceCell<Provider>>,
+    /// Whether the target has controllers, once probed.
     pub(super) controllers: Arc<OnceCell<bool>>,
-    /// Whether containers run processes, once one was run.
+    /// Whether containers run processes, once probed.
     pub(super) processes: Arc<OnceCell<bool>>,
-    /// Whether they may be loaded into what is not the suite's own.
+    /// Whether log lines may be loaded into a server that the suite did not start.
     pub(super) may_be_loaded: bool,
 }
 
 impl Target {
-    /// The same, into which log lines may be loaded, to be removed after.
+    /// Allows loading log lines, which are removed afterwards.
     pub fn loading_logs(mut self) -> Self {
         self.logs.may_be_loaded = true;
         self
     }
 
-    /// The target that has the log search add-on: this one, or a simulator beside it; none where there is none.
+    /// Returns the target with the log search add-on: this one, or an additional simulator. `None` if there is none.
     ///
     /// # Errors
-    /// If a simulator does not start, or the target does not answer.
+    /// If a simulator does not start, or the target does not respond.
     pub async fn with_log_search(&self) -> Result<Option<Self>, TargetError> {
         if self.recorded.is_some() || self.clock().is_some() {
             return Ok(Some(self.clone()));
         }
         let look = async || match &self.embedded {
-            Some(embedded) => self.beside(embedded.profile, simulator::NOW).await,
-            None if self.serves(SERVICE).await? => Ok(Place::There),
-            None => Ok(Place::Missing),
+            Some(embedded) => self.start_cluster(embedded.profile, simulator::NOW).await,
+            None if self.serves(SERVICE).await? => Ok(Provider::Target),
+            None => Ok(Provider::Missing),
         };
         Ok(match self.logs.search.get_or_try_init(look).await? {
-            Place::Beside(beside) => Some(Self {
+            Provider::Simulator(other) => Some(Self {
                 logs: self.logs.clone(),
-                ..(**beside).clone()
+                ..(**other).clone()
             }),
-            Place::There => Some(self.clone()),
-            Place::Missing => None,
+            Provider::Target => Some(self.clone()),
+            Provider::Missing => None,
         })
     }
 
-    /// The target whose nodes run pods and whose controllers act: this one, or a simulator beside it; none where there
-    /// is none.
+    /// Returns the target with nodes that run pods and with controllers: this one, or an additional simulator. `None`
+    /// if there is none.
     ///
     /// # Errors
-    /// If a simulator does not start, or the target does not answer.
+    /// If a simulator does not start, or the target does not respond.
     pub async fn with_living_cluster(&self) -> Result<Option<Self>, TargetError> {
         if self.recorded.is_some() || self.clock() == Some(simulator::RUNNING) {
             return Ok(Some(self.clone()));
         }
         let look = async || match &self.embedded {
-            Some(embedded) => self.beside(embedded.profile, simulator::RUNNING).await,
-            None if self.has_ready_node().await? && self.serves(CONTROLLED).await? => Ok(Place::There),
-            None => Ok(Place::Missing),
+            Some(embedded) => self.start_cluster(embedded.profile, simulator::RUNNING).await,
+            None if self.has_ready_node().await? && self.serves(CONTROLLED).await? => Ok(Provider::Target),
+            None => Ok(Provider::Missing),
         };
         Ok(match self.logs.living.get_or_try_init(look).await? {
-            Place::Beside(beside) => Some((**beside).clone()),
-            Place::There => Some(self.clone()),
-            Place::Missing => None,
+            Provider::Simulator(other) => Some((**other).clone()),
+            Provider::Target => Some(self.clone()),
+            Provider::Missing => None,
         })
     }
 
-    /// Whether the target has controllers that the suite did not start, so that they can write to the objects of a trial.
+    /// Whether the target has controllers of its own, which can write to the objects of a trial.
     ///
     /// # Errors
-    /// If the target does not answer.
+    /// If the target does not respond.
     pub async fn has_controllers(&self) -> Result<bool, TargetError> {
         if self.is_own() {
             return Ok(false);
@@ -112,25 +112,25 @@ impl Target {
         self.logs.controllers.get_or_try_init(look).await.copied()
     }
 
-    /// The clock of a whole cluster that the suite started.
+    /// Returns the clock of a full cluster that the suite started.
     fn clock(&self) -> Option<&'static str> {
         self.embedded.as_ref().and_then(|embedded| embedded.clock)
     }
 
-    /// Whether a service of the system namespace is there, such as that of an add-on.
+    /// Whether a service of the system namespace exists, such as that of an add-on.
     ///
     /// # Errors
-    /// If the target does not answer.
+    /// If the target does not respond.
     pub async fn has_add_on(&self, service: &str) -> Result<bool, TargetError> {
         let path = format!("/api/v1/namespaces/kube-system/services/{service}");
         Ok(self.is_own() || self.serves(&path).await?)
     }
 
-    /// Whether containers run processes. On a target that the suite did not start, a pod is run once to find out: the
-    /// containers of a hollow node run nothing. The pod has the labels of the run, so that a clean-up finds it.
+    /// Whether containers run processes. On a target that the suite did not start, a pod is run once to find out,
+    /// because hollow nodes run nothing. The pod has the labels of the run, so that a clean-up finds it.
     ///
     /// # Errors
-    /// If the target does not answer.
+    /// If the target does not respond.
     pub async fn runs_processes(&self, labels: &Value) -> Result<bool, TargetError> {
         if self.is_own() {
             return Ok(true);
@@ -145,7 +145,7 @@ impl Target {
     /// Whether the proxy reaches the kubelet of the first node.
     ///
     /// # Errors
-    /// If the target does not answer.
+    /// If the target does not respond.
     pub async fn reaches_kubelets(&self) -> Result<bool, TargetError> {
         if self.is_own() {
             return Ok(true);
@@ -172,7 +172,7 @@ impl Target {
             return Ok(false);
         };
         let path = format!("{PODS}/{name}");
-        let (limit, pause) = PROCESS;
+        let (limit, pause) = PROCESS_TIMEOUT_AND_INTERVAL;
         let deadline = tokio::time::Instant::now() + limit;
         let ended = loop {
             let pod: Value = serde_json::from_slice(&self.send(&Request::get(&path)).await?.body).unwrap_or_default();
@@ -206,34 +206,34 @@ impl Target {
         Ok(items(&list, "/items").into_iter().flatten().any(|node| is_ready(&node)))
     }
 
-    /// A simulator of a whole cluster beside this one.
-    async fn beside(&self, profile: Profile, clock: &'static str) -> Result<Place, TargetError> {
-        let mut beside = Self::at("http://127.0.0.1", &Credentials::default())?;
-        let running = simulator::living(profile, clock).await?;
-        beside.base = running.url();
-        beside.embedded = Some(Arc::new(simulator::Embedded {
+    /// Starts an additional simulator of a full cluster.
+    async fn start_cluster(&self, profile: Profile, clock: &'static str) -> Result<Provider, TargetError> {
+        let mut other = Self::at("http://127.0.0.1", &Credentials::default())?;
+        let running = simulator::full_cluster(profile, clock).await?;
+        other.base = running.url();
+        other.embedded = Some(Arc::new(simulator::Embedded {
             profile,
             clock: Some(clock),
             _running: running,
         }));
-        beside.recording.clone_from(&self.recording);
-        Ok(Place::Beside(Box::new(beside)))
+        other.recording.clone_from(&self.recording);
+        Ok(Provider::Simulator(Box::new(other)))
     }
 
-    /// What is done once before the first log query is asked.
+    /// Runs `load` once, before the first log query.
     ///
     /// # Errors
-    /// Those of what is done.
+    /// The error of `load`.
     pub async fn load_logs_once<E>(&self, load: impl Future<Output = Result<(), E>>) -> Result<(), E> {
         self.logs.loaded.get_or_try_init(|| load).await.map(drop)
     }
 
-    /// Whether log lines were loaded into what is not the suite's own, and are to be removed.
+    /// Whether log lines were loaded into a server that the suite did not start, and must be removed.
     pub fn has_loaded_logs(&self) -> bool {
         self.embedded.is_none() && self.logs.loaded.initialized()
     }
 
-    /// Whether its logs are those of a simulator that the suite started, or recorded from one: nobody else's are there.
+    /// Whether its logs are those of a simulator that the suite started, without lines of others.
     pub fn owns_its_logs(&self) -> bool {
         self.embedded.is_some()
     }
@@ -244,15 +244,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_living_cluster_is_asked_by_way_of_the_proxy_that_is_before_it_now() {
-        let running = simulator::living(Profile::Documented, simulator::RUNNING)
+    async fn a_full_cluster_is_reached_through_the_current_proxy() {
+        let running = simulator::full_cluster(Profile::Documented, simulator::RUNNING)
             .await
-            .expect("a cluster");
-        let target = Target::at(&running.url(), &Credentials::default()).expect("a target");
+            .expect("cannot start a cluster");
+        let target = Target::at(&running.url(), &Credentials::default()).expect("invalid target");
         let first = target.clone().via(&running.url());
-        assert!(first.with_living_cluster().await.expect("an answer").is_some());
+        assert!(first.with_living_cluster().await.expect("no response").is_some());
         let second = target.via("http://elsewhere.example");
-        let found = second.with_living_cluster().await.expect("no need to ask again");
+        let found = second.with_living_cluster().await.expect("the result is cached");
         assert_eq!(
             found.and_then(|found| found.via).as_deref(),
             Some("http://elsewhere.example")

@@ -1,11 +1,13 @@
-//! The server under test: at an address, or a simulator that the suite starts.
+//! The server under test: at a URL, or a simulator that the suite starts.
 //!
-//! Guarantees: connecting, answering and reading are bounded in time and size; redirects are not followed and proxies
-//! of the environment are not used.
+//! Guarantees:
+//! - Connecting, responses and bodies are limited in time and size.
+//! - Redirects are not followed, and proxies of the environment are not used.
 //!
-//! Limits: HTTP/1.1.
+//! Limits:
+//! - HTTP/1.1.
 //!
-//! Source of semantics: the authentication section of the first text.
+//! Source: the documentation of authentication.
 
 mod audit;
 mod backend;
@@ -37,7 +39,7 @@ use client::{authorization, reason};
 use credential_clients::CredentialClients;
 pub use credentials::{Credentials, CredentialsError};
 use living::Logs;
-use needs::Offers;
+use needs::Features;
 pub use session::Session;
 use session::{Recorded, Recording};
 use simulator::Embedded;
@@ -49,27 +51,27 @@ use crate::catalog::Profile;
 use crate::check::{Answer, Mismatch};
 use crate::request::Request;
 
-/// Default time limit of an answer.
-const ANSWER: Duration = Duration::from_secs(15);
-/// Size limit of a body, in bytes.
-const BODY: usize = 64 << 20;
-/// Longest version that is shown, in characters.
-const VERSION: usize = 64;
-/// Size of the pieces of a chunked body, in bytes.
-const PIECE: usize = 1000;
-/// How often a request that gets 429 is sent again, and the longest wait that a server can ask for.
-const TOO_MANY: (usize, Duration) = (5, Duration::from_secs(10));
+/// Default time limit of a response.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum size of a body, in bytes.
+const MAX_BODY_BYTES: usize = 64 << 20;
+/// Maximum length of the version in reports, in characters.
+const MAX_VERSION: usize = 64;
+/// Chunk size of a chunked request body, in bytes.
+const CHUNK_BYTES: usize = 1000;
+/// Number of retries after a 429, and maximum delay that the server can request.
+const RETRIES: (usize, Duration) = (5, Duration::from_secs(10));
 
-/// Why a target did not answer.
+/// The error of a request to a target.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The address is no URL of a server.
-    #[error("{0:?} is not the address of a server: {1}")]
+    /// The address is not the URL of a server.
+    #[error("{0:?} is not the URL of a server: {1}")]
     Address(String, String),
-    /// The client could not be set up.
-    #[error("the client could not be set up: {0}")]
+    /// The client cannot be created.
+    #[error("cannot create the client: {0}")]
     Client(String),
-    /// No answer came.
+    /// The server cannot be reached.
     #[error("{request}: {reason}")]
     Unreachable {
         /// Method and path.
@@ -77,29 +79,29 @@ pub enum TargetError {
         /// Cause.
         reason: String,
     },
-    /// The connection ended before the answer did.
-    #[error("{request}: the connection ended before the answer did: {reason}")]
+    /// The connection closed before the end of the response.
+    #[error("{request}: the connection closed before the end of the response: {reason}")]
     BrokenOff {
         /// Method and path.
         request: String,
         /// Cause.
         reason: String,
     },
-    /// No whole answer came in time.
-    #[error("{0}: no whole answer in time")]
+    /// The response was not complete in time.
+    #[error("{0}: no complete response in time")]
     TooLate(String),
-    /// The answer is too large.
-    #[error("{0}: the answer is larger than {BODY} bytes")]
+    /// The response is too large.
+    #[error("{0}: the response is larger than {MAX_BODY_BYTES} bytes")]
     TooLarge(String),
-    /// The stream is no sequence of JSON values.
-    #[error("{request}: the stream is no sequence of JSON values: {reason}")]
+    /// The stream is not a sequence of JSON values.
+    #[error("{request}: the stream is not a sequence of JSON values: {reason}")]
     Stream {
         /// Method and path.
         request: String,
         /// Cause.
         reason: String,
     },
-    /// A cassette cannot be played.
+    /// A cassette cannot be replayed.
     #[error("{path}: {reason}", path = path.display())]
     Cassette {
         /// Cassette or folder.
@@ -113,7 +115,7 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// Whether the server was reached, so that the fault is in what it answered.
+    /// Whether the server was reached, so that the error is in its response.
     pub fn is_of_answer(&self) -> bool {
         matches!(
             self,
@@ -125,9 +127,9 @@ impl TargetError {
 /// A server under test.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Address.
+    /// URL.
     base: String,
-    /// Address of a proxy before it.
+    /// URL of a proxy in front of it.
     via: Option<String>,
     /// User-Agent header.
     agent: Option<String>,
@@ -140,36 +142,36 @@ pub struct Target {
     recording: Option<Arc<Recording>>,
     recorded: Option<Arc<Recorded>>,
     logs: Logs,
-    offers: Offers,
-    /// Time limit of an answer.
+    features: Features,
+    /// Time limit of a response.
     timeout: Duration,
     /// Texts that no report may show.
     secrets: Arc<Vec<String>>,
-    /// The rules that every answer of a trial is held to.
+    /// Checks of all responses of a trial.
     audit: Option<Arc<Mutex<Audit>>>,
 }
 
 impl Target {
-    /// The server at an address, such as `http://127.0.0.1:8080`.
+    /// Returns the server at a URL, such as `http://127.0.0.1:8080`.
     ///
     /// # Errors
-    /// If the address is none, or the credentials cannot be used.
+    /// If the URL or the credentials are invalid.
     pub fn at(url: &str, credentials: &Credentials) -> Result<Self, TargetError> {
         let parsed = url::Url::parse(url).map_err(|e| TargetError::Address(url.to_owned(), e.to_string()))?;
         if !["http", "https"].contains(&parsed.scheme()) || parsed.host_str().is_none() {
             return Err(TargetError::Address(
                 url.to_owned(),
-                "it is to begin with http:// or https://".to_owned(),
+                "it must start with http:// or https://".to_owned(),
             ));
         }
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return Err(TargetError::Address(
                 format!("{}://…@{}", parsed.scheme(), parsed.host_str().unwrap_or_default()),
-                "credentials are options of their own".to_owned(),
+                "use the options for credentials".to_owned(),
             ));
         }
         let base = url.trim_end_matches('/').to_owned();
-        let asks = parsed.scheme() == "https" && credentials.say_who();
+        let asks = parsed.scheme() == "https" && credentials.are_present();
         let credential_clients = asks.then(|| CredentialClients::at(&base, credentials)).transpose()?;
         Ok(Self {
             base,
@@ -184,45 +186,44 @@ impl Target {
             recording: None,
             recorded: None,
             logs: Logs::default(),
-            offers: Offers::default(),
-            timeout: ANSWER,
+            features: Features::default(),
+            timeout: DEFAULT_TIMEOUT,
             secrets: Arc::new(credentials.secrets()),
             audit: None,
         })
     }
 
-    /// The same target, whose proxy reaches a backend of the suite at an address.
+    /// Sets the address at which the target's proxy reaches the suite's backend.
     pub fn with_backend(mut self, address: BackendAddress) -> Self {
         self.backend_address = Some(address);
         self
     }
 
-    /// The same target, behind a proxy.
+    /// Sends requests through a proxy.
     pub fn via(mut self, url: &str) -> Self {
         self.via = Some(url.trim_end_matches('/').to_owned());
         self
     }
 
-    /// The same target, which keeps a backend running.
+    /// Keeps a backend running as long as the target.
     pub fn owning_backend(mut self, backend: Backend) -> Self {
         self._backend = Some(Arc::new(backend));
         self
     }
 
-    /// A recorded run: a cassette, or a folder of them. Nothing is asked but what is on it.
+    /// Returns a recorded run: a cassette, or a folder of them. Only recorded trials can be run.
     ///
     /// # Errors
-    /// If it cannot be read, or there is no trial on it.
+    /// If it cannot be read, or has no trial.
     pub fn cassette(from: &Path) -> Result<Self, TargetError> {
         let recorded = Recorded::read(from)?;
-        // Every trial has a replayer of its own, at an address of its own.
+        // Placeholder: every trial has a separate replayer.
         let mut target = Self::at("http://127.0.0.1", &Credentials::default())?;
         target.recorded = Some(Arc::new(recorded));
         Ok(target)
     }
 
-    /// The same, with what is said in each trial recorded on a cassette of its own in a folder. `credentials` are those
-    /// that it was made with.
+    /// Records each trial as a cassette in a folder. `credentials` are those of the target.
     pub fn recorded_in(mut self, folder: &Path, profile: Profile, credentials: Credentials) -> Self {
         self.recording = Some(Arc::new(Recording {
             folder: folder.to_owned(),
@@ -232,14 +233,14 @@ impl Target {
         self
     }
 
-    /// The same target, whose answers are checked against each other; objects are compared whose names begin with the
-    /// stem.
+    /// Checks the responses of a trial against each other. Only objects whose names have the prefix `stem` are
+    /// compared.
     pub fn audited(mut self, stem: &str) -> Self {
         self.audit = Some(Arc::new(Mutex::new(Audit::new(stem))));
         self
     }
 
-    /// What is wrong with the answers so far, if they are checked.
+    /// Returns the mismatches of the responses so far.
     pub fn violations(&self) -> Vec<Mismatch> {
         let audit = self.audit.as_ref();
         audit.map_or_else(Vec::new, |audit| {
@@ -247,13 +248,13 @@ impl Target {
         })
     }
 
-    /// The same target, with another time limit for an answer.
+    /// Sets the time limit of a response.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// A text in which the credentials are replaced by a placeholder.
+    /// Replaces credentials in a text by a placeholder.
     pub fn without_secrets(&self, text: &str) -> String {
         let hide = |text: String, secret: &String| text.replace(secret.as_str(), "(redacted)");
         self.secrets.iter().fold(text.to_owned(), hide)
@@ -264,27 +265,27 @@ impl Target {
         self.recorded.is_some()
     }
 
-    /// The profile that a recorded run was judged by, where its cassette says it.
+    /// Returns the profile of a recorded run, if its cassette has one.
     pub fn profile(&self) -> Option<Profile> {
         self.recorded.as_ref()?.profile()
     }
 
-    /// Address at which the target's proxy reaches the suite's backend.
+    /// Returns the address at which the target's proxy reaches the suite's backend.
     pub fn backend_address(&self) -> Option<&BackendAddress> {
         self.backend_address.as_ref()
     }
 
-    /// Address.
+    /// Returns the URL.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Whether the suite started it.
+    /// Whether the suite started it, or it is a recorded run.
     pub fn is_own(&self) -> bool {
         self.embedded.is_some() || self.recorded.is_some()
     }
 
-    /// Description for people.
+    /// Returns a description for reports.
     pub fn description(&self) -> String {
         match (&self.embedded, &self.recorded) {
             (_, Some(recorded)) => format!("the cassette {}", recorded.from().display()),
@@ -293,7 +294,7 @@ impl Target {
         }
     }
 
-    /// A new, empty target of the same kind, if the suite started this one.
+    /// Starts a new, empty target of the same kind, if the suite started this one.
     ///
     /// # Errors
     /// If it does not start.
@@ -311,7 +312,7 @@ impl Target {
         }
     }
 
-    /// Version that the target reports, if it does.
+    /// Returns the version of the target, if it has one.
     pub async fn version(&self) -> Option<String> {
         if self.recorded.is_some() {
             return None;
@@ -319,13 +320,13 @@ impl Target {
         let answer = self.send(&Request::get("/version")).await.ok()?;
         let version: serde_json::Value = serde_json::from_slice(&answer.body).ok()?;
         let version = version.get("gitVersion")?.as_str()?;
-        Some(version.chars().take(VERSION).collect())
+        Some(version.chars().take(MAX_VERSION).collect())
     }
 
-    /// Checks that the target answers.
+    /// Checks that the target responds.
     ///
     /// # Errors
-    /// If it does not.
+    /// If it does not respond.
     pub async fn check_reachable(&self) -> Result<(), TargetError> {
         if self.recorded.is_some() {
             return Ok(());
@@ -333,12 +334,12 @@ impl Target {
         self.send(&Request::get("/api")).await.map(drop)
     }
 
-    /// Sends a request and reads the whole answer. A request that gets 429 is sent again.
+    /// Sends a request and reads the complete response. A request that gets 429 is sent again.
     ///
     /// # Errors
-    /// If no whole answer came in time and within bounds.
+    /// If no complete response of acceptable size came in time.
     pub async fn send(&self, request: &Request) -> Result<Answer, TargetError> {
-        let (retries, longest) = TOO_MANY;
+        let (retries, longest) = RETRIES;
         for _ in 0..retries {
             let answer = self.send_once(request).await?;
             if answer.status != 429 {
@@ -372,25 +373,25 @@ impl Target {
         Ok(answer)
     }
 
-    /// Sends a request and reads the head of the answer.
+    /// Sends a request and reads the head of the response.
     ///
     /// # Errors
     /// If no head came in time.
     pub async fn open(&self, request: &Request) -> Result<Stream, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        Self::head(self.asked(request), &named, self.timeout)
+        Self::head(self.prepare(request), &named, self.timeout)
             .await
             .map(|response| Stream::of(response, named))
     }
 
-    /// The request as the client sends it, with credentials.
-    fn asked(&self, request: &Request) -> reqwest::RequestBuilder {
-        let door = request.credential.and_then(|credential| {
+    /// Builds the HTTP request, with credentials.
+    fn prepare(&self, request: &Request) -> reqwest::RequestBuilder {
+        let listener = request.credential.and_then(|credential| {
             self.credential_clients
                 .as_ref()
                 .and_then(|credential_clients| Some((credential_clients, credential_clients.client_for(credential)?)))
         });
-        let (base, client, authorization) = match door {
+        let (base, client, authorization) = match listener {
             Some((credential_clients, client_for)) => {
                 (&credential_clients.base, &client_for.client, &client_for.authorization)
             }
@@ -400,36 +401,36 @@ impl Target {
                 &self.authorization,
             ),
         };
-        let mut asked = client.request(request.method.clone(), format!("{base}{}", request.target()));
+        let mut builder = client.request(request.method.clone(), format!("{base}{}", request.target()));
         if let Some(agent) = &self.agent {
-            asked = asked.header(USER_AGENT, agent);
+            builder = builder.header(USER_AGENT, agent);
         }
         if let Some(authorization) = authorization {
-            asked = asked.header(AUTHORIZATION, authorization);
+            builder = builder.header(AUTHORIZATION, authorization);
         }
         if let Some(accept) = &request.accept {
-            asked = asked.header(ACCEPT, accept);
+            builder = builder.header(ACCEPT, accept);
         }
         if let Some(content_type) = &request.content_type {
-            asked = asked.header(CONTENT_TYPE, content_type);
+            builder = builder.header(CONTENT_TYPE, content_type);
         }
         let chunked = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(TRANSFER_ENCODING.as_str());
         for (name, value) in request.headers.iter().filter(|header| !chunked(header)) {
-            asked = asked.header(name, value);
+            builder = builder.header(name, value);
         }
         match &request.body {
-            Some(body) if request.headers.iter().any(|header| chunked(&header)) => asked.body(in_pieces(body)),
-            Some(body) => asked.body(body.clone()),
-            None => asked,
+            Some(body) if request.headers.iter().any(|header| chunked(&header)) => builder.body(chunked_body(body)),
+            Some(body) => builder.body(body.clone()),
+            None => builder,
         }
     }
 
     async fn head(
-        asked: reqwest::RequestBuilder,
+        builder: reqwest::RequestBuilder,
         named: &str,
         timeout: Duration,
     ) -> Result<reqwest::Response, TargetError> {
-        match tokio::time::timeout(timeout, asked.send()).await {
+        match tokio::time::timeout(timeout, builder.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) if error.is_connect() || error.is_builder() => Err(TargetError::Unreachable {
                 request: named.to_owned(),
@@ -444,11 +445,11 @@ impl Target {
     }
 }
 
-/// A body that is sent in pieces, without a length.
-fn in_pieces(body: &bytes::Bytes) -> reqwest::Body {
-    let pieces: Vec<_> = body
-        .chunks(PIECE)
+/// Returns a body that is sent in chunks, without a length.
+fn chunked_body(body: &bytes::Bytes) -> reqwest::Body {
+    let chunks: Vec<_> = body
+        .chunks(CHUNK_BYTES)
         .map(|piece| Ok::<_, std::convert::Infallible>(body.slice_ref(piece)))
         .collect();
-    reqwest::Body::wrap_stream(futures::stream::iter(pieces))
+    reqwest::Body::wrap_stream(futures::stream::iter(chunks))
 }

@@ -1,4 +1,4 @@
-//! What a target offers: capabilities that cases need, and kinds that it serves.
+//! Features of a target: those that cases need, and the kinds that it serves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,56 +11,56 @@ use super::{Target, TargetError};
 use crate::catalog::{Credential, Kind, Need};
 use crate::request::Request;
 
-/// What is known of a target's offers.
+/// Features of a target, as far as they are known.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Offers {
-    /// Objects of the whole cluster may be created.
+pub(super) struct Features {
+    /// Whether cluster-wide objects may be created.
     cluster_objects: bool,
-    /// Whether a collection is served, by its path, once it was asked for.
+    /// Whether collections are served, by path, once probed.
     collections: Arc<Mutex<BTreeMap<String, Arc<OnceCell<bool>>>>>,
 }
 
 impl Target {
-    /// The same target, in which objects of the whole cluster may be created.
+    /// Allows creating cluster-wide objects.
     pub fn allowing_cluster_objects(mut self) -> Self {
-        self.offers.cluster_objects = true;
+        self.features.cluster_objects = true;
         self
     }
 
-    /// Why a case with these needs cannot be played, if so.
+    /// Returns the reason why a case with these needs cannot be run, if there is one.
     pub fn missing_need(&self, trial: &str, needs: &[Need], credential: Option<Credential>) -> Option<String> {
         if let Some(recorded) = &self.recorded {
-            return (!recorded.has(trial)).then(|| "it is not on the cassette".to_owned());
+            return (!recorded.has(trial)).then(|| "the trial is not on the cassette".to_owned());
         }
         let reason = |need: &Need| match need {
             Need::Backend if self.backend_address.is_none() => {
-                Some("it needs a backend that the target's proxy reaches; --backend says where one is")
+                Some("it needs a backend behind the target's proxy: use --backend")
             }
             Need::Container if self.embedded.is_none() => {
-                Some("it needs a pod with a running container, which only the simulator is known to have")
+                Some("it needs a pod with a running container, which only the embedded simulator provides")
             }
-            Need::ClusterObjects if self.embedded.is_none() && !self.offers.cluster_objects => {
-                Some("it creates objects of the whole cluster; --allow-cluster-wide plays it")
+            Need::ClusterObjects if self.embedded.is_none() && !self.features.cluster_objects => {
+                Some("it creates cluster-wide objects: use --allow-cluster-wide")
             }
             Need::LogLines if self.embedded.is_none() && !self.logs.may_be_loaded => {
-                Some("it loads log lines; --seed-logs allows it and removes them afterwards")
+                Some("it loads log lines, and removes them afterwards: use --seed-logs")
             }
-            Need::Clock if self.embedded.is_none() => Some("it needs the simulator's clock"),
+            Need::Clock if self.embedded.is_none() => Some("it needs the clock of the embedded simulator"),
             _ => None,
         };
         let client = |credential| self.credential_clients.as_ref()?.client_for(credential);
         let lacking = needs.iter().find_map(reason);
         let unknown = credential.is_some_and(|credential| client(credential).is_none());
         let reason =
-            lacking.or(unknown.then_some("it needs a server that asks for credentials, and these credentials"));
+            lacking.or(unknown.then_some("it needs a server that requires credentials, and credentials of this kind"));
         reason.map(str::to_owned)
     }
 
-    /// The kind, as `group/plural`, that a case needs and the target does not serve: its collection gives 404 or 405,
-    /// and discovery does not list it.
+    /// Returns the kind, as `group/plural`, that a case needs and the target does not serve: its collection gives 404
+    /// or 405, and discovery does not list it.
     ///
     /// # Errors
-    /// If the target does not answer.
+    /// If the target does not respond.
     pub async fn absent(&self, kind: &Kind, needs: &[Need]) -> Result<Option<String>, TargetError> {
         if let Some(path) = &kind.path
             && !self.has_collection(path, &kind.plural).await?
@@ -80,16 +80,16 @@ impl Target {
         }
     }
 
-    /// Whether the target serves a collection. Of a recorded target it is not asked.
+    /// Whether the target serves a collection. For a recorded run always true.
     ///
     /// # Errors
-    /// If the target does not answer.
+    /// If the target does not respond.
     pub async fn has_collection(&self, template: &str, plural: &str) -> Result<bool, TargetError> {
         if self.recorded.is_some() {
             return Ok(true);
         }
         let path = template.replace("{namespace}", "default");
-        let known = Arc::clone(self.offers.collections.lock().await.entry(path.clone()).or_default());
+        let known = Arc::clone(self.features.collections.lock().await.entry(path.clone()).or_default());
         let served = known.get_or_try_init(async || {
             let status = self.send(&Request::get(&path)).await?.status;
             let missing = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].map(|status| status.as_u16());

@@ -1,7 +1,7 @@
-//! The target as one trial sees it: itself, before a recorder, or played from a cassette.
+//! The target for one trial: itself, behind a recorder, or replayed from a cassette.
 //!
-//! A recorder and a replayer are of one trial each, so that trials that run side by side do not mix. What every request
-//! says of itself in its User-UserAgent ([`UserAgent`]) is how the trials of a session find what is theirs.
+//! Each trial has its own recorder or replayer, so that concurrent trials do not mix. The User-Agent of every request
+//! ([`UserAgent`]) assigns the interactions of a cassette to trials.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,10 +15,10 @@ use super::credential_clients::CredentialClients;
 use super::{BackendAddress, Credentials, Target, TargetError};
 use crate::catalog::{Credential, Profile};
 
-/// How long a recorder or a replayer may take to see its connections closed.
-const CLOSING: Duration = Duration::from_secs(5);
+/// Time limit for closing the connections of a recorder or a replayer.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// User-Agent of a trial: its id, the stem of its names, its namespaces and its backend.
+/// User-Agent of a trial: id, prefix of object names, namespaces and backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UserAgent {
     trial: String,
@@ -44,7 +44,7 @@ impl fmt::Display for UserAgent {
     }
 }
 
-/// Error of a User-Agent that is not a trial's.
+/// Error of a User-Agent that is not that of a trial.
 #[derive(Debug)]
 pub(super) struct ForeignUserAgent;
 
@@ -125,7 +125,7 @@ impl Recorded {
                 .profile
                 .or_else(|| cassette.header.profile.as_deref()?.parse().ok());
             for interaction in cassette.interactions {
-                // What others said in between is no trial's.
+                // Interactions of other clients are skipped.
                 let Some(Ok(agent)) = interaction
                     .request
                     .headers
@@ -147,34 +147,34 @@ impl Recorded {
         match recorded.trials.len() {
             0 => Err(broken(
                 from,
-                &"there is no trial on it: stuntdouble conformance --record makes such cassettes",
+                &"there is no trial on it: record one with `stuntdouble conformance --record`",
             )),
             _ => Ok(recorded),
         }
     }
 
-    /// The profile that was judged by, where the cassette says it.
+    /// Returns the profile, if a cassette has one.
     pub(super) fn profile(&self) -> Option<Profile> {
         self.profile
     }
 
-    /// Whether a trial is on it.
+    /// Whether it has a trial.
     pub(super) fn has(&self, trial: &str) -> bool {
         self.trials.contains_key(trial)
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(super) fn from(&self) -> &Path {
         &self.from
     }
 }
 
-/// Where a run is recorded.
+/// Settings of a recording.
 #[derive(Debug)]
 pub(super) struct Recording {
     pub(super) folder: PathBuf,
     pub(super) profile: Profile,
-    /// Credentials, as the recorder takes them.
+    /// Credentials for the recorder.
     pub(super) credentials: Credentials,
 }
 
@@ -184,7 +184,7 @@ enum Running {
     Replayer(Replayer),
 }
 
-/// The target as one trial sees it.
+/// The target for one trial.
 pub struct Session {
     target: Target,
     stem: String,
@@ -193,33 +193,33 @@ pub struct Session {
 }
 
 impl Session {
-    /// The target.
+    /// Returns the target.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Prefix of the names of the trial's objects.
+    /// Returns the prefix of the names of the trial's objects.
     pub fn stem(&self) -> &str {
         &self.stem
     }
 
-    /// Namespaces of the trial.
+    /// Returns the namespaces of the trial.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
 
-    /// Ends it; says what went wrong with the recording, if something did.
+    /// Ends it. Returns the error of the recording, if any.
     pub async fn end(self) -> Option<String> {
         drop(self.target);
         match self.running {
             Running::Nothing => None,
             Running::Recorder(recorder) => {
                 let failure = recorder.failure();
-                drop(tokio::time::timeout(CLOSING, recorder.stop()).await);
+                drop(tokio::time::timeout(CLOSE_TIMEOUT, recorder.stop()).await);
                 failure
             }
             Running::Replayer(replayer) => {
-                drop(tokio::time::timeout(CLOSING, replayer.stop()).await);
+                drop(tokio::time::timeout(CLOSE_TIMEOUT, replayer.stop()).await);
                 None
             }
         }
@@ -227,7 +227,7 @@ impl Session {
 }
 
 impl Target {
-    /// The target for one trial. A recorded trial has the stem and the namespaces with which it was recorded.
+    /// Returns the target for one trial. A recorded trial has the prefix and the namespaces of the recording.
     ///
     /// # Errors
     /// If a recorder or a replayer does not start.
@@ -250,7 +250,7 @@ impl Target {
         if let Some(recorded) = &self.recorded {
             let missing = || TargetError::Cassette {
                 path: recorded.from.clone(),
-                reason: format!("{trial} is not on it"),
+                reason: format!("the trial {trial} is not on it"),
             };
             let recorded_trial = recorded.trials.get(trial).ok_or_else(missing)?.clone();
             let cassette = Cassette {
@@ -262,7 +262,7 @@ impl Target {
                 .map_err(|e| set_up(&e))?;
             target.base = replayer.url();
             target.credential_clients = credential
-                .map(|_| CredentialClients::open(&target.base, &Credentials::anybody()))
+                .map(|_| CredentialClients::open(&target.base, &Credentials::placeholders()))
                 .transpose()?;
             target.backend_address.clone_from(&recorded_trial.agent.backend);
             agent = recorded_trial.agent;
@@ -275,7 +275,7 @@ impl Target {
                 }
                 _ => (&self.base, recording.credentials.clone().transport()),
             };
-            // Without TLS nothing is verified, and nothing has to be read to verify it with.
+            // Without TLS there is nothing to verify.
             credentials.insecure |= upstream.starts_with("http://");
             let mut options = RecorderOptions::new(upstream);
             options.credentials = credentials;
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_agent_is_read_as_it_was_written() {
+    fn a_user_agent_parses_to_the_same() {
         for backend in [
             None,
             Some(BackendAddress {

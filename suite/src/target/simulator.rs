@@ -1,4 +1,4 @@
-//! Targets that the suite starts itself: simulators.
+//! Simulators that the suite starts.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,26 +9,26 @@ use stuntdouble_simulator::Simulator;
 use super::{Backend, BackendAddress, CredentialClients, Credentials, Target, TargetError};
 use crate::catalog::Profile;
 
-/// Seed.
+/// Seed of the simulators.
 const SEED: u64 = 7;
 /// Frozen clock of a simulator with log lines: the time at which the queries were recorded.
 pub(super) const NOW: &str = "frozen:2015-06-26T12:00:00Z";
-/// Clock of a simulator whose containers run.
+/// Clock of a simulator with running containers.
 pub(super) const RUNNING: &str = "real";
 /// Address at which the simulator's proxy reaches the suite's backend.
 const BACKEND: (&str, u16) = ("10.99.0.2", 8080);
 /// User of the simulator's secure listener.
 const USER: &str = "admin";
-/// That user's password.
+/// Password of that user.
 const PASSWORD: &str = "open-sesame";
-/// That user's token.
+/// Token of that user.
 const TOKEN: &str = "a-token-for-admin";
 
-/// A simulator that lives as long as a target that it is.
+/// A simulator that runs as long as its target.
 #[derive(Debug)]
 pub(super) struct Embedded {
     pub(super) profile: Profile,
-    /// Clock of a whole cluster; none of a bare one.
+    /// Clock of a full cluster; `None` for a bare one.
     pub(super) clock: Option<&'static str>,
     pub(super) _running: Simulator,
 }
@@ -40,8 +40,8 @@ fn rule(profile: Profile) -> stuntdouble_simulator::Profile {
     }
 }
 
-/// A simulator of a whole cluster: nodes, controllers and add-ons.
-pub(super) async fn living(profile: Profile, clock: &str) -> Result<Simulator, TargetError> {
+/// Starts a simulator of a full cluster: nodes, controllers and add-ons.
+pub(super) async fn full_cluster(profile: Profile, clock: &str) -> Result<Simulator, TargetError> {
     let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
     let clock = clock
         .parse()
@@ -56,8 +56,7 @@ pub(super) async fn living(profile: Profile, clock: &str) -> Result<Simulator, T
 }
 
 impl Target {
-    /// A simulator, started for the purpose with a profile; dropping the target stops it. It has a secure listener, and
-    /// a backend that its proxy reaches.
+    /// Starts a bare simulator with a secure listener, and a backend behind its proxy. Dropping the target stops it.
     ///
     /// # Errors
     /// If it does not start.
@@ -69,7 +68,7 @@ impl Target {
             host: BACKEND.0.to_owned(),
             port: BACKEND.1,
         };
-        // Many trials at once have more services than the default range has addresses.
+        // Many concurrent trials need more service addresses than the default range has.
         let services = "10.0.0.0/16"
             .parse::<stuntdouble_simulator::Cidr>()
             .map_err(|e| failed(&e))?;
@@ -84,7 +83,7 @@ impl Target {
         );
         let builder = builder
             .secure_listen(any_port)
-            .credentials(known().map_err(|e| failed(&e))?);
+            .credentials(accepted_credentials().map_err(|e| failed(&e))?);
         let running = builder.start().await.map_err(|e| failed(&e))?;
         let mut target = Self::at(&running.url(), &Credentials::default())?.with_backend(backend_address);
         if let (Some(url), Some(tls)) = (running.secure_url(), running.tls()) {
@@ -112,8 +111,8 @@ impl Target {
     }
 }
 
-/// What the simulator's secure listener takes, by way of files as it reads them.
-fn known() -> Result<stuntdouble_simulator::Credentials, Box<dyn std::error::Error>> {
+/// Returns the credentials that the secure listener accepts, read from temporary files.
+fn accepted_credentials() -> Result<stuntdouble_simulator::Credentials, Box<dyn std::error::Error>> {
     let file = |secret: &str| {
         let mut file = tempfile::NamedTempFile::new()?;
         writeln!(file, "{secret},{USER},1")?;

@@ -12,33 +12,33 @@ use tokio_tungstenite::tungstenite::{self, Message, handshake::client::generate_
 
 use super::client::reason;
 use super::spdy::Spdy;
-use super::{BODY, Stream, Target, TargetError};
+use super::{MAX_BODY_BYTES, Stream, Target, TargetError};
 use crate::catalog::Socket as Wanted;
 use crate::check::Answer;
 use crate::request::Request;
 
-/// How long a message may take to be taken.
-const SAYING: Duration = Duration::from_secs(5);
+/// Time limit for sending a message.
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A received message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// The channel, where the sub-protocol has channels.
+    /// Channel, if the sub-protocol has channels.
     pub channel: Option<u8>,
-    /// What came.
+    /// Content.
     pub bytes: Vec<u8>,
-    /// Whether the message is text or binary as the sub-protocol has it.
+    /// Whether the message type (text or binary) is that of the sub-protocol.
     pub typed: bool,
 }
 
-/// How the sub-protocol tells its channels apart.
+/// Encoding of the channel in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
-    /// It has none.
+    /// No channels.
     Plain,
-    /// By the first byte.
+    /// The first byte is the channel.
     Binary,
-    /// By the first digit of a text that is base64 after it.
+    /// The first digit is the channel, and base64 follows.
     Base64,
 }
 
@@ -105,13 +105,13 @@ enum Connection {
 /// An upgraded connection.
 #[derive(Debug)]
 pub struct Socket {
-    /// The answer that opened it; its body is empty.
+    /// Response that opened it, with an empty body.
     pub answer: Answer,
     connection: Connection,
     request: String,
 }
 
-/// Headers that ask for an upgrade, with the names of their values.
+/// Returns the headers of an upgrade request.
 pub(super) fn upgrade_headers(wanted: &Wanted, key: &str) -> Vec<(HeaderName, String)> {
     let spdy = !wanted.spdy.is_empty();
     let mut headers = vec![
@@ -130,7 +130,7 @@ pub(super) fn upgrade_headers(wanted: &Wanted, key: &str) -> Vec<(HeaderName, St
     headers
 }
 
-/// The header that names the sub-protocol.
+/// Returns the name of the header of the sub-protocol.
 pub(crate) fn protocol_header(wanted: &Wanted) -> HeaderName {
     if wanted.spdy.is_empty() {
         SEC_WEBSOCKET_PROTOCOL
@@ -140,26 +140,26 @@ pub(crate) fn protocol_header(wanted: &Wanted) -> HeaderName {
 }
 
 impl Target {
-    /// The origin of pages of the server.
+    /// Returns the origin of the server.
     pub(super) fn origin(&self) -> Option<HeaderValue> {
         let url = url::Url::parse(self.via.as_ref().unwrap_or(&self.base)).ok()?;
         HeaderValue::from_str(&url.origin().ascii_serialization()).ok()
     }
 
-    /// Opens a conversation. A refusal is an answer.
+    /// Opens an upgraded connection. If the server refuses, its response is returned.
     ///
     /// # Errors
-    /// If no answer came in time.
+    /// If no response came in time.
     pub async fn upgrade(&self, request: &Request, wanted: &Wanted) -> Result<Result<Socket, Answer>, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        let mut asked = self.asked(request);
+        let mut builder = self.prepare(request);
         for (name, value) in upgrade_headers(wanted, &generate_key()) {
-            asked = asked.header(name, value);
+            builder = builder.header(name, value);
         }
         if let (true, Some(origin)) = (wanted.origin, self.origin()) {
-            asked = asked.header(ORIGIN, origin);
+            builder = builder.header(ORIGIN, origin);
         }
-        let response = Self::head(asked, &named, self.timeout).await?;
+        let response = Self::head(builder, &named, self.timeout).await?;
         if response.status() != http::StatusCode::SWITCHING_PROTOCOLS {
             return Stream::of(response, named).whole().await.map(Err);
         }
@@ -170,7 +170,7 @@ impl Target {
         };
         let upgraded = response.upgrade().await.map_err(broken_off)?;
         let connection = if wanted.spdy.is_empty() {
-            let bounds = tungstenite::protocol::WebSocketConfig::default().max_message_size(Some(BODY));
+            let bounds = tungstenite::protocol::WebSocketConfig::default().max_message_size(Some(MAX_BODY_BYTES));
             let stream = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(bounds)).await;
             let framing = Framing::of(wanted.protocol.as_deref().unwrap_or_default());
             Connection::WebSocket(Box::new(stream), framing)
@@ -192,10 +192,10 @@ impl Target {
         }))
     }
 
-    /// Opens a WebSocket whose messages are JSON values. A refusal is a stream of its body.
+    /// Opens a WebSocket with JSON messages. If the server refuses, the stream has the body of its response.
     ///
     /// # Errors
-    /// If no answer came in time.
+    /// If no response came in time.
     pub async fn open_socket(&self, request: &Request, wanted: &Wanted) -> Result<Stream, TargetError> {
         let named = format!("{} {}", request.method, request.target());
         Ok(match self.upgrade(request, wanted).await? {
@@ -206,10 +206,10 @@ impl Target {
 }
 
 impl Socket {
-    /// Sends a text on a channel. Without one, over SPDY, it ends the stream of the channel.
+    /// Sends a text on a channel. Over SPDY, `None` ends the stream of the channel.
     ///
     /// # Errors
-    /// If it is not taken.
+    /// If it cannot be sent in time.
     pub async fn send(&mut self, channel: Option<u8>, text: Option<&str>) -> Result<(), TargetError> {
         let sending = async {
             match &mut self.connection {
@@ -223,13 +223,13 @@ impl Socket {
                 }
             }
         };
-        match tokio::time::timeout(SAYING, sending).await {
-            Ok(said) => said.map_err(|error| self.broken(&error)),
+        match tokio::time::timeout(SEND_TIMEOUT, sending).await {
+            Ok(sent) => sent.map_err(|error| self.broken(&error)),
             Err(_) => Err(TargetError::TooLate(self.request.clone())),
         }
     }
 
-    /// The next message; `None` at the end. Waits without limit.
+    /// Receives the next message; `None` at the end. Waits without a time limit.
     pub async fn receive(&mut self) -> Option<Received> {
         let (stream, framing) = match &mut self.connection {
             Connection::WebSocket(stream, framing) => (stream, framing),
@@ -244,7 +244,7 @@ impl Socket {
         };
         loop {
             match stream.next().await {
-                // However it ends, it has ended.
+                // Any error is the end.
                 None | Some(Err(_)) | Some(Ok(Message::Close(_))) => return None,
                 Some(Ok(message)) => {
                     if let Some(received) = framing.read(message) {
@@ -255,10 +255,10 @@ impl Socket {
         }
     }
 
-    /// The next message as a JSON value; `None` at the end. Waits without limit.
+    /// Receives the next message as a JSON value; `None` at the end. Waits without a time limit.
     ///
     /// # Errors
-    /// If the message is binary, or anything but one JSON value.
+    /// If the message is binary, or not one JSON value.
     pub(super) async fn next(&mut self) -> Result<Option<Value>, TargetError> {
         let Some(received) = self.receive().await else {
             return Ok(None);
@@ -271,11 +271,11 @@ impl Socket {
             .map_err(|error| self.broken(&error))
     }
 
-    /// Closes it.
+    /// Closes the connection.
     pub async fn close(mut self) {
-        // Who is gone already need not be told.
+        // Errors are ignored: the server may already have closed it.
         if let Connection::WebSocket(stream, _) = &mut self.connection {
-            drop(tokio::time::timeout(SAYING, stream.as_mut().close(None)).await);
+            drop(tokio::time::timeout(SEND_TIMEOUT, stream.as_mut().close(None)).await);
         }
     }
 
@@ -315,7 +315,7 @@ mod tests {
     #[case("channel.k8s.io", Message::text("1hello"))]
     #[case("base64.channel.k8s.io", Message::binary(b"1aGVsbG8=".to_vec()))]
     #[case("", Message::binary(b"{}".to_vec()))]
-    fn a_message_of_the_other_type_is_found(#[case] protocol: &str, #[case] message: Message) {
+    fn a_message_of_the_wrong_type_is_found(#[case] protocol: &str, #[case] message: Message) {
         assert!(!Framing::of(protocol).read(message).unwrap().typed);
     }
 }

@@ -1,9 +1,9 @@
-//! The client's side of a connection that was upgraded to SPDY/3.1.
+//! The client side of a SPDY/3.1 connection.
 //!
 //! - A stream has a channel, as over WebSocket: 0 for stdin, 1 for stdout, 2 for stderr, 3 for errors. The data of a
 //!   forwarded port is sent on 0 and received on 1.
-//! - Headers are stored in their blocks rather than compressed; the server's are not read.
-//! - Limit: [`LONGEST`] bytes for a frame. There is no flow control, as in the client tools' library.
+//! - Headers are sent in stored (uncompressed) blocks. Those of the server are not read.
+//! - Limit: a frame has at most [`MAX_FRAME_BYTES`]. There is no flow control, as in the library of kubectl.
 //!
 //! Source: the draft "SPDY Protocol - Draft 3.1"; Kubernetes v1.2 (`pkg/kubelet/server`).
 
@@ -12,17 +12,17 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::catalog::StreamType;
 
-/// Longest frame that is read, in bytes.
-const LONGEST: usize = 1 << 20;
-/// Length of the head of a frame, in bytes.
-const HEAD: usize = 8;
+/// Maximum size of a frame, in bytes.
+const MAX_FRAME_BYTES: usize = 1 << 20;
+/// Size of a frame header, in bytes.
+const HEADER_BYTES: usize = 8;
 /// First bytes of a control frame: version 3.
 const CONTROL: u32 = 0x8003_0000;
 const SYN_STREAM: u32 = 1;
 const RST_STREAM: u32 = 3;
 const PING: u32 = 6;
 const GOAWAY: u32 = 7;
-/// The flag of the last frame that a side sends on a stream.
+/// Flag of the last frame of a side on a stream.
 const FIN: u8 = 1;
 
 /// A stream that the client opened.
@@ -30,7 +30,7 @@ const FIN: u8 = 1;
 struct Stream {
     id: u32,
     of: StreamType,
-    /// The server sends nothing more on it.
+    /// Whether the server has ended it.
     ended: bool,
 }
 
@@ -43,10 +43,10 @@ pub(super) struct Spdy<C> {
 }
 
 impl<C: AsyncRead + AsyncWrite + Unpin> Spdy<C> {
-    /// Opens streams of these types, in this order. `port` is the one that they forward.
+    /// Opens streams of these types, in this order. `port` is the forwarded port.
     ///
     /// # Errors
-    /// If the connection is broken.
+    /// If the connection fails.
     pub(super) async fn open(connection: C, types: &[StreamType], port: Option<u16>) -> std::io::Result<Self> {
         let streams = types.iter().zip(0..).map(|(of, number)| Stream {
             id: 2 * number + 1,
@@ -77,10 +77,10 @@ impl<C: AsyncRead + AsyncWrite + Unpin> Spdy<C> {
         Ok(opened)
     }
 
-    /// Sends bytes on a channel; without them, the end of its stream.
+    /// Sends bytes on a channel. `None` ends its stream.
     ///
     /// # Errors
-    /// If there is no such stream, or the connection is broken.
+    /// If there is no such stream, or the connection fails.
     pub(super) async fn send(&mut self, channel: u8, bytes: Option<&[u8]>) -> std::io::Result<()> {
         let stream = self.streams.iter().find(|stream| stream.of.sent_on() == Some(channel));
         let id = stream.map(|stream| stream.id).ok_or(std::io::ErrorKind::NotFound)?;
@@ -94,7 +94,8 @@ impl<C: AsyncRead + AsyncWrite + Unpin> Spdy<C> {
         self.connection.flush().await
     }
 
-    /// The next bytes of a stream, with its channel; `None` when the server has ended all streams, or the connection.
+    /// Receives the next bytes of a stream, with its channel. `None` if the server has ended all streams or the
+    /// connection.
     pub(super) async fn receive(&mut self) -> Option<(u8, Bytes)> {
         while !self.is_over() {
             let (head, flags, mut payload) = self.frame().await?;
@@ -112,7 +113,7 @@ impl<C: AsyncRead + AsyncWrite + Unpin> Spdy<C> {
                     let reset = self.streams.iter_mut().filter(|stream| stream.id == id);
                     reset.for_each(|stream| stream.ended = true);
                 }
-                // The server's pings are to be answered; their numbers are even.
+                // Pings of the server have even numbers and must be answered.
                 PING if payload.last().is_some_and(|last| last % 2 == 0) => {
                     self.connection.write_all(&control(PING, &payload)).await.ok()?;
                     self.connection.flush().await.ok()?;
@@ -130,21 +131,25 @@ impl<C: AsyncRead + AsyncWrite + Unpin> Spdy<C> {
         receiving.all(|stream| stream.ended)
     }
 
-    /// The next frame: the first bytes of its head, its flags and its content. `None` at the end, or if it is too long.
+    /// Reads the next frame: first word of the header, flags and payload. `None` at the end, or if it is too long.
     async fn frame(&mut self) -> Option<(u32, u8, Bytes)> {
         loop {
-            if let Some(mut head) = self.unread.get(..HEAD) {
+            if let Some(mut head) = self.unread.get(..HEADER_BYTES) {
                 let (first, rest) = (head.get_u32(), head.get_u32());
                 let length = (rest & 0x00ff_ffff) as usize;
-                if length > LONGEST {
+                if length > MAX_FRAME_BYTES {
                     return None;
                 }
-                if self.unread.len() >= HEAD + length {
-                    let payload = self.unread.split_to(HEAD + length).freeze().slice(HEAD..);
+                if self.unread.len() >= HEADER_BYTES + length {
+                    let payload = self
+                        .unread
+                        .split_to(HEADER_BYTES + length)
+                        .freeze()
+                        .slice(HEADER_BYTES..);
                     return Some((first, (rest >> 24) as u8, payload));
                 }
             }
-            // However it ends, it has ended.
+            // Any error is the end.
             let read = self.connection.read_buf(&mut self.unread).await.unwrap_or_default();
             if read == 0 {
                 return None;
@@ -165,7 +170,7 @@ fn control(kind: u32, payload: &[u8]) -> Bytes {
     frame.freeze()
 }
 
-/// A block of headers: stored blocks of one zlib stream, which begins with the first.
+/// Returns a header block: stored blocks of one zlib stream, which starts with the first header block.
 fn block(headers: &[(&str, &str)], first: bool) -> Bytes {
     let mut plain = BytesMut::new();
     plain.put_u32(u32::try_from(headers.len()).unwrap_or_default());
@@ -178,7 +183,7 @@ fn block(headers: &[(&str, &str)], first: bool) -> Bytes {
         // Deflate with the smallest window, without a dictionary.
         out.put_u16(0x7801);
     }
-    // An empty block flushes what the reader has unpacked.
+    // An empty block flushes the decompressor of the reader.
     for stored in [&plain[..], &[]] {
         let length = u16::try_from(stored.len()).unwrap_or_default();
         out.put_u8(0);
@@ -217,14 +222,14 @@ mod tests {
         let blocks = [block(&[("streamtype", "error")], true), block(&[("port", "80")], false)].concat();
         let mut plain = Vec::new();
         let mut reader = flate2::read::ZlibDecoder::new(&blocks[..]);
-        // The stream has no end: the connection could go on.
+        // An error: the zlib stream has no end.
         let _ = reader.read_to_end(&mut plain);
         let text = String::from_utf8_lossy(&plain).into_owned();
         assert!(text.contains("streamtype") && text.ends_with("80"), "{text:?}");
     }
 
     #[tokio::test]
-    async fn what_comes_on_a_stream_is_of_its_channel() {
+    async fn data_of_a_stream_has_its_channel() {
         let (mut spdy, mut far) = opened().await;
         let frames = [
             data(5, 0, b"out"),
@@ -238,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_over_when_the_server_has_ended_its_streams() {
+    async fn it_ends_when_the_server_has_ended_its_streams() {
         let (mut spdy, mut far) = opened().await;
         far.write_all(&[data(5, FIN, b"out"), data(1, FIN, b"")].concat())
             .await
@@ -248,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_frame_that_is_too_long_ends_it() {
+    async fn a_too_long_frame_ends_it() {
         let (mut spdy, mut far) = opened().await;
         far.write_all(&[0, 0, 0, 1, 0, 0xff, 0xff, 0xff]).await.unwrap();
         assert_eq!(spdy.receive().await, None);

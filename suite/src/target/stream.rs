@@ -1,4 +1,4 @@
-//! A response whose body is read as it comes.
+//! A response whose body is streamed.
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
@@ -6,10 +6,10 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::client::reason;
-use super::{BODY, Socket, TargetError};
+use super::{MAX_BODY_BYTES, Socket, TargetError};
 use crate::check::Answer;
 
-/// A response of which the head has been read.
+/// A response whose head has been read.
 #[derive(Debug)]
 pub struct Stream {
     /// The status code.
@@ -24,17 +24,17 @@ pub struct Stream {
     lines: Lines,
 }
 
-/// Whether the values of a body are lines.
+/// Tracks whether each value of a body is one line.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lines {
-    /// A value has been read.
+    /// Whether a value has been read.
     begun: bool,
-    /// A value had several lines, or none of its own.
+    /// Whether a value had several lines, or shared a line.
     broken: bool,
 }
 
 impl Lines {
-    /// Takes in a value, with the whitespace before it.
+    /// Records a value, with the whitespace before it.
     fn read(&mut self, bytes: &[u8]) {
         let value = bytes.trim_ascii_start();
         let before = &bytes[..bytes.len() - value.len()];
@@ -43,12 +43,12 @@ impl Lines {
     }
 }
 
-/// Where the rest of a body comes from.
+/// Source of the rest of a body.
 #[derive(Debug)]
 enum Source {
     Body(reqwest::Response),
     Socket(Box<Socket>),
-    /// The whole body has been read.
+    /// The body is already complete.
     Read,
 }
 
@@ -71,7 +71,7 @@ impl Stream {
         }
     }
 
-    /// The messages of a WebSocket.
+    /// Returns a stream of the messages of a WebSocket.
     pub(super) fn over(socket: Socket, request: String) -> Self {
         Self {
             status: socket.answer.status,
@@ -84,7 +84,7 @@ impl Stream {
         }
     }
 
-    /// An answer that has been read.
+    /// Returns a stream of a complete response.
     pub(super) fn whole_answer(answer: Answer, request: String) -> Self {
         Self {
             status: answer.status,
@@ -97,16 +97,16 @@ impl Stream {
         }
     }
 
-    /// Whether each value that was read is one line of the body.
+    /// Whether each value so far is one line of the body.
     pub fn is_of_lines(&self) -> bool {
         !self.lines.broken
     }
 
-    /// The answer with its whole body.
+    /// Reads the complete response.
     pub(super) async fn whole(mut self) -> Result<Answer, TargetError> {
         let mut body = BytesMut::new();
         while let Some(chunk) = self.chunk().await? {
-            if body.len() + chunk.len() > BODY {
+            if body.len() + chunk.len() > MAX_BODY_BYTES {
                 return Err(TargetError::TooLarge(self.request));
             }
             body.extend_from_slice(&chunk);
@@ -119,7 +119,7 @@ impl Stream {
         })
     }
 
-    /// The next piece of the body; none at its end.
+    /// Reads the next chunk of the body; `None` at the end.
     async fn chunk(&mut self) -> Result<Option<Bytes>, TargetError> {
         let broken_off = |error: reqwest::Error| TargetError::BrokenOff {
             request: self.request.clone(),
@@ -131,11 +131,11 @@ impl Stream {
         }
     }
 
-    /// Reads until so many bytes of the body have come, or it has ended. Returns the answer with what came. Waits as long
-    /// as it takes.
+    /// Reads at least this many bytes of the body, or all of it. Returns the response with these bytes. Waits without a
+    /// time limit.
     ///
     /// # Errors
-    /// If the body breaks off.
+    /// If the connection closes before the end of the body.
     pub async fn beginning(&mut self, length: usize) -> Result<Answer, TargetError> {
         let mut body = BytesMut::new();
         while body.len() < length
@@ -151,19 +151,20 @@ impl Stream {
         })
     }
 
-    /// Waits for the end of the body, and returns when it has ended.
+    /// Waits for the end of the body.
     ///
     /// # Errors
-    /// If the body breaks off.
+    /// If the connection closes before the end of the body.
     pub async fn end(&mut self) -> Result<(), TargetError> {
         while self.chunk().await?.is_some() {}
         Ok(())
     }
 
-    /// The next JSON value of the body; none at its end. Waits as long as it takes.
+    /// Reads the next JSON value of the body; `None` at the end. Waits without a time limit.
     ///
     /// # Errors
-    /// If the body breaks off, is no sequence of JSON values, or a value is larger than anybody should read.
+    /// If the connection closes before the end of the body, the body is not a sequence of JSON values, or a value is
+    /// too large.
     pub async fn next(&mut self) -> Result<Option<Value>, TargetError> {
         if let Source::Socket(socket) = &mut self.source {
             return socket.next().await;
@@ -173,13 +174,13 @@ impl Stream {
                 return Ok(Some(value));
             }
             match self.chunk().await? {
-                Some(chunk) if self.unread.len() + chunk.len() > BODY => {
+                Some(chunk) if self.unread.len() + chunk.len() > MAX_BODY_BYTES => {
                     return Err(TargetError::TooLarge(self.request.clone()));
                 }
                 Some(chunk) => self.unread.extend_from_slice(&chunk),
                 None if self.unread.iter().all(u8::is_ascii_whitespace) => return Ok(None),
                 None => {
-                    let reason = "it breaks off in the middle of one".to_owned();
+                    let reason = "it ends inside a value".to_owned();
                     return Err(TargetError::Stream {
                         request: self.request.clone(),
                         reason,
@@ -189,7 +190,7 @@ impl Stream {
         }
     }
 
-    /// The next whole value among the bytes that were read.
+    /// Returns the next complete value of the bytes read so far.
     fn buffered(&mut self) -> Result<Option<Value>, TargetError> {
         let mut values = serde_json::Deserializer::from_slice(&self.unread).into_iter::<Value>();
         match values.next() {
@@ -225,7 +226,7 @@ mod tests {
             ..Answer::default()
         };
         let mut stream = Stream::whole_answer(answer, String::new());
-        while stream.next().await.expect("values").is_some() {}
+        while stream.next().await.expect("invalid JSON value").is_some() {}
         assert_eq!(stream.is_of_lines(), lines);
     }
 }

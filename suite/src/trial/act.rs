@@ -1,4 +1,4 @@
-//! Actions of a trial on its environment: setting it up, and changing objects.
+//! Actions of a trial on its environment: set-up, and changes of objects.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use crate::request::{Request, merge};
 
 use super::run::deletion;
 
-/// Attempts of a write that conflicts with somebody else's.
-const CONFLICT_RETRIES: usize = 5;
-/// Attempts of a creation that the cluster is not ready for, and the pause between them.
-pub(super) const NOT_READY: (usize, Duration) = (50, Duration::from_millis(100));
-/// Pause between the requests that wait for a state of the cluster, and the longest wait.
-const UNTIL: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
-/// Grace period of an object that is retired, in seconds: longer than a trial.
-const RETIRED: u64 = 300;
-/// The longest wait for a watch to show a change.
-const WATCHED: Duration = Duration::from_secs(5);
+/// Maximum number of attempts of a write that conflicts with another client's.
+const MAX_WRITE_ATTEMPTS: usize = 5;
+/// Maximum number of attempts of a request while the namespace has no service account, and the pause between them.
+pub(super) const NOT_READY_RETRIES: (usize, Duration) = (50, Duration::from_millis(100));
+/// Pause between the requests that wait for a state of the cluster, and their time limit.
+const STATE_POLL: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
+/// Grace period of a retired object, in seconds. It is longer than a trial.
+const RETIRED_GRACE_SECONDS: u64 = 300;
+/// Time limit for a watch to show a change.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Environment<'_> {
-    /// Creates the objects of the case and makes its set-up requests.
+    /// Creates the objects of the case and sends its set-up requests.
     pub(super) async fn set_up(&self) -> Result<(), EnvironmentError> {
         for (letter, precondition) in &self.case().data.given {
             if !precondition.later {
@@ -36,13 +36,13 @@ impl Environment<'_> {
         }
         for step in &self.case().data.setup {
             if self.serves(step.if_served.as_deref()).await? {
-                self.take(step).await?;
+                self.run_step(step).await?;
             }
         }
         Ok(())
     }
 
-    /// Whether the target serves a collection that something needs, if it needs one.
+    /// Returns whether the target serves a collection. `None` counts as served.
     pub(super) async fn serves(&self, collection: Option<&str>) -> Result<bool, EnvironmentError> {
         let Some(path) = collection else { return Ok(true) };
         let plural = path.rsplit('/').next().unwrap_or_default();
@@ -50,8 +50,8 @@ impl Environment<'_> {
         Ok(self.target().has_collection(&path, plural).await?)
     }
 
-    /// Makes a set-up request. What it creates is removed in the end.
-    async fn take(&self, step: &Step) -> Result<(), EnvironmentError> {
+    /// Sends a set-up request. The object that it creates is removed at the end of the trial.
+    async fn run_step(&self, step: &Step) -> Result<(), EnvironmentError> {
         let (method, path) = step.request.split_once(' ').unwrap_or(("GET", &step.request));
         let unknown = |_| EnvironmentError::Case(format!("unknown method {method:?}"));
         let method: Method = method.parse().map_err(unknown)?;
@@ -94,7 +94,7 @@ impl Environment<'_> {
         Ok(())
     }
 
-    /// Carries out an action.
+    /// Performs an action.
     pub(super) async fn act(&self, action: &Action) -> Result<(), EnvironmentError> {
         let labelled = |key: &str, value: &str| {
             let labels: BTreeMap<&str, &str> = BTreeMap::from([(key, value)]);
@@ -133,7 +133,8 @@ impl Environment<'_> {
         }
     }
 
-    /// Waits until a watch shows the last change of an object, because a watch cache lags behind writes. A watch that does not is not judged here.
+    /// Waits until a watch shows the last change of an object, because a watch cache lags behind writes. Ignores a
+    /// watch that does not show it in time.
     async fn until_watched(&self, letter: &str) -> Result<(), EnvironmentError> {
         let versions = self.versions(letter);
         let [.., before, last] = versions.as_slice() else {
@@ -153,7 +154,7 @@ impl Environment<'_> {
                 }
             }
         };
-        let _ = tokio::time::timeout(WATCHED, shown).await;
+        let _ = tokio::time::timeout(WATCH_TIMEOUT, shown).await;
         Ok(())
     }
 
@@ -163,16 +164,16 @@ impl Environment<'_> {
         let answer = self.send_when_ready(&request).await?;
         let created = EnvironmentError::object(self.target(), &request, &answer)?;
         self.created_object(&created, &request, &answer)?;
-        if self.is_patient() {
+        if self.waits_for_controllers() {
             self.settle(letter).await?;
         }
         Ok(())
     }
 
-    /// Sends a set-up request, again while the namespace has no service account: it gets one some time after its
-    /// creation.
+    /// Sends a set-up request, and repeats it while the namespace has no service account: the account is created some
+    /// time after the namespace.
     async fn send_when_ready(&self, request: &Request) -> Result<Answer, EnvironmentError> {
-        let (attempts, pause) = NOT_READY;
+        let (attempts, pause) = NOT_READY_RETRIES;
         for _ in 0..attempts {
             let answer = self.send(request).await?;
             if !is_not_ready(&answer) {
@@ -183,7 +184,7 @@ impl Environment<'_> {
         self.send(request).await
     }
 
-    /// Deletes what a request created, which the target had to refuse.
+    /// Deletes the object of a creation that the target should have refused.
     pub(super) async fn undo(&self, request: &Request, answer: &Answer) -> Result<(), EnvironmentError> {
         let created: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let name = text(&created, "/metadata/name");
@@ -193,14 +194,14 @@ impl Environment<'_> {
         Ok(())
     }
 
-    /// Sends a request until its answer contains a value.
+    /// Sends a request until its response contains a value.
     async fn send_until(&self, request: &Request, until: &Value) -> Result<Answer, EnvironmentError> {
-        let (pause, limit) = UNTIL;
+        let (pause, limit) = STATE_POLL;
         let deadline = tokio::time::Instant::now() + limit;
         loop {
             let answer = self.target().send(request).await?;
             let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let Some(missing) = check::contains("answer", until, &value) else {
+            let Some(missing) = check::contains("response", until, &value) else {
                 return Ok(answer);
             };
             if tokio::time::Instant::now() > deadline {
@@ -214,7 +215,7 @@ impl Environment<'_> {
         }
     }
 
-    /// Remembers a created object, if it is one.
+    /// Remembers a created object. Fails if the response has no object name.
     fn created_object(&self, object: &Value, request: &Request, answer: &Answer) -> Result<(), EnvironmentError> {
         if object
             .pointer("/metadata/name")
@@ -227,12 +228,12 @@ impl Environment<'_> {
         Ok(())
     }
 
-    /// Deletes an object with a grace period, and reads it as it is until then.
+    /// Deletes an object with a grace period, and remembers the state that it has until it goes.
     async fn retire(&self, letter: &str) -> Result<(), EnvironmentError> {
-        let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": RETIRED});
+        let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": RETIRED_GRACE_SECONDS});
         self.must(&json_request(Method::DELETE, self.path_of(letter)?, &options))
             .await?;
-        let leaving = json!({"metadata": {"deletionGracePeriodSeconds": RETIRED}});
+        let leaving = json!({"metadata": {"deletionGracePeriodSeconds": RETIRED_GRACE_SECONDS}});
         self.returned(&self.current(letter).await?, &leaving);
         Ok(())
     }
@@ -244,7 +245,7 @@ impl Environment<'_> {
         Ok(())
     }
 
-    /// Patches an object in the other group that has it, and reads it in its own.
+    /// Patches an object by way of the other API group that serves it, and reads it from its own group.
     async fn patch_elsewhere(&self, letter: &str, patch: &Value) -> Result<(), EnvironmentError> {
         let missing = || EnvironmentError::Case(format!("{} has no other group", self.kind()));
         let template = self.case().kind.other_group.as_deref().ok_or_else(missing)?;
@@ -268,12 +269,12 @@ impl Environment<'_> {
             let request = json_request(Method::PUT, format!("{path}/status"), &object);
             let answer = self.send(&request).await?;
             attempt += 1;
-            if answer.status == 409 && attempt < CONFLICT_RETRIES {
+            if answer.status == 409 && attempt < MAX_WRITE_ATTEMPTS {
                 continue;
             }
             let sent = object;
             let mut object = EnvironmentError::object(self.target(), &request, &answer)?;
-            // What a status replacement returns has the path of the status.
+            // The response to a status replacement has the self link of the status.
             if let Some(link) = object.pointer_mut("/metadata/selfLink") {
                 *link = path.into();
             }
@@ -295,7 +296,7 @@ impl Environment<'_> {
             let request = json_request(Method::PUT, path.clone(), &object);
             let answer = self.send(&request).await?;
             attempt += 1;
-            if answer.status == 409 && attempt < CONFLICT_RETRIES {
+            if answer.status == 409 && attempt < MAX_WRITE_ATTEMPTS {
                 continue;
             }
             self.returned(&EnvironmentError::object(self.target(), &request, &answer)?, &object);
@@ -304,7 +305,7 @@ impl Environment<'_> {
     }
 }
 
-/// Whether the namespace has no service account yet.
+/// Returns whether a response says that the namespace has no service account yet.
 pub(super) fn is_not_ready(answer: &Answer) -> bool {
     answer.status == 403 && answer.text().contains("retry")
 }

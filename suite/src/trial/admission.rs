@@ -1,18 +1,18 @@
-//! Whether a target enforces limit ranges and quotas, as v1.2 does with the admission plug-ins that it recommends.
+//! Detects whether a target enforces limit ranges and quotas, as v1.2 does with the recommended admission plug-ins.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::act::{NOT_READY, is_not_ready};
+use super::act::{NOT_READY_RETRIES, is_not_ready};
 use super::environment_error::EnvironmentError;
 use super::run::{LABEL, Run, deletion};
 use crate::request::Request;
 use crate::target::Target;
 
-/// Name of the limit range, and prefix of the pods that are beyond it.
+/// Name of the limit range, and prefix of the names of the pods that exceed it.
 const NAME: &str = "sd-admission";
 
-/// Whether the target refuses a pod that is beyond a limit range. It is tried once a run.
+/// Returns whether the target refuses a pod that exceeds a limit range. Tested once per run.
 pub(super) async fn is_enforced(target: &Target, run: &Run) -> Result<bool, EnvironmentError> {
     if target.is_own() || target.is_recorded() {
         return Ok(true);
@@ -42,7 +42,7 @@ async fn refuses(target: &Target, run: &Run) -> Result<bool, EnvironmentError> {
     let create =
         |path: &str, object: &Value| Request::new(Method::POST, path).with_body("application/json", object.to_string());
     target.send(&create(&ranges, &range)).await?;
-    let (attempts, pause) = NOT_READY;
+    let (attempts, pause) = NOT_READY_RETRIES;
     let mut refused = false;
     for _ in 0..attempts {
         let answer = target.send(&create(&pods, &pod)).await?;
@@ -57,6 +57,6 @@ async fn refuses(target: &Target, run: &Run) -> Result<bool, EnvironmentError> {
         tokio::time::sleep(pause).await;
     }
     target.send(&deletion(format!("{ranges}/{NAME}"))).await?;
-    // The target may go on refusing pods for a while: no other trial uses the namespace.
+    // No other trial uses the namespace, because the target may continue to refuse pods for a while.
     Ok(refused)
 }

@@ -1,4 +1,4 @@
-//! The state of objects after the answer.
+//! Checks of the state of objects after the response.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::catalog::{After, Case, Level, Need, ObjectState, Part, PartialState, 
 use crate::check::{self, Answer, Mismatch, shown_body};
 use crate::request::Request;
 
-/// Interval between looks at a state that takes time.
-const POLL: Duration = Duration::from_millis(50);
+/// Interval between reads of a state that must be reached within a time limit.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The checks of a case: its own, or what every write implies. What was written can be read, and what was refused has
-/// changed nothing.
+/// Returns the checks of a case: its own, and those that every write implies. A successful write can be read, and a
+/// refused one changes nothing.
 pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &Answer) -> Vec<(After, Level)> {
     let data = &environment.case().data;
     let case: Vec<(After, Level)> = data.after.iter().map(|after| (after.clone(), Level::Must)).collect();
@@ -29,7 +29,7 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
         .path
         .as_deref()
         .is_some_and(|path| template.starts_with(path));
-    if acts(environment)
+    if needs_full_cluster(environment)
         || !writes
         || !of_kind
         || !data.setup.is_empty()
@@ -45,7 +45,7 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
         ObjectState::Gone(letter.clone())
     } else if answer.status >= 400 && !environment.versions(letter).is_empty() {
         ObjectState::Unchanged(letter.clone())
-    } else if is_of_object(environment.case())
+    } else if addresses_objects(environment.case())
         && data.expect.generated.is_none()
         && !environment.versions(letter).is_empty()
     {
@@ -60,34 +60,34 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
     checks
 }
 
-/// Checks the objects of the trial after a write, as their collection lists them: each is as it was last written, and
-/// there is no other. Returns the mismatch and the request that shows it.
-pub(super) async fn others(
+/// Checks all objects of the trial in their collection after a write: each is as it was last written, and there are no
+/// others. Returns the mismatch and the curl line of the request that shows it.
+pub(super) async fn check_collection(
     environment: &Environment<'_>,
     request: &Request,
 ) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
     let case = environment.case();
-    // Clients that write at once do not remember what they have written.
-    let at_once = case.data.race.is_some() || case.data.patches.is_some();
-    if request.method == Method::GET || at_once || acts(environment) || !is_of_object(case) {
+    // Concurrent clients do not remember what they have written.
+    let concurrent = case.data.race.is_some() || case.data.patches.is_some();
+    if request.method == Method::GET || concurrent || needs_full_cluster(environment) || !addresses_objects(case) {
         return Ok(None);
     }
-    let collection = environment.bindings().get("collection")?.to_owned();
-    let (request, answer) = environment.read(collection).await?;
+    let path = environment.bindings().get("collection")?.to_owned();
+    let (request, answer) = environment.read(path).await?;
     let Some(mut list) = serde_json::from_slice::<Value>(&answer.body)
         .ok()
         .filter(|_| answer.status == 200)
     else {
         return Ok(None);
     };
-    // Controllers write to an object until it goes.
+    // Controllers write to an object until it is removed.
     if case.kind.controlled
         && environment.target().has_controllers().await?
         && let Some(Value::Array(items)) = list.get_mut("items")
     {
         items.retain(|item| item.pointer("/metadata/deletionTimestamp").is_none());
     }
-    // The audit of the answers checks which objects there are.
+    // The audit of the responses checks which objects exist.
     let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
     let names = items.filter_map(|item| item.pointer("/metadata/name")?.as_str());
     let prefix = environment.prefix();
@@ -101,22 +101,22 @@ pub(super) async fn others(
     }))
 }
 
-/// Whether a case asks for objects: a collection, an object or its status.
-fn is_of_object(case: &Case) -> bool {
+/// Returns whether the path of a case is a collection, an object or its status.
+fn addresses_objects(case: &Case) -> bool {
     let (template, path) = (&case.operation.path, case.kind.path.as_deref());
     let of_object = template.ends_with("{name}") || template.ends_with("{name}/status") || path == Some(template);
     of_object && path.is_some_and(|path| template.starts_with(path))
 }
 
-/// Whether the trial needs a cluster that acts by itself, where others write the objects too.
-pub(super) fn acts(environment: &Environment<'_>) -> bool {
+/// Returns whether the trial needs a full cluster, whose components also write the objects.
+pub(super) fn needs_full_cluster(environment: &Environment<'_>) -> bool {
     let needs = &environment.case().data.needs;
     [Need::LivingCluster, Need::Processes]
         .iter()
         .any(|need| needs.contains(need))
 }
 
-/// Checks a state. Returns the mismatch and the request that shows it.
+/// Checks a state. Returns the mismatch and the curl line of the request that shows it.
 pub(super) async fn check(
     environment: &Environment<'_>,
     after: &After,
@@ -132,16 +132,19 @@ pub(super) async fn check(
     };
     let deadline = tokio::time::Instant::now() + wait;
     loop {
-        match look(environment, after).await? {
-            Some(_) if tokio::time::Instant::now() < deadline => tokio::time::sleep(POLL).await,
+        match read_all(environment, after).await? {
+            Some(_) if tokio::time::Instant::now() < deadline => tokio::time::sleep(POLL_INTERVAL).await,
             found => return Ok(found),
         }
     }
 }
 
-async fn look(environment: &Environment<'_>, after: &After) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
+async fn read_all(
+    environment: &Environment<'_>,
+    after: &After,
+) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
     let After::Contains(PartialState { each: Some(list), .. }) = after else {
-        return look_once(environment, after).await;
+        return read_once(environment, after).await;
     };
     let (request, answer) = environment.read(environment.bindings().fill(list)?).await?;
     let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
@@ -153,7 +156,7 @@ async fn look(environment: &Environment<'_>, after: &After) -> Result<Option<(Mi
     for item in items {
         let name = item.pointer("/metadata/name").and_then(Value::as_str);
         environment.save("each", name.unwrap_or_default().to_owned());
-        let found = look_once(environment, after).await?;
+        let found = read_once(environment, after).await?;
         if found.is_some() {
             return Ok(found);
         }
@@ -161,7 +164,7 @@ async fn look(environment: &Environment<'_>, after: &After) -> Result<Option<(Mi
     Ok(None)
 }
 
-async fn look_once(
+async fn read_once(
     environment: &Environment<'_>,
     after: &After,
 ) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
@@ -221,7 +224,7 @@ async fn look_once(
     }))
 }
 
-/// Checks that a path does not have a method.
+/// Checks that the target refuses a method at a path with 405.
 async fn refused(
     environment: &Environment<'_>,
     RefusedMethod { at, refused: method }: &RefusedMethod,

@@ -1,4 +1,4 @@
-//! A trial of an answer that goes on: what it begins with comes, and the end does not.
+//! A trial of a response that does not end: checks its beginning, and that it continues.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::check::{Answer, Mismatch, shown_body};
 use crate::request::Request;
 use crate::target::TargetError;
 
-/// Wait for the beginning.
-const BEGINNING: Duration = Duration::from_secs(10);
-/// How long a body that must go on is watched after its beginning.
-const STAYING: Duration = Duration::from_millis(100);
+/// Time limit for the beginning.
+const BEGINNING_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a body must stay open after its beginning.
+const OPEN_DURATION: Duration = Duration::from_millis(100);
 
-/// Reads the beginning of an answer, and compares it.
+/// Reads the beginning of a response, and compares it.
 pub(super) async fn begins(
     environment: &Environment<'_>,
     profile: Profile,
@@ -28,10 +28,10 @@ pub(super) async fn begins(
         let answer = stream.beginning(wanted.len()).await?;
         Ok((answer, stream))
     };
-    let read = match tokio::time::timeout(BEGINNING, reading).await {
+    let read = match tokio::time::timeout(BEGINNING_TIMEOUT, reading).await {
         Ok(Err(error)) if TargetError::is_of_answer(&error) => Err(error.to_string()),
         Ok(read) => Ok(read?),
-        Err(_) => Err(format!("it has not come after {} s", BEGINNING.as_secs())),
+        Err(_) => Err(format!("not received after {} s", BEGINNING_TIMEOUT.as_secs())),
     };
     let (answer, mut stream) = match read {
         Ok(read) => read,
@@ -44,10 +44,10 @@ pub(super) async fn begins(
     if found.is_empty() && answer.text() != wanted {
         found.push(Mismatch::new("beginning of the body", wanted, shown_body(&answer)));
     } else if found.is_empty() {
-        // The end of an answer that is whole comes with it, or as late as the target is with everything.
-        let watched = STAYING.max(environment.reprieve().await);
+        // The end of a complete response arrives with it, or as late as the other responses of a slow target.
+        let watched = OPEN_DURATION.max(environment.extra_wait().await);
         if tokio::time::timeout(watched, stream.end()).await.is_ok() {
-            found.push(Mismatch::new("body", "to go on", "it ended"));
+            found.push(Mismatch::new("body", "to stay open", "closed by the server"));
         }
     }
     Ok((found, answer))

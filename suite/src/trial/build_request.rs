@@ -1,4 +1,4 @@
-//! The request of a case, filled for its environment.
+//! Builds the request of a case for its environment.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::catalog::{Body, Case, CaseData, Encoding, Part};
 use crate::request::{Bindings, Media, Request, encode, merge, operations};
 use crate::target::all_values;
 
-/// Builds the request of a case. A body can require reading an object first.
+/// Builds the request of a case. Some bodies require reading an object first.
 pub(super) async fn request(environment: &Environment<'_>, case: &Case) -> Result<Request, EnvironmentError> {
     let data = &case.data;
     let bindings = bindings(environment, case)?;
@@ -50,7 +50,7 @@ pub(super) async fn request(environment: &Environment<'_>, case: &Case) -> Resul
     Ok(request)
 }
 
-/// Names that templates of a case may use: those of its environment and of its request.
+/// Returns the names that the templates of a case may use: those of its environment and of its request.
 pub(super) fn bindings(environment: &Environment<'_>, case: &Case) -> Result<Bindings, EnvironmentError> {
     let data = &case.data;
     let mut bindings = environment.bindings();
@@ -67,14 +67,14 @@ pub(super) fn bindings(environment: &Environment<'_>, case: &Case) -> Result<Bin
     bindings.bind("path", bindings.fill(data.path.as_deref().unwrap_or_default())?);
     let template = &case.operation.path;
     let root = template.strip_suffix("/{path}").unwrap_or(template);
-    // A case that names no object has no root.
+    // A case without an object has no root.
     if let Ok(root) = bindings.fill_path(root) {
         bindings.bind("root", root);
     }
     Ok(bindings)
 }
 
-/// Name in the path: of the object that the case says, or of the first one.
+/// Returns the name in the path: the one that the case gives, or that of its first object.
 fn name(data: &CaseData, environment: &Environment<'_>) -> Result<Option<String>, EnvironmentError> {
     match &data.name {
         Some(name) if data.given.contains_key(name) => environment.name_of(name).map(Some),
@@ -88,7 +88,7 @@ fn name(data: &CaseData, environment: &Environment<'_>) -> Result<Option<String>
     }
 }
 
-/// Parts of the sample file as one merge patch.
+/// Returns parts of the sample file as one merge patch.
 fn patch(environment: &Environment<'_>, letter: &str, parts: &[Part]) -> Result<Value, EnvironmentError> {
     let mut patch = json!({});
     for part in parts {
@@ -97,7 +97,7 @@ fn patch(environment: &Environment<'_>, letter: &str, parts: &[Part]) -> Result<
     Ok(patch)
 }
 
-/// The bytes of a request body.
+/// Returns the bytes of a request body.
 pub(super) async fn bytes(environment: &Environment<'_>, body: &Body, path: &str) -> Result<Vec<u8>, EnvironmentError> {
     if let Some(text) = &body.text {
         return Ok(environment.bindings().fill(text)?.into_bytes());

@@ -1,10 +1,11 @@
-//! The contract of list and watch, under concurrent writers.
+//! The contract of list and watch under concurrent writers.
 //!
-//! Guarantees: a script of writes is drawn at random from the case's id, so that every run draws the same. Watches that
-//! begin at a list, with and without a selector, and at versions that were seen must stream every write once and in
-//! order; the last list must hold what is left. A script that fails is cut down to the fewest writes that still fail.
+//! Guarantees: scripts of writes are random, with a seed from the case's id, so that every run has the same scripts.
+//! Watches that start at a list or at an observed version, with and without a selector, must stream every write once
+//! and in order. The final list must hold the remaining objects. A failing script is reduced to the fewest writes that
+//! still fail.
 //!
-//! Limits: objects of the trial only; a version that the target no longer keeps is passed over.
+//! Limits: only objects of the trial are compared. Start versions that the target no longer keeps are skipped.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,47 +28,48 @@ use crate::check::{self, Answer, Mismatch, Notification, ObjectHistory, State, W
 use crate::request::Request;
 use crate::target::Stream;
 
-/// Scripts that a trial plays, and how many smaller ones it tries after a failure.
+/// Number of scripts of a trial.
 const SCRIPTS: usize = 2;
-const SMALLER: usize = 30;
-/// Objects that are created beside those of the first script.
-const CROWD: usize = 24;
-/// Time after which no smaller script is tried.
-const SHRINKING: Duration = Duration::from_secs(20);
-/// Versions from which a watch is resumed.
-const RESUMED: usize = 6;
-/// Wait for the next event, again and again while objects are written.
-const EVENT: Duration = Duration::from_secs(10);
-/// Status of a version that is too old.
+/// Maximum number of smaller scripts after a failure.
+const MAX_SMALLER_SCRIPTS: usize = 30;
+/// Number of objects that are created in addition to those of the first script.
+const EXTRA_OBJECTS: usize = 24;
+/// Time after which no smaller script is run.
+const SHRINK_TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum number of versions at which another watch starts.
+const MAX_START_VERSIONS: usize = 6;
+/// Time limit for the next event, once all objects are written.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Status code for a version that is too old.
 const GONE: u16 = 410;
-/// The selector of the watches, and the label that it selects.
+/// Label selector of the selective watches.
 const SELECTOR: &str = "side=front";
 
-/// The steps of each writer: 0 and 1 create an object with and without the label, 2 turns the label of the last object
-/// over, 3 deletes it.
+/// The steps of each writer: 0 and 1 create an object with and without the label, 2 flips the label of the last object,
+/// 3 deletes it.
 type Script = Vec<Vec<u8>>;
 
-/// Plays scripts until one fails.
-pub(super) async fn hold(
+/// Runs scripts until one fails. Returns the failure of the smallest failing script.
+pub(super) async fn check_contract(
     environment: &Environment<'_>,
     profile: Profile,
     writers: usize,
 ) -> Result<Option<Failure>, EnvironmentError> {
     let trees = scripts(&environment.case().id, writers).map_err(EnvironmentError::Case)?;
-    let mut played = 0;
+    let mut count = 0;
     for mut tree in trees {
-        let Some(mut failure) = play(environment, profile, &tree.current(), played).await? else {
-            played += 1;
+        let Some(mut failure) = run_script(environment, profile, &tree.current(), count).await? else {
+            count += 1;
             continue;
         };
         let began = Instant::now();
         let mut smaller = tree.simplify();
-        for _ in 0..SMALLER {
-            if !smaller || began.elapsed() > SHRINKING {
+        for _ in 0..MAX_SMALLER_SCRIPTS {
+            if !smaller || began.elapsed() > SHRINK_TIMEOUT {
                 break;
             }
-            played += 1;
-            smaller = match play(environment, profile, &tree.current(), played).await? {
+            count += 1;
+            smaller = match run_script(environment, profile, &tree.current(), count).await? {
                 Some(same) => {
                     failure = same;
                     tree.simplify()
@@ -80,7 +82,7 @@ pub(super) async fn hold(
     Ok(None)
 }
 
-/// The scripts of a case.
+/// Returns the scripts of a case.
 fn scripts(id: &str, writers: usize) -> Result<Vec<impl ValueTree<Value = Script> + Send + use<>>, String> {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
@@ -93,15 +95,15 @@ fn scripts(id: &str, writers: usize) -> Result<Vec<impl ValueTree<Value = Script
         .collect()
 }
 
-/// What a writer has done.
+/// Writes of one writer: the history of its objects, and its requests as curl lines.
 #[derive(Default)]
 struct Written {
     history: Vec<ObjectHistory>,
     lines: Vec<String>,
 }
 
-/// Plays one script. Returns what is wrong.
-async fn play(
+/// Runs one script. Returns its failure.
+async fn run_script(
     environment: &Environment<'_>,
     profile: Profile,
     script: &Script,
@@ -126,8 +128,8 @@ async fn play(
             writers.map(|(writer, steps)| write(environment, &collection, format!("{prefix}{writer}-"), steps));
         let mut done = futures::future::try_join_all(writers).await?;
         let mut last = Written::default();
-        // The first script leaves more objects than a short page holds.
-        for one in 0..if number == 0 { CROWD } else { 0 } {
+        // The first script creates more objects than a short page holds.
+        for one in 0..if number == 0 { EXTRA_OBJECTS } else { 0 } {
             let name = format!("{prefix}c{one:02}");
             last.create(environment, &collection, name, one % 2 == 0).await?;
         }
@@ -157,7 +159,7 @@ async fn play(
         })
     };
     for (start, received) in [(plain, streams), (selective, selected)] {
-        if let Some(mismatch) = received.wrong(&history, start) {
+        if let Some(mismatch) = received.mismatch(&history, start) {
             return Ok(failed(start, mismatch, received.answered()));
         }
     }
@@ -168,18 +170,18 @@ async fn play(
         .collect();
     versions.sort_unstable();
     versions.pop();
-    let step = versions.len().div_ceil(RESUMED).max(1);
+    let step = versions.len().div_ceil(MAX_START_VERSIONS).max(1);
     for from in versions.into_iter().step_by(step) {
         for selects in [false, true] {
             let start = WatchStart { from, selects, ..start };
             let received = events(environment, &collection, start, &end, &written).await?;
-            if let Some(mismatch) = received.wrong(&history, start) {
+            if let Some(mismatch) = received.mismatch(&history, start) {
                 return Ok(failed(start, mismatch, received.answered()));
             }
         }
     }
     let last = EnvironmentError::object(target, &listing, &target.send(&listing).await?)?;
-    let wrong = left(&prefix, &history, &last);
+    let wrong = check_list(&prefix, &history, &last);
     Ok(wrong.and_then(|mismatch| {
         let mut failure = failed(plain, mismatch, None)?;
         failure.curl = Some(target.curl(&listing));
@@ -187,8 +189,8 @@ async fn play(
     }))
 }
 
-/// Whether a list holds the objects that are left, each in its last state.
-fn left(prefix: &str, history: &[ObjectHistory], list: &Value) -> Option<Mismatch> {
+/// Checks that a list holds the remaining objects, each in its last state.
+fn check_list(prefix: &str, history: &[ObjectHistory], list: &Value) -> Option<Mismatch> {
     let there: Vec<&ObjectHistory> = history.iter().filter(|object| !object.deleted).collect();
     let names: Vec<&str> = there.iter().map(|object| object.name.as_str()).collect();
     let last = |object: &&ObjectHistory| {
@@ -214,7 +216,7 @@ async fn write(
     for (number, step) in steps.iter().enumerate() {
         let there = written.history.last().is_some_and(|object| !object.deleted);
         match step {
-            2 if there => written.turn(environment, collection).await?,
+            2 if there => written.flip_label(environment, collection).await?,
             3 if there => written.delete(environment, collection).await?,
             step => {
                 let name = format!("{prefix}{number}");
@@ -257,7 +259,7 @@ impl Written {
         Ok(())
     }
 
-    async fn turn(&mut self, environment: &Environment<'_>, collection: &str) -> Result<(), EnvironmentError> {
+    async fn flip_label(&mut self, environment: &Environment<'_>, collection: &str) -> Result<(), EnvironmentError> {
         let Some((name, selected)) = self
             .history
             .last()
@@ -307,29 +309,33 @@ fn watch(collection: &str, start: WatchStart) -> Request {
     request
 }
 
-/// What a watch has streamed.
+/// Events of one watch.
 struct Streamed {
     events: Vec<Notification>,
-    /// Status, unless it is 200.
+    /// Response of the watch, unless its status is 200.
     refused: Option<Answer>,
-    /// Whether the last write came.
-    whole: bool,
-    /// The version is no longer kept.
+    /// The event of the last write was received.
+    complete: bool,
+    /// The target no longer keeps the start version.
     gone: bool,
 }
 
 impl Streamed {
-    fn wrong(&self, history: &[ObjectHistory], start: WatchStart) -> Option<Mismatch> {
+    fn mismatch(&self, history: &[ObjectHistory], start: WatchStart) -> Option<Mismatch> {
         if self.gone {
             return None;
         }
         if let Some(refused) = &self.refused {
             return Some(verify::status(ExpectedStatus::Code(200), refused));
         }
-        if !self.whole {
+        if !self.complete {
             let names: Vec<&str> = self.events.iter().map(|event| event.event.as_str()).collect();
             let actual = format!("{} events: {}", names.len(), names.join(", "));
-            return Some(Mismatch::new("stream", "every write up to the last", actual));
+            return Some(Mismatch::new(
+                "stream",
+                "an event for every write, up to the last",
+                actual,
+            ));
         }
         check::streamed(history, start, &self.events)
     }
@@ -340,19 +346,19 @@ impl Streamed {
     }
 }
 
-/// The next item of a stream, unless it has ended or none comes when everything has been written.
+/// Returns the next item of a stream. `None` if the stream has ended, or if no item arrives after the last write.
 async fn next(environment: &Environment<'_>, stream: &mut Stream, written: &AtomicBool) -> Option<Value> {
-    let (mut wait, mut reprieved) = (EVENT, false);
+    let (mut wait, mut extended) = (EVENT_TIMEOUT, false);
     loop {
         match tokio::time::timeout(wait, stream.next()).await {
             Ok(item) => return item.ok().flatten(),
             Err(_) if !written.load(Ordering::Relaxed) => {}
-            Err(_) => wait = environment.reprieve_once(&mut reprieved).await?,
+            Err(_) => wait = environment.extra_wait_once(&mut extended).await?,
         }
     }
 }
 
-/// Reads the events of a watch up to the creation of the object that is written last.
+/// Reads the events of a watch, up to the creation of the object that is written last.
 async fn events(
     environment: &Environment<'_>,
     collection: &str,
@@ -364,7 +370,7 @@ async fn events(
     let mut streamed = Streamed {
         events: Vec::new(),
         refused: None,
-        whole: false,
+        complete: false,
         gone: stream.status == GONE,
     };
     if stream.status != 200 {
@@ -381,11 +387,11 @@ async fn events(
             streamed.gone = event.object.get("code").and_then(Value::as_u64) == Some(u64::from(GONE));
             break;
         }
-        streamed.whole = event.name() == end;
+        streamed.complete = event.name() == end;
         if event.name().starts_with(&prefix) {
             streamed.events.push(event);
         }
-        if streamed.whole {
+        if streamed.complete {
             break;
         }
     }

@@ -1,10 +1,10 @@
-//! Writes of the target's own controllers to the objects of a trial.
+//! Detection of writes by the target's own controllers to the objects of a trial.
 //!
-//! A cluster's controllers write to what a trial makes: an account gets a token, a status is put right. What they wrote
-//! meanwhile is no fault of the server, and a trial does not fail for it.
+//! Controllers of a cluster write to new objects: they add a token to a service account, or correct a status. Such
+//! writes are no fault of the server, and a trial does not fail because of them.
 //!
-//! Limits: only kinds that v1.2's controllers write (`controlled` in the kind's file); an object whose name the server
-//! made up is not looked at.
+//! Limits: only kinds that v1.2's controllers write to (`controlled` in the kind's file). Objects with generated names
+//! are not checked.
 
 use std::time::Duration;
 
@@ -16,24 +16,24 @@ use crate::catalog::Part;
 use crate::check::is_later;
 use crate::request::Request;
 
-/// Pause between looks at an object on which controllers act, and the longest wait for them to have done so.
-const SETTLING: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(3));
-/// The longest look at the history of an object.
-const HISTORY: Duration = Duration::from_secs(3);
+/// Pause between reads of an object that controllers write to, and the time limit for their writes.
+const SETTLE_POLL: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(3));
+/// Time limit for reading the history of an object.
+const HISTORY_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Environment<'_> {
-    /// Whether the target's own controllers, or its admission, wrote to an object of the trial. A set-up that was
-    /// `forestalled` says that they did.
-    pub(super) async fn is_disturbed(&self, forestalled: bool) -> Result<bool, EnvironmentError> {
+    /// Returns whether the target's own controllers, or its admission, wrote to an object of the trial. `conflicted`:
+    /// the set-up failed because of another client's write.
+    pub(super) async fn is_disturbed(&self, conflicted: bool) -> Result<bool, EnvironmentError> {
         if !self.case().kind.controlled || !self.target().has_controllers().await? {
             return Ok(false);
         }
-        if forestalled || self.has_settled() {
+        if conflicted || self.has_settled() {
             return Ok(true);
         }
         for letter in self.case().data.given.keys() {
             let sent = self.part(letter, Part::Sample)?;
-            let is_admitted = |object: &Value| gives_account(object) && !gives_account(&sent);
+            let is_admitted = |object: &Value| has_service_account(object) && !has_service_account(&sent);
             if self.versions(letter).iter().any(is_admitted) || self.is_written_by_others(letter).await? {
                 return Ok(true);
             }
@@ -41,7 +41,7 @@ impl Environment<'_> {
         Ok(false)
     }
 
-    /// Whether a watch shows a version of an object that no write of the trial made.
+    /// Returns whether a watch shows a version of an object that no write of the trial produced.
     async fn is_written_by_others(&self, letter: &str) -> Result<bool, EnvironmentError> {
         let own = self.own_versions(letter);
         let Some(first) = self.versions(letter).first().map(version) else {
@@ -51,10 +51,10 @@ impl Environment<'_> {
         request.query = [("watch", "true"), ("resourceVersion", &first), ("timeoutSeconds", "1")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec();
-        // Not every kind can be selected by name.
+        // Not every kind has a field selector for the name.
         let name = self.name_of(letter)?;
         let mut stream = self.target().open(&request).await?;
-        // What is no longer kept may have been anybody's.
+        // A version that is no longer kept may be from any client.
         if stream.status == 410 {
             return Ok(true);
         }
@@ -74,16 +74,15 @@ impl Environment<'_> {
             }
             false
         };
-        Ok(tokio::time::timeout(HISTORY, other).await.unwrap_or(false))
+        Ok(tokio::time::timeout(HISTORY_TIMEOUT, other).await.unwrap_or(false))
     }
 
-    /// Waits until the target's controllers have done what they do with a new object, and takes it as they left it for
-    /// the one that was created.
+    /// Waits until the target's controllers have written to a new object, and uses the result as its first version.
     pub(super) async fn settle(&self, letter: &str) -> Result<(), EnvironmentError> {
         if !self.case().kind.controlled || !self.target().has_controllers().await? {
             return Ok(());
         }
-        let (pause, limit) = SETTLING;
+        let (pause, limit) = SETTLE_POLL;
         let deadline = tokio::time::Instant::now() + limit;
         let created = self.versions(letter).pop().unwrap_or_default();
         let mut last = created.clone();
@@ -107,7 +106,7 @@ fn version(object: &Value) -> String {
     text(object, "/metadata/resourceVersion")
 }
 
-/// Whether a pod runs under an account, as admission has every pod do; it then has a volume with the account's token too.
-fn gives_account(object: &Value) -> bool {
+/// Returns whether a pod has a service account, which admission adds together with a volume for the account's token.
+fn has_service_account(object: &Value) -> bool {
     object.pointer("/spec/serviceAccountName").is_some()
 }

@@ -1,4 +1,4 @@
-//! The environment of one trial: its namespaces, its objects, and what the server returned about them.
+//! The environment of one trial: its namespaces, its objects, and the server's responses about them.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,12 +16,12 @@ use crate::target::Target;
 
 /// Annotation of every object of a trial; its value is the object's name.
 const ANNOTATION: &str = "stuntdouble.example/object";
-/// Lengths to which names are filled up: the limits of names, and one character more.
+/// Lengths to which names are padded: the limits of names, and one character more.
 const NAME_LENGTHS: [usize; 6] = [24, 25, 63, 64, 253, 254];
-/// What has not come in time is waited for so many times as long as the target takes to answer, but no longer than this.
-const REPRIEVE: (u32, Duration) = (20, Duration::from_secs(20));
-/// Number of set-up requests that a failure shows.
-const STEPS: usize = 20;
+/// Extra wait for a late response: this many times the target's present response time, up to the limit.
+const EXTRA_WAIT: (u32, Duration) = (20, Duration::from_secs(20));
+/// Maximum number of set-up requests that a failure shows.
+const MAX_STEPS: usize = 20;
 
 /// The environment of one trial.
 #[derive(Debug)]
@@ -31,12 +31,12 @@ pub(super) struct Environment<'a> {
     case: &'a Case,
     stem: String,
     namespaces: Vec<String>,
-    /// Whether controllers of the target have time to act on each new object.
-    patient: bool,
+    /// Whether the trial waits for the target's controllers after each creation.
+    waits_for_controllers: bool,
     state: Mutex<State>,
 }
 
-/// How many namespaces a case needs.
+/// Returns the number of namespaces that a case needs.
 pub(super) fn namespaces_needed(case: &Case) -> usize {
     let of_another = |namespace: &str| namespace != "absent" && !namespace.contains("${");
     let of_another = case.data.namespace.as_deref().is_some_and(of_another);
@@ -48,7 +48,7 @@ pub(super) fn namespaces_needed(case: &Case) -> usize {
 }
 
 impl<'a> Environment<'a> {
-    /// An environment whose objects do not exist yet. The stem begins every name in it.
+    /// Creates an environment. Its objects do not exist yet. Every name in it starts with the stem.
     pub(super) fn new(target: &'a Target, run: &'a Run, case: &'a Case, stem: String, namespaces: Vec<String>) -> Self {
         let mut state = State::default();
         let namespaced = case.kind.scope() == Scope::Namespaced;
@@ -68,23 +68,23 @@ impl<'a> Environment<'a> {
             case,
             stem,
             namespaces,
-            patient: false,
+            waits_for_controllers: false,
             state: Mutex::new(state),
         }
     }
 
-    /// The same, in which controllers of the target have time to act on each new object.
-    pub(super) fn patient(mut self, patient: bool) -> Self {
-        self.patient = patient;
+    /// Sets whether the trial waits for the target's controllers after each creation.
+    pub(super) fn with_wait_for_controllers(mut self, waits: bool) -> Self {
+        self.waits_for_controllers = waits;
         self
     }
 
-    /// Whether controllers of the target have time to act on each new object.
-    pub(super) fn is_patient(&self) -> bool {
-        self.patient
+    /// Whether the trial waits for the target's controllers after each creation.
+    pub(super) fn waits_for_controllers(&self) -> bool {
+        self.waits_for_controllers
     }
 
-    /// Removes what the trial created. Returns whether everything is gone.
+    /// Removes the objects that the trial created. Returns whether all of them are gone.
     pub(super) async fn remove(&self) -> bool {
         let mut paths = self.lock().generated.clone();
         paths.extend(
@@ -96,7 +96,7 @@ impl<'a> Environment<'a> {
         );
         let mut clean = true;
         for path in paths {
-            // The run removes namespaces in the end.
+            // The run removes namespaces at its end.
             if let Some(namespace) = path
                 .strip_prefix("/api/v1/namespaces/")
                 .filter(|rest| !rest.contains('/'))
@@ -113,39 +113,39 @@ impl<'a> Environment<'a> {
         self.target
     }
 
-    /// How much longer to wait for what has not come in time: a target that is busy now is late with everything.
-    pub(super) async fn reprieve(&self) -> Duration {
+    /// Returns how much longer to wait for a late response: a busy target is late with every response.
+    pub(super) async fn extra_wait(&self) -> Duration {
         let asked = Instant::now();
-        // How long it takes is asked, not what it answers.
+        // Only the response time counts, not the response.
         let _ = self.target.check_reachable().await;
-        let (times, longest) = REPRIEVE;
+        let (times, longest) = EXTRA_WAIT;
         (asked.elapsed() * times).min(longest)
     }
 
-    /// The same for who has not waited longer yet; none for who has.
-    pub(super) async fn reprieve_once(&self, given: &mut bool) -> Option<Duration> {
-        if std::mem::replace(given, true) {
+    /// Returns [`Self::extra_wait`] at the first call with a flag, and `None` after that.
+    pub(super) async fn extra_wait_once(&self, used: &mut bool) -> Option<Duration> {
+        if std::mem::replace(used, true) {
             return None;
         }
-        Some(self.reprieve().await)
+        Some(self.extra_wait().await)
     }
 
     pub(super) fn case(&self) -> &'a Case {
         self.case
     }
 
-    /// What every name in it begins with.
+    /// Returns the stem, with which every name in the environment starts.
     pub(super) fn stem(&self) -> &str {
         &self.stem
     }
 
-    /// Name of the run.
+    /// Returns the name of the run.
     pub(super) fn run_name(&self) -> &str {
-        // A recorded trial keeps the name of the run that recorded it.
+        // A recorded trial has the name of the run that recorded it.
         self.stem.split('-').nth(1).unwrap_or_else(|| self.run.name())
     }
 
-    /// The set-up requests, as curl lines.
+    /// Returns the set-up requests, as curl lines.
     pub(super) fn steps(&self) -> Vec<String> {
         self.lock().steps.clone()
     }
@@ -154,30 +154,30 @@ impl<'a> Environment<'a> {
     pub(super) async fn send(&self, request: &Request) -> Result<Answer, EnvironmentError> {
         {
             let mut state = self.lock();
-            if state.steps.len() < STEPS {
+            if state.steps.len() < MAX_STEPS {
                 state.steps.push(self.target.curl(request));
             }
         }
         Ok(self.target.send(request).await?)
     }
 
-    /// Name of the kind of its objects.
+    /// Returns the name of the kind of its objects.
     pub(super) fn kind(&self) -> &str {
         &self.case.kind.name
     }
 
-    /// Prefix of the names of its objects.
+    /// Returns the prefix of the names of its objects.
     pub(super) fn prefix(&self) -> String {
         format!("{}-", self.stem)
     }
 
-    /// Name of an object.
+    /// Returns the name of an object.
     pub(super) fn name_of(&self, letter: &str) -> Result<String, EnvironmentError> {
         let name = self.lock().objects.get(letter).map(|object| object.name.clone());
         name.ok_or_else(|| no_object(letter))
     }
 
-    /// What the server returned to the writes of an object, in order.
+    /// Returns the responses to the writes of an object, in order.
     pub(super) fn versions(&self, letter: &str) -> Vec<Value> {
         let state = self.lock();
         state
@@ -187,7 +187,7 @@ impl<'a> Environment<'a> {
             .unwrap_or_default()
     }
 
-    /// Takes a version of an object for its first.
+    /// Uses a version of an object as its first.
     pub(super) fn begin_with(&self, letter: &str, object: Value) {
         let mut state = self.lock();
         let version = text(&object, "/metadata/resourceVersion");
@@ -200,12 +200,12 @@ impl<'a> Environment<'a> {
         }
     }
 
-    /// Whether controllers of the target acted on a new object before the trial went on.
+    /// Returns whether controllers of the target wrote to a new object before the trial continued.
     pub(super) fn has_settled(&self) -> bool {
         self.lock().settled
     }
 
-    /// The versions of an object that writes of the trial made.
+    /// Returns the resource versions of an object that writes of the trial produced.
     pub(super) fn own_versions(&self, letter: &str) -> BTreeSet<String> {
         let doubtful = self.lock().doubtful.clone();
         let versions = self.versions(letter);
@@ -213,51 +213,50 @@ impl<'a> Environment<'a> {
         numbers.filter(|version| !doubtful.contains(version)).collect()
     }
 
-    /// Remembers what the server returned to a write of `sent`. A write that changes nothing returns the version of
-    /// another.
+    /// Remembers the response to a write of `sent`. A write without effect returns the version of an earlier write.
     pub(super) fn returned(&self, object: &Value, sent: &Value) {
         let version = text(object, "/metadata/resourceVersion");
         let is_in_last = || {
             let last = self.last_of(&text(object, "/metadata/name"));
             last.is_some_and(|last| contains("object", sent, &last).is_none())
         };
-        // Only where controllers write is it asked whose a version is.
+        // The origin of a version matters only for kinds that controllers write to.
         if self.case.kind.controlled && (text(sent, "/metadata/resourceVersion") == version || is_in_last()) {
             self.lock().doubtful.insert(version);
         }
         self.remember(object);
     }
 
-    /// What the server returned to the last write of the object of a name.
+    /// Returns the response to the last write of the object with this name.
     pub(super) fn last_of(&self, name: &str) -> Option<Value> {
         let state = self.lock();
         let object = state.objects.values().find(|object| object.name == name)?;
         object.versions.last().cloned()
     }
 
-    /// Latest version of all writes and lists; empty without one.
+    /// Returns the latest resource version of all writes and lists. Empty without any.
     pub(super) fn latest(&self) -> String {
         self.lock().latest.clone()
     }
 
-    /// Remembers the version of a list: what is written after it has a later one.
+    /// Remembers the version of a list: later writes have later versions.
     pub(super) fn listed(&self, list: &Value) {
         let version = text(list, "/metadata/resourceVersion");
         let mut state = self.lock();
         if number(&version).is_some() && number(&state.latest).is_some() && is_later(&state.latest, &version) {
-            let expected = format!("{} or later, which was written before", state.latest);
+            let expected = format!("{} or later, the version of an earlier response", state.latest);
             let mismatch = Mismatch::new("version of a list", expected, version.as_str());
             state.violations.push(mismatch.at(Level::Should));
         }
         state.reached(&version);
     }
 
-    /// What the server returned to all writes.
+    /// Returns the responses to all writes.
     pub(super) fn written(&self) -> WrittenObjects {
         self.lock().written.clone()
     }
 
-    /// What is wrong with the versions and uids that the server assigned.
+    /// Returns the mismatches of the versions and uids that the server assigned.
     pub(super) fn violations(&self) -> Vec<Mismatch> {
         self.lock().violations.clone()
     }
@@ -267,7 +266,7 @@ impl<'a> Environment<'a> {
         self.lock().saved.insert(name.to_owned(), value);
     }
 
-    /// Names that templates of the case may use.
+    /// Returns the names that templates of the case may use.
     pub(super) fn bindings(&self) -> Bindings {
         let mut bindings = Bindings::default();
         bindings.bind("stem", &self.stem);
@@ -332,7 +331,7 @@ impl<'a> Environment<'a> {
         bindings
     }
 
-    /// A part of the kind's sample file, filled for an object.
+    /// Returns a part of the kind's sample file, filled for an object.
     pub(super) fn part(&self, letter: &str, part: Part) -> Result<Value, EnvironmentError> {
         let missing = || EnvironmentError::Case(format!("{} has no sample", self.case.kind.name));
         let sample = self.case.kind.sample.as_ref().ok_or_else(missing)?;
@@ -360,20 +359,20 @@ impl<'a> Environment<'a> {
         Ok(value)
     }
 
-    /// Labels an object with the run.
+    /// Adds the label of the run to an object.
     pub(super) fn label(&self, object: &mut Value) {
         if object.get("metadata").is_some_and(Value::is_object) {
             merge(object, &json!({"metadata": {"labels": {LABEL: self.run_name()}}}));
         }
     }
 
-    /// Path of an object.
+    /// Returns the path of an object.
     pub(super) fn path_of(&self, letter: &str) -> Result<String, EnvironmentError> {
         let object = self.object_of(letter)?;
         Ok(format!("{}/{}", self.collection_of(&object)?, object.name))
     }
 
-    /// Path of the collection of an object.
+    /// Returns the path of the collection of an object.
     pub(super) fn collection_of(&self, object: &TestObject) -> Result<String, EnvironmentError> {
         let missing = || EnvironmentError::Case(format!("{} has no path", self.case.kind.name));
         let template = self.case.kind.path.as_deref().ok_or_else(missing)?;
@@ -381,24 +380,24 @@ impl<'a> Environment<'a> {
         Ok(Bindings::default().with("namespace", namespace).fill_path(template)?)
     }
 
-    /// Reads what is at a path.
+    /// Sends a GET request for a path.
     pub(super) async fn read(&self, path: String) -> Result<(Request, Answer), EnvironmentError> {
         let request = Request::get(path);
         let answer = self.target.send(&request).await?;
         Ok((request, answer))
     }
 
-    /// The object as it is now.
+    /// Reads the current state of an object.
     pub(super) async fn current(&self, letter: &str) -> Result<Value, EnvironmentError> {
         self.must(&Request::get(self.path_of(letter)?)).await
     }
 
-    /// Remembers a path to delete when the trial ends.
+    /// Remembers a path to delete at the end of the trial.
     pub(super) fn created(&self, path: String) {
         self.lock().generated.push(path);
     }
 
-    /// Remembers an object that the server returned to a write, if it belongs to this environment.
+    /// Remembers the object in the response to a write, if it belongs to this environment.
     pub(super) fn remember(&self, object: &Value) {
         if text(object, "/kind") != self.case.kind.name {
             return;
@@ -434,7 +433,7 @@ impl<'a> Environment<'a> {
         }
     }
 
-    /// Asks for what must succeed.
+    /// Sends a request that must succeed, and returns the object in its response.
     pub(super) async fn must(&self, request: &Request) -> Result<Value, EnvironmentError> {
         let answer = self.send(request).await?;
         EnvironmentError::object(self.target, request, &answer)
@@ -446,7 +445,7 @@ impl<'a> Environment<'a> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole after every change, whoever panicked.
+        // The state is consistent after every change, so a panic elsewhere does not matter.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -455,7 +454,7 @@ fn no_object(letter: &str) -> EnvironmentError {
     EnvironmentError::Case(format!("there is no object {letter:?}"))
 }
 
-/// The text at a place of a value, or an empty one.
+/// Returns the string at a pointer of a value. Empty without one.
 pub(super) fn text(value: &Value, pointer: &str) -> String {
     value
         .pointer(pointer)

@@ -1,4 +1,4 @@
-//! Why the environment of a trial could not be set up or used.
+//! Errors of the environment of a trial.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use crate::check::{Answer, shown_body};
 use crate::request::{Request, UnboundName};
 use crate::target::{Target, TargetError};
 
-/// Why an environment could not be set up or used.
+/// Error of setting up or using an environment.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EnvironmentError {
-    /// The target did not answer.
+    /// The target did not respond.
     #[error(transparent)]
     Target(#[from] TargetError),
     /// The target refused a request that must succeed.
@@ -20,26 +20,26 @@ pub(super) enum EnvironmentError {
         body: String,
         curl: String,
     },
-    /// The target returned something other than an object.
-    #[error("{request} returned no object: {body}\n{curl}")]
+    /// The response of the target has no JSON object with a name.
+    #[error("{request} returned {body}, expected an object with a name\n{curl}")]
     NoObject {
         request: String,
         body: String,
         curl: String,
     },
-    /// The cluster did not come to the state that the trial needs.
-    #[error("{0}: waited {1}")]
+    /// The cluster did not reach the state that the trial needs in time.
+    #[error("{0}: no success after {1}")]
     Late(String, String),
     /// The case uses a name that is not bound.
     #[error(transparent)]
     Unbound(#[from] UnboundName),
-    /// The case cannot be played.
-    #[error("the case cannot be played: {0}")]
+    /// The case is invalid.
+    #[error("the case is invalid: {0}")]
     Case(String),
 }
 
 impl EnvironmentError {
-    /// The object that an answer of success holds.
+    /// Returns the object of a successful response.
     pub(super) fn object(target: &Target, request: &Request, answer: &Answer) -> Result<Value, Self> {
         if !(200..300).contains(&answer.status) {
             return Err(Self::Refused {
@@ -55,7 +55,7 @@ impl EnvironmentError {
         }
     }
 
-    /// The error of an answer that is not the expected object.
+    /// Returns the error of a response that is not the expected object.
     pub(super) fn not_an_object(target: &Target, request: &Request, answer: &Answer) -> Self {
         Self::NoObject {
             request: format!("{} {}", request.method, request.target()),

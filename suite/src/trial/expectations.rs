@@ -1,8 +1,9 @@
-//! Known failures of a target: a file that gives them a verdict of their own.
+//! Known failures of a target: a file that gives them a separate verdict.
 //!
-//! The file is YAML, a list of `{id, reason, expires}`; an id may end in `*`, and `expires` is a date such as
-//! `2016-03-01` after which the entry does not count. An exact id that passes is a failure: the file must stay true. A
-//! pattern of which every trial passes, an entry that names no trial and one that has expired are reported as stale.
+//! The file is YAML, a list of `{id, reason, expires}`. An id may end in `*`. `expires` is a date such as `2016-03-01`;
+//! the entry does not count after it. A trial that passes although its exact id is listed counts as a failure, so that
+//! the file stays correct. A pattern whose trials all pass, an entry that matches no trial, and an expired entry are
+//! reported as stale.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, Outcome, Verdict};
 use crate::check::Mismatch;
 
-/// Why an expectations file cannot be used.
+/// Error of reading an expectations file.
 #[derive(Debug, thiserror::Error)]
 pub enum ExpectationsError {
     /// The file cannot be read.
@@ -37,7 +38,7 @@ pub enum ExpectationsError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// Id of a trial, or its beginning and `*`.
+    /// Id of a trial, or a prefix of ids followed by `*`.
     pub id: String,
     /// Why the trial fails.
     pub reason: String,
@@ -47,14 +48,14 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    fn means(&self, id: &str) -> bool {
+    fn matches(&self, id: &str) -> bool {
         match self.id.strip_suffix('*') {
             Some(stem) => id.starts_with(stem),
             None => self.id == id,
         }
     }
 
-    /// Whether the date of expiry is in the past.
+    /// Returns whether the date of expiry is in the past.
     fn expired(&self, now: Timestamp) -> bool {
         let date = now.to_string();
         let today = date.get(..10).unwrap_or_default();
@@ -62,7 +63,7 @@ impl Expectation {
     }
 }
 
-/// Known failures. None, by default.
+/// Known failures. Default: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expectations {
     known: Vec<Expectation>,
@@ -71,7 +72,7 @@ pub struct Expectations {
 }
 
 impl Expectations {
-    /// Reads a file. Entries that have expired are left out.
+    /// Reads a file. Expired entries are omitted.
     ///
     /// # Errors
     /// If the file cannot be read or does not follow its format.
@@ -89,35 +90,30 @@ impl Expectations {
     fn parse(text: &str, now: Timestamp) -> Result<Self, String> {
         let all: Vec<Expectation> = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
         let (expired, known): (Vec<_>, Vec<_>) = all.into_iter().partition(|expectation| expectation.expired(now));
-        let late = |one: &Expectation| {
-            format!(
-                "{} has expired on {}",
-                one.id,
-                one.expires.as_deref().unwrap_or_default()
-            )
-        };
+        let late = |one: &Expectation| format!("{} expired on {}", one.id, one.expires.as_deref().unwrap_or_default());
         Ok(Self {
             known,
             stale: expired.iter().map(late).collect(),
         })
     }
 
-    /// The text of a file with these entries.
+    /// Returns the text of a file with these entries.
     ///
     /// # Errors
-    /// If they cannot be written as YAML, with the reason.
+    /// If the entries cannot be written as YAML.
     pub fn to_yaml(expectations: &[Expectation]) -> Result<String, String> {
         serde_saphyr::to_string(&expectations).map_err(|e| e.to_string())
     }
 
-    /// Finds entries that mean none of these trials, which are all of the catalog.
+    /// Finds entries that match none of these trials, which are all trials of the catalog.
     pub fn find_unknown(&mut self, ids: &[&str]) {
-        let unknown = |one: &&Expectation| !ids.iter().any(|id| one.means(id));
+        let unknown = |one: &&Expectation| !ids.iter().any(|id| one.matches(id));
         let found = self.known.iter().filter(unknown);
-        self.stale.extend(found.map(|one| format!("{} names no trial", one.id)));
+        self.stale
+            .extend(found.map(|one| format!("{} matches no trial", one.id)));
     }
 
-    /// Counts, from no trial on, what each pattern is good for.
+    /// Returns an empty tally of the trials of each pattern.
     pub(super) fn tally(&self) -> Tally<'_> {
         let patterns = self.known.iter().filter(|known| known.id.ends_with('*'));
         Tally {
@@ -126,16 +122,16 @@ impl Expectations {
         }
     }
 
-    /// The verdict in the light of what is known.
+    /// Returns the verdict of a trial after the known failures are applied.
     pub fn apply(&self, id: &str, verdict: Verdict) -> Verdict {
         let exact = self.known.iter().find(|known| known.id == id);
-        match (self.known.iter().find(|known| known.means(id)), verdict) {
+        match (self.known.iter().find(|known| known.matches(id)), verdict) {
             (Some(known), Verdict::Failed(failure)) => Verdict::KnownFailure(known.reason.clone(), failure),
             (Some(_), Verdict::Passed) if let Some(known) = exact => Verdict::Failed(Failure {
                 mismatches: vec![Mismatch::new(
                     "the expectations",
                     format!("to fail: {}", known.reason),
-                    "it passes; take it out of the file",
+                    "it passes; remove its entry from the file",
                 )],
                 ..Failure::default()
             }),
@@ -144,14 +140,14 @@ impl Expectations {
     }
 }
 
-/// What the trials of a pattern did.
+/// Results of the trials of one pattern.
 #[derive(Debug, Default)]
 struct Use {
     passed: usize,
     others: usize,
 }
 
-/// What the patterns of a file are good for in a run.
+/// Results of the trials of each pattern of a file, in one run.
 #[derive(Debug)]
 pub(super) struct Tally<'a> {
     patterns: Vec<(&'a Expectation, Use)>,
@@ -159,10 +155,10 @@ pub(super) struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    /// Takes the outcome of a trial in.
+    /// Adds the outcome of a trial.
     pub(super) fn count(&mut self, outcome: &Outcome) {
         let id = &outcome.trial.case.id;
-        for (_, found) in self.patterns.iter_mut().filter(|(known, _)| known.means(id)) {
+        for (_, found) in self.patterns.iter_mut().filter(|(known, _)| known.matches(id)) {
             match outcome.verdict {
                 Verdict::Passed => found.passed += 1,
                 _ => found.others += 1,
@@ -170,13 +166,14 @@ impl Tally<'_> {
         }
     }
 
-    /// Entries that are of no use, and why: what has expired, what names no trial, patterns of which every trial passes.
+    /// Returns the stale entries, and why they are: expired, matching no trial, or a pattern whose trials all pass.
     pub(super) fn stale(self) -> Vec<String> {
         let useless = self
             .patterns
             .iter()
             .filter(|(_, found)| found.passed > 0 && found.others == 0);
-        let useless = useless.map(|(known, found)| format!("{}: all of its {} trials pass", known.id, found.passed));
+        let useless =
+            useless.map(|(known, found)| format!("{}: all {} trials that it matches pass", known.id, found.passed));
         self.stale.iter().cloned().chain(useless).collect()
     }
 }
@@ -187,14 +184,16 @@ mod tests {
 
     fn expectations() -> Expectations {
         Expectations::parse(
-            "- {id: core/v1/pods/create/new, reason: issue 7}\n- {id: 'core/v1/secrets/*', reason: no secrets yet}\n- {id: core/v1/nodes/x, reason: old, expires: '2016-01-01'}\n",
+            "- {id: core/v1/pods/create/new, reason: issue 7}\n\
+             - {id: 'core/v1/secrets/*', reason: no secrets yet}\n\
+             - {id: core/v1/nodes/x, reason: old, expires: '2016-01-01'}\n",
             "2016-03-01T10:00:00Z".parse().unwrap(),
         )
         .unwrap()
     }
 
     #[test]
-    fn a_known_failure_has_a_verdict_of_its_own() {
+    fn a_known_failure_has_a_separate_verdict() {
         let failed = Verdict::Failed(Failure::broken("x", "y"));
         assert_eq!(
             expectations()
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_fail_and_passes_has_failed() {
+    fn a_listed_trial_that_passes_is_a_failure() {
         assert!(matches!(
             expectations().apply("core/v1/pods/create/new", Verdict::Passed),
             Verdict::Failed(_)
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_something_else_in_it_is_refused() {
+    fn a_file_with_an_unknown_field_is_refused() {
         assert!(Expectations::parse("- {id: x, because: y}", Timestamp::UNIX_EPOCH).is_err());
     }
 
@@ -239,14 +238,14 @@ mod tests {
         assert_eq!(
             expectations.tally().stale(),
             [
-                "core/v1/nodes/x has expired on 2016-01-01",
-                "core/v1/pods/create/new names no trial"
+                "core/v1/nodes/x expired on 2016-01-01",
+                "core/v1/pods/create/new matches no trial"
             ]
         );
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_expectations_can_be_read() {
         let one = Expectation {
             id: "a/b".to_owned(),
             reason: "it fails".to_owned(),

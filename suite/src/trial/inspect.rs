@@ -1,4 +1,4 @@
-//! The content of an answer of success against what its case expects.
+//! Comparison of the content of a successful response with what its case expects.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::catalog::{Document, Expect, Level, Part};
 use crate::check::{self, Mismatch};
 use crate::request::{Bindings, merge};
 
-/// Everything about the content that is not as the case expects.
+/// Returns the mismatches of the content.
 pub(super) fn content(environment: &Environment<'_>, body: &Value) -> Result<Vec<Mismatch>, EnvironmentError> {
     let case = environment.case();
     let expect = &case.data.expect;
@@ -43,7 +43,7 @@ pub(super) fn content(environment: &Environment<'_>, body: &Value) -> Result<Vec
     Ok(found)
 }
 
-/// What is wrong with the fields of the object.
+/// Returns the mismatches of the object's fields.
 fn object(
     environment: &Environment<'_>,
     expect: &Expect,
@@ -64,7 +64,7 @@ fn object(
             let actual = check::pretty(&left_out);
             found.push(Mismatch::new(
                 "object",
-                "another value than the one that must be ignored",
+                "a value other than the one that must be ignored",
                 actual,
             ));
         }
@@ -76,16 +76,16 @@ fn object(
         found.extend(same(environment, letter, body));
     }
     if let Some(letter) = &expect.like {
-        // The answer is the last version that is known; what it is to be like came before it.
+        // The response is the last known version. The version that it must equal is the first.
         let first = environment.versions(letter).first().cloned().unwrap_or_default();
-        let about = "object but for metadata and status";
+        let about = "object without metadata and status";
         let ours = |object: &Value| check::without(object, &["metadata", "status"]);
         found.extend(check::equal(about, &ours(&first), &ours(body)));
     }
     Ok(found)
 }
 
-/// What is wrong with version and name of the object.
+/// Returns the mismatches of the object's version and name.
 fn identity(expect: &Expect, bindings: &Bindings, body: &Value) -> Result<Vec<Mismatch>, EnvironmentError> {
     let mut found = Vec::new();
     let text = |pointer| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -107,7 +107,7 @@ fn identity(expect: &Expect, bindings: &Bindings, body: &Value) -> Result<Vec<Mi
     Ok(found)
 }
 
-/// What is wrong with the items of a list.
+/// Returns the mismatches of the items of a list.
 fn items(
     environment: &Environment<'_>,
     expect: &Expect,
@@ -139,7 +139,7 @@ fn items(
         };
         let names: Vec<String> = items.into_iter().flatten().map(name).collect();
         if !names.iter().any(|name| name.ends_with(&end)) {
-            let actual = format!("{} items, none of them with such a name", names.len());
+            let actual = format!("{} items, none with such a name", names.len());
             found.push(Mismatch::new(
                 "items",
                 format!("one whose name ends with {end}"),
@@ -162,7 +162,7 @@ fn items(
     Ok(found)
 }
 
-/// Parts of the sample file, merged in order.
+/// Returns parts of the sample file, merged in order.
 pub(super) fn parts(environment: &Environment<'_>, letter: &str, parts: &[Part]) -> Result<Value, EnvironmentError> {
     let mut whole = json!({});
     for part in parts {
@@ -171,8 +171,8 @@ pub(super) fn parts(environment: &Environment<'_>, letter: &str, parts: &[Part])
     Ok(whole)
 }
 
-/// Whether an object equals what was last written. If somebody else (a controller) has changed it since, its version is
-/// later, and its metadata or status differ.
+/// Checks that an object equals its last written version. If another client (a controller) has changed it since, its
+/// version must be later, and its metadata or status must differ.
 pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
     let last = environment.versions(letter).last().cloned().unwrap_or_default();
     let version = |object: &Value| {
@@ -196,7 +196,7 @@ pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) ->
     check::equal(&about, &ours(&last), &ours(body)).or_else(|| labels(&last, body))
 }
 
-/// Whether two objects have the same labels, which no controller changes.
+/// Checks that two objects have the same labels, which no controller changes.
 fn labels(last: &Value, body: &Value) -> Option<Mismatch> {
     let of = |object: &Value| object.pointer("/metadata/labels").cloned().unwrap_or_default();
     check::equal("/metadata/labels", &of(last), &of(body)).map(|mismatch| mismatch.at(Level::Should))

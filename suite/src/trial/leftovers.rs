@@ -1,4 +1,4 @@
-//! Removal of what earlier runs left behind, by their label.
+//! Removal of the objects that earlier runs left behind, found by their label.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::catalog::{Catalog, Profile};
 use crate::request::Request;
 use crate::target::{Target, TargetError};
 
-/// What a clean-up found and could not remove.
+/// Result of a clean-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Paths of removed objects.
@@ -16,10 +16,10 @@ pub struct Leftovers {
     pub left: Vec<String>,
 }
 
-/// Removes every object that carries the label of a run, or of any run if none is named.
+/// Removes every object that has the label of a run, or of any run if none is named.
 ///
 /// # Errors
-/// If the target does not answer.
+/// If the target does not respond.
 pub async fn remove_leftovers(target: &Target, catalog: &Catalog, run: Option<&str>) -> Result<Leftovers, TargetError> {
     let selector = run.map_or_else(|| LABEL.to_owned(), |run| format!("{LABEL}={run}"));
     let mut collections: Vec<(String, bool)> = catalog
@@ -34,7 +34,7 @@ pub async fn remove_leftovers(target: &Target, catalog: &Catalog, run: Option<&s
         .collect();
     collections.sort();
     collections.dedup();
-    // Namespaces go last: a namespace controller may refuse to delete from one that is being removed.
+    // Namespaces are removed last: a server may refuse to delete objects from a namespace that is being removed.
     collections.sort_by_key(|(path, _)| path.ends_with("/namespaces"));
     let mut leftovers = Leftovers::default();
     for (collection, namespaced) in collections {
@@ -55,7 +55,7 @@ pub async fn remove_leftovers(target: &Target, catalog: &Catalog, run: Option<&s
     Ok(leftovers)
 }
 
-/// Paths of the labelled objects of a collection. A collection that cannot be listed has none.
+/// Returns the paths of the labelled objects of a collection. Empty if the collection cannot be listed.
 async fn found(
     target: &Target,
     collection: &str,
@@ -68,7 +68,7 @@ async fn found(
     let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |item: &Value, pointer| item.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let path = |item: &Value| {
-        // A server that ignores the selector lists what is not ours.
+        // A server that ignores the selector also lists objects of other clients.
         item.pointer("/metadata/labels")?.get(LABEL)?;
         let name = text(item, "/metadata/name")?;
         if !namespaced {

@@ -1,7 +1,7 @@
-//! A trial of a log query: what it finds among the log lines of the fixtures.
+//! A trial of a log query: compares its hits with the log lines of the fixtures.
 //!
-//! The lines are loaded once per run. On a simulator of the suite they keep the names of their indices; on any other
-//! target the indices belong to the run, which removes them.
+//! The lines are loaded once per run. In a simulator that the suite started, indices keep their names. On any other
+//! target their names contain the name of the run, which removes them.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
 use crate::target::{Target, TargetError};
 
-/// The log search service, by way of the proxy.
+/// Path of the log search service, through the proxy.
 const SERVICE: &str = "/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging";
-/// How many lines are loaded at a time.
-const BATCH: usize = 1000;
-/// The stem of the names where indices keep theirs.
-const AS_THEY_ARE: &str = "logs";
+/// Number of lines per bulk request.
+const BATCH_SIZE: usize = 1000;
+/// Stem that leaves the names of indices unchanged.
+const UNCHANGED: &str = "logs";
 
-/// The stem of the indices of a run on a target.
+/// Returns the stem of the indices of a run on a target.
 pub(super) fn stem(target: &Target, run: &str) -> String {
     if target.owns_its_logs() {
-        AS_THEY_ARE.to_owned()
+        UNCHANGED.to_owned()
     } else {
         format!("sd-{run}")
     }
 }
 
-/// An index, or a list or pattern of them, as it is named with a stem.
+/// Returns the name of an index, or of a list or pattern of indices, for a stem.
 fn named(stem: &str, index: &str) -> String {
-    if stem == AS_THEY_ARE {
+    if stem == UNCHANGED {
         return index.to_owned();
     }
     let one = |index: &str| format!("{stem}-{}", index.trim_start_matches('.'));
@@ -43,7 +43,7 @@ fn lines() -> Result<&'static BTreeMap<String, LogLine>, EnvironmentError> {
     log_lines().map_err(|error| EnvironmentError::Case(error.to_string()))
 }
 
-/// Loads the log lines.
+/// Loads the log lines into a target.
 pub(super) async fn load(target: &Target, stem: &str) -> Result<(), EnvironmentError> {
     let refused = |request: &Request, answer: &Answer| EnvironmentError::Refused {
         request: format!("{} {}", request.method, request.target()),
@@ -51,9 +51,9 @@ pub(super) async fn load(target: &Target, stem: &str) -> Result<(), EnvironmentE
         body: check::shown_body(answer),
         curl: String::new(),
     };
-    // The results are those of indices with one shard each.
+    // The expected results are those of indices with one shard each.
     let template = serde_json::json!({
-        "template": if stem == AS_THEY_ARE { "*".to_owned() } else { format!("{stem}-*") },
+        "template": if stem == UNCHANGED { "*".to_owned() } else { format!("{stem}-*") },
         "order": 9,
         "settings": {"number_of_shards": 1},
     });
@@ -64,10 +64,11 @@ pub(super) async fn load(target: &Target, stem: &str) -> Result<(), EnvironmentE
         return Err(refused(&request, &answer));
     }
     let lines: Vec<&LogLine> = lines()?.values().collect();
-    for batch in lines.chunks(BATCH) {
+    for batch in lines.chunks(BATCH_SIZE) {
         let mut body = String::new();
         for line in batch {
-            let action = serde_json::json!({"index": {"_index": named(stem, &line.index), "_type": line.doc_type, "_id": line.id}});
+            let index = named(stem, &line.index);
+            let action = serde_json::json!({"index": {"_index": index, "_type": line.doc_type, "_id": line.id}});
             body.push_str(&format!("{action}\n{}\n", line.source));
         }
         let request = Request::new(Method::POST, format!("{SERVICE}/_bulk")).with_body("application/x-ndjson", body);
@@ -86,7 +87,7 @@ pub(super) async fn load(target: &Target, stem: &str) -> Result<(), EnvironmentE
     }
 }
 
-/// Removes what was loaded into a target that is not the suite's own. Nothing that goes wrong is told but by the answer.
+/// Removes the indices and the template that were loaded into a target. Ignores error responses.
 pub(super) async fn remove(target: &Target, stem: &str) -> Result<(), TargetError> {
     let mut indices: Vec<String> = log_lines()
         .into_iter()
@@ -106,8 +107,8 @@ pub(super) async fn remove(target: &Target, stem: &str) -> Result<(), TargetErro
     Ok(())
 }
 
-/// Asks a query and judges what it finds.
-pub(super) async fn ask(target: &Target, stem: &str, wanted: &LogQuery) -> Result<Option<Failure>, EnvironmentError> {
+/// Sends a query and checks its hits.
+pub(super) async fn query(target: &Target, stem: &str, wanted: &LogQuery) -> Result<Option<Failure>, EnvironmentError> {
     let mut request = Request::get(format!("{SERVICE}/{}/_search", named(stem, &wanted.index)));
     request.query.clone_from(&wanted.query);
     let answer = target.send(&request).await?;
@@ -145,8 +146,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_of_a_run_are_told_from_others_and_a_simulator_s_keep_their_names() {
+    fn index_names_contain_the_run_unless_the_simulator_belongs_to_the_suite() {
         assert_eq!(named("sd-x", "logstash-*,.kibana"), "sd-x-logstash-*,sd-x-kibana");
-        assert_eq!(named(AS_THEY_ARE, "logstash-*,.kibana"), "logstash-*,.kibana");
+        assert_eq!(named(UNCHANGED, "logstash-*,.kibana"), "logstash-*,.kibana");
     }
 }

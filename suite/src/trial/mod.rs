@@ -1,13 +1,14 @@
-//! Trials: a case, played once on a target.
+//! Trials: one run of a case against a target.
 //!
-//! Guarantees: a trial has its namespaces for itself and removes what it created, whatever the verdict; every trial
-//! ends in bounded time; trials that touch the whole cluster run alone, and only where they may.
+//! Guarantees: a trial has exclusive use of its namespaces and removes what it created, whatever the verdict. Every
+//! trial ends in bounded time. Trials that affect the whole cluster run alone, and only where they are allowed.
 //!
 //! Source of semantics: the catalog.
 
 mod act;
 mod admission;
 mod afterwards;
+mod attempt;
 mod beginning;
 mod build_request;
 mod contract;
@@ -18,7 +19,6 @@ mod expectations;
 mod inspect;
 mod leftovers;
 mod logs;
-mod play;
 mod race;
 mod run;
 mod runner;
@@ -41,14 +41,14 @@ pub use run::{LABEL, Run};
 pub use runner::{Event, Runner};
 pub use select::{Partition, Selection};
 
-/// A case to play, under a profile.
+/// A case to run, under a profile.
 #[derive(Debug, Clone)]
 pub struct Trial {
     /// Case.
     pub case: Case,
     /// Profile.
     pub profile: Profile,
-    /// Number among all trials of the catalog, which the names of its objects contain.
+    /// Number of the trial among all trials of the catalog; part of its object names.
     pub number: usize,
 }
 
@@ -61,14 +61,14 @@ pub struct Failure {
     pub steps: Vec<String>,
     /// The case's request, as a curl line.
     pub curl: Option<String>,
-    /// Status and media type of the answer.
+    /// Status and media type of the response.
     pub answered: Option<String>,
-    /// The trial could not be played: its set-up failed, or the target did not answer.
+    /// The trial could not be run: its set-up failed, or the target did not respond.
     pub broken: bool,
 }
 
 impl Failure {
-    /// A trial that could not be played.
+    /// Returns the failure of a trial that could not be run.
     pub fn broken(about: &str, reason: impl Into<String>) -> Self {
         let mismatch = Mismatch::new(about, "success", format!("{about} failed: {}", reason.into()));
         Self {
@@ -78,7 +78,7 @@ impl Failure {
         }
     }
 
-    /// How binding the failed expectations are: the most binding of them.
+    /// Returns the most binding level of the failed expectations.
     pub fn level(&self) -> Level {
         self.mismatches
             .iter()
@@ -91,17 +91,17 @@ impl Failure {
 /// Result of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Everything was as expected.
+    /// All checks passed.
     Passed,
-    /// Something was not as expected.
+    /// A check failed.
     Failed(Failure),
-    /// It failed as the expectations file says, for this reason.
+    /// The trial failed, and the expectations file lists it as a known failure, with this reason.
     KnownFailure(String, Failure),
-    /// The target does not have the kind, which is named.
+    /// The target does not serve this kind.
     Absent(String),
-    /// It does not count yet, for this reason. It was not played.
+    /// The case is pending, for this reason. It was not run.
     Pending(String),
-    /// It was not played, for this reason.
+    /// The trial was not run, for this reason.
     Skipped(String),
 }
 
@@ -118,7 +118,7 @@ impl Verdict {
         }
     }
 
-    /// What was not as expected, if it was played.
+    /// Returns the failure, if the trial ran and failed.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Failed(failure) | Self::KnownFailure(_, failure) => Some(failure),
@@ -126,7 +126,7 @@ impl Verdict {
         }
     }
 
-    /// Why it was not played, or why it may fail.
+    /// Returns why the trial was not run, or why it may fail.
     pub fn reason(&self) -> Option<String> {
         match self {
             Self::KnownFailure(reason, _) | Self::Pending(reason) | Self::Skipped(reason) => Some(reason.clone()),
@@ -135,7 +135,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict with its texts clipped and without the target's credentials.
+    /// Returns the verdict with its texts clipped and the target's credentials removed.
     fn without_secrets(mut self, target: &Target) -> Self {
         if let Self::Failed(failure) | Self::KnownFailure(_, failure) = &mut self {
             let mismatches = failure
@@ -164,12 +164,13 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Duration.
     pub took: Duration,
-    /// It failed before it passed.
+    /// The trial failed at least once before it passed.
     pub flaky: bool,
 }
 
 impl Outcome {
-    /// How binding the result is: the case's level, or less if only less binding expectations failed.
+    /// Returns the level of the result: the case's level, or a less binding one if only less binding expectations
+    /// failed.
     pub fn level(&self) -> Level {
         let case = self.trial.case.level();
         self.verdict.failure().map_or(case, |failure| failure.level().max(case))

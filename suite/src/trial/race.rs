@@ -1,4 +1,5 @@
-//! Several writers at once: of one version exactly one may succeed; of patches of different fields none may be lost.
+//! Concurrent writers. Of several replacements of one version exactly one succeeds. Of several patches of different
+//! fields none is lost.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +12,28 @@ use crate::catalog::profile::ExpectedStatus;
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
 
-/// Sends the request several times at once. Exactly one succeeds, the others conflict.
+/// Sends the request several times concurrently. Exactly one must succeed, and the others must conflict.
 pub(super) async fn race(
     environment: &Environment<'_>,
     request: &Request,
     writers: usize,
 ) -> Result<(Vec<Mismatch>, Answer), EnvironmentError> {
-    let requests: Vec<Request> = (0..writers).map(|writer| own(request, writer)).collect();
+    let requests: Vec<Request> = (0..writers).map(|writer| for_writer(request, writer)).collect();
     let sent = requests.iter().map(|request| environment.target().send(request));
     let answers = futures::future::try_join_all(sent).await?;
     let succeeded = |answer: &&Answer| (200..300).contains(&answer.status);
     let winners = answers.iter().filter(succeeded).count();
     let mut found = Vec::new();
     if winners != 1 {
-        let expected = format!("one of {writers} writers of one version succeeds");
-        found.push(Mismatch::new("race", expected, format!("{winners} succeed")));
+        let expected = format!("1 of {writers} concurrent writes of one version succeeds");
+        found.push(Mismatch::new("race", expected, format!("{winners} succeeded")));
     }
     let loser = answers.iter().find(|answer| !succeeded(answer) && answer.status != 409);
     found.extend(loser.map(|loser| verify::status(ExpectedStatus::Code(409), loser)));
     Ok((found, answers.into_iter().next().unwrap_or_default()))
 }
 
-/// Patches an object several times at once, each time with another label. All succeed, and none is lost.
+/// Patches an object several times concurrently, each time with another label. All must succeed, and none may be lost.
 pub(super) async fn patches(
     environment: &Environment<'_>,
     request: &Request,
@@ -62,8 +63,8 @@ pub(super) async fn patches(
     Ok((found, answers.into_iter().next().unwrap_or_default()))
 }
 
-/// The request with a label of its own, so that no two bodies are equal.
-fn own(request: &Request, writer: usize) -> Request {
+/// Returns the request with a label for the writer, so that no two bodies are equal.
+fn for_writer(request: &Request, writer: usize) -> Request {
     let mut own = request.clone();
     let body: Option<Value> = own.body.as_ref().and_then(|body| serde_json::from_slice(body).ok());
     if let Some(mut body) = body {

@@ -1,9 +1,9 @@
 //! A run: its name, the namespaces that its trials share, and their removal.
 //!
-//! Guarantees: a trial has its namespaces for itself while it runs; no namespace's name is a prefix of another's;
-//! every object carries the label [`LABEL`] with the run's name.
+//! Guarantees: a trial has exclusive use of its namespaces while it runs. No namespace's name is a prefix of another's.
+//! Every object has the label [`LABEL`] with the run's name.
 //!
-//! Limits: what the target does not delete in time is reported, not forced.
+//! Limits: namespaces that the target does not delete in time are reported, not forced.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,32 +21,32 @@ use crate::target::Target;
 
 /// Label of every object of a run; its value is the run's name.
 pub const LABEL: &str = "stuntdouble-run";
-/// Number of namespaces that trials use at once.
-const NAMESPACES: u32 = 48;
-/// Time for a deleted namespace to disappear: longer than a pod in it takes to end.
-const REMOVAL: Duration = Duration::from_secs(60);
-/// Time that a namespace controller has before the run finalizes a namespace itself.
-const CONTROLLER: Duration = Duration::from_millis(1500);
-/// Number of namespaces that are removed at once.
-const AT_ONCE: usize = 16;
-/// Finalizer of a namespace that a trial deletes and that stays until the run removes it.
+/// Maximum number of namespaces that trials use concurrently.
+const MAX_NAMESPACES: u32 = 48;
+/// Time limit for a deleted namespace to disappear. It is longer than the termination of a pod.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit for a namespace controller, after which the run finalizes a namespace itself.
+const CONTROLLER_TIMEOUT: Duration = Duration::from_millis(1500);
+/// Number of namespaces that are removed concurrently.
+const CONCURRENT_REMOVALS: usize = 16;
+/// Finalizer of a namespace that a trial deletes and that must exist until the run removes it.
 const FINALIZER: &str = "stuntdouble.example/keep";
-/// Interval between looks at a namespace that is being removed.
-const POLL: Duration = Duration::from_millis(50);
+/// Interval between reads of a namespace that is being removed.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A run of trials against one target.
 #[derive(Debug)]
 pub struct Run {
     name: String,
     permits: Semaphore,
-    /// Namespaces that no trial uses, by the address of their server: some trials are played on a server beside it.
+    /// Free namespaces, by the address of their server, because some trials run on an additional server.
     free: Mutex<BTreeMap<String, Vec<String>>>,
     /// Namespaces that the run created and has not removed, with the address of their server.
     created: Mutex<Vec<(String, String)>>,
     next: AtomicUsize,
-    /// Whether the target finalizes namespaces by itself, once it is known.
+    /// Whether the target finalizes namespaces itself. Unset until known.
     finalizes: OnceCell<bool>,
-    /// Whether the target enforces limit ranges, once it was tried.
+    /// Whether the target enforces limit ranges. Unset until tested.
     pub(super) admission: OnceCell<bool>,
 }
 
@@ -60,12 +60,12 @@ pub(super) struct Lease<'a> {
 }
 
 impl Lease<'_> {
-    /// The names of the namespaces.
+    /// Returns the names of the namespaces.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns the namespaces to the run. Without it, other trials do not use them.
+    /// Returns the namespaces to the run. Without this call, no other trial uses them.
     pub(super) fn release(mut self) {
         let base = std::mem::take(&mut self.base);
         self.run
@@ -77,11 +77,11 @@ impl Lease<'_> {
 }
 
 impl Run {
-    /// A run with a name of a few lower-case letters and digits.
+    /// Creates a run. Its name has a few lower-case letters and digits.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            permits: Semaphore::new(NAMESPACES as usize),
+            permits: Semaphore::new(MAX_NAMESPACES as usize),
             free: Mutex::default(),
             created: Mutex::default(),
             next: AtomicUsize::new(0),
@@ -90,12 +90,12 @@ impl Run {
         }
     }
 
-    /// Name of the run.
+    /// Returns the name of the run.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Prefix of all names of a trial.
+    /// Returns the prefix of all names of a trial.
     pub(super) fn stem(&self, trial: usize, attempt: usize) -> String {
         let attempt = if attempt == 0 {
             String::new()
@@ -105,7 +105,7 @@ impl Run {
         format!("sd-{}-{trial:05}{attempt}", self.name)
     }
 
-    /// Reserves namespaces for a trial, and creates those that do not exist yet.
+    /// Reserves namespaces for a trial. Creates namespaces if too few are free.
     pub(super) async fn lease(&self, target: &Target, count: usize) -> Result<Lease<'_>, EnvironmentError> {
         if count == 0 {
             return Ok(Lease {
@@ -143,7 +143,7 @@ impl Run {
         let answer = match target.send(&request).await {
             Ok(answer) => answer,
             Err(error) => {
-                // It may exist all the same.
+                // The namespace may exist despite the error.
                 self.adopt(target, &name);
                 return Err(error.into());
             }
@@ -156,18 +156,18 @@ impl Run {
         Ok(name)
     }
 
-    /// Remembers a namespace that a trial created, so that it is removed in the end.
+    /// Remembers a namespace that a trial created, so that the run removes it at its end.
     pub(super) fn adopt(&self, target: &Target, namespace: &str) {
         let created = (target.base().to_owned(), namespace.to_owned());
         self.lock(&self.created).push(created);
     }
 
-    /// Removes the namespaces of the run. Returns what could not be removed.
+    /// Removes the namespaces of the run. Returns the paths of those that could not be removed.
     pub async fn clean_up(&self, target: &Target) -> Vec<String> {
         if target.is_recorded() {
             return Vec::new();
         }
-        // A server beside the target is the suite's own, and is stopped.
+        // Additional servers belong to the suite, which stops them.
         let created = std::mem::take(&mut *self.lock(&self.created)).into_iter();
         let of_target = created.filter(|(base, _)| base == target.base());
         let mut namespaces: Vec<String> = of_target.map(|(_, namespace)| namespace).collect();
@@ -176,37 +176,37 @@ impl Run {
         self.lock(&self.free).clear();
         let removed = futures::stream::iter(&namespaces)
             .map(|namespace| self.remove_namespace(target, namespace))
-            .buffer_unordered(AT_ONCE);
+            .buffer_unordered(CONCURRENT_REMOVALS);
         removed.filter_map(std::future::ready).collect().await
     }
 
-    /// Removes a namespace; returns its path if it is still there.
+    /// Removes a namespace. Returns its path if it still exists.
     pub(super) async fn remove_namespace(&self, target: &Target, namespace: &str) -> Option<String> {
         let path = format!("/api/v1/namespaces/{namespace}");
         let began = tokio::time::Instant::now();
-        let mut was_there = false;
+        let mut existed = false;
         loop {
             let status = target.send(&deletion(path.clone())).await.map(|answer| answer.status);
             if matches!(status, Ok(404)) {
-                // Whoever finalizes the first namespace finalizes them all. One that a trial has removed says nothing.
-                if was_there {
+                // The first removal shows who finalizes namespaces. One that a trial has removed already shows nothing.
+                if existed {
                     drop(self.finalizes.set(true));
                 }
                 return None;
             }
-            was_there |= status.is_ok();
-            if began.elapsed() > REMOVAL {
+            existed |= status.is_ok();
+            if began.elapsed() > REMOVAL_TIMEOUT {
                 return Some(path);
             }
-            let alone = self.finalizes.get() == Some(&false);
-            let late = self.finalizes.get().is_none() && began.elapsed() > CONTROLLER;
-            if finalize(target, &path, alone || late).await {
-                if alone || late {
+            let is_ours = self.finalizes.get() == Some(&false);
+            let late = self.finalizes.get().is_none() && began.elapsed() > CONTROLLER_TIMEOUT;
+            if finalize(target, &path, is_ours || late).await {
+                if is_ours || late {
                     drop(self.finalizes.set(false));
                 }
                 continue;
             }
-            tokio::time::sleep(POLL).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -215,14 +215,14 @@ impl Run {
     }
 }
 
-/// Request that deletes an object at once.
+/// Returns the request that deletes an object without a grace period.
 pub(super) fn deletion(path: String) -> Request {
     let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
     Request::new(Method::DELETE, path).with_body("application/json", options.to_string())
 }
 
-/// Takes the run's own finalizer of a namespace away, or all of them, for a server without a namespace controller.
-/// Returns whether there was one.
+/// Removes the run's own finalizer from a namespace, or all finalizers, for a server without a namespace controller.
+/// Returns whether there were any.
 async fn finalize(target: &Target, path: &str, all: bool) -> bool {
     let Ok(answer) = target.send(&Request::get(path)).await else {
         return false;
@@ -252,7 +252,7 @@ mod tests {
     use crate::catalog::Profile;
 
     #[tokio::test]
-    async fn a_namespace_that_is_gone_already_says_nothing_about_controllers() {
+    async fn the_removal_of_an_absent_namespace_shows_nothing_about_controllers() {
         let target = Target::simulator(Profile::Documented).await.expect("a simulator");
         let run = Run::new("x");
         assert_eq!(run.remove_namespace(&target, "none").await, None);

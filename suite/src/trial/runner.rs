@@ -1,4 +1,4 @@
-//! Runs trials side by side and reports their results as they come.
+//! Runs trials concurrently and reports their results as they end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use super::{Expectations, Failure, Outcome, Trial, Verdict};
 use crate::catalog::{Level, Profile};
 use crate::target::Target;
 
-/// An event of a run. All reports are made of these.
+/// An event of a run. All reports are built from these events.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// The run begins.
@@ -31,38 +31,38 @@ pub enum Event {
     Finished {
         /// Duration.
         took: Duration,
-        /// The run was interrupted, so that not all trials were played.
+        /// The run was interrupted: not all trials were run.
         interrupted: bool,
-        /// Paths of what could not be removed.
+        /// Paths of objects that could not be removed.
         left: Vec<String>,
-        /// Entries of the expectations file that are of no use, and why.
+        /// Stale entries of the expectations file, and why they are stale.
         stale: Vec<String>,
     },
 }
 
-/// How trials are run.
+/// Configuration and runner of trials.
 #[derive(Debug)]
 pub struct Runner {
     /// Target.
     pub target: Arc<Target>,
     /// Name of the run: a few lower-case letters and digits.
     pub run: String,
-    /// Number of trials at once.
+    /// Number of concurrent trials.
     pub jobs: usize,
-    /// How often a failed trial is played again.
+    /// Maximum number of repetitions of a failed trial.
     pub retries: usize,
-    /// Trials that touch the whole cluster are played on a target that the suite did not start.
+    /// Whether trials that affect the whole cluster run against a target that the suite did not start.
     pub allow_cluster_wide: bool,
-    /// The least binding level: mismatches of a less binding one are dropped.
+    /// The least binding level. Less binding mismatches are dropped.
     pub level: Level,
     /// Known failures.
     pub expectations: Expectations,
-    /// Set to stop: no further trial begins, and those that run end and clean up.
+    /// Stop flag. When it is set, no further trial starts; running trials end and clean up.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Runner {
-    /// Runs trials one by one and once, of every level, without known failures.
+    /// Creates a runner with one concurrent trial, no repetitions, all levels and no known failures.
     pub fn new(target: Arc<Target>, run: impl Into<String>) -> Self {
         Self {
             target,
@@ -76,7 +76,7 @@ impl Runner {
         }
     }
 
-    /// Runs the trials. `report` gets every event as it happens; trials end in no particular order.
+    /// Runs the trials. Calls `report` for every event as it happens. Trials end in no particular order.
     pub async fn run(&self, trials: Vec<Trial>, profile: Profile, mut report: impl FnMut(Event)) {
         let began = Instant::now();
         report(Event::Started {
@@ -86,24 +86,24 @@ impl Runner {
             run: self.run.clone(),
         });
         let run = Arc::new(Run::new(self.run.clone()));
-        // Trials that touch the whole cluster would disturb the others.
+        // Trials that affect the whole cluster would disturb the others.
         let (alone, together): (Vec<Trial>, Vec<Trial>) =
             trials.into_iter().partition(|trial| trial.case.data.cluster_wide);
-        let mut use_of = self.expectations.tally();
+        let mut tally = self.expectations.tally();
         let mut running = futures::stream::iter(together)
-            .map(|trial| self.one(trial, &run))
+            .map(|trial| self.run_shared(trial, &run))
             .buffer_unordered(self.jobs.max(1));
         while let Some(outcome) = running.next().await {
-            use_of.count(&outcome);
+            tally.count(&outcome);
             report(Event::Ended(Box::new(outcome)));
         }
         drop(running);
         for trial in alone {
-            let outcome = self.alone(trial, &run).await;
-            use_of.count(&outcome);
+            let outcome = self.run_alone(trial, &run).await;
+            tally.count(&outcome);
             report(Event::Ended(Box::new(outcome)));
         }
-        // A server that the suite started ends with the run.
+        // A server that the suite started is stopped at the end of the run.
         let is_kept = !self.target.is_own();
         let mut left = if is_kept {
             run.clean_up(&self.target).await
@@ -119,19 +119,19 @@ impl Runner {
             took: began.elapsed(),
             interrupted: self.stop.load(Ordering::Relaxed),
             left,
-            stale: use_of.stale(),
+            stale: tally.stale(),
         });
     }
 
-    async fn one(&self, trial: Trial, run: &Arc<Run>) -> Outcome {
-        if let Some(verdict) = self.not_played(&trial) {
+    async fn run_shared(&self, trial: Trial, run: &Arc<Run>) -> Outcome {
+        if let Some(verdict) = self.verdict_without_run(&trial) {
             return outcome(trial, verdict);
         }
         let mut flaky = false;
         for attempt in 0..=self.retries {
-            let (target, run, played) = (Arc::clone(&self.target), Arc::clone(run), trial.clone());
-            // A task of its own, so that trials use every processor.
-            let mut result = match tokio::spawn(async move { played.play(&target, &run).await }).await {
+            let (target, run, attempted) = (Arc::clone(&self.target), Arc::clone(run), trial.clone());
+            // Each trial has a separate task, so that trials use every processor.
+            let mut result = match tokio::spawn(async move { attempted.run(&target, &run).await }).await {
                 Ok(result) => self.with_expectations(result),
                 Err(error) => outcome(
                     trial.clone(),
@@ -145,30 +145,30 @@ impl Runner {
             result.flaky = flaky && result.verdict == Verdict::Passed;
             return result;
         }
-        outcome(trial, Verdict::Skipped("it was not played".to_owned()))
+        outcome(trial, Verdict::Skipped("it was not run".to_owned()))
     }
 
-    async fn alone(&self, trial: Trial, run: &Run) -> Outcome {
-        if let Some(verdict) = self.not_played(&trial) {
+    async fn run_alone(&self, trial: Trial, run: &Run) -> Outcome {
+        if let Some(verdict) = self.verdict_without_run(&trial) {
             return outcome(trial, verdict);
         }
         match self.target.fresh().await {
             Ok(Some(own)) => {
-                // Nothing is cleaned up: that server ends here.
+                // No clean-up is needed, because that server stops here.
                 let own_run = Run::new(self.run.clone());
-                self.with_expectations(trial.play(&own, &own_run).await)
+                self.with_expectations(trial.run(&own, &own_run).await)
             }
-            Ok(None) if self.allow_cluster_wide => self.with_expectations(trial.play(&self.target, run).await),
+            Ok(None) if self.allow_cluster_wide => self.with_expectations(trial.run(&self.target, run).await),
             Ok(None) => {
-                let reason = "it touches the whole cluster; --allow-cluster-wide plays it";
+                let reason = "it affects the whole cluster; pass --allow-cluster-wide to run it";
                 outcome(trial, Verdict::Skipped(reason.to_owned()))
             }
             Err(error) => outcome(trial, Verdict::Failed(Failure::broken("the target", error.to_string()))),
         }
     }
 
-    /// The verdict of a trial that is not played.
-    fn not_played(&self, trial: &Trial) -> Option<Verdict> {
+    /// Returns the verdict of a trial that must not run.
+    fn verdict_without_run(&self, trial: &Trial) -> Option<Verdict> {
         if self.stopped() {
             return Some(Verdict::Skipped("the run was interrupted".to_owned()));
         }

@@ -9,15 +9,15 @@ use crate::catalog::{Catalog, Level, Profile};
 /// One of several equal parts of all trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
-    /// Which part, from 1.
+    /// Number of the part, from 1.
     pub part: usize,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: usize,
 }
 
-/// Error of a text that is no partition.
+/// Error of a text that is not a partition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no partition; write K/N with 1 <= K <= N, such as 1/4")]
+#[error("{0:?} is not a partition; use K/N with 1 <= K <= N, such as 1/4")]
 pub struct NoPartition(String);
 
 impl fmt::Display for Partition {
@@ -40,35 +40,35 @@ impl FromStr for Partition {
     }
 }
 
-/// A selection of trials. All of them, by default.
+/// A selection of trials. Default: all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Texts of which the id or the operation (`GET /api/v1/pods`) contains one; all trials if there are none.
+    /// Filters: the id or the operation (`GET /api/v1/pods`) must contain one of these texts. Empty: all trials.
     pub filters: Vec<String>,
     /// The least binding level.
     pub level: Option<Level>,
-    /// The part that is played.
+    /// The part that is run.
     pub partition: Option<Partition>,
-    /// Ids of the only trials; all if there are none.
+    /// Ids of the trials to run. `None`: all trials.
     pub only: Option<Vec<String>>,
 }
 
 impl Selection {
-    /// The selected trials, in the order of the catalog. Their numbers do not depend on the selection.
+    /// Returns the selected trials, in the order of the catalog. Their numbers do not depend on the selection.
     pub fn of(&self, catalog: &Catalog, profile: Profile) -> Vec<Trial> {
         let all = catalog.cases(profile).enumerate().map(|(number, case)| Trial {
             case: case.clone(),
             profile,
             number,
         });
-        let meant: Vec<Trial> = all.filter(|trial| self.means(trial)).collect();
+        let selected: Vec<Trial> = all.filter(|trial| self.matches(trial)).collect();
         match self.partition {
-            None => meant,
-            Some(Partition { part, of }) => meant.into_iter().skip(part - 1).step_by(of).collect(),
+            None => selected,
+            Some(Partition { part, of }) => selected.into_iter().skip(part - 1).step_by(of).collect(),
         }
     }
 
-    fn means(&self, trial: &Trial) -> bool {
+    fn matches(&self, trial: &Trial) -> bool {
         let named = |filter: &String| {
             trial.case.id.contains(filter.as_str()) || trial.case.operation.request().contains(filter.as_str())
         };
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_names_an_id_or_an_operation() {
+    fn a_filter_matches_an_id_or_an_operation() {
         let by_id = Selection {
             filters: vec!["core/v1/pods/create/new".into()],
             ..Selection::default()
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_partition_are_all_trials_and_each_once() {
+    fn the_parts_of_a_partition_have_every_trial_once() {
         let part = |part| {
             ids(&Selection {
                 partition: Some(Partition { part, of: 3 }),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn must_leaves_out_what_is_less_binding() {
+    fn the_level_must_omits_less_binding_trials() {
         let musts = Selection {
             level: Some(Level::Must),
             ..Selection::default()
@@ -138,7 +138,7 @@ mod tests {
     #[case("3/2")]
     #[case("1")]
     #[case("a/b")]
-    fn what_is_no_partition_is_refused(#[case] text: &str) {
+    fn an_invalid_partition_is_refused(#[case] text: &str) {
         assert!(text.parse::<Partition>().is_err());
     }
 }

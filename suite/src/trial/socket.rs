@@ -1,4 +1,4 @@
-//! A trial of a conversation over an upgraded connection.
+//! A trial of an exchange of messages over an upgraded connection.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -14,15 +14,15 @@ use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
 use crate::target::{Received, Socket, protocol_header};
 
-/// Wait for an expected message.
+/// Time limit for an expected message.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a conversation that must go on is watched when everything has come that is expected.
-const STAYING: Duration = Duration::from_millis(500);
-/// Number of messages that are kept.
-const KEPT: usize = 10_000;
+/// How long a connection must stay open after all expected messages.
+const OPEN_DURATION: Duration = Duration::from_millis(500);
+/// Maximum number of messages that are kept.
+const MAX_MESSAGES: usize = 10_000;
 
-/// Opens the connection, sends and receives, and compares what arrives.
-pub(super) async fn converse(
+/// Opens the connection, sends and receives messages, and compares those that arrive.
+pub(super) async fn exchange(
     environment: &Environment<'_>,
     profile: Profile,
     wanted: &Wanted,
@@ -47,7 +47,7 @@ pub(super) async fn converse(
         let shown = |protocol: &Option<String>| protocol.clone().unwrap_or_else(|| "none".to_owned());
         found.push(Mismatch::new("sub-protocol", shown(&wanted.protocol), shown(&agreed)));
     }
-    let mut conversation = Conversation {
+    let mut exchange = Exchange {
         wanted: filled(environment, &wanted.receive)?,
         silent: filled(environment, &wanted.silent)?,
         exact: wanted.exact,
@@ -59,7 +59,7 @@ pub(super) async fn converse(
     let seconds = case.data.query.get("timeoutSeconds").and_then(|text| text.parse().ok());
     let timeout = seconds.map(Duration::from_secs).unwrap_or_default();
     found.extend(
-        conversation
+        exchange
             .listen(environment, &mut socket, wanted.ends, asked, timeout)
             .await,
     );
@@ -86,15 +86,15 @@ fn filled(environment: &Environment<'_>, messages: &[Message]) -> Result<Vec<Mes
     messages.iter().map(fill).collect()
 }
 
-struct Conversation {
+struct Exchange {
     wanted: Vec<Message>,
     silent: Vec<Message>,
     exact: bool,
     received: Vec<Received>,
 }
 
-impl Conversation {
-    /// Receives until every expected message came, and the connection ended or stayed open as expected.
+impl Exchange {
+    /// Receives until every expected message has arrived, and the connection has ended or stayed open as expected.
     async fn listen(
         &mut self,
         environment: &Environment<'_>,
@@ -104,21 +104,21 @@ impl Conversation {
         seconds: Duration,
     ) -> Vec<Mismatch> {
         let mut deadline = tokio::time::Instant::now() + seconds + MESSAGE_TIMEOUT;
-        let (mut stays, mut reprieved) = (false, false);
+        let (mut stays, mut extended) = (false, false);
         let over = loop {
             let complete = self.missing().is_none();
-            if ends.is_none() && complete || self.received.len() > KEPT {
+            if ends.is_none() && complete || self.received.len() > MAX_MESSAGES {
                 return self.unwanted().into_iter().chain(self.mistyped()).collect();
             }
             if ends == Some(false) && complete && !stays {
                 stays = true;
-                deadline = tokio::time::Instant::now() + seconds + STAYING;
+                deadline = tokio::time::Instant::now() + seconds + OPEN_DURATION;
             }
             match tokio::time::timeout_at(deadline, socket.receive()).await {
                 Ok(Some(received)) => self.received.push(received),
                 Ok(None) => break true,
-                Err(_) => match environment.reprieve_once(&mut reprieved).await {
-                    Some(reprieve) => deadline = tokio::time::Instant::now() + reprieve,
+                Err(_) => match environment.extra_wait_once(&mut extended).await {
+                    Some(extra) => deadline = tokio::time::Instant::now() + extra,
                     None => break false,
                 },
             }
@@ -127,19 +127,19 @@ impl Conversation {
         let early = over && lasted + Duration::from_millis(100) < seconds;
         let end = match (ends, over) {
             (Some(true), false) => Some(Mismatch::new(
-                "conversation",
-                "to end by itself",
-                format!("it goes on after {} s", lasted.as_secs()),
+                "exchange",
+                "to be closed by the server",
+                format!("still open after {} s", lasted.as_secs()),
             )),
             (Some(false), true) => Some(Mismatch::new(
-                "conversation",
-                "to go on",
-                format!("it ended after {} ms", lasted.as_millis()),
+                "exchange",
+                "to stay open",
+                format!("closed after {} ms", lasted.as_millis()),
             )),
             (Some(true), true) if early => Some(Mismatch::new(
-                "conversation",
-                format!("to last {} s", seconds.as_secs()),
-                format!("it lasted {} ms", lasted.as_millis()),
+                "exchange",
+                format!("to stay open for {} s", seconds.as_secs()),
+                format!("closed after {} ms", lasted.as_millis()),
             )),
             _ => None,
         };
@@ -148,14 +148,14 @@ impl Conversation {
         missing.into_iter().chain(others).chain(end).collect()
     }
 
-    /// A message that is text where the sub-protocol has binary ones, or the other way round.
+    /// Checks that messages are text or binary as the sub-protocol requires.
     fn mistyped(&self) -> Option<Mismatch> {
-        let expected = "text or binary as the sub-protocol has them";
+        let expected = "text or binary messages, as the sub-protocol requires";
         let mistyped = self.received.iter().any(|received| !received.typed);
-        mistyped.then(|| Mismatch::new("type of the messages", expected, "the other").at(Level::Should))
+        mistyped.then(|| Mismatch::new("type of the messages", expected, "the other type").at(Level::Should))
     }
 
-    /// A channel on which something else arrived than the texts that were to arrive there.
+    /// Checks that each channel has received exactly the expected texts.
     fn inexact(&self) -> Option<Mismatch> {
         let channels: BTreeSet<Option<u8>> = self.wanted.iter().map(|wanted| wanted.channel).collect();
         channels.into_iter().filter(|_| self.exact).find_map(|channel| {
@@ -170,18 +170,18 @@ impl Conversation {
         })
     }
 
-    /// Everything that has arrived on a channel.
+    /// Returns all bytes that have arrived on a channel.
     fn bytes_on(&self, channel: Option<u8>) -> Vec<u8> {
         let on_channel = self.received.iter().filter(|received| received.channel == channel);
         on_channel.flat_map(|received| received.bytes.clone()).collect()
     }
 
-    /// All text that has arrived on a channel.
+    /// Returns all text that has arrived on a channel.
     fn text_on(&self, channel: Option<u8>) -> String {
         String::from_utf8_lossy(&self.bytes_on(channel)).into_owned()
     }
 
-    /// A message that must not have arrived.
+    /// Checks that no forbidden message has arrived.
     fn unwanted(&self) -> Option<Mismatch> {
         let message = self.silent.iter().find(|message| self.was_received(message))?;
         let expected = match (&message.text, message.channel) {
@@ -192,7 +192,7 @@ impl Conversation {
         Some(Mismatch::new("messages", expected, actual))
     }
 
-    /// The first expected message that has not arrived.
+    /// Checks that all expected messages have arrived. Reports the first missing one.
     fn missing(&self) -> Option<Mismatch> {
         let missing = self.wanted.iter().find(|wanted| !self.was_received(wanted))?;
         let channel = missing
@@ -239,12 +239,12 @@ impl Conversation {
     }
 }
 
-/// A message as a report shows it. Text is shown if a container of the trial wrote it, which has channels.
+/// Returns a message as a report shows it. Text is shown only on channels, because a container of the trial wrote it.
 fn shown(received: &Received) -> String {
     match serde_json::from_slice::<Value>(&received.bytes) {
         Ok(value) => check::confined(&value).to_string(),
         Err(_) if received.channel.is_some() => String::from_utf8_lossy(&received.bytes).into_owned(),
-        Err(_) => format!("({} bytes that are no object)", received.bytes.len()),
+        Err(_) => format!("({} bytes that are not JSON)", received.bytes.len()),
     }
 }
 
@@ -254,13 +254,13 @@ mod tests {
 
     use super::*;
 
-    fn conversation(wanted: Message) -> Conversation {
+    fn exchange(wanted: Message) -> Exchange {
         let received = |channel, text: &str| Received {
             channel: Some(channel),
             bytes: text.as_bytes().to_vec(),
             typed: channel != 2,
         };
-        Conversation {
+        Exchange {
             wanted: vec![wanted],
             silent: Vec::new(),
             exact: true,
@@ -280,8 +280,8 @@ mod tests {
             text: Some("hello".to_owned()),
             ..Message::default()
         };
-        assert_eq!(conversation(on(1)).missing(), None);
-        assert!(conversation(on(2)).missing().is_some());
+        assert_eq!(exchange(on(1)).missing(), None);
+        assert!(exchange(on(2)).missing().is_some());
     }
 
     #[test]
@@ -291,19 +291,19 @@ mod tests {
             bytes: Some(bytes.to_vec()),
             ..Message::default()
         };
-        assert_eq!(conversation(on(b"llo")).missing(), None);
-        assert!(conversation(on(b"llx")).missing().is_some());
+        assert_eq!(exchange(on(b"llo")).missing(), None);
+        assert!(exchange(on(b"llx")).missing().is_some());
     }
 
     #[test]
-    fn an_exact_conversation_has_nothing_else() {
+    fn an_exact_exchange_has_nothing_else() {
         let on = |channel, text: &str| Message {
             channel: Some(channel),
             text: Some(text.to_owned()),
             ..Message::default()
         };
-        assert_eq!(conversation(on(2, "x")).inexact(), None);
-        assert!(conversation(on(1, "hello")).inexact().is_some());
+        assert_eq!(exchange(on(2, "x")).inexact(), None);
+        assert!(exchange(on(1, "hello")).inexact().is_some());
     }
 
     #[test]
@@ -312,13 +312,13 @@ mod tests {
             channel: Some(channel),
             ..Message::default()
         };
-        assert_eq!(conversation(any(2)).missing(), None);
-        assert!(conversation(any(3)).missing().is_some());
+        assert_eq!(exchange(any(2)).missing(), None);
+        assert!(exchange(any(3)).missing().is_some());
     }
 
     #[test]
     fn a_message_of_the_other_type_is_a_mismatch() {
-        assert!(conversation(Message::default()).mistyped().is_some());
+        assert!(exchange(Message::default()).mistyped().is_some());
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
             contains: Some(value),
             ..Message::default()
         };
-        assert_eq!(conversation(with(json!({"a": 1}))).missing(), None);
-        assert!(conversation(with(json!({"a": 2}))).missing().is_some());
+        assert_eq!(exchange(with(json!({"a": 1}))).missing(), None);
+        assert!(exchange(with(json!({"a": 2}))).missing().is_some());
     }
 }

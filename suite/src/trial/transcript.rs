@@ -1,4 +1,4 @@
-//! The events that a watch must stream, from what was written.
+//! The events that a watch must stream, derived from the writes.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ pub(super) struct Transcript<'a> {
 }
 
 impl Transcript<'_> {
-    /// The events that the words stand for, with the objects as far as they are written by now.
-    pub(super) fn events(&self, words: &[Event]) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
+    /// Returns the events for the words of a case, with the objects as far as they are written.
+    pub(super) fn events(&self, descriptions: &[Event]) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
         let mut next = self.before.clone();
         let mut events = Vec::new();
-        for (number, word) in words.iter().enumerate() {
-            match word {
+        for (number, description) in descriptions.iter().enumerate() {
+            match description {
                 Event::History(letter) => events.extend(self.history(letter)?),
                 Event::Since(letter) => events.extend(self.since(letter)?),
                 Event::Own(letter) => events.extend(self.own(letter)?),
@@ -33,8 +33,8 @@ impl Transcript<'_> {
                 Event::Modified(letter) => events.push(self.written("MODIFIED", letter, &mut next)?),
                 Event::Deleted(letter) => {
                     let versions = self.environment.versions(letter);
-                    // An object that is created again had another state when it was removed.
-                    let again = words[number..].contains(&Event::Added(letter.clone()));
+                    // An object that is created again had an earlier state when it was removed.
+                    let again = descriptions[number..].contains(&Event::Added(letter.clone()));
                     let last = match next.get(letter).and_then(|next| next.checked_sub(1)) {
                         Some(last) if again => versions.get(last).cloned(),
                         _ => versions.last().cloned(),
@@ -65,7 +65,7 @@ impl Transcript<'_> {
         })
     }
 
-    /// Whether the case deletes an object while the watch runs.
+    /// Returns whether the case deletes an object while the watch runs.
     fn deletes(&self, letter: &str) -> bool {
         let mut actions = self.environment.case().data.during.iter();
         actions.any(|action| match action {
@@ -74,13 +74,13 @@ impl Transcript<'_> {
         })
     }
 
-    /// Versions of an object from before the watch.
+    /// Returns the versions of an object from before the watch.
     fn earlier(&self, letter: &str) -> Vec<Value> {
         let count = self.before.get(letter).copied().unwrap_or_default();
         self.environment.versions(letter).into_iter().take(count).collect()
     }
 
-    /// The next version of an object that was written since the watch began.
+    /// Returns the event of the next version of an object that was written since the watch began.
     fn written(&self, event: &'static str, letter: &str, next: &mut Before) -> Result<ExpectedEvent, EnvironmentError> {
         let number = next.entry(letter.to_owned()).or_default();
         let object = self.environment.versions(letter).get(*number).cloned();
@@ -88,7 +88,7 @@ impl Transcript<'_> {
         self.event(event, letter, object, false)
     }
 
-    /// Every change of an object after its creation.
+    /// Returns the events of every change of an object after its creation.
     fn since(&self, letter: &str) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
         let changes = self.earlier(letter).into_iter().skip(1);
         changes
@@ -96,7 +96,7 @@ impl Transcript<'_> {
             .collect()
     }
 
-    /// What a watch from the beginning streams of an object: its changes, or its present state as ADDED.
+    /// Returns the events of an object in a watch from the beginning: its changes, or its present state as ADDED.
     fn history(&self, letter: &str) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
         let versions = self.earlier(letter);
         if !self.profile.watch_replays_history() {
@@ -113,7 +113,7 @@ impl Transcript<'_> {
         versions.into_iter().enumerate().map(event).collect()
     }
 
-    /// What a watch from an object's version streams of that version.
+    /// Returns the event of the start version itself in a watch from an object's version, if the profile includes it.
     fn own(&self, letter: &str) -> Result<Option<ExpectedEvent>, EnvironmentError> {
         let mut versions = self.earlier(letter);
         if !self.profile.watch_includes_start_version(self.environment.kind()) || versions.is_empty() {

@@ -1,4 +1,5 @@
-//! An answer against what its case expects: status, headers, encoding, type and the Status of an error.
+//! Comparison of a response with what its case expects: status, headers, encoding, type, and the Status object of an
+//! error.
 
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use crate::check::{self, Answer, Identity, Mismatch, shown_body};
 use crate::request::{Media, Request, decode};
 use crate::target::all_values;
 
-/// Kinds and resources that an error can be about beside the kind of its path: bodies of sub-resources, the pod of a
+/// Kinds and resources that an error can name in addition to the kind of its path: bodies of subresources, the pod of a
 /// binding, the endpoints behind a service, a namespace that does not exist.
 const OTHER_KINDS: [&str; 7] = [
     "Scale",
@@ -23,7 +24,7 @@ const OTHER_KINDS: [&str; 7] = [
     "namespaces",
 ];
 
-/// The status that a case expects.
+/// Returns the status that a case expects.
 pub(super) fn expected_status(case: &Case, profile: Profile) -> Result<ExpectedStatus, EnvironmentError> {
     match &case.data.expect.status {
         None if case.data.socket.is_some() => Ok(ExpectedStatus::Code(101)),
@@ -34,7 +35,7 @@ pub(super) fn expected_status(case: &Case, profile: Profile) -> Result<ExpectedS
     }
 }
 
-/// Everything about an answer that is not as the case expects.
+/// Returns the mismatches of a response.
 pub(super) fn answer(
     environment: &Environment<'_>,
     profile: Profile,
@@ -47,9 +48,9 @@ pub(super) fn answer(
     if !expected.accepts(answer.status) {
         return Ok(vec![status(expected, answer)]);
     }
-    let outward = outward(environment, case, answer)?;
-    if !outward.is_empty() || expect.media == Some(Wanted::Text) || expect.bytes.is_some() {
-        return Ok(outward);
+    let raw = raw_mismatches(environment, case, answer)?;
+    if !raw.is_empty() || expect.media == Some(Wanted::Text) || expect.bytes.is_some() {
+        return Ok(raw);
     }
     let (body, mut found) = match body(expect, answer) {
         Ok(body) => body,
@@ -83,9 +84,9 @@ pub(super) fn answer(
     Ok(found)
 }
 
-/// Names that the details of an error can have: those in the path and in the body.
+/// Returns the names that the details of an error may have: those in the path and in the body.
 fn names(case: &Case, request: &Request) -> Vec<String> {
-    // An object that cannot be created has no details in v1.2.
+    // In v1.2, errors about kinds without a path have no details.
     if case.kind.path.is_none() {
         return Vec::new();
     }
@@ -102,14 +103,14 @@ fn names(case: &Case, request: &Request) -> Vec<String> {
     names
 }
 
-/// Names that the details of an error can give to the kind.
+/// Returns the values that the kind in the details of an error may have.
 fn kinds(case: &Case) -> Vec<String> {
     let mut kinds = vec![
         case.kind.name.clone(),
         case.kind.plural.clone(),
         case.kind.name.to_lowercase(),
     ];
-    // Proxies are about a resource of their path.
+    // Errors of proxies name a resource of their path.
     let resources = ["pods", "services", "nodes"].into_iter();
     let in_path = resources.filter(|name| case.operation.path.contains(&format!("/{name}/")));
     kinds.extend(in_path.map(str::to_owned));
@@ -117,15 +118,19 @@ fn kinds(case: &Case) -> Vec<String> {
     kinds
 }
 
-/// Name of the object in a request's body.
+/// Returns the name of the object in a request's body.
 fn body_name(request: &Request) -> Option<String> {
     let body: Value = serde_json::from_slice(request.body.as_ref()?).ok()?;
     let name = body.pointer("/metadata/name")?.as_str()?;
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// What is wrong with the headers, and with the bytes of the body.
-fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Result<Vec<Mismatch>, EnvironmentError> {
+/// Returns the mismatches of the headers and of the raw body.
+fn raw_mismatches(
+    environment: &Environment<'_>,
+    case: &Case,
+    answer: &Answer,
+) -> Result<Vec<Mismatch>, EnvironmentError> {
     let expect = &case.data.expect;
     let mut found = Vec::new();
     let bindings = build_request::bindings(environment, case)?;
@@ -154,14 +159,14 @@ fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Resul
         let whole = regex::Regex::new(&format!("^(?:{pattern})$"))
             .map_err(|error| EnvironmentError::Case(format!("{pattern}: {error}")))?;
         if !whole.is_match(&text) {
-            let expected = format!("a text that is {pattern}");
+            let expected = format!("a text that matches {pattern}");
             found.push(Mismatch::new("body", expected, shown_body(answer)));
         }
     }
     if let Some(count) = expect.bytes
         && answer.body != all_values(count)
     {
-        let actual = format!("{} bytes, or others", answer.body.len());
+        let actual = format!("{} bytes, or different ones", answer.body.len());
         found.push(Mismatch::new(
             "body",
             format!("the {count} bytes that were sent"),
@@ -171,7 +176,7 @@ fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Resul
     Ok(found)
 }
 
-/// The mismatch of a status code, with what the server said.
+/// Returns the mismatch of a status code, with the body of the response.
 pub(super) fn status(expected: ExpectedStatus, answer: &Answer) -> Mismatch {
     let expected = match expected {
         ExpectedStatus::Code(code) => {
@@ -182,7 +187,7 @@ pub(super) fn status(expected: ExpectedStatus, answer: &Answer) -> Mismatch {
     Mismatch::new("status", expected, format!("{}\n{}", answer.status, shown_body(answer)))
 }
 
-/// The body as a value, and what is wrong with its encoding.
+/// Returns the decoded body, and the mismatches of its encoding.
 fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mismatch> {
     let mut found = Vec::new();
     let content_type = answer.content_type.clone().unwrap_or_default();
@@ -199,7 +204,11 @@ fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mism
     }
     if !answer.is_encoded() {
         let encoding = answer.header("content-encoding").unwrap_or_default();
-        found.push(Mismatch::new("content encoding", "that of the body", encoding));
+        found.push(Mismatch::new(
+            "content encoding",
+            "the actual encoding of the body",
+            encoding,
+        ));
     }
     let media = came.or(wanted.map(|(media, _)| media)).unwrap_or(Media::Json);
     let text = answer.text();
@@ -222,7 +231,7 @@ fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mism
     Ok((value, found))
 }
 
-/// What is wrong with the type of an answer of success.
+/// Returns the mismatches of the type of a successful response.
 fn result_type(case: &Case, profile: Profile, body: &Value) -> Vec<Mismatch> {
     let kind = &case.kind;
     let of = |name: &str, version: &str| check::result_type(name, version, body).into_iter().collect();
@@ -242,8 +251,8 @@ fn result_type(case: &Case, profile: Profile, body: &Value) -> Vec<Mismatch> {
     }
 }
 
-/// What is wrong with the list of what the deletion of a collection deleted, where it answers with one: it has the
-/// objects that are gone afterwards.
+/// Returns the mismatches of the list that the deletion of a collection returns in some profiles: it must have the
+/// objects that no longer exist afterwards.
 fn collected(environment: &Environment<'_>, profile: Profile, body: &Value) -> Result<Vec<Mismatch>, EnvironmentError> {
     let case = environment.case();
     let gone = case.data.after.iter().filter_map(|after| match after {
@@ -253,7 +262,7 @@ fn collected(environment: &Environment<'_>, profile: Profile, body: &Value) -> R
     let gone = gone.collect::<Result<Vec<_>, _>>()?;
     let lists = case.data.expect.expected_type == Some(ExpectedType::Collected)
         && profile.delete_result(ExpectedType::Collected, &case.kind.name) == DeleteResult::List;
-    // What was deleted before is in no list.
+    // Objects that were deleted before are not in the list.
     if !lists || gone.is_empty() || !case.data.before.is_empty() {
         return Ok(Vec::new());
     }
@@ -262,7 +271,7 @@ fn collected(environment: &Environment<'_>, profile: Profile, body: &Value) -> R
     Ok(found.into_iter().map(|mismatch| mismatch.at(Level::Should)).collect())
 }
 
-/// What is wrong with the system fields of an object, or with the metadata of a list.
+/// Returns the mismatches of the system fields of an object, or of the metadata of a list.
 fn system_fields(
     environment: &Environment<'_>,
     request: &Request,

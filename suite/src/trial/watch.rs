@@ -1,4 +1,4 @@
-//! A trial of a watch: what it streams while objects change.
+//! A trial of a watch: compares the events that it streams while objects change.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -13,34 +13,35 @@ use super::transcript::{Before, Transcript};
 use super::verify;
 use crate::catalog::profile::ExpectedStatus;
 use crate::catalog::{Level, Profile};
-use crate::check::{Answer, Mismatch, Notification, Progress, StreamRules, WrittenObjects, judge};
+use crate::check::{Answer, Mismatch, Notification, Progress, StreamRules, WrittenObjects, compare_events};
 use crate::request::{Media, Request};
 use crate::target::{Stream, TargetError};
 
-/// Status, and code of an ERROR event, of a version that is too old.
+/// Status, and code of an ERROR event, for a version that is too old.
 const GONE: u16 = 410;
-/// Wait for the head of a stream before actions begin.
-const HEAD: Duration = Duration::from_millis(500);
-/// Wait for an expected event while no other comes, or as long as the actions took, which is longer on a busy machine.
+/// Time limit for the response head before the actions start.
+const HEAD_TIMEOUT: Duration = Duration::from_millis(500);
+/// Time limit for an expected event while no other arrives. If the actions took longer (on a busy machine), their
+/// duration.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Wait for all expected events.
-const LIMIT: Duration = Duration::from_secs(20);
-/// Number of events up to which each is compared when it comes, and the pause between comparisons after that.
-const FEW: usize = 20;
-const PAUSE: Duration = Duration::from_millis(100);
-/// How long a complete stream is watched for events that must not come.
-const LINGER: Duration = Duration::from_millis(30);
-/// How much earlier and later than its timeout a watch may end.
-const EARLY: Duration = Duration::from_millis(100);
-const LATE: Duration = Duration::from_secs(4);
+/// Time limit for all expected events.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Number of events up to which each is compared on arrival, and the pause between comparisons after that.
+const FEW_EVENTS: usize = 20;
+const COMPARE_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a complete stream is watched for unexpected events.
+const EXTRA_EVENTS_TIMEOUT: Duration = Duration::from_millis(30);
+/// How much earlier and later than its `timeoutSeconds` a watch may end.
+const EARLY_TOLERANCE: Duration = Duration::from_millis(100);
+const LATE_TOLERANCE: Duration = Duration::from_secs(4);
 
 /// Result of a watch.
 pub(super) struct Watched {
-    /// Everything that is not as the case expects.
+    /// Mismatches of the stream.
     pub(super) found: Vec<Mismatch>,
-    /// Head of the stream.
+    /// Response head of the stream.
     pub(super) answer: Answer,
-    /// The target no longer keeps the version that the watch began at.
+    /// The target no longer keeps the start version of the watch.
     pub(super) history_expired: bool,
 }
 
@@ -58,8 +59,8 @@ pub(super) async fn watch(
     let mut acting = std::pin::pin!(act(environment));
     let mut opening = std::pin::pin!(open(environment, request));
     let mut acted = false;
-    // A server may send the head with the first event only.
-    let mut stream = match tokio::time::timeout(HEAD, &mut opening).await {
+    // Some servers send the response head only with the first event.
+    let mut stream = match tokio::time::timeout(HEAD_TIMEOUT, &mut opening).await {
         Ok(stream) => stream?,
         Err(_) => {
             acting.as_mut().await?;
@@ -120,7 +121,7 @@ fn head(stream: &Stream, body: Bytes) -> Answer {
     }
 }
 
-/// The mismatch of a stream that has another status than the expected one.
+/// Returns the mismatch of a stream whose status is not the expected one.
 async fn refusal(expected: ExpectedStatus, stream: &mut Stream) -> Mismatch {
     let body = match tokio::time::timeout(EVENT_TIMEOUT, stream.next()).await {
         Ok(Ok(Some(value))) => value.to_string(),
@@ -129,7 +130,7 @@ async fn refusal(expected: ExpectedStatus, stream: &mut Stream) -> Mismatch {
     verify::status(expected, &head(stream, Bytes::from(body)))
 }
 
-/// What is wrong with the media type of a stream.
+/// Checks the media type of a stream.
 fn media(stream: &Stream, profile: Profile) -> Option<Mismatch> {
     let came = stream.content_type.as_deref();
     match (profile.watch_media(), came) {
@@ -143,11 +144,11 @@ fn media(stream: &Stream, profile: Profile) -> Option<Mismatch> {
     }
 }
 
-/// What is wrong with the layout of a stream: a client reads it line by line.
+/// Checks the layout of a stream, which clients read line by line.
 fn layout(stream: &Stream, request: &Request) -> Option<Mismatch> {
     let compact = !request.query.iter().any(|(name, _)| name == "pretty");
     let wrong = compact && !stream.is_of_lines();
-    wrong.then(|| Mismatch::new("layout of the stream", "one line an item", "another").at(Level::Should))
+    wrong.then(|| Mismatch::new("layout of the stream", "one line per item", "another layout").at(Level::Should))
 }
 
 struct Watcher<'a> {
@@ -161,7 +162,7 @@ struct Watcher<'a> {
 }
 
 impl Watcher<'_> {
-    /// What is wrong with the events that come while the actions run.
+    /// Returns the mismatches of the events that arrive while the actions run.
     async fn events(
         &mut self,
         stream: &mut Stream,
@@ -171,44 +172,44 @@ impl Watcher<'_> {
         let ends = self.environment.case().data.expect.ends;
         let prefix = self.environment.prefix();
         let mut deadline = Deadline::now() + EVENT_TIMEOUT + self.timeout.unwrap_or_default();
-        let mut limit = Deadline::now() + LIMIT + self.timeout.unwrap_or_default();
-        let mut patience = EVENT_TIMEOUT;
+        let mut limit = Deadline::now() + TOTAL_TIMEOUT + self.timeout.unwrap_or_default();
+        let mut event_timeout = EVENT_TIMEOUT;
         let mut unfinished = None;
-        let mut reprieved = false;
-        let mut news = true;
+        let mut extended = false;
+        let mut has_news = true;
         let mut complete = false;
         let mut compared = Instant::now();
         loop {
-            // Many events may come at once: comparing after each takes time that the stream does not have.
-            if news && (self.received.len() < FEW || compared.elapsed() > PAUSE) {
-                news = false;
+            // Many events may arrive at once. Comparing after each would take too long.
+            if has_news && (self.received.len() < FEW_EVENTS || compared.elapsed() > COMPARE_INTERVAL) {
+                has_news = false;
                 compared = Instant::now();
                 unfinished = match self.progress(!acted)? {
                     Progress::Wrong(found) => return Ok(found),
                     Progress::Complete => {
                         if acted && !ends && !complete {
                             complete = true;
-                            deadline = Deadline::now() + LINGER;
+                            deadline = Deadline::now() + EXTRA_EVENTS_TIMEOUT;
                         }
                         None
                     }
                     Progress::Unfinished(mismatch) => Some(mismatch),
                 };
             }
-            // In this order: what has come counts, even if comparing took longer than the deadline.
+            // Biased, so that received events count even if comparing took longer than the deadline.
             tokio::select! {
                 biased;
                 done = acting.as_mut(), if !acted => {
                     done?;
                     acted = true;
-                    news = true;
-                    patience = EVENT_TIMEOUT.max(self.asked.elapsed()).min(LIMIT);
-                    deadline = deadline.max(Deadline::now() + patience);
-                    limit = limit.max(Deadline::now() + LIMIT);
+                    has_news = true;
+                    event_timeout = EVENT_TIMEOUT.max(self.asked.elapsed()).min(TOTAL_TIMEOUT);
+                    deadline = deadline.max(Deadline::now() + event_timeout);
+                    limit = limit.max(Deadline::now() + TOTAL_TIMEOUT);
                 }
                 item = stream.next() => match item {
                     Err(error) if error.is_of_answer() => {
-                        return Ok(vec![Mismatch::new("stream", "whole items", error.to_string())]);
+                        return Ok(vec![Mismatch::new("stream", "complete items", error.to_string())]);
                     }
                     Err(error) => return Err(error.into()),
                     Ok(Some(item)) => {
@@ -217,30 +218,30 @@ impl Watcher<'_> {
                             Err(mismatch) => return Ok(vec![mismatch]),
                         };
                         if !complete {
-                            deadline = deadline.max(Deadline::now() + patience).min(limit);
+                            deadline = deadline.max(Deadline::now() + event_timeout).min(limit);
                         }
                         if notification.concerns(&prefix) {
                             self.received.push(notification);
-                            news = true;
+                            has_news = true;
                         }
                     }
                     Ok(None) if complete => return Ok(Vec::new()),
                     Ok(None) => return Ok(self.ended(unfinished)),
                 },
-                () = tokio::time::sleep(PAUSE), if news => {}
-                // Requests have a time limit of their own.
+                () = tokio::time::sleep(COMPARE_INTERVAL), if has_news => {}
+                // Requests have a separate time limit.
                 () = tokio::time::sleep_until(deadline), if acted => {
                     if complete {
                         return Ok(Vec::new());
                     }
-                    if let Some(reprieve) = self.environment.reprieve_once(&mut reprieved).await {
-                        deadline = Deadline::now() + reprieve;
+                    if let Some(extra) = self.environment.extra_wait_once(&mut extended).await {
+                        deadline = Deadline::now() + extra;
                         limit = limit.max(deadline);
                         continue;
                     }
                     let never = || {
-                        let actual = format!("it goes on after {} s", self.asked.elapsed().as_secs());
-                        Mismatch::new("stream", "to end by itself", actual)
+                        let actual = format!("still open after {} s", self.asked.elapsed().as_secs());
+                        Mismatch::new("stream", "to be closed by the server", actual)
                     };
                     return Ok(vec![unfinished.unwrap_or_else(never)]);
                 }
@@ -252,7 +253,7 @@ impl Watcher<'_> {
         let case = self.environment.case();
         let of_one = case.operation.streams && case.operation.path.ends_with("{name}");
         let silent = of_one && !self.profile.watch_of_one_object_works(&case.kind.name);
-        let words = case
+        let descriptions = case
             .data
             .expect
             .events
@@ -269,9 +270,9 @@ impl Watcher<'_> {
             lags: self.profile.watch_may_lag(),
             modified_first: self.profile.watch_may_begin_with_modified(&case.kind.name),
         };
-        Ok(judge(
+        Ok(compare_events(
             &self.environment.prefix(),
-            &transcript.events(words)?,
+            &transcript.events(descriptions)?,
             &self.received,
             &self.environment.written(),
             &self.written_before,
@@ -279,28 +280,28 @@ impl Watcher<'_> {
         ))
     }
 
-    /// What is wrong with a stream that has ended.
+    /// Returns the mismatches of a stream that has ended.
     fn ended(&self, unfinished: Option<Mismatch>) -> Vec<Mismatch> {
         if let Some(mut mismatch) = unfinished {
             mismatch.actual.push_str("(the stream ended)\n");
             return vec![mismatch];
         }
         let lasted = self.asked.elapsed();
-        let actual = format!("it lasted {} ms", lasted.as_millis());
+        let actual = format!("closed after {} ms", lasted.as_millis());
         match self.timeout {
-            Some(timeout) if lasted + EARLY < timeout => {
+            Some(timeout) if lasted + EARLY_TOLERANCE < timeout => {
                 vec![Mismatch::new(
                     "stream",
-                    format!("to last {} ms", timeout.as_millis()),
+                    format!("to stay open for {} ms", timeout.as_millis()),
                     actual,
                 )]
             }
-            Some(timeout) if lasted > timeout + LATE => {
-                let expected = format!("to end after {} ms", timeout.as_millis());
+            Some(timeout) if lasted > timeout + LATE_TOLERANCE => {
+                let expected = format!("to be closed by the server after {} ms", timeout.as_millis());
                 vec![Mismatch::new("stream", expected, actual).at(Level::Should)]
             }
             Some(_) => Vec::new(),
-            None => vec![Mismatch::new("stream", "to go on", "it ended")],
+            None => vec![Mismatch::new("stream", "to stay open", "closed by the server")],
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A program with a data directory, killed (SIGKILL) while writers write.
+//! A server with a data directory that is killed (SIGKILL) while clients write.
 
 use std::{
     future::Future,
@@ -15,21 +15,21 @@ use tokio::sync::Notify;
 
 use crate::server::Server;
 
-/// The number of kills: that of `STUNTDOUBLE_KILLS`, or another one without it.
-pub(crate) fn kills(otherwise: u64) -> u64 {
-    std::env::var("STUNTDOUBLE_KILLS").map_or(otherwise, |kills| kills.parse().unwrap())
+/// Returns the number of kills: that of `STUNTDOUBLE_KILLS`, or `default`.
+pub(crate) fn kills(default: u64) -> u64 {
+    std::env::var("STUNTDOUBLE_KILLS").map_or(default, |kills| kills.parse().unwrap())
 }
 
-/// A command of the program and its data directory.
+/// A server command and its data directory.
 pub(crate) struct Killed {
     arguments: &'static [&'static str],
     directory: TempDir,
 }
 
 impl Killed {
-    /// `arguments` are those before `--data-dir`.
+    /// Creates a command with `arguments` before `--data-dir`.
     pub(crate) fn new(arguments: &'static [&'static str]) -> Self {
-        // The client's TLS, which is not used here, needs a provider.
+        // The HTTP client needs a TLS provider even for plain HTTP.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let directory = TempDir::new().unwrap();
         Self { arguments, directory }
@@ -44,7 +44,7 @@ impl Killed {
         command
     }
 
-    /// Starts it, and kills it so much later, ready or not.
+    /// Starts the server and kills it after `after`, whether it is ready or not.
     pub(crate) async fn kill_at_start(&self, after: Duration) {
         let mut process = self.command().stdout(Stdio::null()).spawn().unwrap();
         tokio::time::sleep(after).await;
@@ -52,13 +52,13 @@ impl Killed {
         process.wait().unwrap();
     }
 
-    /// Starts it.
+    /// Starts the server.
     pub(crate) fn start(&self) -> Server {
         Server::of(&mut self.command())
     }
 }
 
-/// How many writes were acknowledged since the start, and when that is enough.
+/// Counter of acknowledged writes, and the number that is enough.
 pub(crate) struct Progress {
     count: AtomicU64,
     enough: u64,
@@ -74,8 +74,8 @@ impl Progress {
     }
 }
 
-/// Runs the writers, each with its number, until `enough` writes are acknowledged, and kills the server. Returns the writers and the number of
-/// acknowledged writes.
+/// Runs the writers, each with its number, until `enough` writes are acknowledged, and kills the server. Returns the
+/// writers and the number of acknowledged writes.
 pub(crate) async fn write_until_killed<W, F>(
     mut server: Server,
     enough: u64,

@@ -1,8 +1,8 @@
-//! What runs have left on a server.
+//! Objects that runs left on a server.
 
 use serde_json::Value;
 
-/// Prefix of the names of a run, and its label.
+/// Prefix of the names of a run's objects, and their label.
 const OURS: (&str, &str) = ("sd-", "stuntdouble-run");
 
 pub(crate) async fn get(url: &str, path: &str) -> Value {
@@ -10,7 +10,7 @@ pub(crate) async fn get(url: &str, path: &str) -> Value {
     answer.json().await.unwrap()
 }
 
-/// Paths of every collection that the server lists, without namespaces in them.
+/// Returns the paths of all collections that discovery lists, across namespaces.
 async fn collections(url: &str) -> Vec<String> {
     let mut versions = vec!["/api/v1".to_owned()];
     let groups = get(url, "/apis").await;
@@ -31,7 +31,7 @@ async fn collections(url: &str) -> Vec<String> {
     found
 }
 
-/// Objects of a run that are on the server.
+/// Returns the objects of runs on the server.
 pub(crate) async fn left(url: &str) -> Vec<String> {
     let mut left = Vec::new();
     for collection in collections(url).await {

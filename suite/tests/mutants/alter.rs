@@ -1,27 +1,27 @@
-//! Changes of JSON values and of selectors.
+//! Alterations of JSON values and of selectors.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One scalar of an object, by its place among all scalars.
+/// One scalar of an object, by its position among all scalars.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Leaf {
-    /// Pointer of the value in which the scalar is. `/own` is everything but type, metadata and status.
+    /// Pointer of the value that contains the scalar. `/own` is everything but type, metadata and status.
     pub(crate) under: String,
-    /// Which one, in percent of all.
+    /// Position, in percent of all scalars.
     pub(crate) at: usize,
-    /// It is removed rather than changed.
+    /// Whether it is removed rather than changed.
     #[serde(default)]
     pub(crate) drop: bool,
 }
 
-/// Fields that no kind has for itself.
+/// Fields that all kinds share.
 const SHARED: [&str; 4] = ["kind", "apiVersion", "metadata", "status"];
 
-/// Sets and removes what JSON pointers name. A star stands for any element.
+/// Sets and removes values at JSON pointers. `*` matches any element.
 pub(crate) fn alter(value: &mut Value, set: &BTreeMap<String, Value>, remove: &[String]) {
     for (pointer, new) in set {
         at_parents(value, pointer, &mut |parent, field| {
@@ -43,7 +43,7 @@ pub(crate) fn alter(value: &mut Value, set: &BTreeMap<String, Value>, remove: &[
     }
 }
 
-/// Adds to numbers, or to numbers as strings.
+/// Adds to numbers, or to strings of digits.
 pub(crate) fn shift(value: &mut Value, by: &BTreeMap<String, i64>) {
     for (pointer, by) in by {
         at_parents(value, pointer, &mut |parent, field| match parent.get_mut(field) {
@@ -73,7 +73,7 @@ pub(crate) fn replace(value: &mut Value, texts: &BTreeMap<String, BTreeMap<Strin
     }
 }
 
-/// Calls a function with every value that holds what a pointer names.
+/// Calls a function with the parent and the last segment of every match of a pointer.
 fn at_parents(value: &mut Value, pointer: &str, then: &mut dyn FnMut(&mut Value, &str)) {
     let mut segments = pointer.trim_start_matches('/').splitn(2, '/');
     let first = segments.next().unwrap_or_default().replace("~1", "/");
@@ -147,7 +147,7 @@ fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The first requirement of a selector.
+/// Returns the first requirement of a selector.
 pub(crate) fn first_requirement(selector: &str) -> String {
     let mut depth = 0;
     let end = selector.find(|c| {

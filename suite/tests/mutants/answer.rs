@@ -1,4 +1,4 @@
-//! The body of an answer, altered.
+//! Alterations of response bodies.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     when::has,
 };
 
-/// The bytes of an answer with a fault.
+/// Alters the raw bytes of a body.
 fn altered_text(mut body: Bytes, altered: &Answer) -> Bytes {
     if let Some(length) = altered.truncate {
         body.truncate(length);
@@ -29,7 +29,7 @@ fn altered_text(mut body: Bytes, altered: &Answer) -> Bytes {
     body
 }
 
-/// Lines with a fault.
+/// Alters the lines of a text.
 fn altered_lines(text: &[u8], altered: &Lines) -> Bytes {
     let lines = text.split_inclusive(|byte| *byte == b'\n').skip(altered.skip);
     let mut lines: Vec<&[u8]> = lines.take(altered.first.unwrap_or(usize::MAX)).collect();
@@ -43,7 +43,7 @@ fn altered_lines(text: &[u8], altered: &Lines) -> Bytes {
     text.into()
 }
 
-/// A text with texts in it replaced.
+/// Replaces texts in a body.
 pub(crate) fn replaced(body: &[u8], texts: &BTreeMap<String, String>) -> Bytes {
     let mut text = String::from_utf8_lossy(body).into_owned();
     for (from, to) in texts {
@@ -52,7 +52,7 @@ pub(crate) fn replaced(body: &[u8], texts: &BTreeMap<String, String>) -> Bytes {
     text.into()
 }
 
-/// The body of an answer with a fault, in the layout that it has without, unless that is the fault.
+/// Alters a body. Its layout stays, unless that is altered.
 pub(crate) fn altered_body(body: Bytes, altered: &Answer, path: &str, memory: &Memory) -> Bytes {
     if let Some(text) = &altered.text {
         return text.clone().into();
@@ -96,7 +96,7 @@ pub(crate) fn altered_body(body: Bytes, altered: &Answer, path: &str, memory: &M
     }
 }
 
-/// Objects as they were before their last write.
+/// Replaces objects by their state before the last write.
 fn lag(value: &mut Value, memory: &Memory) {
     match value.get_mut("items").and_then(Value::as_array_mut) {
         Some(items) => items.iter_mut().for_each(|item| lag(item, memory)),
@@ -108,7 +108,7 @@ fn lag(value: &mut Value, memory: &Memory) {
     }
 }
 
-/// Keys of maps that the last write took away are put back.
+/// Restores the keys of maps that the last write removed.
 fn retain(value: &mut Value, maps: &[String], memory: &Memory) {
     let Some(previous) = memory.previous(value).filter(|_| !maps.is_empty()) else {
         return;
@@ -128,7 +128,7 @@ fn retain(value: &mut Value, maps: &[String], memory: &Memory) {
     }
 }
 
-/// Values of an object are those of the one of its name that was deleted.
+/// Replaces values of an object by those of the deleted object of the same name.
 fn former(value: &mut Value, pointers: &[String], memory: &Memory) {
     let Some(earlier) = memory.former(value).filter(|_| !pointers.is_empty()) else {
         return;
@@ -140,7 +140,7 @@ fn former(value: &mut Value, pointers: &[String], memory: &Memory) {
     }
 }
 
-/// Puts what was sent into an answer.
+/// Copies values of the request into a body.
 pub(crate) fn keep(body: Bytes, pointers: &[String], sent: &[u8]) -> Bytes {
     let read = |body| serde_json::from_slice::<Value>(body).ok();
     let (Some(mut value), Some(sent)) = (read(&body), read(sent)) else {
@@ -154,7 +154,7 @@ pub(crate) fn keep(body: Bytes, pointers: &[String], sent: &[u8]) -> Bytes {
     value.to_string().into()
 }
 
-/// The items of a list, altered.
+/// Alters the items of a list.
 fn altered_items(items: &mut Vec<Value>, altered: &Answer) {
     if items.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What a write does that it is not to do.
+//! Side effects of a write that a correct server does not have.
 
 use http::Method;
 use serde::Deserialize;
@@ -9,55 +9,59 @@ use std::collections::BTreeMap;
 use crate::{
     answer::replaced,
     mutant::Ask,
-    proxy::{Mutator, Trouble},
-    request::Asked,
+    proxy::{Mutator, ProxyError},
+    request::ForwardedRequest,
 };
 
-/// A request that the proxy makes by itself, after a request that it alters.
+/// A request that the proxy sends in addition, after a request that it alters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct Beside {
+pub(crate) struct ExtraRequest {
     pub(crate) method: String,
-    /// Texts that are replaced in the path of the request.
+    /// Texts replaced in the path of the request.
     #[serde(default)]
     pub(crate) path_replace: BTreeMap<String, String>,
-    /// The name in the body that was sent is the path's last segment.
+    /// Whether the last segment of the path is the name in the body.
     #[serde(default)]
     pub(crate) named: bool,
-    /// Whose path it is, instead of that of the request.
+    /// Other objects to which it goes, instead of that of the request.
     #[serde(default)]
     pub(crate) of: Option<Others>,
-    /// The body; that which was sent, unless said.
+    /// Body. Default: that of the request.
     #[serde(default)]
     pub(crate) body: Option<Value>,
     #[serde(default)]
     pub(crate) content_type: Option<String>,
 }
 
-/// Other objects that were written.
+/// Other objects that were written through the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Others {
-    /// The one of the same name in another namespace.
+    /// The object of the same name in another namespace.
     Elsewhere,
-    /// Those in the same collection.
+    /// The objects of the same collection.
     Neighbours,
-    /// Those of the same collection whose names begin with the name of the request's object.
+    /// The objects of the same collection whose names start with the name of the request's object.
     Longer,
 }
 
 impl Mutator {
-    /// Does beside a request what the mutant says, if the answer is one that it alters.
-    pub(crate) async fn beside(&self, asked: &Asked, beside: &Beside) -> Result<(), Trouble> {
-        let sent: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+    /// Sends an additional request.
+    pub(crate) async fn send_extra(
+        &self,
+        forwarded: &ForwardedRequest,
+        beside: &ExtraRequest,
+    ) -> Result<(), ProxyError> {
+        let sent: Value = serde_json::from_slice(&forwarded.body).unwrap_or_default();
         let name = sent.pointer("/metadata/name").and_then(Value::as_str);
         let own = match name.filter(|_| beside.named) {
-            Some(name) if asked.method == Method::POST => format!("{}/{name}", asked.path),
+            Some(name) if forwarded.method == Method::POST => format!("{}/{name}", forwarded.path),
             Some(name) => {
-                let (collection, _) = asked.path.rsplit_once('/').unwrap_or_default();
+                let (collection, _) = forwarded.path.rsplit_once('/').unwrap_or_default();
                 format!("{collection}/{name}")
             }
-            None => asked.path.clone(),
+            None => forwarded.path.clone(),
         };
         let paths = match beside.of {
             None => vec![own],
@@ -70,7 +74,7 @@ impl Mutator {
         };
         let body = match &beside.body {
             Some(body) => body.to_string().into(),
-            None => asked.body.clone(),
+            None => forwarded.body.clone(),
         };
         for path in paths {
             let path = beside
@@ -89,12 +93,12 @@ impl Mutator {
         Ok(())
     }
 
-    /// Does what a write is not to do.
-    pub(crate) async fn spread(&self, asked: &Asked, ask: &Ask) -> Result<(), Trouble> {
+    /// Applies the side effects of a write.
+    pub(crate) async fn spread(&self, forwarded: &ForwardedRequest, ask: &Ask) -> Result<(), ProxyError> {
         if let Some(patch) = &ask.neighbours {
-            let of = match asked.method {
-                Method::POST => format!("{}/", asked.path),
-                _ => asked
+            let of = match forwarded.method {
+                Method::POST => format!("{}/", forwarded.path),
+                _ => forwarded
                     .path
                     .trim_end_matches("/scale")
                     .trim_end_matches("/status")
@@ -105,11 +109,11 @@ impl Mutator {
             }
         }
         if let Some(patch) = &ask.then {
-            self.patch(asked.path.trim_end_matches("/scale"), patch).await?;
+            self.patch(forwarded.path.trim_end_matches("/scale"), patch).await?;
         }
         if !ask.again_with.is_empty() {
-            let body = replaced(&asked.body, &ask.again_with);
-            self.request(asked)?.body(body).send().await?;
+            let body = replaced(&forwarded.body, &ask.again_with);
+            self.request(forwarded)?.body(body).send().await?;
         }
         if ask.deletes_all {
             for path in self.memory.paths() {
@@ -119,19 +123,21 @@ impl Mutator {
         Ok(())
     }
 
-    async fn patch(&self, path: &str, patch: &Value) -> Result<(), Trouble> {
+    async fn patch(&self, path: &str, patch: &Value) -> Result<(), ProxyError> {
         let request = self.client.patch(format!("{}{path}", self.upstream));
         let request = request.header("content-type", "application/merge-patch+json");
         request.body(patch.to_string()).send().await?;
         Ok(())
     }
 
-    /// Deletes what a creation has created.
-    pub(crate) async fn lose(&self, asked: &Asked, body: &[u8]) -> Result<(), Trouble> {
+    /// Deletes a created object.
+    pub(crate) async fn lose(&self, forwarded: &ForwardedRequest, body: &[u8]) -> Result<(), ProxyError> {
         let object: Value = serde_json::from_slice(body).unwrap_or_default();
         if let Some(name) = object.pointer("/metadata/name").and_then(Value::as_str) {
             let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
-            let request = self.client.delete(format!("{}{}/{name}", self.upstream, asked.path));
+            let request = self
+                .client
+                .delete(format!("{}{}/{name}", self.upstream, forwarded.path));
             request.body(options.to_string()).send().await?;
         }
         Ok(())

@@ -1,13 +1,15 @@
-//! Every deliberate fault of `fixtures/mutants` is caught by the trials that it names, and they pass without it; every
-//! fault that an operator of `fixtures/mutants/operators` makes is caught by a trial of the operation or of its kind.
+//! Tests that every deliberate fault (mutant) is caught.
 //!
-//! A proxy before the simulator alters some of the traffic, one proxy for each mutant. The trials are first played
-//! through a proxy that alters nothing. A failed set-up does not count as caught.
+//! - A mutant of `fixtures/mutants` must fail the trials that it names, and they must pass without it.
+//! - A mutant made by an operator of `fixtures/mutants/operators` must fail a trial of its operation or kind.
+//!
+//! A proxy in front of the simulator alters some of the traffic, one proxy per mutant. The trials first run through a
+//! proxy that alters nothing. A failed setup does not count as caught.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 mod alter;
@@ -36,29 +38,30 @@ use stuntdouble_suite::{
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
-use crate::{mutant::Mutant, operator::Bent, proxy::Proxy};
+use crate::{mutant::Mutant, operator::TargetedMutant, proxy::Proxy};
 
-/// How many mutants are tried at once. Most of the time they wait for what does not come.
+/// Number of mutants tested concurrently. Most of the time they wait for timeouts.
 const JOBS: usize = 32;
-/// How many of the trials that catch a mutant are named where it names none, and are tried at once where one is enough.
-const SHOWN: usize = 5;
+/// Maximum number of catching trials shown for a mutant that names none, and number of trials run concurrently to find
+/// one.
+const MAX_SHOWN: usize = 5;
 
 struct Bench {
     runtime: Runtime,
     trials: Vec<Trial>,
     targets: [OnceCell<Target>; 2],
-    living: [OnceCell<Living>; 2],
+    living: [OnceCell<FullCluster>; 2],
 }
 
-/// A simulator of a whole cluster, as a server that somebody else runs.
-struct Living {
+/// A simulator of a full cluster, used as a server that the suite did not start.
+struct FullCluster {
     target: Target,
-    /// The log lines are loaded for one run.
+    /// The run that the log lines are loaded for.
     run: Run,
     _running: Simulator,
 }
 
-impl Living {
+impl FullCluster {
     async fn start(profile: Profile) -> Result<Self, Failed> {
         let rule = match profile {
             Profile::Documented => stuntdouble_simulator::Profile::Documented,
@@ -66,7 +69,7 @@ impl Living {
         };
         let running = Simulator::builder().profile(rule).seed(7).start().await?;
         let target = Target::at(&running.url(), &Credentials::default())?.loading_logs();
-        // What the target offers is no mutant's to say.
+        // Probe the features of the target without the mutant.
         target.with_living_cluster().await?;
         target.runs_processes(&serde_json::json!({})).await?;
         target.has_controllers().await?;
@@ -97,7 +100,7 @@ impl Bench {
             .trials
             .iter()
             .find(|trial| trial.case.id == id && trial.profile == profile);
-        found.ok_or_else(|| Failed::from(format!("there is no trial {id} under {profile}")))
+        found.ok_or_else(|| Failed::from(format!("no trial {id} under the profile {profile}")))
     }
 
     async fn simulator(&self, profile: Profile) -> Result<&Target, Failed> {
@@ -105,13 +108,13 @@ impl Bench {
         Ok(target.get_or_try_init(|| Target::simulator(profile)).await?)
     }
 
-    async fn living(&self, profile: Profile) -> Result<&Living, Failed> {
+    async fn living(&self, profile: Profile) -> Result<&FullCluster, Failed> {
         let living = &self.living[usize::from(profile == Profile::Kubernetes12)];
-        living.get_or_try_init(|| Living::start(profile)).await
+        living.get_or_try_init(|| FullCluster::start(profile)).await
     }
 
-    /// The trial's outcome before a proxy that alters what the mutant says; nothing without one. `name` is that of the
-    /// run.
+    /// Runs a trial through a proxy that alters traffic as the mutant says, or nothing unless `altered`. `name` is the
+    /// name of the run.
     async fn outcome(&self, trial: &Trial, mutant: &Mutant, altered: bool, name: String) -> Result<Outcome, Failed> {
         let altered = altered.then(|| mutant.clone());
         let living;
@@ -125,32 +128,33 @@ impl Bench {
         } else {
             (self.server_of(trial).await?, None)
         };
-        // Which kinds there are is no mutant's to say.
+        // Probe the kinds of the target without the mutant.
         server.absent(&trial.case.kind, &trial.case.data.needs).await?;
         let proxy = Proxy::before(server.base(), altered).await?;
         let target = server.via(&proxy.url());
         let own = Run::new(name);
-        Ok(trial.play(&target, run.unwrap_or(&own)).await)
+        Ok(trial.run(&target, run.unwrap_or(&own)).await)
     }
 
-    /// The server that a trial is played on: the simulator, or one beside it that has what the trial needs.
+    /// Returns the server that a trial needs: the simulator, or one with a full cluster or log search.
     async fn server_of(&self, trial: &Trial) -> Result<Target, Failed> {
         let simulator = self.simulator(trial.profile).await?;
         let needs = |need| trial.case.data.needs.contains(&need);
-        let beside = if needs(Need::LivingCluster) || needs(Need::Processes) {
+        let other = if needs(Need::LivingCluster) || needs(Need::Processes) {
             simulator.with_living_cluster().await?
         } else if needs(Need::LogSearch) {
             simulator.with_log_search().await?
         } else {
             None
         };
-        Ok(beside.unwrap_or_else(|| simulator.clone()))
+        Ok(other.unwrap_or_else(|| simulator.clone()))
     }
 
-    /// Ids of trials that catch a fault and pass without it: the first so many, of which so many are tried at once.
-    async fn catching(&self, bent: &Bent, limit: usize, jobs: usize) -> Vec<String> {
-        let mutant = &bent.mutant;
-        let tried = bent.trials.iter().enumerate().map(async |(number, trial)| {
+    /// Returns the ids of up to `limit` trials that catch a mutant and pass without it, running `jobs` of them
+    /// concurrently.
+    async fn catching(&self, targeted: &TargetedMutant, limit: usize, jobs: usize) -> Vec<String> {
+        let mutant = &targeted.mutant;
+        let tried = targeted.trials.iter().enumerate().map(async |(number, trial)| {
             let name = format!("s{}x{number}", mutant.number);
             let outcome = self.outcome(trial, mutant, true, name.clone()).await.ok()?;
             if outcome.verdict.failure().is_none_or(|failure| failure.broken) {
@@ -165,19 +169,29 @@ impl Bench {
         caught.take(limit).collect().await
     }
 
-    /// Some trial catches a fault. Returns its id.
-    fn some_catches(&self, bent: &Bent, jobs: usize) -> Result<String, Failed> {
-        let caught = self.runtime.block_on(self.catching(bent, 1, jobs)).pop();
-        let missed = || format!("none of {} trials catches it: {}", bent.trials.len(), bent.mutant.fault);
+    /// Returns the id of a trial that catches a mutant. None is a failure.
+    fn some_catches(&self, targeted: &TargetedMutant, jobs: usize) -> Result<String, Failed> {
+        let caught = self.runtime.block_on(self.catching(targeted, 1, jobs)).pop();
+        let missed = || {
+            format!(
+                "none of {} trials catches the mutant: {}",
+                targeted.trials.len(),
+                targeted.mutant.fault
+            )
+        };
         caught.ok_or_else(|| missed().into())
     }
 
     fn catches(&self, mutant: &Mutant) -> Result<(), Failed> {
         self.runtime.block_on(async {
             if mutant.caught_by.is_empty() {
-                let bent = operator::about(mutant.clone(), &self.trials);
-                let caught = self.catching(&bent, SHOWN, JOBS).await;
-                return Err(format!("it names no trial that catches it; these do: {}", caught.join(", ")).into());
+                let targeted = operator::about(mutant.clone(), &self.trials);
+                let caught = self.catching(&targeted, MAX_SHOWN, JOBS).await;
+                return Err(format!(
+                    "the mutant names no trial in caught-by; these catch it: {}",
+                    caught.join(", ")
+                )
+                .into());
             }
             for (number, id) in mutant.caught_by.iter().enumerate() {
                 let trial = self.trial(id, mutant.profile)?;
@@ -187,19 +201,19 @@ impl Bench {
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {
                             return Err(format!(
-                                "{id} fails without it:\n{}",
+                                "{id} fails without the mutant:\n{}",
                                 explain(&outcome, failure, Style::default())
                             )
                             .into());
                         }
                         Verdict::Failed(failure) if failure.broken => {
-                            return Err(format!("{id} cannot be set up: {}", mutant.fault).into());
+                            return Err(format!("the setup of {id} fails with the mutant: {}", mutant.fault).into());
                         }
                         Verdict::Failed(_) => {}
                         Verdict::Passed if !to_be_caught => {}
                         verdict => {
-                            let reason = verdict.reason().unwrap_or_else(|| "it passes".to_owned());
-                            return Err(format!("{id} does not catch it: {} ({reason})", mutant.fault).into());
+                            let reason = verdict.reason().unwrap_or_else(|| "it passed".to_owned());
+                            return Err(format!("{id} does not catch the mutant: {} ({reason})", mutant.fault).into());
                         }
                     }
                 }
@@ -230,17 +244,17 @@ fn tests() -> Result<Vec<Test>, Box<dyn std::error::Error>> {
         let bench = Arc::clone(&bench);
         tests.push(Test::test(mutant.id.clone(), move || bench.catches(&mutant)));
     }
-    for bent in operator::all(&catalog)? {
+    for targeted in operator::all(&catalog)? {
         let bench = Arc::clone(&bench);
-        let name = format!("operators/{}", bent.mutant.id);
-        tests.push(Test::test(name, move || bench.some_catches(&bent, 1).map(drop)));
+        let name = format!("operators/{}", targeted.mutant.id);
+        tests.push(Test::test(name, move || bench.some_catches(&targeted, 1).map(drop)));
     }
-    for bent in operator::of_file(&bench.trials)? {
+    for targeted in operator::of_file(&bench.trials)? {
         let bench = Arc::clone(&bench);
-        let name = format!("file/{}", bent.mutant.id);
+        let name = format!("file/{}", targeted.mutant.id);
         tests.push(Test::test(name, move || {
-            let trial = bench.some_catches(&bent, SHOWN)?;
-            println!("{} is caught by {trial}", bent.mutant.id);
+            let trial = bench.some_catches(&targeted, MAX_SHOWN)?;
+            println!("{} is caught by {trial}", targeted.mutant.id);
             Ok(())
         }));
     }

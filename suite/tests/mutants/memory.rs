@@ -1,4 +1,4 @@
-//! What a proxy knows of the objects that were written through it.
+//! The objects that were written through a proxy.
 
 use std::{
     collections::HashMap,
@@ -7,11 +7,11 @@ use std::{
 
 use serde_json::Value;
 
-use crate::request::Asked;
+use crate::request::ForwardedRequest;
 
-/// An object, in every state that a write returned.
+/// An object, with every state that a write returned.
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownObject {
     path: String,
     states: Vec<Value>,
     deleted: bool,
@@ -20,20 +20,20 @@ struct Known {
 /// Objects by uid.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    objects: Mutex<HashMap<String, Known>>,
+    objects: Mutex<HashMap<String, KnownObject>>,
 }
 
 impl Memory {
-    /// Takes in what a write returned.
-    pub(crate) fn written(&self, asked: &Asked, body: &[u8]) {
+    /// Records the result of a write.
+    pub(crate) fn written(&self, forwarded: &ForwardedRequest, body: &[u8]) {
         let object: Value = serde_json::from_slice(body).unwrap_or_default();
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let (Some(uid), Some(name)) = (text("/metadata/uid"), text("/metadata/name")) else {
             return;
         };
-        let path = match asked.method {
-            http::Method::POST => format!("{}/{name}", asked.path.trim_end_matches('/')),
-            http::Method::PUT | http::Method::PATCH => asked.path.trim_end_matches("/status").to_owned(),
+        let path = match forwarded.method {
+            http::Method::POST => format!("{}/{name}", forwarded.path.trim_end_matches('/')),
+            http::Method::PUT | http::Method::PATCH => forwarded.path.trim_end_matches("/status").to_owned(),
             _ => return,
         };
         if path.ends_with("/scale") {
@@ -44,7 +44,7 @@ impl Memory {
             *link = path.as_str().into();
         }
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = objects.entry(uid).or_insert(Known {
+        let known = objects.entry(uid).or_insert(KnownObject {
             path,
             states: Vec::new(),
             deleted: false,
@@ -52,7 +52,7 @@ impl Memory {
         known.states.push(state);
     }
 
-    /// Takes in that an object or a collection was deleted.
+    /// Records the deletion of an object or a collection.
     pub(crate) fn deleted(&self, path: &str) {
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let inside = format!("{path}/");
@@ -62,7 +62,7 @@ impl Memory {
         below.for_each(|known| known.deleted = true);
     }
 
-    /// Objects of a collection that were deleted, as items of a list.
+    /// Returns the deleted objects of a collection, as items of a list.
     pub(crate) fn undead(&self, collection: &str) -> Vec<Value> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let inside = format!("{collection}/");
@@ -77,13 +77,13 @@ impl Memory {
         items
     }
 
-    /// Paths of all objects.
+    /// Returns the paths of all objects.
     pub(crate) fn paths(&self) -> Vec<String> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         objects.values().map(|known| known.path.clone()).collect()
     }
 
-    /// The state of an object before its last write, in the form that the object has.
+    /// Returns the state of an object before its last write, as a list item if `object` is one.
     pub(crate) fn previous(&self, object: &Value) -> Option<Value> {
         let uid = object.pointer("/metadata/uid")?.as_str()?;
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +97,7 @@ impl Memory {
         Some(previous)
     }
 
-    /// The last state of the object of the same path that was deleted before this one was created.
+    /// Returns the last state of the deleted object with the same path.
     pub(crate) fn former(&self, object: &Value) -> Option<Value> {
         let uid = object.pointer("/metadata/uid")?.as_str()?;
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +107,7 @@ impl Memory {
         known.states.last().cloned()
     }
 
-    /// Path of the object of the same kind and name in another namespace, or of its subresource.
+    /// Returns the path of the object of the same kind and name in another namespace, or of its subresource.
     pub(crate) fn elsewhere(&self, path: &str) -> Option<String> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
@@ -123,7 +123,7 @@ impl Memory {
         Some(same.join("/"))
     }
 
-    /// Paths of the other objects in the collection of an object.
+    /// Returns the paths of the other objects in the collection of an object.
     pub(crate) fn neighbours(&self, path: &str) -> Vec<String> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let collection = |path: &str| path.rsplit_once('/').map(|(collection, _)| collection.to_owned());

@@ -1,4 +1,4 @@
-//! A deliberate fault, as `fixtures/mutants/README.md` describes it.
+//! A deliberate fault. `fixtures/mutants/README.md` describes the format.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use stuntdouble_suite::catalog::Profile;
 
 use crate::{
     alter::Leaf,
-    effects::Beside,
+    effects::ExtraRequest,
     socket::Messages,
     when::{When, has},
 };
@@ -19,17 +19,17 @@ use crate::{
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Mutant {
-    /// Its place among all, of which names are made.
+    /// Position among all mutants, used in names.
     #[serde(skip)]
     pub(crate) number: usize,
     pub(crate) id: String,
     pub(crate) fault: String,
     #[serde(default)]
     pub(crate) profile: Profile,
-    /// It is tried on a living cluster, with its add-ons.
+    /// Whether it is tested on a full cluster with add-ons.
     #[serde(default)]
     pub(crate) living: bool,
-    /// It is tried on a simulator that nothing else uses.
+    /// Whether it is tested on a separate simulator.
     #[serde(default)]
     pub(crate) alone: bool,
     pub(crate) when: When,
@@ -44,31 +44,31 @@ pub(crate) struct Mutant {
     pub(crate) caught_by: Vec<String>,
 }
 
-/// What is changed before the server is asked.
+/// Changes of the request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Ask {
     pub(crate) without: Vec<String>,
     pub(crate) query: BTreeMap<String, String>,
-    /// Query parameters that are set where they are missing.
+    /// Query parameters that are set if they are missing.
     pub(crate) default: BTreeMap<String, String>,
-    /// Texts that are replaced in the query as it was sent.
+    /// Texts replaced in the raw query.
     pub(crate) query_text: BTreeMap<String, String>,
-    /// The query parameters come in the opposite order.
+    /// Whether the query parameters are reversed.
     pub(crate) query_reversed: bool,
-    /// Texts that are replaced in a query parameter.
+    /// Texts replaced in a query parameter.
     pub(crate) query_replace: BTreeMap<String, BTreeMap<String, String>>,
-    /// Query parameters of which only the first requirement is kept.
+    /// Query parameters (selectors) of which only the first requirement is kept.
     pub(crate) first_requirement: Vec<String>,
-    /// What is added to the number in a query parameter.
+    /// Numbers added to the numbers in query parameters.
     pub(crate) query_shift: BTreeMap<String, i64>,
     pub(crate) no_query: bool,
     pub(crate) path: Option<String>,
-    /// The namespace in the path is left out.
+    /// Whether the namespace is removed from the path.
     pub(crate) every_namespace: bool,
-    /// What the end of the path is replaced by.
+    /// Replacements of the end of the path.
     pub(crate) path_end: BTreeMap<String, String>,
-    /// The last segment of the path is left out.
+    /// Whether the last segment of the path is removed.
     pub(crate) every_name: bool,
     pub(crate) method: Option<String>,
     pub(crate) content_type: Option<String>,
@@ -76,126 +76,126 @@ pub(crate) struct Ask {
     pub(crate) body_remove: Vec<String>,
     pub(crate) body_leaf: Option<Leaf>,
     pub(crate) no_body: bool,
-    /// What is added to numbers in the body, or to numbers as strings.
+    /// Numbers added to numbers, or to strings of digits, in the body.
     pub(crate) body_shift: BTreeMap<String, i64>,
-    /// The body's bytes that are no UTF-8 are replaced.
+    /// Whether bytes of the body that are not UTF-8 are replaced.
     pub(crate) body_as_text: bool,
-    /// Texts that are replaced in the body.
+    /// Texts replaced in the body.
     pub(crate) body_replace: BTreeMap<String, String>,
-    /// Only so many bytes of the body are sent.
+    /// Maximum number of bytes of the body that are sent.
     pub(crate) body_truncate: Option<usize>,
-    /// Only the last of several parameters of one name is kept.
+    /// Whether only the last of several parameters with one name is kept.
     pub(crate) last_of_a_name: bool,
-    /// Only the first of several headers of one name is kept.
+    /// Whether only the first of several headers with one name is kept.
     pub(crate) one_of_a_header: bool,
-    /// The write is undone after its answer.
+    /// Whether the write is undone after its response.
     pub(crate) undo: bool,
-    /// A GET is answered first, and the request is made so many milliseconds later.
+    /// The response is that of a GET; the request is sent after this many milliseconds.
     pub(crate) late: Option<u64>,
-    /// The body is sent by PUT to this subresource, too.
+    /// Subresource to which the body is also sent by PUT.
     pub(crate) also: Option<String>,
-    /// The request is made twice.
+    /// Whether the request is sent twice.
     pub(crate) twice: bool,
-    /// What a creation has created is deleted again.
+    /// Whether a created object is deleted at once.
     pub(crate) lose: bool,
-    /// The object of the same name in another namespace is asked for, if it was written.
+    /// Whether the request goes to the object of the same name in another namespace, if one was written.
     pub(crate) elsewhere: bool,
-    /// A merge patch of the other objects in the collection.
+    /// Merge patch applied to the other objects of the collection.
     pub(crate) neighbours: Option<Value>,
-    /// A merge patch of the object, after a write of its scale.
+    /// Merge patch applied to the object after a write of its scale.
     pub(crate) then: Option<Value>,
-    /// The request is made again, with texts replaced in its body.
+    /// Texts replaced in the body when the request is sent a second time.
     pub(crate) again_with: BTreeMap<String, String>,
-    /// Every object that was written is deleted.
+    /// Whether every object that was written is deleted.
     pub(crate) deletes_all: bool,
-    /// Texts that are replaced in the path.
+    /// Texts replaced in the path.
     pub(crate) path_replace: BTreeMap<String, String>,
-    /// What the proxy asks for by itself.
-    pub(crate) besides: Vec<Beside>,
-    /// Of a collection only the first object is deleted.
+    /// Additional requests that the proxy sends.
+    pub(crate) besides: Vec<ExtraRequest>,
+    /// Whether only the first object of a collection is deleted.
     pub(crate) deletes_one: bool,
 }
 
-/// What is changed in the answer.
+/// Changes of the response.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Answer {
     pub(crate) status: Option<u16>,
     pub(crate) content_type: Option<String>,
-    /// Only bodies with these values are altered, by JSON pointer; null for what they lack.
+    /// Only bodies with these values are altered, by JSON pointer; null means absent.
     pub(crate) only: BTreeMap<String, Value>,
     pub(crate) without_headers: Vec<String>,
     pub(crate) headers: BTreeMap<String, String>,
-    /// Texts that are replaced in headers.
+    /// Texts replaced in headers.
     pub(crate) header_replace: BTreeMap<String, BTreeMap<String, String>>,
-    /// Only the first of several headers of one name is kept.
+    /// Whether only the first of several headers with one name is kept.
     pub(crate) one_of_a_header: bool,
     pub(crate) set: BTreeMap<String, Value>,
     pub(crate) remove: Vec<String>,
-    /// What is added to numbers, or to numbers as strings.
+    /// Numbers added to numbers, or to strings of digits.
     pub(crate) shift: BTreeMap<String, i64>,
     pub(crate) leaf: Option<Leaf>,
-    /// Texts that are replaced in strings, by JSON pointer.
+    /// Texts replaced in strings, by JSON pointer.
     pub(crate) replace: BTreeMap<String, BTreeMap<String, String>>,
-    /// Texts that are replaced in the body as it is.
+    /// Texts replaced in the raw body.
     pub(crate) body_replace: BTreeMap<String, String>,
-    /// Items with these values are left out.
+    /// Items with these values are removed.
     pub(crate) drop_items_with: BTreeMap<String, Value>,
-    /// Only so many bytes of the body are sent.
+    /// Maximum number of bytes of the body that are sent.
     pub(crate) truncate: Option<usize>,
-    /// The body's bytes that are no UTF-8 are replaced.
+    /// Whether bytes of the body that are not UTF-8 are replaced.
     pub(crate) as_text: bool,
     pub(crate) drop_items: bool,
     pub(crate) drop_last_item: bool,
     pub(crate) repeat_items: bool,
     pub(crate) reverse_items: bool,
-    /// The hits of a search are in reverse.
+    /// Whether the hits of a search are reversed.
     pub(crate) reverse_hits: bool,
-    /// The first hit of a search comes twice.
+    /// Whether the first hit of a search is repeated.
     pub(crate) repeat_hits: bool,
-    /// Only so many items are kept.
+    /// Maximum number of items that are kept.
     pub(crate) keep_items: Option<usize>,
-    /// Only items of the first item's namespace are kept.
+    /// Whether only items of the first item's namespace are kept.
     pub(crate) of_one_namespace: bool,
-    /// Objects are as they were before their last write.
+    /// Whether objects are returned as they were before their last write.
     pub(crate) lag: bool,
-    /// Deleted objects are still listed.
+    /// Whether deleted objects are still listed.
     pub(crate) undead: bool,
-    /// Values are those of the object of that name which was deleted, by pointer.
+    /// Pointers of values that are those of the deleted object of the same name.
     pub(crate) former: Vec<String>,
     pub(crate) one_line: bool,
     pub(crate) indent: bool,
-    /// The answer to the previous equal request instead.
+    /// Whether the response is that to the previous equal request.
     pub(crate) stale: bool,
-    /// What the body ends with.
+    /// Text appended to the body.
     pub(crate) append: String,
     pub(crate) lines: Lines,
     pub(crate) text: Option<String>,
-    /// Only a Status whose first cause is of a field that begins so is altered.
+    /// Only a Status whose first cause has a field with this prefix is altered.
     pub(crate) cause: Option<String>,
-    /// Success, with the object that was sent; for a patch the object as it is.
+    /// Whether the response is a success with the object that was sent; for a patch, with the current object.
     pub(crate) accept: bool,
-    /// What was sent is in the answer, by pointer.
+    /// Pointers of values that are copied from the request.
     pub(crate) keep: Vec<String>,
-    /// Keys that the last write took away are still there, by the pointer of the map.
+    /// Pointers of maps that keep the keys removed by the last write.
     pub(crate) retains: Vec<String>,
 }
 
-/// What is changed in the lines of a text.
+/// Changes of the lines of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Lines {
-    /// How many of the first are left out.
+    /// Number of lines removed at the start.
     pub(crate) skip: usize,
-    /// Only so many of the first are kept.
+    /// Maximum number of lines that are kept.
     pub(crate) first: Option<usize>,
     pub(crate) reverse: bool,
-    /// The last has no end.
+    /// Whether the last line has no line feed.
     pub(crate) unended: bool,
 }
 
 impl Answer {
-    /// Whether a body is altered.
+    /// Whether this body is altered.
     pub(crate) fn has(&self, body: &[u8]) -> bool {
         if self.only.is_empty() && self.cause.is_none() {
             return true;
@@ -209,7 +209,7 @@ impl Answer {
                 .is_none_or(|wanted| cause.is_some_and(|cause| cause.starts_with(wanted)))
     }
 
-    /// Whether it changes the body.
+    /// Whether the body is altered.
     pub(crate) fn is_of_body(&self) -> bool {
         self.alters_value()
             || self.one_line
@@ -223,7 +223,7 @@ impl Answer {
             || self.stale
     }
 
-    /// Whether it changes the body's value.
+    /// Whether the JSON value of the body is altered.
     pub(crate) fn alters_value(&self) -> bool {
         !self.set.is_empty()
             || !self.remove.is_empty()
@@ -246,19 +246,19 @@ impl Answer {
     }
 }
 
-/// What is changed in a stream.
+/// Changes of a stream.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Stream {
-    /// Only items with these values are altered.
+    /// Only items with these values are altered, by JSON pointer.
     pub(crate) only: BTreeMap<String, Value>,
-    /// Of those only each so many-th.
+    /// Only every nth of them.
     pub(crate) every: Option<usize>,
-    /// Of those only the ones after the first so many.
+    /// Only those after the first n of them.
     pub(crate) after: usize,
-    /// Of those the first so many are lost.
+    /// Number of them dropped at the start.
     pub(crate) skip: usize,
-    /// Texts that are replaced in strings, by JSON pointer.
+    /// Texts replaced in strings, by JSON pointer.
     pub(crate) replace: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) drop: Option<String>,
     pub(crate) repeat: Option<String>,
@@ -267,26 +267,26 @@ pub(crate) struct Stream {
     pub(crate) remove: Vec<String>,
     pub(crate) shift: BTreeMap<String, i64>,
     pub(crate) leaf: Option<Leaf>,
-    /// Items of this type have the object of the previous item of the same name.
+    /// Items of this type have the previous state of the object.
     pub(crate) stale: Option<String>,
-    /// The version of an item's object is that of the previous item of the same name.
+    /// Whether an item has the resource version of the previous item of the same object.
     pub(crate) last_version: bool,
-    /// An item that comes first.
+    /// Item inserted at the start.
     pub(crate) inject: Option<Value>,
-    /// An item that comes last.
+    /// Item appended at the end.
     pub(crate) append: Option<Value>,
-    /// The items are those of an array.
+    /// Whether the items are sent as one JSON array.
     pub(crate) array: bool,
-    /// Items have no end of line.
+    /// Whether items have no line feed.
     pub(crate) unended: bool,
-    /// Items are indented over several lines.
+    /// Whether items are indented over several lines.
     pub(crate) indented: bool,
-    /// The connection breaks off where the stream ends.
+    /// Whether the connection is aborted at the end of the stream.
     pub(crate) breaks_off: bool,
     pub(crate) swap: bool,
-    /// Items come when the stream ends.
+    /// Whether all items are sent at the end of the stream.
     pub(crate) buffered: bool,
-    /// An item comes when the next one does.
+    /// Whether an item is held back until the next one.
     pub(crate) behind: bool,
     pub(crate) endless: bool,
     pub(crate) cut: Option<usize>,
@@ -296,7 +296,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/mutants")
 }
 
-/// Everything in the YAML files of a folder of `fixtures/mutants`, in the order of the files.
+/// Reads the YAML files of a folder of `fixtures/mutants`, in the order of their names.
 pub(crate) fn read<T: DeserializeOwned>(below: &str) -> Result<Vec<T>, Box<dyn std::error::Error>> {
     let mut files: Vec<_> = std::fs::read_dir(folder().join(below))?
         .collect::<Result<Vec<_>, _>>()?
@@ -314,12 +314,12 @@ pub(crate) fn read<T: DeserializeOwned>(below: &str) -> Result<Vec<T>, Box<dyn s
     Ok(all)
 }
 
-/// The mutants of a file that is not in the folder.
+/// Reads the mutants of a file outside `fixtures/mutants`.
 pub(crate) fn of_file(file: &str) -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
     Ok(serde_saphyr::from_str(&std::fs::read_to_string(file)?)?)
 }
 
-/// All mutants, in the order of their files.
+/// Reads all mutants, in the order of their files.
 pub(crate) fn all() -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
     let mut mutants: Vec<Mutant> = read("")?;
     mutants

@@ -1,7 +1,8 @@
-//! Faults of any server, applied to every operation to which they apply.
+//! Generic faults (operators), applied to every operation of their classes.
 //!
-//! An operator is a mutant without a path: with an operation it makes one mutant, which a trial of the operation or of
-//! its kind must catch. They are many, so a test run plays [`PART`] of them; `STUNTDOUBLE_OPERATORS=2/40` plays another.
+//! An operator is a mutant without a path. Applied to an operation it makes one mutant, which a trial of the operation
+//! or of its kind must catch. A test run covers [`PART`] of these mutants; `STUNTDOUBLE_OPERATORS=2/40` selects
+//! another.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -17,14 +18,14 @@ use stuntdouble_suite::{
 use crate::{
     mutant::{self, Answer, Ask, Mutant, Stream, read},
     socket::Messages,
-    when::{Answered, When},
+    when::{StatusFilter, When},
 };
 
-/// The part of the mutants that a test run plays.
+/// Part of the mutants that a test run covers.
 const PART: Partition = Partition { part: 1, of: 60 };
-/// The environment variable that plays another part.
+/// Environment variable that selects another part.
 const OTHER_PART: &str = "STUNTDOUBLE_OPERATORS";
-/// The environment variable that plays the mutants of a file.
+/// Environment variable that names a file of more mutants.
 const FILE: &str = "STUNTDOUBLE_MUTANTS";
 
 #[derive(Debug, Clone, Deserialize)]
@@ -34,13 +35,13 @@ struct Operator {
     fault: String,
     /// Classes of operations, see [`class`].
     on: BTreeSet<String>,
-    /// Operations on which it is no fault: texts of which the id contains one.
+    /// Operations on which it is not a fault: their id contains one of these texts.
     #[serde(default)]
     without: Vec<String>,
     #[serde(default)]
     profile: Profile,
     query: Option<String>,
-    answered: Option<Answered>,
+    answered: Option<StatusFilter>,
     #[serde(default)]
     ask: Ask,
     #[serde(default)]
@@ -49,14 +50,14 @@ struct Operator {
     stream: Stream,
 }
 
-/// A fault of one operation, and the trials that may catch it, the likeliest first.
+/// A mutant of one operation, and the trials that may catch it, the likeliest first.
 #[derive(Debug, Clone)]
-pub(crate) struct Bent {
+pub(crate) struct TargetedMutant {
     pub(crate) mutant: Mutant,
     pub(crate) trials: Vec<Trial>,
 }
 
-/// The class of an operation: what it does, whatever its kind.
+/// Returns the class of an operation: its action, independent of the kind.
 fn class(trial: &Trial) -> &str {
     let (kind, operation) = (&trial.case.kind, &trial.case.operation);
     match operation.id.as_str() {
@@ -69,7 +70,7 @@ fn class(trial: &Trial) -> &str {
     }
 }
 
-/// The path of an operation as a pattern.
+/// Converts the path template of an operation to a pattern.
 fn pattern(path: &str) -> String {
     let star = |segment: &str| match segment {
         "{path}" => "**".to_owned(),
@@ -79,19 +80,19 @@ fn pattern(path: &str) -> String {
     path.split('/').map(star).collect::<Vec<_>>().join("/")
 }
 
-/// Group and plural of a trial's kind.
+/// Returns group and plural of the kind of a trial.
 fn kind(trial: &Trial) -> (&str, &str) {
     (&trial.case.kind.group, &trial.case.kind.plural)
 }
 
-/// Whether a trial speaks through the proxy, and harms nobody.
-fn plays(trial: &Trial) -> bool {
+/// Whether all requests of a trial pass through the proxy, and none is cluster-wide.
+fn is_supported(trial: &Trial) -> bool {
     let data = &trial.case.data;
     data.socket.is_none() && data.credential.is_none() && data.log_query.is_none() && !data.cluster_wide
 }
 
-/// The part of the mutants that the operators make which a test run plays.
-pub(crate) fn all(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Error>> {
+/// Returns the mutants made by the operators that this test run covers.
+pub(crate) fn all(catalog: &Catalog) -> Result<Vec<TargetedMutant>, Box<dyn std::error::Error>> {
     let operators: Vec<Operator> = read("operators")?;
     let part = match std::env::var(OTHER_PART) {
         Ok(text) => text.parse()?,
@@ -104,7 +105,7 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Er
         let mut operations: BTreeMap<String, &Trial> = BTreeMap::new();
         for trial in trials
             .iter()
-            .filter(|trial| trial.case.operation.documented && plays(trial))
+            .filter(|trial| trial.case.operation.documented && is_supported(trial))
         {
             operations.entry(trial.case.operation.request()).or_insert(trial);
         }
@@ -115,7 +116,7 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Er
                     continue;
                 }
                 if number % part.of == part.part - 1 {
-                    made.push(bent(operator, first, name, &trials, number));
+                    made.push(targeted(operator, first, name, &trials, number));
                 }
                 number += 1;
             }
@@ -124,8 +125,8 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Er
     Ok(made)
 }
 
-/// The mutants of the file that [`FILE`] names, each to be caught by some trial of its operations or their kinds.
-pub(crate) fn of_file(trials: &[Trial]) -> Result<Vec<Bent>, Box<dyn std::error::Error>> {
+/// Reads the mutants of the file that [`FILE`] names. Each must be caught by a trial of its operations or their kinds.
+pub(crate) fn of_file(trials: &[Trial]) -> Result<Vec<TargetedMutant>, Box<dyn std::error::Error>> {
     let mutants = std::env::var(FILE).map_or_else(|_| Ok(Vec::new()), |file| mutant::of_file(&file))?;
     let numbered = mutants.into_iter().enumerate();
     Ok(numbered
@@ -133,7 +134,7 @@ pub(crate) fn of_file(trials: &[Trial]) -> Result<Vec<Bent>, Box<dyn std::error:
         .collect())
 }
 
-/// Requests of a trial, by method and pattern: its own, those of its set-up, and those that look at what came of it.
+/// Returns the requests of a trial by method and pattern: its own, those of its setup, and its reads afterwards.
 fn requests(trial: &Trial) -> Vec<(String, String)> {
     let (data, operation) = (&trial.case.data, &trial.case.operation);
     let own = data.method.as_deref().unwrap_or(operation.method.as_str());
@@ -162,8 +163,8 @@ fn requests(trial: &Trial) -> Vec<(String, String)> {
     .collect()
 }
 
-/// Method and pattern of every request of some trial, and which of them each trial makes, its own first. To compare
-/// every trial with every mutant takes minutes.
+/// Methods and path patterns of all requests, and the indices of those that each trial sends, its own request first.
+/// Comparing every trial with every mutant takes minutes.
 struct Requests {
     all: Vec<(String, String)>,
     of_trial: HashMap<(String, Profile), Vec<usize>>,
@@ -187,9 +188,9 @@ impl Requests {
     }
 }
 
-/// A mutant with the trials of the operations that it alters, then those of their kinds, then those of what a cluster
-/// does by itself that make a request which it alters.
-pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> Bent {
+/// Returns a mutant with the trials that may catch it: those of the operations that it alters, then those of their
+/// kinds, then trials of cluster behaviour that send a request which it alters.
+pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> TargetedMutant {
     static REQUESTS: OnceLock<Requests> = OnceLock::new();
     let known = REQUESTS.get_or_init(|| Requests::of(trials));
     let touches = |(method, path): &(String, String)| mutant.when.touches(method, path);
@@ -215,19 +216,19 @@ pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> Bent {
         .chain(behaviours)
         .cloned()
         .collect();
-    Bent { mutant, trials }
+    TargetedMutant { mutant, trials }
 }
 
-fn bent(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number: usize) -> Bent {
+fn targeted(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number: usize) -> TargetedMutant {
     let operation = &first.case.operation;
     let own = |trial: &&Trial| trial.case.operation.request() == operation.request();
     let of_kind = |trial: &&Trial| {
         trial.case.kind.plural == first.case.kind.plural && trial.case.kind.group == first.case.kind.group
     };
-    let some = || trials.iter().filter(|trial| plays(trial));
+    let some = || trials.iter().filter(|trial| is_supported(trial));
     let likeliest = some().filter(own).cloned();
     let others = some().filter(|trial| of_kind(trial) && !own(trial)).cloned();
-    Bent {
+    TargetedMutant {
         mutant: Mutant {
             number,
             id: format!("{}/{name}", operator.id),

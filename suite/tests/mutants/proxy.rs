@@ -1,4 +1,4 @@
-//! A proxy that bends some of what passes.
+//! A proxy that alters some of the traffic.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -29,25 +29,25 @@ use crate::{
     answer::{altered_body, keep, replaced},
     memory::Memory,
     mutant::{Answer, Ask, Mutant},
-    request::{Asked, altered, one_of_each},
+    request::{ForwardedRequest, altered, one_of_each},
     socket, spdy,
     stream::{live, stream},
     when::When,
 };
 
-pub(crate) type Body = BoxBody<Bytes, Trouble>;
-/// Headers of one connection.
+pub(crate) type Body = BoxBody<Bytes, ProxyError>;
+/// Hop-by-hop headers, which are not forwarded.
 const HOP_BY_HOP: [&str; 3] = ["transfer-encoding", "content-length", "connection"];
 
-pub(crate) type Trouble = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type ProxyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The client of all proxies: each of its own takes longer to make than a trial.
+/// One client for all proxies: creating a client takes longer than a trial.
 static CLIENT: LazyLock<reqwest::Result<reqwest::Client>> = LazyLock::new(|| {
     let client = reqwest::Client::builder().no_proxy();
     client.redirect(reqwest::redirect::Policy::none()).build()
 });
 
-/// A proxy that stands before a server until it is dropped.
+/// A proxy in front of a server. Dropping it stops it.
 pub(crate) struct Proxy {
     address: SocketAddr,
     serving: JoinHandle<()>,
@@ -63,18 +63,18 @@ pub(crate) struct Mutator {
     pub(crate) upstream: String,
     mutant: Option<Mutant>,
     pub(crate) client: reqwest::Client,
-    /// The last answer to each request.
+    /// The last response body of each request.
     earlier: Mutex<HashMap<String, Bytes>>,
     pub(crate) memory: Memory,
-    /// How many requests could be altered.
+    /// Number of requests that matched.
     matched: AtomicUsize,
-    /// How many requests of a method and path are being answered.
+    /// Number of requests in progress by method and path.
     open: Mutex<HashMap<String, usize>>,
 }
 
 impl Proxy {
-    /// Stands before a server and bends what the mutant says; nothing without one.
-    pub(crate) async fn before(upstream: &str, mutant: Option<Mutant>) -> Result<Self, Trouble> {
+    /// Starts a proxy that alters traffic as the mutant says; without a mutant it alters nothing.
+    pub(crate) async fn before(upstream: &str, mutant: Option<Mutant>) -> Result<Self, ProxyError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let mutator = Arc::new(Mutator {
@@ -87,7 +87,7 @@ impl Proxy {
             open: Mutex::default(),
         });
         let serving = tokio::spawn(async move {
-            // The connections end with the proxy: a client keeps those that it may use again.
+            // Connections are closed with the proxy: clients keep idle ones open.
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 while connections.try_join_next().is_some() {}
@@ -109,15 +109,15 @@ impl Proxy {
     }
 }
 
-/// The head of an answer, and its body unless it is a stream.
-struct Answered {
+/// A response with its whole body.
+struct BufferedResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
 impl Mutator {
-    async fn pass(&self, request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
+    async fn pass(&self, request: Request<Incoming>) -> Result<Response<Body>, ProxyError> {
         let key = format!("{} {}", request.method(), request.uri().path());
         let concurrent = {
             let mut open = self.open.lock().unwrap();
@@ -132,7 +132,7 @@ impl Mutator {
         response
     }
 
-    async fn pass_one(&self, mut request: Request<Incoming>, concurrent: bool) -> Result<Response<Body>, Trouble> {
+    async fn pass_one(&self, mut request: Request<Incoming>, concurrent: bool) -> Result<Response<Body>, ProxyError> {
         let upgrading = request
             .headers()
             .contains_key(UPGRADE)
@@ -141,7 +141,7 @@ impl Mutator {
         let sent = head.uri.query().map(str::to_owned);
         let text = sent.as_deref().unwrap_or_default().as_bytes();
         let query: Vec<(String, String)> = url::form_urlencoded::parse(text).into_owned().collect();
-        let mut asked = Asked {
+        let mut forwarded = ForwardedRequest {
             method: head.method,
             path: head.uri.path().to_owned(),
             query: query.clone(),
@@ -149,35 +149,37 @@ impl Mutator {
             headers: head.headers,
             body: body.collect().await?.to_bytes(),
         };
-        let names: BTreeSet<String> = asked.query.iter().map(|(name, _)| name.clone()).collect();
-        let watch = names.contains("watch") || asked.path.contains("/watch/");
-        let key = format!("{} {} {:?}", asked.method, asked.path, asked.query);
-        let matches = |mutant: &Mutant| mutant.when.matches(asked.method.as_str(), &asked.path, &names);
+        let names: BTreeSet<String> = forwarded.query.iter().map(|(name, _)| name.clone()).collect();
+        let watch = names.contains("watch") || forwarded.path.contains("/watch/");
+        let key = format!("{} {} {:?}", forwarded.method, forwarded.path, forwarded.query);
+        let matches = |mutant: &Mutant| mutant.when.matches(forwarded.method.as_str(), &forwarded.path, &names);
         let stars = self.mutant.as_ref().and_then(matches);
         let mutant = self.mutant.as_ref().filter(|mutant| {
             stars.is_some()
                 && (concurrent || !mutant.when.concurrent)
-                && mutant.when.matches_query(&asked.query)
-                && mutant.when.matches_content(&asked.headers, &asked.body)
+                && mutant.when.matches_query(&forwarded.query)
+                && mutant.when.matches_content(&forwarded.headers, &forwarded.body)
                 && self.is_next(&mutant.when)
         });
-        asked.headers.remove("host");
-        asked.headers.remove("content-length");
-        if asked.headers.contains_key("origin") {
-            asked.headers.insert("origin", self.upstream.parse()?);
+        forwarded.headers.remove("host");
+        forwarded.headers.remove("content-length");
+        if forwarded.headers.contains_key("origin") {
+            forwarded.headers.insert("origin", self.upstream.parse()?);
         }
         if let Some(client) = upgrading {
-            return self.upgraded(asked, client, mutant, stars.unwrap_or_default()).await;
+            return self
+                .upgraded(forwarded, client, mutant, stars.unwrap_or_default())
+                .await;
         }
         let Some(mutant) = mutant else {
-            let answer = self.request(&asked)?.send().await?;
-            return self.answered(&asked, answer, None, watch, key).await;
+            let answer = self.request(&forwarded)?.send().await?;
+            return self.answered(&forwarded, answer, None, watch, key).await;
         };
         let mut before = None;
         if mutant.ask.undo {
             before = Some(
                 self.client
-                    .get(asked.url(&self.upstream)?)
+                    .get(forwarded.url(&self.upstream)?)
                     .send()
                     .await?
                     .bytes()
@@ -185,45 +187,45 @@ impl Mutator {
             );
         }
         if mutant.ask.elsewhere
-            && let Some(path) = self.memory.elsewhere(&asked.path)
+            && let Some(path) = self.memory.elsewhere(&forwarded.path)
         {
-            asked.path = path;
+            forwarded.path = path;
         }
         if mutant.ask.deletes_one {
-            self.first_of(&mut asked).await?;
+            self.first_of(&mut forwarded).await?;
         }
-        altered(&mut asked, &mutant.ask, stars.unwrap_or_default())?;
-        let answer = self.asked(&asked, &mutant.ask).await?;
+        altered(&mut forwarded, &mutant.ask, stars.unwrap_or_default())?;
+        let answer = self.send_altered(&forwarded, &mutant.ask).await?;
         for beside in mutant
             .ask
             .besides
             .iter()
             .filter(|_| mutant.when.answers(answer.status()))
         {
-            self.beside(&asked, beside).await?;
+            self.send_extra(&forwarded, beside).await?;
         }
         if let Some(before) = before.filter(|_| answer.status().is_success() && mutant.when.answers(answer.status())) {
-            return self.undone(&asked, &before, answer).await;
+            return self.undone(&forwarded, &before, answer).await;
         }
         let mutant = Some(mutant).filter(|mutant| mutant.when.answers(answer.status()));
-        self.answered(&asked, answer, mutant, watch, key).await
+        self.answered(&forwarded, answer, mutant, watch, key).await
     }
 
-    /// Passes a connection on that is to be upgraded to WebSocket.
+    /// Forwards a request that upgrades the connection to WebSocket or SPDY.
     async fn upgraded(
         &self,
-        mut asked: Asked,
+        mut forwarded: ForwardedRequest,
         client: hyper::upgrade::OnUpgrade,
         mutant: Option<&Mutant>,
         stars: Vec<String>,
-    ) -> Result<Response<Body>, Trouble> {
+    ) -> Result<Response<Body>, ProxyError> {
         if let Some(mutant) = mutant {
-            altered(&mut asked, &mutant.ask, stars)?;
+            altered(&mut forwarded, &mutant.ask, stars)?;
         }
-        let answer = self.request(&asked)?.send().await?;
+        let answer = self.request(&forwarded)?.send().await?;
         let mutant = mutant.filter(|mutant| mutant.when.answers(answer.status()));
         if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
-            return self.answered(&asked, answer, mutant, false, String::new()).await;
+            return self.answered(&forwarded, answer, mutant, false, String::new()).await;
         }
         let (status, headers) = (answer.status(), answer.headers().clone());
         let response = head(status, &headers, mutant).header(CONNECTION, "Upgrade");
@@ -244,14 +246,16 @@ impl Mutator {
         Ok(response.body(whole(Bytes::new()))?)
     }
 
-    pub(crate) fn request(&self, asked: &Asked) -> Result<reqwest::RequestBuilder, Trouble> {
-        let request = self.client.request(asked.method.clone(), asked.url(&self.upstream)?);
-        Ok(request.headers(asked.headers.clone()).body(asked.body.clone()))
+    pub(crate) fn request(&self, forwarded: &ForwardedRequest) -> Result<reqwest::RequestBuilder, ProxyError> {
+        let request = self
+            .client
+            .request(forwarded.method.clone(), forwarded.url(&self.upstream)?);
+        Ok(request.headers(forwarded.headers.clone()).body(forwarded.body.clone()))
     }
 
-    /// Asks the server, with what else is to be asked of it.
-    async fn asked(&self, asked: &Asked, ask: &Ask) -> Result<reqwest::Response, Trouble> {
-        let (request, url) = (self.request(asked)?, asked.url(&self.upstream)?);
+    /// Sends a request and the additional requests of the mutant.
+    async fn send_altered(&self, forwarded: &ForwardedRequest, ask: &Ask) -> Result<reqwest::Response, ProxyError> {
+        let (request, url) = (self.request(forwarded)?, forwarded.url(&self.upstream)?);
         if let Some(late) = ask.late.map(Duration::from_millis) {
             tokio::spawn(async move {
                 tokio::time::sleep(late).await;
@@ -261,61 +265,61 @@ impl Mutator {
         }
         let answer = request.send().await?;
         if ask.twice && answer.status().is_success() {
-            let again = self.request(asked)?.send().await?;
+            let again = self.request(forwarded)?.send().await?;
             return Ok(if again.status().is_success() { again } else { answer });
         }
         if let Some(subresource) = &ask.also {
             let mut of_subresource = url.clone();
             of_subresource.set_path(&format!("{}/{subresource}", url.path()));
-            // The object's version has changed.
-            let mut object: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+            // The first write has changed the resource version.
+            let mut object: Value = serde_json::from_slice(&forwarded.body).unwrap_or_default();
             alter(
                 &mut object,
                 &Default::default(),
                 &["/metadata/resourceVersion".to_owned()],
             );
-            let request = self.client.put(of_subresource).headers(asked.headers.clone());
+            let request = self.client.put(of_subresource).headers(forwarded.headers.clone());
             request.body(object.to_string()).send().await?;
             return Ok(self.client.get(url).send().await?);
         }
         if answer.status().is_success() {
-            self.spread(asked, ask).await?;
+            self.spread(forwarded, ask).await?;
         }
         Ok(answer)
     }
 
-    /// Asks for the first object of a collection instead.
-    async fn first_of(&self, asked: &mut Asked) -> Result<(), Trouble> {
+    /// Changes a request for a collection to one for its first object.
+    async fn first_of(&self, forwarded: &mut ForwardedRequest) -> Result<(), ProxyError> {
         let list = self
             .client
-            .get(asked.url(&self.upstream)?)
+            .get(forwarded.url(&self.upstream)?)
             .send()
             .await?
             .bytes()
             .await?;
         let list: Value = serde_json::from_slice(&list).unwrap_or_default();
         if let Some(name) = list.pointer("/items/0/metadata/name").and_then(Value::as_str) {
-            asked.path = format!("{}/{name}", asked.path);
-            asked.query.clear();
+            forwarded.path = format!("{}/{name}", forwarded.path);
+            forwarded.query.clear();
         }
         Ok(())
     }
 
-    /// Answers with success what the server refused: with the object that was sent, or for a patch as it is.
-    async fn accepted(&self, asked: &Asked, answered: &mut Answered) -> Result<(), Trouble> {
+    /// Turns a refusal into a success with the object that was sent or, for a patch, the current object.
+    async fn accepted(&self, forwarded: &ForwardedRequest, answered: &mut BufferedResponse) -> Result<(), ProxyError> {
         answered.status = StatusCode::OK;
         answered.headers.insert("content-type", "application/json".parse()?);
-        answered.body = match asked.method {
+        answered.body = match forwarded.method {
             Method::PATCH => {
-                let url = format!("{}{}", self.upstream, asked.path);
+                let url = format!("{}{}", self.upstream, forwarded.path);
                 self.client.get(url).send().await?.bytes().await?
             }
-            _ => asked.body.clone(),
+            _ => forwarded.body.clone(),
         };
         Ok(())
     }
 
-    /// Whether the request that could be altered is one that is.
+    /// Whether this matching request is altered, by its number.
     fn is_next(&self, when: &When) -> bool {
         if when.every.is_none() && when.nth.is_none() && when.after.is_none() {
             return true;
@@ -326,8 +330,13 @@ impl Mutator {
             && when.after.is_none_or(|after| number > after)
     }
 
-    /// Undoes a write, and answers as the server answered it.
-    async fn undone(&self, asked: &Asked, before: &[u8], answer: reqwest::Response) -> Result<Response<Body>, Trouble> {
+    /// Undoes a write, and returns the server's response to it.
+    async fn undone(
+        &self,
+        forwarded: &ForwardedRequest,
+        before: &[u8],
+        answer: reqwest::Response,
+    ) -> Result<Response<Body>, ProxyError> {
         let (status, headers) = (answer.status(), answer.headers().clone());
         let body = answer.bytes().await?;
         let mut object: Value = serde_json::from_slice(before)?;
@@ -336,7 +345,7 @@ impl Mutator {
             &Default::default(),
             &["/metadata/resourceVersion".to_owned()],
         );
-        let mut url = asked.url(&self.upstream)?;
+        let mut url = forwarded.url(&self.upstream)?;
         url.set_query(None);
         let put = self.client.put(url).header("content-type", "application/json");
         put.body(object.to_string()).send().await?;
@@ -349,39 +358,39 @@ impl Mutator {
 
     async fn answered(
         &self,
-        asked: &Asked,
+        forwarded: &ForwardedRequest,
         answer: reqwest::Response,
         mutant: Option<&Mutant>,
         watch: bool,
         key: String,
-    ) -> Result<Response<Body>, Trouble> {
+    ) -> Result<Response<Body>, ProxyError> {
         if watch && answer.status().is_success() {
             let response = head(answer.status(), answer.headers(), mutant);
             let stream_of = mutant.map(|mutant| mutant.stream.clone()).unwrap_or_default();
             return Ok(response.body(stream(answer, stream_of))?);
         }
-        // A body that may go on passes as it comes, unless it is altered.
+        // A body without a length is streamed, unless it is altered.
         let body_is_altered = mutant.is_some_and(|mutant| mutant.answer.is_of_body() || mutant.stream.buffered);
-        if asked.method == Method::GET && answer.content_length().is_none() && !body_is_altered {
+        if forwarded.method == Method::GET && answer.content_length().is_none() && !body_is_altered {
             let endless = mutant.is_some_and(|mutant| mutant.stream.endless);
             return Ok(head(answer.status(), answer.headers(), mutant).body(live(answer, endless))?);
         }
-        let mut answered = Answered {
+        let mut answered = BufferedResponse {
             status: answer.status(),
             headers: answer.headers().clone(),
             body: answer.bytes().await?,
         };
         if answered.status.is_success() {
-            match asked.method {
+            match forwarded.method {
                 Method::GET => {}
-                Method::DELETE => self.memory.deleted(&asked.path),
-                _ => self.memory.written(asked, &answered.body),
+                Method::DELETE => self.memory.deleted(&forwarded.path),
+                _ => self.memory.written(forwarded, &answered.body),
             }
         }
         let mutant = mutant.filter(|mutant| mutant.answer.has(&answered.body));
         if let Some(mutant) = mutant {
             if mutant.ask.lose && answered.status.is_success() {
-                self.lose(asked, &answered.body).await?;
+                self.lose(forwarded, &answered.body).await?;
             }
             if mutant.answer.stale {
                 let mut earlier = self.earlier.lock().unwrap();
@@ -389,24 +398,24 @@ impl Mutator {
                 answered.body = earlier.insert(key, body.clone()).unwrap_or(body);
             }
             if mutant.answer.accept {
-                self.accepted(asked, &mut answered).await?;
+                self.accepted(forwarded, &mut answered).await?;
             }
             if !mutant.answer.keep.is_empty() {
-                answered.body = keep(answered.body, &mutant.answer.keep, &asked.body);
+                answered.body = keep(answered.body, &mutant.answer.keep, &forwarded.body);
             }
-            answered.body = altered_body(answered.body, &mutant.answer, &asked.path, &self.memory);
+            answered.body = altered_body(answered.body, &mutant.answer, &forwarded.path, &self.memory);
         }
         let response = head(answered.status, &answered.headers, mutant);
         Ok(response.body(whole(answered.body))?)
     }
 }
 
-/// A body that is there.
+/// Returns a body of bytes.
 fn whole(bytes: Bytes) -> Body {
     Full::new(bytes).map_err(|never| match never {}).boxed()
 }
 
-/// The head of an answer, altered.
+/// Returns the altered head of a response.
 fn head(status: StatusCode, headers: &HeaderMap, mutant: Option<&Mutant>) -> http::response::Builder {
     let altered = mutant.map(|mutant| &mutant.answer);
     let mut headers = headers.clone();
@@ -437,7 +446,7 @@ fn head(status: StatusCode, headers: &HeaderMap, mutant: Option<&Mutant>) -> htt
     }
 }
 
-/// Headers with texts in them replaced, or with one of a name.
+/// Replaces texts in headers, or keeps one header per name.
 fn altered_headers(headers: &mut HeaderMap, altered: &Answer) {
     for (name, texts) in &altered.header_replace {
         let Ok(Entry::Occupied(mut entry)) = headers.try_entry(name.as_str()) else {

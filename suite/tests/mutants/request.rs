@@ -1,4 +1,4 @@
-//! A request on its way to the server, and the changes of it.
+//! A request to the server, and its alterations.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -7,23 +7,23 @@ use crate::{
     alter::{alter, alter_leaf, first_requirement, shift},
     answer::replaced,
     mutant::Ask,
-    proxy::Trouble,
+    proxy::ProxyError,
 };
 
-/// A request on its way to the server.
-pub(crate) struct Asked {
+/// A request to the server.
+pub(crate) struct ForwardedRequest {
     pub(crate) method: http::Method,
     pub(crate) path: String,
     pub(crate) query: Vec<(String, String)>,
-    /// The query as it was sent, and as it was read.
+    /// The raw query, and its parsed form.
     pub(crate) sent: (Option<String>, Vec<(String, String)>),
     pub(crate) headers: http::HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Asked {
-    /// Its URL on a server.
-    pub(crate) fn url(&self, upstream: &str) -> Result<url::Url, Trouble> {
+impl ForwardedRequest {
+    /// Returns its URL on a server.
+    pub(crate) fn url(&self, upstream: &str) -> Result<url::Url, ProxyError> {
         let mut url = url::Url::parse(&format!("{upstream}{}", self.path))?;
         if self.query == self.sent.1 {
             url.set_query(self.sent.0.as_deref());
@@ -34,7 +34,7 @@ impl Asked {
     }
 }
 
-/// Keeps the first of several headers of one name.
+/// Keeps the first of several headers with one name.
 pub(crate) fn one_of_each(headers: &mut http::HeaderMap) {
     let names: Vec<http::HeaderName> = headers.keys().cloned().collect();
     for name in names {
@@ -44,26 +44,26 @@ pub(crate) fn one_of_each(headers: &mut http::HeaderMap) {
     }
 }
 
-/// Changes a request before the server is asked.
-pub(crate) fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Result<(), Trouble> {
-    asked
+/// Alters a request.
+pub(crate) fn altered(forwarded: &mut ForwardedRequest, ask: &Ask, stars: Vec<String>) -> Result<(), ProxyError> {
+    forwarded
         .query
         .retain(|(name, _)| !ask.without.contains(name) && !ask.query.contains_key(name));
-    asked.query.extend(ask.query.clone());
+    forwarded.query.extend(ask.query.clone());
     for (name, value) in &ask.default {
-        if !asked.query.iter().any(|(other, _)| other == name) {
-            asked.query.push((name.clone(), value.clone()));
+        if !forwarded.query.iter().any(|(other, _)| other == name) {
+            forwarded.query.push((name.clone(), value.clone()));
         }
     }
     if ask.query_reversed {
-        asked.query.reverse();
+        forwarded.query.reverse();
     }
-    if let Some(text) = &mut asked.sent.0 {
+    if let Some(text) = &mut forwarded.sent.0 {
         for (from, to) in &ask.query_text {
             *text = text.replace(from.as_str(), to);
         }
     }
-    for (name, value) in &mut asked.query {
+    for (name, value) in &mut forwarded.query {
         for (from, to) in ask.query_replace.get(name).into_iter().flatten() {
             *value = value.replace(from, to);
         }
@@ -75,18 +75,18 @@ pub(crate) fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Resul
         }
     }
     if ask.last_of_a_name {
-        let names: Vec<String> = asked.query.iter().map(|(name, _)| name.clone()).collect();
+        let names: Vec<String> = forwarded.query.iter().map(|(name, _)| name.clone()).collect();
         let mut index = 0;
-        asked.query.retain(|(name, _)| {
+        forwarded.query.retain(|(name, _)| {
             index += 1;
             !names[index..].contains(name)
         });
     }
     if ask.one_of_a_header {
-        one_of_each(&mut asked.headers);
+        one_of_each(&mut forwarded.headers);
     }
     for name in &ask.without {
-        asked.headers.remove(name.as_str());
+        forwarded.headers.remove(name.as_str());
     }
     if let Some(pattern) = &ask.path {
         let mut stars = stars.into_iter();
@@ -94,31 +94,31 @@ pub(crate) fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Resul
             "*" => stars.next().unwrap_or_default(),
             segment => segment.to_owned(),
         });
-        asked.path = segments.collect::<Vec<_>>().join("/");
+        forwarded.path = segments.collect::<Vec<_>>().join("/");
     }
-    other_path(asked, ask);
+    other_path(forwarded, ask);
     if let Some(other) = &ask.method {
-        asked.method = other.parse()?;
-        asked.body = Bytes::new();
+        forwarded.method = other.parse()?;
+        forwarded.body = Bytes::new();
     }
     if ask.no_body {
-        asked.body = Bytes::new();
+        forwarded.body = Bytes::new();
     }
     if let Some(content_type) = &ask.content_type {
-        asked.headers.insert("content-type", content_type.parse()?);
+        forwarded.headers.insert("content-type", content_type.parse()?);
     }
-    asked.body.truncate(ask.body_truncate.unwrap_or(usize::MAX));
+    forwarded.body.truncate(ask.body_truncate.unwrap_or(usize::MAX));
     if ask.body_as_text {
-        asked.body = String::from_utf8_lossy(&asked.body).into_owned().into();
+        forwarded.body = String::from_utf8_lossy(&forwarded.body).into_owned().into();
     }
     if !ask.body_replace.is_empty() {
-        asked.body = replaced(&asked.body, &ask.body_replace);
+        forwarded.body = replaced(&forwarded.body, &ask.body_replace);
     }
     let alters_body = !ask.body_set.is_empty()
         || !ask.body_remove.is_empty()
         || !ask.body_shift.is_empty()
         || ask.body_leaf.is_some();
-    if let Some(mut value) = serde_json::from_slice::<Value>(&asked.body)
+    if let Some(mut value) = serde_json::from_slice::<Value>(&forwarded.body)
         .ok()
         .filter(|_| alters_body)
     {
@@ -127,17 +127,17 @@ pub(crate) fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Resul
         if let Some(leaf) = &ask.body_leaf {
             alter_leaf(&mut value, leaf);
         }
-        asked.body = value.to_string().into();
+        forwarded.body = value.to_string().into();
     }
     Ok(())
 }
 
-/// Asks for another path.
-fn other_path(asked: &mut Asked, ask: &Ask) {
+/// Alters the path.
+fn other_path(forwarded: &mut ForwardedRequest, ask: &Ask) {
     if ask.no_query {
-        asked.query.clear();
+        forwarded.query.clear();
     }
-    let mut segments: Vec<&str> = asked.path.split('/').collect();
+    let mut segments: Vec<&str> = forwarded.path.split('/').collect();
     if ask.every_name {
         segments.pop();
     }
@@ -157,5 +157,5 @@ fn other_path(asked: &mut Asked, ask: &Ask) {
             path = format!("{rest}{to}");
         }
     }
-    asked.path = path;
+    forwarded.path = path;
 }

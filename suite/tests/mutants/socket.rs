@@ -1,4 +1,4 @@
-//! The messages of a WebSocket, altered one by one.
+//! Alterations of WebSocket messages.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -14,65 +14,65 @@ use tokio_tungstenite::{
 use crate::{
     answer::replaced,
     mutant::Mutant,
-    proxy::Trouble,
+    proxy::ProxyError,
     stream::{Seen, altered_item},
 };
 
-/// What is changed in the messages that the server sends over a WebSocket.
+/// Changes of the messages of a WebSocket or the data of SPDY.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Messages {
-    /// Only messages of this channel are altered.
+    /// Only messages from the server on this channel are altered.
     pub(crate) channel: Option<u8>,
-    /// Of those only the ones after the first so many that are not empty.
+    /// Only those after the first n of them that are not empty.
     pub(crate) after: usize,
     pub(crate) drop: bool,
     pub(crate) repeat: bool,
-    /// The channel on which they come instead.
+    /// The channel on which they are sent instead.
     pub(crate) to: Option<u8>,
-    /// How many bytes of the end are lost.
+    /// Number of bytes removed at the end.
     pub(crate) shorten: usize,
-    /// Texts that are replaced.
+    /// Texts replaced in them.
     pub(crate) replace: BTreeMap<String, String>,
-    /// Bytes that are no UTF-8 are replaced.
+    /// Whether bytes that are not UTF-8 are replaced.
     pub(crate) as_text: bool,
-    /// Text messages are binary, and binary ones text.
+    /// Whether text messages become binary, and binary ones text.
     pub(crate) other_type: bool,
-    /// Each comes as two messages.
+    /// Whether each is split in two messages.
     pub(crate) halves: bool,
-    /// Two come as one message.
+    /// Whether two are joined into one message.
     pub(crate) joined: bool,
-    /// What the client sends is lost.
+    /// Whether messages of the client are dropped.
     pub(crate) deaf: bool,
-    /// What the client sends after so many messages is lost.
+    /// Number of messages of the client after which further ones are dropped.
     pub(crate) deaf_after: Option<usize>,
-    /// Over SPDY the end of a stream of the client is lost.
+    /// Whether the end of a client stream is dropped (SPDY).
     pub(crate) unended: bool,
-    /// What the client sends arrives twice.
+    /// Whether messages of the client are sent twice.
     pub(crate) echoes: bool,
-    /// The connection stays open when the server has closed it.
+    /// Whether the connection stays open after the server has closed it.
     pub(crate) endless: bool,
-    /// The connection is closed after so many messages.
+    /// Number of messages after which the connection is closed.
     pub(crate) cut: Option<usize>,
 }
 
 impl Messages {
-    /// Whether the client's message of this number is lost.
+    /// Whether the client's message with this number is dropped.
     pub(crate) fn is_lost(&self, number: usize) -> bool {
         self.deaf || self.deaf_after.is_some_and(|after| number > after)
     }
 }
 
-/// How long a client is heard out after the end.
+/// Time for which a client's data is read after the end.
 pub(crate) const REST: Duration = Duration::from_secs(2);
 
-/// Passes the messages of a WebSocket on, altered on their way to the client.
+/// Relays the messages of a WebSocket, altered on the way to the client.
 pub(crate) async fn pass(
     client: hyper::upgrade::OnUpgrade,
     server: reqwest::Upgraded,
     mutant: Mutant,
     base64: bool,
-) -> Result<(), Trouble> {
+) -> Result<(), ProxyError> {
     let client = WebSocketStream::from_raw_socket(TokioIo::new(client.await?), Role::Server, None).await;
     let server = WebSocketStream::from_raw_socket(server, Role::Client, None).await;
     let ((mut to_client, mut from_client), (mut to_server, mut from_server)) = (client.split(), server.split());
@@ -84,7 +84,7 @@ pub(crate) async fn pass(
             let lost = messages.is_lost(count) && !message.is_close();
             for _ in 0..if lost { 0 } else { 1 + usize::from(messages.echoes) } {
                 if to_server.send(message.clone()).await.is_err() {
-                    // What the server has sent before it left is still to come.
+                    // Data that the server sent before it closed is still to be relayed.
                     std::future::pending::<()>().await;
                 }
             }
@@ -121,13 +121,13 @@ pub(crate) async fn pass(
         ended = inwards => ended?,
         ended = outwards => ended?,
     }
-    // A client that is cut off while it sends may lose what it has not read.
+    // Closing while the client sends could reset the connection and lose unread data.
     let rest = async { while let Some(Ok(_)) = from_client.next().await {} };
     let _ = tokio::time::timeout(REST, rest).await;
     Ok(())
 }
 
-/// The messages that have passed, and what becomes of the next.
+/// State of the alteration of messages.
 struct Altering<'a> {
     mutant: &'a Mutant,
     base64: bool,

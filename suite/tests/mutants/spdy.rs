@@ -1,6 +1,6 @@
-//! The frames of a SPDY connection, altered one by one.
+//! Alterations of SPDY frames.
 //!
-//! The suite's client stores headers without compression, so that the types of its streams can be read.
+//! The suite's client sends headers uncompressed, so the types of its streams can be read.
 
 use std::{
     collections::HashMap,
@@ -12,26 +12,26 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::{
     answer::replaced,
-    proxy::Trouble,
+    proxy::ProxyError,
     socket::{Messages, REST},
 };
 
-/// Length of the head of a frame, in bytes.
+/// Size of a frame header, in bytes.
 const HEAD: usize = 8;
-/// The flag of the last frame that a side sends on a stream.
+/// Flag of the last frame of a side on a stream.
 const FIN: u8 = 1;
-/// The channels of the types of streams, as over WebSocket.
+/// WebSocket channel of each stream type.
 const CHANNELS: [(&str, u8); 5] = [("stdin", 0), ("stdout", 1), ("data", 1), ("stderr", 2), ("error", 3)];
 
-/// Streams by channel, and back.
+/// Channels by stream id.
 type Streams = Mutex<HashMap<u32, u8>>;
 
-/// Passes the frames of a connection on, altered on their way to the client.
+/// Relays the frames of a connection, altered on the way to the client.
 pub(crate) async fn pass(
     client: impl AsyncRead + AsyncWrite,
     server: impl AsyncRead + AsyncWrite,
     messages: &Messages,
-) -> Result<(), Trouble> {
+) -> Result<(), ProxyError> {
     let (mut from_client, mut to_client) = tokio::io::split(client);
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let streams = Streams::default();
@@ -44,13 +44,13 @@ pub(crate) async fn pass(
             let times = usize::from(!lost) + usize::from(messages.echoes && is_data(&frame) && !ends(&frame));
             for _ in 0..times {
                 if to_server.write_all(&frame).await.is_err() {
-                    // What the server has sent before it left is still to come.
+                    // Data that the server sent before it closed is still to be relayed.
                     std::future::pending::<()>().await;
                 }
             }
             to_server.flush().await?;
         }
-        Ok::<(), Trouble>(())
+        Ok::<(), ProxyError>(())
     };
     let outwards = async {
         let (mut unread, mut count) = (Vec::new(), 0);
@@ -69,7 +69,7 @@ pub(crate) async fn pass(
         if messages.endless {
             std::future::pending::<()>().await;
         }
-        Ok::<(), Trouble>(())
+        Ok::<(), ProxyError>(())
     };
     tokio::select! {
         ended = inwards => ended?,
@@ -81,7 +81,7 @@ pub(crate) async fn pass(
     Ok(())
 }
 
-/// The next whole frame.
+/// Reads the next frame.
 async fn next(from: &mut (impl AsyncRead + Unpin), unread: &mut Vec<u8>) -> Option<Vec<u8>> {
     loop {
         if let Some([_, _, _, _, _, high, middle, low]) = unread.first_chunk::<HEAD>() {
@@ -104,7 +104,7 @@ fn is_goaway(frame: &[u8]) -> bool {
     !is_data(frame) && frame[3] == 7
 }
 
-/// Whether it is the last frame of a stream's direction.
+/// Whether it is the last frame of a side on a stream.
 fn ends(frame: &[u8]) -> bool {
     is_data(frame) && frame[4] & FIN != 0
 }
@@ -113,7 +113,7 @@ fn number(bytes: &[u8]) -> u32 {
     u32::from_be_bytes([bytes[0] & 0x7f, bytes[1], bytes[2], bytes[3]])
 }
 
-/// Takes in the stream that a frame opens.
+/// Records the stream that a frame opens.
 fn opened(frame: &[u8], streams: &Streams) {
     if is_data(frame) || frame[3] != 1 || frame.len() < HEAD + 4 {
         return;
@@ -126,7 +126,7 @@ fn opened(frame: &[u8], streams: &Streams) {
     }
 }
 
-/// What becomes of a frame of the server.
+/// Alters a frame of the server.
 fn altered(mut frame: Vec<u8>, messages: &Messages, streams: &Streams, count: &mut usize) -> Vec<Vec<u8>> {
     if !is_data(&frame) || frame.len() == HEAD {
         return vec![frame];

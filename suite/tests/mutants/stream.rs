@@ -1,4 +1,4 @@
-//! A stream of JSON values, altered one by one.
+//! Alterations of a stream of JSON values.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use tokio::sync::mpsc;
 use crate::{
     alter::{alter, alter_leaf, replace, shift},
     mutant::Stream,
-    proxy::{Body, Trouble},
+    proxy::{Body, ProxyError},
     when::has,
 };
 
-/// The body of a watch with a fault.
+/// Returns the altered body of a watch.
 pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> Body {
     let (sender, receiver) = mpsc::channel(64);
     tokio::spawn(async move {
@@ -99,7 +99,7 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> Body {
     body(receiver)
 }
 
-/// The body of an answer, as it comes.
+/// Returns the body of a response as a stream.
 pub(crate) fn live(mut answer: reqwest::Response, endless: bool) -> Body {
     let (sender, receiver) = mpsc::channel(64);
     tokio::spawn(async move {
@@ -120,23 +120,23 @@ pub(crate) fn live(mut answer: reqwest::Response, endless: bool) -> Body {
     body(receiver)
 }
 
-/// The body of what is sent.
-fn body(mut receiver: mpsc::Receiver<Result<Bytes, Trouble>>) -> Body {
+/// Returns a body of the chunks that are sent to a channel.
+fn body(mut receiver: mpsc::Receiver<Result<Bytes, ProxyError>>) -> Body {
     let frames =
         futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(|bytes| bytes.map(Frame::data));
     BodyExt::boxed(StreamBody::new(frames))
 }
 
-/// What has passed.
+/// Items that have passed.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// The last object of each name.
+    /// Last state of each object, by name.
     last: HashMap<String, Value>,
-    /// How many items could be altered.
+    /// Number of items that matched.
     count: usize,
 }
 
-/// What becomes of one item.
+/// Alters one item.
 pub(crate) fn altered_item(mut item: Value, altered: &Stream, seen: &mut Seen) -> Vec<Value> {
     let event = item["type"].as_str().unwrap_or_default().to_owned();
     let name = item["object"]["metadata"]["name"]

@@ -1,21 +1,21 @@
-//! Which requests a fault alters.
+//! Conditions on the requests and responses that a mutant alters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Which answers are altered, by their status code.
+/// Condition on the status code of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Answered {
+pub(crate) enum StatusFilter {
     Success,
     Failure,
     #[serde(untagged)]
     Code(u16),
 }
 
-impl Answered {
+impl StatusFilter {
     fn includes(self, code: u16) -> bool {
         match self {
             Self::Success => code < 400,
@@ -25,46 +25,46 @@ impl Answered {
     }
 }
 
-/// Which requests are altered.
+/// Condition on a request and its response.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct When {
-    /// Method; a star for any.
+    /// Method, or `*` for any.
     pub(crate) method: String,
     pub(crate) path: Option<String>,
     pub(crate) query: Option<String>,
-    /// Texts that query parameters contain.
+    /// Texts that query parameters must contain.
     #[serde(rename = "query-has", default)]
     pub(crate) query_has: BTreeMap<String, String>,
-    /// Texts that query parameters do not contain; the parameters are there.
+    /// Texts that query parameters must not contain. The parameters must be present.
     #[serde(rename = "query-lacks", default)]
     pub(crate) query_lacks: BTreeMap<String, String>,
-    /// Which of their answers.
-    pub(crate) answered: Option<Answered>,
+    /// Condition on the response.
+    pub(crate) answered: Option<StatusFilter>,
     /// The Accept header.
     pub(crate) accept: Option<String>,
     /// The Content-Type header.
     #[serde(rename = "content-type")]
     pub(crate) content_type: Option<String>,
-    /// Values that the body has, by JSON pointer; null for what it lacks.
+    /// Values of the body, by JSON pointer; null means absent.
     #[serde(default)]
     pub(crate) body: BTreeMap<String, Value>,
-    /// Pointers of what the body has.
+    /// Pointers that must exist in the body.
     #[serde(default)]
     pub(crate) with: Vec<String>,
-    /// Only requests that arrive while another of the same method and path is answered.
+    /// Whether another request with the same method and path must be in progress.
     #[serde(default)]
     pub(crate) concurrent: bool,
-    /// Of the requests that match only each so many-th is altered.
+    /// Only every nth matching request is altered.
     pub(crate) every: Option<usize>,
-    /// Only the so many-th.
+    /// Only the nth matching request is altered.
     pub(crate) nth: Option<usize>,
-    /// Only those after the first so many.
+    /// Only matching requests after the first n are altered.
     pub(crate) after: Option<usize>,
 }
 
 impl When {
-    /// What the stars of the path stand for, if this request is altered.
+    /// Returns the values of the stars in the path, if this request matches.
     pub(crate) fn matches(&self, method: &str, path: &str, query: &BTreeSet<String>) -> Option<Vec<String>> {
         if (self.method != "*" && self.method != method)
             || self.query.as_ref().is_some_and(|name| !query.contains(name))
@@ -76,7 +76,7 @@ impl When {
         };
         let actual: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         let mut wanted: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
-        // Two stars at the end are one segment or more.
+        // `**` at the end matches one or more segments.
         if wanted.last() == Some(&"**") {
             wanted.pop();
             wanted.resize(actual.len().max(wanted.len() + 1), "*");
@@ -88,7 +88,7 @@ impl When {
         Some(stars.map(|(_, a)| a.to_owned()).collect())
     }
 
-    /// Whether the query has and lacks the texts.
+    /// Whether the query meets `query_has` and `query_lacks`.
     pub(crate) fn matches_query(&self, query: &[(String, String)]) -> bool {
         let contains = |name: &String, text: &String| {
             let value = query.iter().find(|(other, _)| other == name);
@@ -103,7 +103,7 @@ impl When {
                 .all(|(name, text)| contains(name, text) == Some(false))
     }
 
-    /// Whether it alters requests with this method to paths of this pattern.
+    /// Whether requests with this method to paths of this pattern can match.
     pub(crate) fn touches(&self, method: &str, pattern: &str) -> bool {
         let segments =
             |path: &str| -> Vec<String> { path.trim_end_matches('/').split('/').map(str::to_owned).collect() };
@@ -118,7 +118,7 @@ impl When {
             && own.iter().zip(&pattern).all(same)
     }
 
-    /// Whether a request with this head and body is altered.
+    /// Whether a request with these headers and this body matches.
     pub(crate) fn matches_content(&self, headers: &http::HeaderMap, body: &[u8]) -> bool {
         let header = |name| {
             headers
@@ -136,13 +136,13 @@ impl When {
         has(&value, &self.body) && self.with.iter().all(|pointer| value.pointer(pointer).is_some())
     }
 
-    /// Whether an answer with this status code is altered.
+    /// Whether a response with this status code matches.
     pub(crate) fn answers(&self, status: http::StatusCode) -> bool {
         self.answered.is_none_or(|answered| answered.includes(status.as_u16()))
     }
 }
 
-/// Whether a value has these values, by JSON pointer; null for what it lacks.
+/// Whether a value has these values, by JSON pointer; null means absent.
 pub(crate) fn has(value: &Value, wanted: &BTreeMap<String, Value>) -> bool {
     wanted
         .iter()

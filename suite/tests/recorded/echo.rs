@@ -1,4 +1,4 @@
-//! The server behind the recorded proxy session: answers with what it was asked, and with a few fixed things.
+//! The backend of the recorded proxy session: echoes requests, and serves a few fixed responses.
 
 use std::{convert::Infallible, io::Write, net::SocketAddr};
 
@@ -17,15 +17,15 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// The page with every kind of link, as it was recorded.
+/// The recorded page with every kind of link.
 const PAGE: &str = r##"<html><head><link rel="stylesheet" href="/style.css"><script src="/app.js"></script></head>
 <body background="/bg.png"><a href="/abs/page">abs</a> <a href="rel/page?x=1#f">rel</a> <a href="http://example.com/out">out</a> <a href="//example.com/scheme">scheme</a>
 <img src="/logo.png" longdesc="/desc"><form action="/submit"><input src="/in.png"></form><iframe src="/frame"></iframe>
 <a href="#top">top</a><a href="">empty</a><a href="javascript:void(0)">js</a><a HREF='/upper'>upper</a> text /abs/not-a-link &amp; done</body></html>
 "##;
 
-/// The headers that it tells of.
-const TOLD: [&str; 7] = [
+/// The headers that it echoes.
+const ECHOED: [&str; 7] = [
     "content-type",
     "x-custom",
     "authorization",
@@ -38,7 +38,7 @@ const TOLD: [&str; 7] = [
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 22;
 
-/// A running echo; dropping it stops it.
+/// A running echo server. Dropping it stops it.
 pub(crate) struct Echo {
     address: SocketAddr,
     serving: JoinHandle<()>,
@@ -67,7 +67,7 @@ impl Drop for Echo {
     }
 }
 
-/// Serves a connection. One that begins with a TLS handshake gets, as the recorded server gave it, a page without any HTTP before it.
+/// Serves a connection. A TLS handshake gets a page without an HTTP head, as the recorded server sent it.
 async fn serve(mut stream: TcpStream) {
     let mut first = [0];
     if stream.peek(&mut first).await.is_ok_and(|n| n == 1) && first == [HANDSHAKE] {
@@ -86,15 +86,13 @@ fn fixed(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answe
     for (name, value) in headers {
         builder = builder.header(*name, *value);
     }
-    builder.body(Full::new(body.into()).boxed()).expect("an answer")
+    builder.body(Full::new(body.into()).boxed()).expect("invalid response")
 }
 
 fn gzipped(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder
-        .write_all(text.as_bytes())
-        .expect("memory takes what is written");
-    encoder.finish().expect("memory takes what is written")
+    encoder.write_all(text.as_bytes()).expect("writing to memory failed");
+    encoder.finish().expect("writing to memory failed")
 }
 
 async fn answer(request: Request<Incoming>) -> Result<Answer, Infallible> {
@@ -126,17 +124,19 @@ async fn answer(request: Request<Incoming>) -> Result<Answer, Infallible> {
             Response::builder()
                 .header("Content-Type", "text/plain")
                 .body(BodyExt::boxed(stream))
-                .expect("an answer")
+                .expect("invalid response")
         }
         _ => match path.strip_prefix("/status/").and_then(|code| code.parse::<u16>().ok()) {
             Some(code) => fixed(code, &plain, format!("status {code}\n")),
             None => {
-                let told = parts.headers.iter().filter(|(name, _)| TOLD.contains(&name.as_str()));
-                let headers: Map<String, Value> = told
+                let echoed = parts.headers.iter().filter(|(name, _)| ECHOED.contains(&name.as_str()));
+                let headers: Map<String, Value> = echoed
                     .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()))
                     .collect();
-                let said = json!({"method": parts.method.as_str(), "path": path, "query": parts.uri.query().unwrap_or_default(), "headers": headers, "body": String::from_utf8_lossy(&body)});
-                fixed(200, &[("Content-Type", "application/json")], format!("{said}\n"))
+                let query = parts.uri.query().unwrap_or_default();
+                let echo = json!({"method": parts.method.as_str(), "path": path, "query": query,
+                    "headers": headers, "body": String::from_utf8_lossy(&body)});
+                fixed(200, &[("Content-Type", "application/json")], format!("{echo}\n"))
             }
         },
     })

@@ -1,12 +1,13 @@
-//! The recorded sessions against the simulator: each interaction is a trial, which names what differs.
+//! The recorded sessions against the simulator. Each interaction is a test that shows the differences.
 //!
-//! A session is played once, in its order and with its concurrency, against a simulator of its own; its trials then look at their verdicts.
-//! What is known to differ stands in `known.json` beside this file, with the reason, and is expected to differ still.
+//! A session is replayed once, in its order and with its concurrency, against a separate simulator. Its tests check
+//! the verdicts. Known differences are listed with the reason in `known.json` beside this file; an interaction listed
+//! there must still differ.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a test may panic, and so may its helpers"
 )]
 
 mod echo;
@@ -28,13 +29,13 @@ use stuntdouble_etcd::Cluster;
 use stuntdouble_simulator::{Builder, Credentials as ServerCredentials, Etcd, Profile, Simulator};
 use tokio::sync::OnceCell;
 
-/// How many sessions are played at once.
-const AT_ONCE: usize = 3;
+/// Number of concurrent sessions.
+const CONCURRENCY: usize = 3;
 
-/// The sessions whose interactions are known to differ, and why.
+/// Reasons of known differences, by session and interaction.
 type Known = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Where the simulator keeps its objects: memory, unless `STUNTDOUBLE_TEST_STORE` is `durable` or `etcd`.
+/// Store of the simulator: memory, unless `STUNTDOUBLE_TEST_STORE` is `durable` or `etcd`.
 enum Store {
     Memory,
     Durable,
@@ -50,7 +51,7 @@ impl Store {
         }
     }
 
-    /// The settings of a simulator of its own for a session; what is in the folder ends with it.
+    /// Configures the store of a simulator for one session. `folder` is temporary.
     fn of(&self, builder: Builder, session: &str, folder: &Path) -> Builder {
         match self {
             Self::Memory => builder,
@@ -60,7 +61,7 @@ impl Store {
     }
 }
 
-/// One recorded session, played once, at the latest when the first of its trials runs.
+/// One recorded session, replayed once, at the latest when its first test runs.
 struct Session {
     name: String,
     cassette: Cassette,
@@ -70,7 +71,7 @@ struct Session {
 }
 
 impl Session {
-    /// How long its interactions took when it was recorded.
+    /// Returns the total time of its interactions when it was recorded.
     fn recorded_time(&self) -> Duration {
         let took = self
             .cassette
@@ -81,20 +82,20 @@ impl Session {
     }
 
     async fn report(&self) -> Result<&Report, String> {
-        let played = self
+        let report = self
             .report
-            .get_or_init(async || self.play().await.map_err(|e| e.to_string()))
+            .get_or_init(async || self.verify().await.map_err(|e| e.to_string()))
             .await;
-        played.as_ref().map_err(Clone::clone)
+        report.as_ref().map_err(Clone::clone)
     }
 
-    async fn play(&self) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    async fn verify(&self) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let profile: Profile = self
             .cassette
             .header
             .profile
             .as_deref()
-            .ok_or("the session does not say its profile")?
+            .ok_or("the session has no profile in its header")?
             .parse()?;
         let folder = tempfile::tempdir()?;
         let mut builder = self
@@ -109,7 +110,7 @@ impl Session {
             None
         };
         if let Some(echo) = &echo {
-            // Nothing listens behind the second, as when this was recorded.
+            // Nothing listens at the second address, as in the recording.
             builder = builder
                 .dial("10.99.0.1:9999", echo.address())
                 .dial("10.99.0.1:9998", "127.0.0.1:9");
@@ -135,14 +136,16 @@ impl Session {
         Ok(verifier.verify(&self.cassette).await?)
     }
 
-    fn judge(&self, id: u64, known: Option<&String>) -> Result<(), Failed> {
+    fn check(&self, id: u64, known: Option<&String>) -> Result<(), Failed> {
         let report = self.runtime.block_on(self.report())?;
         let Some(verdict) = report.verdicts.iter().find(|v| v.id == id) else {
-            return Err("it was not played".into());
+            return Err("the interaction has no verdict".into());
         };
         match (verdict.exact, known) {
             (true, None) | (false, Some(_)) => Ok(()),
-            (true, Some(reason)) => Err(format!("it is exact now; take it out of known.json ({reason})").into()),
+            (true, Some(reason)) => {
+                Err(format!("the response no longer differs: remove the entry from known.json ({reason})").into())
+            }
             (false, None) => {
                 let found: Vec<String> = verdict
                     .findings
@@ -157,8 +160,8 @@ impl Session {
 
 fn sessions(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(folder)
-        .expect("the recorded sessions")
-        .map(|e| e.expect("an entry").path())
+        .expect("cannot read the folder of recorded sessions")
+        .map(|e| e.expect("cannot read a folder entry").path())
         .collect();
     found.retain(|p| p.extension().is_some_and(|e| e == "yaml"));
     found.sort();
@@ -168,18 +171,23 @@ fn sessions(folder: &Path) -> Vec<PathBuf> {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let known: Known =
-        serde_json::from_str(&fs::read_to_string(here.join("tests/recorded/known.json")).expect("known.json"))
-            .expect("known.json is JSON");
-    let runtime = Arc::new(tokio::runtime::Runtime::new().expect("a runtime"));
+    let known: Known = serde_json::from_str(
+        &fs::read_to_string(here.join("tests/recorded/known.json")).expect("cannot read known.json"),
+    )
+    .expect("known.json is not valid JSON");
+    let runtime = Arc::new(tokio::runtime::Runtime::new().expect("cannot start the runtime"));
     let Some(store) = Store::chosen().map(Arc::new) else {
         return ExitCode::SUCCESS;
     };
     let (mut trials, mut all) = (Vec::new(), Vec::new());
     let kept = [RECORDED, DOCUMENTED].map(|server| sessions(&here.join("../cassettes/sessions").join(server)));
     for path in kept.into_iter().flatten() {
-        let name = path.file_stem().and_then(|s| s.to_str()).expect("a name").to_owned();
-        let cassette = Cassette::open(&path).expect("a session that is kept can be read");
+        let name = path
+            .file_stem()
+            .and_then(|s| s.to_str())
+            .expect("a session without a file name")
+            .to_owned();
+        let cassette = Cassette::open(&path).expect("cannot read a recorded session");
         let expected = known.get(&name).cloned().unwrap_or_default();
         let titles: Vec<(u64, String)> = cassette
             .interactions
@@ -207,15 +215,14 @@ fn main() -> ExitCode {
         all.push(session.clone());
         for (id, title) in titles {
             let (session, reason) = (session.clone(), expected.get(&id.to_string()).cloned());
-            trials.push(Trial::test(title, move || session.judge(id, reason.as_ref())));
+            trials.push(Trial::test(title, move || session.check(id, reason.as_ref())));
         }
     }
-    // They mostly wait, so some are played at once, the longest first. Those of a selection are played when they are
-    // asked for.
+    // Sessions mostly wait, so several run concurrently, the longest first. With a filter, only the selected ones run.
     if arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list {
         all.sort_by_key(|session| Reverse(session.recorded_time()));
-        let played = stream::iter(all).for_each_concurrent(AT_ONCE, async |session| drop(session.report().await));
-        runtime.spawn(played);
+        let reports = stream::iter(all).for_each_concurrent(CONCURRENCY, async |session| drop(session.report().await));
+        runtime.spawn(reports);
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -1,4 +1,4 @@
-//! A run of the suite against a server that it did not start.
+//! Runs the suite against a server that it did not start.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use stuntdouble_suite::{
     trial::{Outcome, Runner, Selection},
 };
 
-/// Plays the selected trials, so many at once. Trials that touch the whole cluster are skipped.
+/// Runs the selected trials, `jobs` at a time. Cluster-wide trials are skipped.
 pub(crate) async fn run(url: &str, name: &str, profile: Profile, selection: &Selection, jobs: usize) -> Summary {
     let target = Target::at(url, &Credentials::default()).unwrap();
     let runner = Runner {
@@ -23,7 +23,7 @@ pub(crate) async fn run(url: &str, name: &str, profile: Profile, selection: &Sel
     summary
 }
 
-/// The failures of a run in words.
+/// Formats the failures of a run.
 pub(crate) fn failures(summary: &Summary) -> Vec<String> {
     let explained = |outcome: &Outcome| {
         let failure = outcome.verdict.failure()?;

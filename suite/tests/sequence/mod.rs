@@ -1,6 +1,6 @@
-//! Numbers for tests that can be repeated.
+//! Repeatable random numbers for tests.
 
-/// A small generator of numbers (splitmix64), so that a run can be repeated.
+/// A small random number generator (splitmix64) with a seed.
 pub(crate) struct Sequence(pub(crate) u64);
 
 impl Sequence {

@@ -1,17 +1,17 @@
-//! A server of the program, started by a test.
+//! A server process started by a test.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// A process that serves. Dropping it ends it.
+/// A server process. Dropping it kills it.
 pub(crate) struct Server {
     pub(crate) process: Child,
-    /// The URLs of the ready line, the insecure listener's first.
+    /// The URLs of the ready line; the first is that of the insecure listener.
     pub(crate) urls: Vec<String>,
 }
 
 impl Server {
-    /// Starts a command, and waits for its ready line.
+    /// Starts a command and waits for its ready line.
     pub(crate) fn of(command: &mut Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut ready = String::new();
@@ -21,14 +21,14 @@ impl Server {
         let urls = ready
             .trim()
             .strip_prefix("ready: ")
-            .unwrap_or_else(|| panic!("no ready line, but {ready:?}"))
+            .unwrap_or_else(|| panic!("expected a ready line, got {ready:?}"))
             .split(' ')
             .map(str::to_owned)
             .collect();
         Self { process, urls }
     }
 
-    /// Host and port of the first URL.
+    /// Returns host and port of the first URL.
     pub(crate) fn address(&self) -> &str {
         self.urls[0].strip_prefix("http://").unwrap()
     }

@@ -1,4 +1,4 @@
-//! A running `stuntdouble serve`, and what the tests ask it.
+//! A running `stuntdouble serve`, with requests for tests.
 
 use std::{
     io::{BufRead, BufReader},
@@ -8,7 +8,7 @@ use std::{
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
-/// A running server. It is killed (SIGKILL) when it is dropped.
+/// A running server. Dropping it kills it (SIGKILL).
 pub(crate) struct Server {
     process: Child,
     pub(crate) url: String,
@@ -26,12 +26,12 @@ impl Server {
         let mut ready = String::new();
         let mut out = BufReader::new(process.stdout.take().unwrap());
         out.read_line(&mut ready).unwrap();
-        let url = ready.trim().strip_prefix("ready: ").expect("the server starts");
+        let url = ready.trim().strip_prefix("ready: ").expect("expected a ready line");
         let url = url.to_owned();
         Self { process, url }
     }
 
-    /// Sends a signal: `-STOP`, `-CONT`.
+    /// Sends a signal, such as `-STOP` or `-CONT`.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
@@ -45,7 +45,7 @@ impl Server {
         request.send().await.unwrap()
     }
 
-    /// The body of a response that has to be a success.
+    /// Sends a request that must succeed. Returns the body.
     pub(crate) async fn expect(&self, method: Method, path: &str, body: Option<Value>) -> Value {
         let response = self.send(method.clone(), path, body).await;
         let status = response.status();
@@ -62,7 +62,7 @@ impl Server {
         self.expect(Method::POST, path, Some(body)).await
     }
 
-    /// A watch of a collection from a version.
+    /// Watches a collection from a version.
     pub(crate) async fn watch(&self, path: &str, from: u64) -> Watch {
         let path = format!("{path}?watch=true&resourceVersion={from}");
         let response = self.send(Method::GET, &path, None).await;
@@ -88,7 +88,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// The next event; `None` at the end.
+    /// Returns the next event, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some((line, rest)) = self.text.split_once('\n') {
@@ -101,20 +101,20 @@ impl Watch {
         }
     }
 
-    /// The revisions of the next events, up to that of `last`.
+    /// Returns the revisions of the next events, up to `last`.
     pub(crate) async fn revisions(&mut self, last: u64) -> Vec<u64> {
         let mut revisions = Vec::new();
         while revisions.last() != Some(&last) {
-            let event = self.next().await.expect("the watch goes on");
+            let event = self.next().await.expect("the watch ended early");
             revisions.push(revision(&event["object"]));
         }
         revisions
     }
 
-    /// Reads until an object is as it should be.
+    /// Reads events until an object satisfies `is_so`, and returns it.
     pub(crate) async fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let event = self.next().await.expect("the watch goes on");
+            let event = self.next().await.expect("the watch ended early");
             if is_so(&event["object"]) {
                 return event["object"].clone();
             }
@@ -126,7 +126,7 @@ pub(crate) fn revision(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
 }
 
-/// A config map with a value.
+/// Returns a config map with a value.
 pub(crate) fn config_map(name: &str, value: &str) -> Value {
     json!({"metadata": {"name": name}, "data": {"value": value}})
 }

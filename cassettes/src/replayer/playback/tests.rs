@@ -131,7 +131,7 @@ fn an_explanation_is_bounded_however_long_the_requests_are() {
 
 #[rstest]
 #[case::any_word("eWVz", "cmVkYWN0ZWQtMQ==", "yes", "yes")]
-#[case::telling("UzNjcmV0K3ZhbHVl", "cmVkYWN0ZWQtMX5+", "S3cret+value", "redacted-1~~")]
+#[case::is_distinct("UzNjcmV0K3ZhbHVl", "cmVkYWN0ZWQtMX5+", "S3cret+value", "redacted-1~~")]
 fn a_secret_of_another_run_is_replaced_where_a_recorder_replaces_it(
     #[case] code: &str,
     #[case] recorded_code: &str,

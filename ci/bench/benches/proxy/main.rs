@@ -1,12 +1,14 @@
-//! The proxy beside a bare hyper reverse proxy, before the same server, in one run: `cargo bench -p stuntdouble-bench --bench proxy`.
+//! The proxy compared with a bare hyper reverse proxy in front of the same server, in one run.
 //!
-//! Each server is a process of its own, this program again with another first argument. Rounds alternate between the two, and what is printed is
-//! the median of the rounds' ratios: what else the machine does weighs on both.
+//! `cargo bench -p stuntdouble-bench --bench proxy`
+//!
+//! Each server is a separate process: this program with another first argument. Rounds alternate between the two, and
+//! the result is the median of the ratios of the rounds, so other load on the machine affects both.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "what a test cannot do without fails it"
+    reason = "a benchmark may panic, and so may its helpers"
 )]
 
 #[path = "../../src/own_process.rs"]
@@ -39,7 +41,7 @@ fn main() -> Outcome {
     }
 }
 
-/// A line of the status of a process, in MB.
+/// Returns a line of `/proc/PID/status`, in MB.
 fn memory(server: &OwnProcess, line: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.process.id())).ok()?;
     let line = status.lines().find(|known| known.starts_with(line))?;
@@ -56,7 +58,7 @@ async fn measure() -> Outcome {
     let source = OwnProcess::start(&["source"])?;
     let ours = OwnProcess::start(&["simulator", &source.address])?;
     let bare = OwnProcess::start(&["bare", &source.address])?;
-    // Both have made their first connections when it is measured.
+    // Warm up: both have connections before the measurement.
     for (server, prefix) in [(&ours, PROXY), (&bare, "")] {
         small(&server.address, &format!("{prefix}/small"), 100).await?;
     }
@@ -102,7 +104,7 @@ async fn ask(address: &str, path: &str) -> Outcome<TcpStream> {
     Ok(socket)
 }
 
-/// MB a second of one large body.
+/// Returns the MB per second of one large body.
 async fn large(address: &str, path: &str) -> Outcome<f64> {
     let mut socket = ask(address, path).await?;
     let mut buffer = vec![0; 256 * 1024];
@@ -117,7 +119,7 @@ async fn large(address: &str, path: &str) -> Outcome<f64> {
     Ok(BODY as f64 / 1e6 / begun.elapsed().as_secs_f64())
 }
 
-/// Requests a second, one after the other on one connection.
+/// Returns requests per second, one after the other on one connection.
 async fn small(address: &str, path: &str, count: usize) -> Outcome<f64> {
     let mut socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
@@ -135,7 +137,7 @@ async fn small(address: &str, path: &str, count: usize) -> Outcome<f64> {
     Ok(count as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// How many streams there were at once: each has its first piece before any gets its last.
+/// Returns the number of simultaneous streams: all have the first chunk before any gets its last.
 async fn streams(address: &str) -> Outcome<usize> {
     let mut open = Vec::new();
     for _ in 0..STREAMS {

@@ -1,4 +1,4 @@
-//! The proxy that is measured, the one that it is compared with, and the server behind both.
+//! The servers: the measured proxy, the one for comparison, and the backend of both.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -49,7 +49,7 @@ fn whole(text: &'static str) -> Body {
         .boxed_unsync()
 }
 
-/// A server with a small body, one of `length` bytes, and streams whose ends wait for one another.
+/// Runs the backend: a small body, one of `length` bytes, and streams that end only when all have started.
 pub(crate) async fn source(length: u64) -> Outcome {
     let together = Arc::new((Semaphore::new(0), Semaphore::new(STREAMS)));
     serve(move |request| {
@@ -68,7 +68,7 @@ pub(crate) async fn source(length: u64) -> Outcome {
                 "/stream" => {
                     let first = stream::once(async { Ok(Frame::data(Bytes::from_static(b"first"))) });
                     let last = stream::once(async move {
-                        // When all are here, all go on.
+                        // Waits until all streams have arrived.
                         let (all, missing) = &*together;
                         if let Ok(place) = missing.try_acquire() {
                             place.forget();
@@ -88,7 +88,7 @@ pub(crate) async fn source(length: u64) -> Outcome {
     .await
 }
 
-/// A reverse proxy that does nothing but pass on.
+/// Runs a reverse proxy that only forwards.
 pub(crate) async fn bare(source: &str) -> Outcome {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
@@ -107,14 +107,14 @@ pub(crate) async fn bare(source: &str) -> Outcome {
     .await
 }
 
-/// The simulator, with a service that leads to `source`.
+/// Runs the simulator with a service for `source`.
 pub(crate) async fn simulator(source: &str) -> Outcome {
     let simulator = Simulator::builder()
         .bare(true)
         .dial("10.9.9.9:80", source)
         .start()
         .await?;
-    // What the whole workspace is built with may leave the choice of one open.
+    // Several providers may be compiled in, so one must be installed.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::new();
     for (resource, body) in [

@@ -1,4 +1,4 @@
-//! tantivy alone: an index a day.
+//! tantivy alone, with one index per day.
 
 use std::ops::Bound;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ struct Fields {
 pub(crate) struct Days {
     fields: Fields,
     searchers: Vec<Searcher>,
-    /// How long indexing took.
+    /// Time that indexing took.
     pub(crate) took: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Days {
             let index = Index::create_in_ram(schema.clone());
             let mut writer: IndexWriter = index
                 .writer_with_num_threads(threads, 50_000_000 * threads)
-                .expect("a writer");
+                .expect("no index writer");
             share(threads, &lines[from..to], |part| {
                 for line in part {
                     let value: Value = serde_json::from_str(&line.source).expect("JSON");
@@ -70,16 +70,16 @@ impl Days {
                     let time: jiff::Timestamp = value["@timestamp"]
                         .as_str()
                         .and_then(|text| text.parse().ok())
-                        .expect("a time");
+                        .expect("invalid time");
                     document.add_date(fields.time, DateTime::from_timestamp_millis(time.as_millisecond()));
                     document.add_text(fields.id, line.id());
                     document.add_bytes(fields.source, line.source.as_bytes());
-                    writer.add_document(document).expect("added");
+                    writer.add_document(document).expect("cannot add a document");
                 }
             });
-            writer.commit().expect("committed");
-            writer.wait_merging_threads().expect("merged");
-            searchers.push(index.reader().expect("a reader").searcher());
+            writer.commit().expect("commit failed");
+            writer.wait_merging_threads().expect("merge failed");
+            searchers.push(index.reader().expect("no index reader").searcher());
         }
         Days {
             fields,
@@ -88,14 +88,14 @@ impl Days {
         }
     }
 
-    /// Asks every day: how long that took, and how many documents there are.
+    /// Searches all days. Returns the time and the number of documents.
     pub(crate) fn ask(&self, kind: &str, words: &[&str; 2], day: i64) -> (Duration, u64) {
         let log = |word: &str| Term::from_field_text(self.fields.log, word);
         let term = || TermQuery::new(log(words[0]), IndexRecordOption::WithFreqs);
         let query: Box<dyn Query> = match kind {
             "phrase" => Box::new(PhraseQuery::new(vec![log(words[0]), log(words[1])])),
             "wildcard" => Box::new(
-                RegexQuery::from_pattern(&format!("{}.*", &words[0][..3]), self.fields.log).expect("a pattern"),
+                RegexQuery::from_pattern(&format!("{}.*", &words[0][..3]), self.fields.log).expect("invalid pattern"),
             ),
             "date range" => {
                 let at = |day: i64, hour: i64| {
@@ -116,10 +116,10 @@ impl Days {
         if kind == "date histogram" {
             let wanted: Aggregations =
                 serde_json::from_str(r#"{"h":{"date_histogram":{"field":"time","fixed_interval":"1h"}}}"#)
-                    .expect("aggregations");
+                    .expect("invalid aggregations");
             for searcher in &self.searchers {
                 let collector = AggregationCollector::from_aggs(wanted.clone(), Default::default());
-                let (answer, found) = searcher.search(&query, &(collector, Count)).expect("searched");
+                let (answer, found) = searcher.search(&query, &(collector, Count)).expect("search failed");
                 std::hint::black_box(serde_json::to_string(&answer).expect("JSON"));
                 count += found;
             }
@@ -129,13 +129,13 @@ impl Days {
         for (day, searcher) in self.searchers.iter().enumerate() {
             let (top, found) = searcher
                 .search(&query, &(TopDocs::with_limit(10).order_by_score(), Count))
-                .expect("searched");
+                .expect("search failed");
             best.extend(top.into_iter().map(|(score, address)| (score, day, address)));
             count += found;
         }
         best.sort_by(|a, b| b.0.total_cmp(&a.0));
         for (_, day, address) in best.iter().take(10) {
-            let document: TantivyDocument = self.searchers[*day].doc(*address).expect("a document");
+            let document: TantivyDocument = self.searchers[*day].doc(*address).expect("no such document");
             std::hint::black_box(document);
         }
         (began.elapsed(), count as u64)

@@ -1,4 +1,4 @@
-//! What one request, one delivery and one object cost, from the figures of a run.
+//! Costs of a request, a delivery and an object, from the figures of a run.
 
 use std::fmt::Write;
 
@@ -7,38 +7,39 @@ use crate::{
     results::{Row, number},
 };
 
-/// Seconds that a replica takes to apply a change of another one: about a seventh of a write, whose work is mostly decoding and validation.
+/// Seconds for a replica to apply a change of another one. Assumed: about a seventh of a write, which is mostly
+/// decoding and validation.
 const APPLY: f64 = 20e-6;
 
-/// Seconds of processor time, and bytes.
+/// Processor time in seconds, and memory in MB.
 pub(super) struct Costs {
     pub(super) create: f64,
     pub(super) update: f64,
     pub(super) delete: f64,
     pub(super) get: f64,
     pub(super) apply: f64,
-    /// A frame to one watcher.
+    /// Sending a frame to one watcher.
     pub(super) delivery: f64,
-    /// MB of a pod.
+    /// Memory of a pod.
     pub(super) pod: f64,
-    /// MB of a watcher.
+    /// Memory of a watcher.
     pub(super) watcher: f64,
-    /// MB of a server without objects.
+    /// Memory of a server without objects.
     pub(super) empty: f64,
 }
 
 impl Costs {
-    /// The costs that a run found.
+    /// Reads the costs from the figures of a run.
     ///
     /// # Errors
-    /// A figure is missing.
+    /// If a figure is missing.
     pub(super) fn of(rows: &[Row]) -> Outcome<Self> {
         let find = |name: &str, size: f64| {
             let row = rows
                 .iter()
                 .find(|row| row.name.starts_with(name) && row.size == Some(size));
             row.map(|row| row.value)
-                .ok_or_else(|| format!("the figures lack {name:?} at {size}"))
+                .ok_or_else(|| format!("no figure {name:?} at size {size}"))
         };
         let request = |name: &str| Ok::<_, String>(find(&format!("{name}, processor time"), 64.0)? / 1e6);
         let pods = |count: f64| find("resident, `serve --bare`", count);
@@ -57,7 +58,7 @@ impl Costs {
         })
     }
 
-    /// The costs as a table.
+    /// Formats the costs as a table.
     pub(super) fn table(&self) -> String {
         let mut text = String::from("| cost | |\n|---|---:|\n");
         for (name, seconds) in [

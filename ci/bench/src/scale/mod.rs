@@ -1,8 +1,9 @@
-//! What clusters of several sizes ask of their API servers, simulated with the costs of a run.
+//! Simulated load of clusters of several sizes on their API servers, with the costs of a run.
 //!
-//! - The load is that of Kubernetes v1.2's defaults; see [`cluster`]. Costs are the processor times that `run` measured; see [`costs`].
-//! - A server is a queue with as many places as it has cores; requests and deliveries arrive at random, by a seed.
-//! - Limits: the network and the disk are not simulated; a replica's commit takes what etcd takes.
+//! - The load is that of the defaults of Kubernetes v1.2; see [`cluster`]. Costs are the processor times measured by
+//!   `run`; see [`costs`].
+//! - A server is a queue with one place per core. Requests and deliveries arrive at random, from a seed.
+//! - Limits: network and disk are not simulated; the commit of a replica takes as long as that of etcd.
 
 mod cluster;
 mod costs;
@@ -20,12 +21,12 @@ use crate::{
 use cluster::Cluster;
 use costs::Costs;
 
-/// API servers that share a cluster's load.
+/// API servers that share the load of a cluster.
 struct Setup {
     name: &'static str,
     replicas: usize,
     cores: usize,
-    /// Whether the objects are in etcd, so that every replica applies every change.
+    /// Whether the objects are in etcd: every replica then applies every change.
     has_etcd: bool,
 }
 
@@ -56,19 +57,19 @@ const SETUPS: [Setup; 4] = [
     },
 ];
 
-/// Nodes of the clusters that are in the table; each has thirty pods a node.
+/// Numbers of nodes in the table. Each node has thirty pods.
 const SIZES: [usize; 3] = [100, 1_000, 5_000];
-/// Nodes of the clusters that are in the plot.
+/// Numbers of nodes in the plot.
 const CURVE: [usize; 7] = [50, 100, 250, 500, 1_000, 2_500, 5_000];
 
-/// What one replica comes to.
+/// Load of one replica.
 struct Load {
     requests: f64,
     deliveries: f64,
-    /// Busy cores.
+    /// Number of busy cores.
     busy: f64,
     outcome: Option<queue::Delays>,
-    /// MB.
+    /// Memory in MB.
     memory: f64,
 }
 
@@ -95,7 +96,8 @@ pub(crate) fn write(results: &Path, docs: &Path) -> Outcome {
     let costs = Costs::of(&report::read(results)?)?;
     let mut text = costs.table();
     text.push_str(
-        "\n| nodes, pods | API servers | requests/s each | deliveries/s each | busy cores each | 99 % of requests | 99 % of deliveries | memory each |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
+        "\n| nodes, pods | API servers | requests/s each | deliveries/s each | busy cores each | 99 % of requests \
+         | 99 % of deliveries | memory each |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
     );
     for nodes in SIZES {
         for setup in &SETUPS {

@@ -1,4 +1,4 @@
-//! A queue with several places, which work that arrives at random goes through in order.
+//! A first-come, first-served queue with several places and random arrivals.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -6,21 +6,21 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::results::percentile;
 
-/// Work that arrives at random.
+/// Work that arrives at random times.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
-    /// Arrivals a second.
+    /// Arrivals per second.
     pub(super) rate: f64,
-    /// Seconds of each piece.
+    /// Seconds of work per arrival, or per watcher.
     cost: f64,
-    /// Watchers that each arrival goes to; 0 if it goes to none.
+    /// Watchers that each arrival is delivered to; 0 for other work.
     pub(super) watchers: f64,
     pub(super) is_request: bool,
 }
 
-/// Watchers that are served as one piece of work.
-const PIECE: f64 = 64.0;
-/// Pieces that are simulated.
+/// Number of watchers that are served as one piece of work.
+const WATCHERS_PER_PIECE: f64 = 64.0;
+/// Number of pieces that are simulated.
 const PIECES: f64 = 400_000.0;
 const NANOSECONDS: f64 = 1e9;
 
@@ -34,7 +34,7 @@ impl Stream {
         }
     }
 
-    /// Changes, each of which goes to so many watchers.
+    /// Changes, each delivered to this many watchers.
     pub(super) fn deliveries(rate: f64, watchers: f64, cost: f64) -> Self {
         Self {
             rate,
@@ -44,7 +44,7 @@ impl Stream {
         }
     }
 
-    /// Changes of other replicas.
+    /// Changes of other replicas that are applied.
     pub(super) fn applied(rate: f64, cost: f64) -> Self {
         Self {
             rate,
@@ -54,7 +54,7 @@ impl Stream {
         }
     }
 
-    /// Seconds that an arrival takes.
+    /// Returns the seconds of work of an arrival.
     pub(super) fn work(&self) -> f64 {
         if self.watchers > 0.0 {
             self.watchers * self.cost
@@ -63,21 +63,21 @@ impl Stream {
         }
     }
 
-    /// How many pieces an arrival is, and the seconds of each.
+    /// Returns the number of pieces of an arrival, and the seconds of each.
     fn pieces(&self) -> (usize, f64) {
-        let pieces = (self.watchers / PIECE).ceil().max(1.0);
+        let pieces = (self.watchers / WATCHERS_PER_PIECE).ceil().max(1.0);
         (pieces as usize, self.work() / pieces)
     }
 }
 
-/// Seconds from arrival to the end, which 99 % do not exceed.
+/// 99th percentile of the seconds from arrival to completion.
 pub(super) struct Delays {
     pub(super) request: f64,
-    /// Of the last watcher that a change goes to.
+    /// For the last watcher of a change.
     pub(super) delivery: f64,
 }
 
-/// Runs streams through a queue with so many places.
+/// Simulates a queue with this many places.
 pub(super) fn run(streams: &[Stream], places: usize) -> Delays {
     let pieces: f64 = streams
         .iter()
@@ -85,7 +85,7 @@ pub(super) fn run(streams: &[Stream], places: usize) -> Delays {
         .sum();
     let end = PIECES / pieces.max(1.0);
     let mut random = StdRng::seed_from_u64(1);
-    // Times are whole nanoseconds, which have an order.
+    // Times are integers (nanoseconds), because a heap needs a total order.
     let mut pause = move |rate: f64| -((1.0 - random.random::<f64>()).ln()) / rate;
     let nanoseconds = |seconds: f64| (seconds * NANOSECONDS) as u64;
     let mut arrivals: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
@@ -122,14 +122,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_of_one_place_waits_as_long_as_the_theory_says() {
+    fn a_queue_of_one_place_waits_as_long_as_theory_predicts() {
         // M/D/1 at half load: 99 % wait at most 3.3 times the cost (Erlang's distribution), and then take the cost.
         let delays = run(&[Stream::request(50.0, 0.01)], 1);
         assert!((0.041..0.045).contains(&delays.request), "{}", delays.request);
     }
 
     #[test]
-    fn more_places_wait_less_and_a_change_is_split_among_them() {
+    fn more_places_wait_less_and_share_a_change() {
         let change = [Stream::deliveries(1.0, 640.0, 0.001)];
         let (one, eight) = (run(&change, 1), run(&change, 8));
         assert!(one.delivery > 2.0 * eight.delivery);

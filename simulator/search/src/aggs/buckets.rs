@@ -1,4 +1,4 @@
-//! Buckets by filter: one, several, what has no value, everything.
+//! Aggregations `filter`, `filters`, `missing` and `global`.
 
 use serde_json::{Map, Value, json};
 
@@ -12,10 +12,10 @@ use crate::score::{END, Weight};
 /// `filter`, `filters`, `missing`, `global`.
 pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let single = |inside: &Matches| -> Result<Value> {
-        let mut shown = Map::new();
-        shown.insert("doc_count".to_owned(), json!(inside.count()));
-        shown.extend(all(scope, &aggregation.sub_aggregations, inside)?);
-        Ok(Value::Object(shown))
+        let mut result = Map::new();
+        result.insert("doc_count".to_owned(), json!(inside.count()));
+        result.extend(all(scope, &aggregation.sub_aggregations, inside)?);
+        Ok(Value::Object(result))
     };
     scope.spend(1)?;
     match aggregation.kind.as_str() {
@@ -52,7 +52,7 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
     }
 }
 
-/// All documents of the indices that are searched.
+/// Returns all live documents of the searched indices.
 pub(super) fn everything(scope: &Scope<'_>) -> Result<Matches> {
     let mut matches = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {
@@ -66,7 +66,7 @@ pub(super) fn everything(scope: &Scope<'_>) -> Result<Matches> {
     Ok(matches)
 }
 
-/// The documents that pass a filter, or that a query matches.
+/// Returns the documents that match a filter or, if `is_filter` is false, a query.
 pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_filter: bool) -> Result<Matches> {
     let mut kept = Matches::default();
     let mut weight: Option<(usize, Weight)> = None;

@@ -1,14 +1,12 @@
-//! Facets: the forerunners of aggregations, which older viewers use.
-//!
-//! Source: Elasticsearch 1.5's facets.
+//! Facets, the predecessors of aggregations in Elasticsearch 1.5.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use crate::aggs::buckets::{everything, filtered};
+use crate::aggs::facet_stats::{Range, Stats};
 use crate::aggs::histogram::Rounding;
-use crate::aggs::ranges::is_inside;
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{DocSet, Matches, Scope, geo_facet};
 use crate::budget::Budget;
@@ -19,95 +17,7 @@ use crate::find::{Searched, names};
 use crate::mapping::truth;
 use crate::query::Context;
 
-/// Numbers about values.
-#[derive(Clone, Copy)]
-pub(super) struct Stats {
-    pub(super) count: u64,
-    min: f64,
-    max: f64,
-    total: f64,
-    squares: f64,
-}
-
-impl Default for Stats {
-    fn default() -> Stats {
-        Stats {
-            count: 0,
-            min: f64::INFINITY,
-            max: f64::NEG_INFINITY,
-            total: 0.0,
-            squares: 0.0,
-        }
-    }
-}
-
-impl Stats {
-    pub(super) fn add(&mut self, value: f64) {
-        self.count += 1;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-        self.total += value;
-        self.squares += value * value;
-    }
-
-    fn mean(&self) -> f64 {
-        if self.count == 0 {
-            0.0
-        } else {
-            self.total / self.count as f64
-        }
-    }
-
-    pub(super) fn show(&self, shown: &mut Map<String, Value>) {
-        let number = |value: f64| {
-            if value.is_finite() {
-                json!(value)
-            } else {
-                json!(if value > 0.0 { "Infinity" } else { "-Infinity" })
-            }
-        };
-        shown.insert("min".to_owned(), number(self.min));
-        shown.insert("max".to_owned(), number(self.max));
-        shown.insert("total".to_owned(), json!(self.total));
-        shown.insert("total_count".to_owned(), json!(self.count));
-        shown.insert("mean".to_owned(), json!(self.mean()));
-    }
-}
-
-/// A range of a facet, without the number at its end.
-pub(super) struct Range {
-    from: Option<f64>,
-    to: Option<f64>,
-}
-
-impl Range {
-    pub(super) fn parse(definition: &Value) -> Range {
-        let bound = |key: &str| {
-            let value = definition.get(key)?;
-            value.as_f64().or_else(|| value.as_str()?.parse().ok())
-        };
-        Range {
-            from: bound("from"),
-            to: bound("to"),
-        }
-    }
-
-    pub(super) fn has(&self, number: f64) -> bool {
-        is_inside(number, self.from, self.to)
-    }
-
-    /// Its bounds, and how many documents it has.
-    pub(super) fn show(&self, count: u64) -> Map<String, Value> {
-        let mut shown = Map::new();
-        for (name, bound) in [("from", self.from), ("to", self.to)] {
-            shown.extend(bound.map(|bound| (name.to_owned(), json!(bound))));
-        }
-        shown.insert("count".to_owned(), json!(count));
-        shown
-    }
-}
-
-/// One facet: its kind, its settings.
+/// One facet of a request: name, type and settings.
 pub(super) struct Facet<'a> {
     name: &'a str,
     kind: &'a str,
@@ -161,7 +71,7 @@ impl Facet<'_> {
         self.text(&["key_field", "keyField", "field"])
     }
 
-    /// The field of a histogram, which has to have one.
+    /// Returns the key field of a histogram facet, which is required.
     fn histogram_field(&self) -> Result<&str> {
         let missing = "key field is required to be set for histogram facet, either using [field] or using [key_field]";
         self.key_field().ok_or_else(|| self.refuse(missing))
@@ -171,14 +81,17 @@ impl Facet<'_> {
         self.text(&["value_field", "valueField"])
     }
 
-    /// The error of settings that it cannot have.
+    /// Returns the error for invalid settings.
     pub(super) fn refuse(&self, reason: &str) -> SearchError {
         let reason = format!("Facet [{}]: {reason}", self.name);
         SearchError::new(400, "FacetPhaseExecutionException", reason)
     }
 }
 
-/// Fails for facets that cannot be parsed, or whose fields an index does not have.
+/// Validates facets before the search.
+///
+/// # Errors
+/// A facet that cannot be parsed, or a field that is not mapped or not numeric.
 pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()> {
     for (name, definition) in wanted.and_then(Value::as_object).into_iter().flatten() {
         let facet = parse(name, definition)?;
@@ -216,7 +129,7 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
     Ok(())
 }
 
-/// The facets of the documents that a search matched.
+/// Computes the facets of the matching documents.
 ///
 /// # Errors
 /// A facet that cannot be parsed.
@@ -228,7 +141,7 @@ pub(crate) fn facets(
     budget: &Budget,
 ) -> Result<Value> {
     let scope = Scope::new(cluster, searched, budget);
-    let mut shown = Map::new();
+    let mut result = Map::new();
     for (name, definition) in wanted.as_object().into_iter().flatten() {
         let facet = parse(name, definition)?;
         let all;
@@ -243,31 +156,31 @@ pub(crate) fn facets(
             narrowed = filtered(&scope, filter, own, true)?;
             own = &narrowed;
         }
-        let mut answer = one(&scope, &facet, own)?;
+        let mut answer = compute(&scope, &facet, own)?;
         answer.shift_insert(0, "_type".to_owned(), json!(facet.kind));
-        shown.insert(name.clone(), answer.into());
+        result.insert(name.clone(), answer.into());
     }
-    Ok(shown.into())
+    Ok(result.into())
 }
 
-fn one(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches) -> Result<Map<String, Value>> {
-    let mut shown = Map::new();
+fn compute(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches) -> Result<Map<String, Value>> {
+    let mut result = Map::new();
     match facet.kind {
         "query" | "filter" => {
             let count = filtered(scope, facet.settings, matches, facet.kind == "filter")?.count();
-            shown.insert("count".to_owned(), json!(count));
+            result.insert("count".to_owned(), json!(count));
         }
-        "terms" => terms(scope, facet, matches, &mut shown)?,
-        "terms_stats" => terms_stats(scope, facet, matches, &mut shown)?,
-        "statistical" => statistical(scope, facet, matches, &mut shown)?,
-        "range" => ranges(scope, facet, matches, &mut shown)?,
-        "geo_distance" => geo_facet::distances(scope, facet, matches, &mut shown)?,
-        _ => histogram(scope, facet, matches, &mut shown)?,
+        "terms" => terms(scope, facet, matches, &mut result)?,
+        "terms_stats" => terms_stats(scope, facet, matches, &mut result)?,
+        "statistical" => statistical(scope, facet, matches, &mut result)?,
+        "range" => ranges(scope, facet, matches, &mut result)?,
+        "geo_distance" => geo_facet::distances(scope, facet, matches, &mut result)?,
+        _ => histogram(scope, facet, matches, &mut result)?,
     }
-    Ok(shown)
+    Ok(result)
 }
 
-/// The values of a document as texts.
+/// Returns the values of a document as JSON strings or numbers.
 fn texts(source: &Source, doc: u32) -> Vec<Value> {
     match source {
         Source::Terms(terms) => terms
@@ -294,7 +207,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// Orders terms by their counts; terms with the same count come in descending order.
+/// Compares terms by the `order` of a facet; the default order breaks ties by descending term.
 fn by_count(order: &str) -> impl Fn(&(String, u64), &(String, u64)) -> std::cmp::Ordering + '_ {
     move |a, b| match order {
         "term" => a.0.cmp(&b.0),
@@ -313,7 +226,7 @@ fn size(facet: &Facet<'_>) -> usize {
         .map_or(10, |size| if size == 0 { usize::MAX } else { size })
 }
 
-fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let fields = match facet.settings.get("fields") {
         Some(fields) => names(fields),
         None => facet.key_field().map(str::to_owned).into_iter().collect(),
@@ -348,14 +261,14 @@ fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Ma
         .iter()
         .filter_map(|(text, count)| Some(json!({"term": counts.get(text)?.0, "count": count})))
         .collect();
-    shown.insert("missing".to_owned(), json!(missing));
-    shown.insert("total".to_owned(), json!(total));
-    shown.insert("other".to_owned(), json!(total - kept));
-    shown.insert("terms".to_owned(), list.into());
+    result.insert("missing".to_owned(), json!(missing));
+    result.insert("total".to_owned(), json!(total));
+    result.insert("other".to_owned(), json!(total - kept));
+    result.insert("terms".to_owned(), list.into());
     Ok(())
 }
 
-fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let (Some(key), Some(value)) = (facet.key_field(), facet.value_field()) else {
         return Err(SearchError::search(format!(
             "[key_field] and [value_field] are required for facet [{}]",
@@ -383,15 +296,23 @@ fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &
         .iter()
         .filter_map(|(text, _)| counts.get(text))
         .map(|(term, count, stats)| {
-            json!({"term": term, "count": count, "total_count": stats.count, "min": stats.min, "max": stats.max, "total": stats.total, "mean": stats.mean()})
+            json!({
+                "term": term,
+                "count": count,
+                "total_count": stats.count,
+                "min": stats.min,
+                "max": stats.max,
+                "total": stats.total,
+                "mean": stats.mean(),
+            })
         })
         .collect();
-    shown.insert("missing".to_owned(), json!(0));
-    shown.insert("terms".to_owned(), list.into());
+    result.insert("missing".to_owned(), json!(0));
+    result.insert("terms".to_owned(), list.into());
     Ok(())
 }
 
-fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let fields = match facet.settings.get("fields") {
         Some(fields) => names(fields),
         None => facet.key_field().map(str::to_owned).into_iter().collect(),
@@ -407,22 +328,22 @@ fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &
     let variance = if stats.count == 0 {
         0.0
     } else {
-        stats.squares / stats.count as f64 - mean * mean
+        stats.sum_of_squares / stats.count as f64 - mean * mean
     };
-    shown.insert("count".to_owned(), json!(stats.count));
-    stats.show(shown);
-    shown.shift_remove("total_count");
-    shown.insert("sum_of_squares".to_owned(), json!(stats.squares));
-    shown.insert("variance".to_owned(), json!(variance));
-    shown.insert("std_deviation".to_owned(), json!(variance.max(0.0).sqrt()));
+    result.insert("count".to_owned(), json!(stats.count));
+    stats.write_to(result);
+    result.shift_remove("total_count");
+    result.insert("sum_of_squares".to_owned(), json!(stats.sum_of_squares));
+    result.insert("variance".to_owned(), json!(variance));
+    result.insert("std_deviation".to_owned(), json!(variance.max(0.0).sqrt()));
     Ok(())
 }
 
-fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let settings = facet.settings;
     let (field, ranges) = match settings.get("ranges").and_then(Value::as_array) {
         Some(ranges) => (facet.key_field().unwrap_or("").to_owned(), ranges.clone()),
-        // The short form: a field with its ranges.
+        // The short form names the field as the key of its ranges.
         None => settings
             .as_object()
             .into_iter()
@@ -443,21 +364,21 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut M
             }
             Ok(())
         })?;
-        let mut one = range.show(count);
+        let mut entry = range.to_json(count);
         if stats.count == 0 {
-            one.insert("total_count".to_owned(), json!(0));
-            one.insert("total".to_owned(), json!(0.0));
-            one.insert("mean".to_owned(), json!(0.0));
+            entry.insert("total_count".to_owned(), json!(0));
+            entry.insert("total".to_owned(), json!(0.0));
+            entry.insert("mean".to_owned(), json!(0.0));
         } else {
-            stats.show(&mut one);
+            stats.write_to(&mut entry);
         }
-        list.push(Value::Object(one));
+        list.push(Value::Object(entry));
     }
-    shown.insert("ranges".to_owned(), list.into());
+    result.insert("ranges".to_owned(), list.into());
     Ok(())
 }
 
-fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let dates = facet.kind == "date_histogram";
     let interval = facet.text(&["time_interval", "timeInterval"]).map(time).transpose()?;
     let rounding = match interval.filter(|_| !dates) {
@@ -481,15 +402,15 @@ fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mu
     let list: Vec<Value> = entries
         .into_iter()
         .map(|(key, (count, stats))| {
-            let mut one = Map::new();
-            one.insert(if dates { "time" } else { "key" }.to_owned(), json!(key));
-            one.insert("count".to_owned(), json!(count));
+            let mut entry = Map::new();
+            entry.insert(if dates { "time" } else { "key" }.to_owned(), json!(key));
+            entry.insert("count".to_owned(), json!(count));
             if facet.value_field().is_some() {
-                stats.show(&mut one);
+                stats.write_to(&mut entry);
             }
-            Value::Object(one)
+            Value::Object(entry)
         })
         .collect();
-    shown.insert("entries".to_owned(), list.into());
+    result.insert("entries".to_owned(), list.into());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Aggregations of points.
+//! Aggregations of geo points: `geohash_grid` and `geo_bounds`.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::aggs::values::{Source, check_points, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
-use crate::query::{GeoPoint, LONGEST_GEOHASH};
+use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH};
 
-/// The points of a document.
+/// Returns the points of a document.
 pub(super) fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
     match source {
         Source::Numbers { values, .. } => values
@@ -21,7 +21,7 @@ pub(super) fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
     }
 }
 
-/// `geohash_grid`: a bucket for every cell that has points.
+/// Computes `geohash_grid`: one bucket per geohash cell with points.
 pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
     check_points(scope, field)?;
@@ -32,7 +32,7 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
         .and_then(Value::as_i64)
         .unwrap_or(5);
     let length = usize::try_from(precision).ok();
-    let length = length.filter(|length| (1..=LONGEST_GEOHASH).contains(length));
+    let length = length.filter(|length| (1..=MAX_GEOHASH_LENGTH).contains(length));
     let illegal = || {
         let reason = format!(
             "Illegal precision length of {precision}. Long-based geohashes only support precisions between 1 and 12"
@@ -69,7 +69,7 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
     Ok(json!({"buckets": buckets}))
 }
 
-/// `geo_bounds`: the least box around all points.
+/// Computes `geo_bounds`: the smallest box that contains all points.
 pub(super) fn geo_bounds(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
     check_points(scope, field)?;

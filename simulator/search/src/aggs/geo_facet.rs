@@ -1,16 +1,15 @@
-//! The facet of documents by their distance to a point.
-//!
-//! Source: Elasticsearch 1.5's `geo_distance` facet.
+//! The `geo_distance` facet of Elasticsearch 1.5: documents by their distance to a point.
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::facets::{Facet, Range, Stats, each};
+use crate::aggs::facet_stats::{Range, Stats};
+use crate::aggs::facets::{Facet, each};
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
 use crate::query::{Context, GeoPoint, metres};
 
-/// Settings beside the field and its point.
+/// Setting names that are not the name of the field.
 const SETTINGS: [&str; 9] = [
     "ranges",
     "entries",
@@ -23,8 +22,8 @@ const SETTINGS: [&str; 9] = [
     "lang",
 ];
 
-/// The field, and what says where the point is.
-fn place<'a>(facet: &Facet<'a>) -> Option<(&'a str, &'a Value)> {
+/// Returns the name of the field and the JSON of the origin.
+fn field_and_origin<'a>(facet: &Facet<'a>) -> Option<(&'a str, &'a Value)> {
     let mut settings = facet.settings.as_object()?.iter();
     let (field, point) = settings.find(|(key, _)| !SETTINGS.contains(&key.as_str()))?;
     Some((field, point))
@@ -35,12 +34,12 @@ fn ranges<'a>(facet: &Facet<'a>) -> Option<&'a Vec<Value>> {
     settings.get("ranges").or_else(|| settings.get("entries"))?.as_array()
 }
 
-/// Fails for settings that are not enough. Returns the fields of numbers.
+/// Validates the settings and returns the numeric fields that they use.
 pub(super) fn check<'a>(facet: &'a Facet<'_>, context: &Context<'_>) -> Result<Vec<&'a str>> {
     if ranges(facet).is_none_or(Vec::is_empty) {
         return Err(facet.refuse("no ranges defined for geo_distance facet"));
     }
-    let (field, point) = place(facet).ok_or_else(|| facet.refuse("failed to find mapping for [null]"))?;
+    let (field, point) = field_and_origin(facet).ok_or_else(|| facet.refuse("failed to find mapping for [null]"))?;
     if context.mapped(field).is_none() {
         return Err(facet.refuse(&format!("failed to find mapping for [{field}]")));
     }
@@ -48,14 +47,14 @@ pub(super) fn check<'a>(facet: &'a Facet<'_>, context: &Context<'_>) -> Result<V
     Ok(facet.value_field().into_iter().collect())
 }
 
-/// Counts the documents of each range, with their distances or their values.
+/// Computes the ranges: document counts, with statistics of the distances or of the value field.
 pub(super) fn distances(
     scope: &Scope<'_>,
     facet: &Facet<'_>,
     matches: &Matches,
-    shown: &mut Map<String, Value>,
+    result: &mut Map<String, Value>,
 ) -> Result<()> {
-    let (Some((field, point)), Some(ranges)) = (place(facet), ranges(facet)) else {
+    let (Some((field, point)), Some(ranges)) = (field_and_origin(facet), ranges(facet)) else {
         return Ok(());
     };
     let origin = GeoPoint::parse(point).ok_or_else(|| SearchError::parse("geo_point expected"))?;
@@ -72,8 +71,8 @@ pub(super) fn distances(
             let mut distances = values
                 .of(doc)
                 .iter()
-                .map(|place| GeoPoint::decode(*place).distance(origin) / unit);
-            let Some(distance) = distances.find(|far| range.has(*far)) else {
+                .map(|encoded| GeoPoint::decode(*encoded).distance(origin) / unit);
+            let Some(distance) = distances.find(|distance| range.has(*distance)) else {
                 return Ok(());
             };
             count += 1;
@@ -86,10 +85,10 @@ pub(super) fn distances(
             }
             Ok(())
         })?;
-        let mut one = range.show(count);
-        stats.show(&mut one);
-        list.push(Value::Object(one));
+        let mut entry = range.to_json(count);
+        stats.write_to(&mut entry);
+        list.push(Value::Object(entry));
     }
-    shown.insert("ranges".to_owned(), list.into());
+    result.insert("ranges".to_owned(), list.into());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Heuristics of significant terms: how much more frequent a term is among the matches than elsewhere.
+//! Heuristics of `significant_terms`: scores of terms that are more frequent in the matches than in the background.
 //!
 //! Source: Elasticsearch 1.5's JLH, mutual information, chi square, Google normalized distance and percentage scores.
 
@@ -8,7 +8,7 @@ use crate::aggs::refuse;
 use crate::error::Result;
 use crate::mapping::truth;
 
-/// How often a term is among the matches and among all documents, and how many there are of each.
+/// Document counts of a term: of the matches (`own`) and of the background (`all`), with the sizes of both sets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frequencies {
     pub(super) own: u64,
@@ -17,16 +17,16 @@ pub(super) struct Frequencies {
     pub(super) all_total: u64,
 }
 
-/// What a heuristic takes for granted about the background.
+/// Settings of a heuristic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Background {
-    /// Whether terms that are rarer among the matches have a score.
+    /// Whether terms that are rarer in the matches than in the background get a score.
     negatives: bool,
-    /// Whether the background has the matches, too.
+    /// Whether the background includes the matches.
     superset: bool,
 }
 
-/// How the terms are scored.
+/// Scoring function of terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heuristic {
     Jlh,
@@ -36,8 +36,8 @@ pub(super) enum Heuristic {
     Percentage,
 }
 
-/// Documents by whether they match (second digit) and have the term (first digit), with the sums.
-struct Table {
+/// Contingency table of documents: the first digit is 1 if they have the term, the second is 1 if they match.
+struct ContingencyTable {
     n00: f64,
     n01: f64,
     n10: f64,
@@ -50,11 +50,11 @@ struct Table {
 }
 
 impl Frequencies {
-    fn table(self, background: Background) -> Table {
+    fn contingency_table(self, background: Background) -> ContingencyTable {
         let [own, own_total, all, all_total] =
             [self.own, self.own_total, self.all, self.all_total].map(|count| count as f64);
         if background.superset {
-            Table {
+            ContingencyTable {
                 n00: all_total - all - (own_total - own),
                 n01: own_total - own,
                 n10: all - own,
@@ -66,7 +66,7 @@ impl Frequencies {
                 total: all_total,
             }
         } else {
-            Table {
+            ContingencyTable {
                 n00: all_total - all,
                 n01: own_total - own,
                 n10: all,
@@ -81,17 +81,17 @@ impl Frequencies {
     }
 }
 
-impl Table {
+impl ContingencyTable {
     fn is_negative(&self) -> bool {
         self.n11 / self.inside < self.n10 / self.outside
     }
 }
 
 impl Heuristic {
-    /// The heuristic that settings name. Default: JLH.
+    /// Parses the heuristic in the settings of an aggregation. Default: JLH.
     ///
     /// # Errors
-    /// Settings that a heuristic does not have.
+    /// An unknown setting of the heuristic.
     pub(super) fn parse(settings: &Value) -> Result<Heuristic> {
         for name in ["mutual_information", "chi_square", "gnd", "percentage", "jlh"] {
             let Some(own) = settings.get(name) else { continue };
@@ -122,14 +122,14 @@ impl Heuristic {
         Ok(Heuristic::Jlh)
     }
 
-    /// The score of a term. Only a positive one makes a term significant.
+    /// Returns the score of a term. Only terms with a positive score are significant.
     pub(super) fn score(self, of: Frequencies) -> f64 {
         match self {
             Heuristic::Jlh => jlh(of),
             Heuristic::Percentage if of.all == 0 => 0.0,
             Heuristic::Percentage => of.own as f64 / of.all as f64,
             Heuristic::MutualInformation(background) => {
-                let table = of.table(background);
+                let table = of.contingency_table(background);
                 if !background.negatives && table.is_negative() {
                     return f64::NEG_INFINITY;
                 }
@@ -139,7 +139,7 @@ impl Heuristic {
                     + information(table.n00, table.without_term, table.outside, table.total)
             }
             Heuristic::ChiSquare(background) => {
-                let table = of.table(background);
+                let table = of.contingency_table(background);
                 if !background.negatives && table.is_negative() {
                     return f64::NEG_INFINITY;
                 }
@@ -148,7 +148,7 @@ impl Heuristic {
                 table.total * difference.powi(2) / sums
             }
             Heuristic::Distance(background) => {
-                let table = of.table(background);
+                let table = of.contingency_table(background);
                 if table.n11 == 0.0 {
                     return 0.0;
                 }
@@ -176,7 +176,7 @@ fn jlh(of: Frequencies) -> f64 {
     }
 }
 
-/// One term of the mutual information, in bits.
+/// Returns one summand of the mutual information, in bits.
 fn information(count: f64, row: f64, column: f64, total: f64) -> f64 {
     let (numerator, share) = ((total * count).abs(), (count / total).abs());
     if numerator < 1e-7 && share < 1e-7 {
@@ -204,13 +204,13 @@ mod tests {
     #[case(json!({"chi_square": {}}), 6.666_666_666_666_667)]
     #[case(json!({"gnd": {}}), 0.728)]
     #[case(json!({"mutual_information": {}}), 0.214_2)]
-    fn a_term_is_scored_by_its_shares(#[case] settings: Value, #[case] expected: f64) {
+    fn heuristics_score_a_term_by_its_frequencies(#[case] settings: Value, #[case] expected: f64) {
         let score = Heuristic::parse(&settings).unwrap().score(OF);
         assert!((score - expected).abs() < 1e-3, "{score}");
     }
 
     #[test]
-    fn a_rarer_term_has_no_score_unless_it_is_wanted() {
+    fn rarer_terms_score_only_with_include_negatives() {
         let rare = Frequencies { own: 0, ..OF };
         let score = |settings: Value| Heuristic::parse(&settings).unwrap().score(rare);
         assert_eq!(score(json!({"chi_square": {}})), f64::NEG_INFINITY);

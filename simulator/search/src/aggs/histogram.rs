@@ -1,24 +1,24 @@
-//! Buckets of equal width: of numbers, and of dates by the calendar.
+//! Aggregations `histogram` and `date_histogram`.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Shown, Source, input_of, numeric_mismatch, plain, shown};
+use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, numeric_mismatch, plain};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 
-/// The width of buckets.
+/// Bucket interval: numbers or milliseconds, or a calendar unit.
 #[derive(Clone, Copy, Debug)]
 enum Width {
     Fixed(i64),
     Calendar(Unit),
 }
 
-/// Rounding of values to the keys of their buckets.
+/// Rounds values to bucket keys.
 #[derive(Clone, Debug)]
 pub(super) struct Rounding {
     width: Width,
@@ -26,19 +26,19 @@ pub(super) struct Rounding {
     zone: TimeZone,
     /// Zone whose offset is added to keys.
     post_zone: TimeZone,
-    /// Whether keys are times in UTC rather than in the zone.
+    /// Whether keys are UTC times. If false, they are local times of the zone.
     to_utc: bool,
-    /// Added to values before they are rounded.
+    /// Added to values before rounding.
     pre_offset: i64,
     /// Added to keys.
     post_offset: i64,
 }
 
 impl Rounding {
-    /// The rounding that settings describe.
+    /// Parses the rounding in the settings of an aggregation.
     ///
     /// # Errors
-    /// An interval or a zone that cannot be parsed.
+    /// A missing or invalid interval, or an invalid time zone.
     pub(super) fn parse(settings: &Value, dates: bool, name: &str) -> Result<Rounding> {
         let missing = || {
             refuse(format!(
@@ -92,7 +92,7 @@ impl Rounding {
         Ok(rounding)
     }
 
-    /// Key of the bucket of a value.
+    /// Returns the key of the bucket that contains a value.
     pub(super) fn key(&self, value: i64) -> i64 {
         let moved = value.saturating_add(self.pre_offset);
         let local = moved.saturating_add(self.zone.offset_at(moved));
@@ -106,7 +106,7 @@ impl Rounding {
             .saturating_add(self.post_offset)
     }
 
-    /// Key of the next bucket.
+    /// Returns the key of the next bucket.
     fn next(&self, key: i64) -> i64 {
         let plain = key.saturating_sub(self.post_offset);
         let local = if self.to_utc {
@@ -122,7 +122,7 @@ impl Rounding {
         next.saturating_add(self.post_offset)
     }
 
-    /// Whether every bucket is as wide as the distance to the next key, from its key on.
+    /// Whether each bucket is the range from its key to the next key.
     fn is_plain(&self) -> bool {
         matches!(self.zone, TimeZone::Fixed(0))
             && matches!(self.post_zone, TimeZone::Fixed(0))
@@ -130,7 +130,7 @@ impl Rounding {
     }
 }
 
-/// The interval of a date histogram.
+/// Parses the interval of a date histogram.
 fn interval(wanted: &Value) -> Result<Width> {
     let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
     Ok(match text.as_str() {
@@ -146,20 +146,20 @@ fn interval(wanted: &Value) -> Result<Width> {
     })
 }
 
-/// `histogram` and `date_histogram`.
+/// Computes `histogram` and `date_histogram`.
 pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let dates = aggregation.kind == "date_histogram";
     let field = input_of(aggregation)?;
     let rounding = Rounding::parse(settings, dates, &aggregation.name)?;
-    let least = settings
+    let min_doc_count = settings
         .get("min_doc_count")
         .or_else(|| settings.get("minDocCount"))
         .and_then(Value::as_u64)
         .unwrap_or(1);
-    let shown = shown(scope, aggregation)?;
-    let under = !aggregation.sub_aggregations.is_empty();
-    let bounds = extended_bounds(scope, aggregation, &shown)?;
+    let formatter = formatter(scope, aggregation)?;
+    let has_sub_aggregations = !aggregation.sub_aggregations.is_empty();
+    let bounds = extended_bounds(scope, aggregation, &formatter)?;
     if numeric_mismatch(scope, field) {
         return Err(SearchError::no_numbers());
     }
@@ -170,12 +170,16 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         let Source::Numbers { values, kind } = &source else {
             continue;
         };
-        if let (Some(values), false, false, true) = (values.one_each(), under, kind.is_floating(), rounding.is_plain())
-        {
+        if let (Some(values), false, false, true) = (
+            values.one_each(),
+            has_sub_aggregations,
+            kind.is_floating(),
+            rounding.is_plain(),
+        ) {
             count_single(&rounding, values, &set.docs, &mut counts);
             continue;
         }
-        for (place, doc) in set.docs.iter().enumerate() {
+        for (at, doc) in set.docs.iter().enumerate() {
             let mut previous = None;
             for value in values.of(*doc) {
                 let value = if kind.is_floating() {
@@ -189,27 +193,27 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
                 }
                 previous = Some(key);
                 *counts.entry(key).or_default() += 1;
-                if under {
-                    parts.entry(key).or_default().push_doc(set, place);
+                if has_sub_aggregations {
+                    parts.entry(key).or_default().push_doc(set, at);
                 }
             }
         }
     }
-    if least == 0 {
+    if min_doc_count == 0 {
         fill(scope, bounds, &rounding, &mut counts)?;
     }
-    counts.retain(|_, count| *count >= least);
+    counts.retain(|_, count| *count >= min_doc_count);
     scope.spend(counts.len())?;
     let nothing = Matches::default();
     let mut buckets = counts
         .iter()
         .map(|(key, count)| {
             let mut head = Map::new();
-            if let Some(text) = shown.text(*key as f64) {
+            if let Some(text) = formatter.text(*key as f64) {
                 head.insert("key_as_string".to_owned(), json!(text));
             }
             head.insert("key".to_owned(), plain(*key as f64));
-            if under {
+            if has_sub_aggregations {
                 bucket(
                     scope,
                     &aggregation.sub_aggregations,
@@ -233,7 +237,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
                 buckets.reverse();
             }
         } else {
-            // Buckets of equal rank stay in the order of their keys.
+            // The sort is stable: ties keep the order of their keys.
             buckets.sort_by(|a, b| {
                 let order = order_value(a, by).total_cmp(&order_value(b, by));
                 if descending { order.reverse() } else { order }
@@ -253,7 +257,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     Ok(json!({"buckets": buckets}))
 }
 
-/// Value by which a bucket is ordered: its count, or one of its sub-aggregations.
+/// Returns the value that a bucket is sorted by: its document count, or a value of a sub-aggregation.
 fn order_value(bucket: &Value, by: &str) -> f64 {
     let (name, value) = by.split_once('.').unwrap_or((by, "value"));
     let found = if by == "_count" {
@@ -266,7 +270,9 @@ fn order_value(bucket: &Value, by: &str) -> f64 {
     found.and_then(Value::as_f64).unwrap_or(f64::NAN)
 }
 
-/// Counts where every document has one value: documents of a log come in order of time, so the last bucket is mostly the next.
+/// Counts buckets if every document has one value.
+///
+/// Log documents are mostly in order of time, so most values are in the same bucket as the previous one.
 fn count_single(rounding: &Rounding, values: &[i64], docs: &[u32], counts: &mut BTreeMap<i64, u64>) {
     let (mut from, mut to, mut key, mut run) = (0, 0, 0, 0u64);
     for doc in docs {
@@ -288,23 +294,27 @@ fn count_single(rounding: &Rounding, values: &[i64], docs: &[u32], counts: &mut 
     }
 }
 
-/// The bounds up to which there are buckets.
-fn extended_bounds(scope: &Scope<'_>, aggregation: &Aggregation, shown: &Shown) -> Result<[Option<i64>; 2]> {
+/// Returns the `extended_bounds` of the buckets.
+fn extended_bounds(
+    scope: &Scope<'_>,
+    aggregation: &Aggregation,
+    formatter: &ValueFormatter,
+) -> Result<[Option<i64>; 2]> {
     let settings = &aggregation.settings;
     let given = settings
         .get("extended_bounds")
         .or_else(|| settings.get("extendedBounds"));
     let bound = |key: &str| -> Result<Option<i64>> {
-        match (given.and_then(|bounds| bounds.get(key)), shown) {
-            (Some(Value::String(text)), Shown::Date(format)) => {
+        match (given.and_then(|bounds| bounds.get(key)), formatter) {
+            (Some(Value::String(text)), ValueFormatter::Date(format)) => {
                 parse_math(text, format, scope.now, Fill::Floor, 0).map(Some)
             }
             (value, _) => Ok(value.and_then(Value::as_f64).map(|number| number as i64)),
         }
     };
     match [bound("min")?, bound("max")?] {
-        [Some(least), Some(most)] if least > most => Err(refuse(format!(
-            "[extended_bounds.min][{least}] cannot be greater than [extended_bounds.max][{most}] for histogram \
+        [Some(min), Some(max)] if min > max => Err(refuse(format!(
+            "[extended_bounds.min][{min}] cannot be greater than [extended_bounds.max][{max}] for histogram \
              aggregation [{}]",
             aggregation.name
         ))),
@@ -312,27 +322,26 @@ fn extended_bounds(scope: &Scope<'_>, aggregation: &Aggregation, shown: &Shown) 
     }
 }
 
-/// Puts empty buckets into the gaps, and up to the bounds.
+/// Adds empty buckets in the gaps and up to the extended bounds.
 fn fill(
     scope: &Scope<'_>,
-    [least, most]: [Option<i64>; 2],
+    [min, max]: [Option<i64>; 2],
     rounding: &Rounding,
     counts: &mut BTreeMap<i64, u64>,
 ) -> Result<()> {
-    let ends = [counts.keys().next().copied(), counts.keys().next_back().copied()];
-    let [first, last] = ends;
-    let from = [first, least.map(|value| rounding.key(value))];
+    let (first, last) = (counts.keys().next().copied(), counts.keys().next_back().copied());
+    let from = [first, min.map(|value| rounding.key(value))];
     let from = from.into_iter().flatten().min();
-    let to = [last, most.map(|value| rounding.key(value))];
+    let to = [last, max.map(|value| rounding.key(value))];
     let to = to.into_iter().flatten().max();
     let (Some(mut key), Some(to)) = (from, to) else {
         return Ok(());
     };
-    let mut made = 0;
+    let mut added = 0;
     while key <= to {
         counts.entry(key).or_insert(0);
-        made += 1;
-        if made % 10_000 == 0 {
+        added += 1;
+        if added % 10_000 == 0 {
             scope.spend(10_000)?;
         }
         let next = rounding.next(key);

@@ -1,4 +1,4 @@
-//! Aggregations over nested objects, over what they are in, and over children.
+//! Aggregations `nested`, `reverse_nested` and `children`.
 
 use serde_json::{Map, Value};
 
@@ -8,19 +8,19 @@ use crate::find::Searched;
 use crate::index::{SegmentView, nested_docs, outer_docs};
 use crate::mapping::{Mapping, PARENT};
 
-/// The shard and the segment of a set.
-fn place<'a>(scope: &'a Scope<'_>, set: &DocSet) -> Option<(&'a Searched, &'a SegmentView)> {
+/// Returns the shard and the segment of a set.
+fn shard_and_segment<'a>(scope: &'a Scope<'_>, set: &DocSet) -> Option<(&'a Searched, &'a SegmentView)> {
     let searched = scope.searched.get(set.index)?;
     Some((searched, searched.view.segments.get(set.segment)?))
 }
 
-fn is_known(scope: &Scope<'_>, known: impl Fn(&Mapping) -> bool) -> bool {
-    scope.searched.iter().any(|searched| known(&searched.mapping))
+fn is_any_mapping(scope: &Scope<'_>, matches: impl Fn(&Mapping) -> bool) -> bool {
+    scope.searched.iter().any(|searched| matches(&searched.mapping))
 }
 
-/// The error of an aggregation of a kind over a path that is not one of nested objects.
+/// Returns the error for a path that is not mapped as nested.
 fn not_nested(scope: &Scope<'_>, kind: &str, path: &str) -> SearchError {
-    let reason = if is_known(scope, |mapping| mapping.is_object(path)) {
+    let reason = if is_any_mapping(scope, |mapping| mapping.is_object(path)) {
         "is not nested"
     } else {
         "not found"
@@ -28,15 +28,17 @@ fn not_nested(scope: &Scope<'_>, kind: &str, path: &str) -> SearchError {
     failed(format!("[{kind}] nested path [{path}] {reason}"))
 }
 
-/// `nested`: the nested objects of the documents.
+/// Computes `nested`: a bucket of the nested objects of the documents.
 pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
-    if !is_known(scope, |mapping| mapping.is_nested(path)) {
+    if !is_any_mapping(scope, |mapping| mapping.is_nested(path)) {
         return Err(not_nested(scope, "nested", path));
     }
     let mut inside = Matches::default();
     for set in &matches.sets {
-        let Some((_, view)) = place(scope, set) else { continue };
+        let Some((_, view)) = shard_and_segment(scope, set) else {
+            continue;
+        };
         let objects = nested_docs(&view.segment, path)?;
         let outer = outer_docs(&view.segment, scope.nested)?;
         let (mut docs, mut scores) = (Vec::new(), Vec::new());
@@ -60,7 +62,7 @@ pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     bucket(&scope, &aggregation.sub_aggregations, Map::new(), &inside)
 }
 
-/// `reverse_nested`: what the objects are in.
+/// Computes `reverse_nested`: a bucket of the root or nested documents that contain the nested objects.
 pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     if scope.nested.is_none() {
         return Err(refuse(format!(
@@ -69,12 +71,14 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
         )));
     }
     let path = aggregation.settings.get("path").and_then(Value::as_str);
-    if let Some(path) = path.filter(|path| !is_known(scope, |mapping| mapping.is_nested(path))) {
+    if let Some(path) = path.filter(|path| !is_any_mapping(scope, |mapping| mapping.is_nested(path))) {
         return Err(not_nested(scope, "reverse_nested", path));
     }
     let mut outside = Matches::default();
     for set in &matches.sets {
-        let Some((_, view)) = place(scope, set) else { continue };
+        let Some((_, view)) = shard_and_segment(scope, set) else {
+            continue;
+        };
         let outer = outer_docs(&view.segment, path)?;
         let (mut docs, mut scores) = (Vec::new(), Vec::new());
         for (at, doc) in set.docs.iter().enumerate() {
@@ -91,7 +95,7 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
     bucket(&scope, &aggregation.sub_aggregations, Map::new(), &outside)
 }
 
-/// `children`: the children of the documents.
+/// Computes `children`: a bucket of the child documents of the matches.
 pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
     let mut found = Matches::default();

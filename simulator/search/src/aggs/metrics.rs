@@ -1,16 +1,16 @@
-//! Numbers about values: extremes, sums, counts; and the best hits.
+//! Metrics aggregations: `min`, `max`, `avg`, `sum`, `stats`, `percentiles`, `cardinality`, `top_hits` and others.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Input, Shown, Source, input_of, numeric_mismatch, shown};
+use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of, numeric_mismatch};
 use crate::aggs::{Aggregation, Matches, Scope};
 use crate::error::{Result, SearchError};
 use crate::find::{SearchRequest, best_of, render};
 use crate::mapping::truth;
 
-/// The metrics of one number each, and those of several.
+/// Computes a numeric metrics aggregation.
 pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
     match aggregation.kind.as_str() {
@@ -31,17 +31,17 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         }
     }
     let count = values.len();
-    // The sum of no numbers is a negative zero.
+    // The sum of an empty iterator of floats is -0.0.
     let sum = values.iter().sum::<f64>() + 0.0;
     let min = values.iter().copied().fold(f64::INFINITY, f64::min);
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let shown = shown(scope, aggregation)?;
+    let formatter = formatter(scope, aggregation)?;
     let some = |value: f64| {
         if count == 0 { Value::Null } else { json!(value) }
     };
     let with_text = |value: f64| {
         let mut answer = json!({"value": some(value)});
-        if let (Some(text), true) = (shown.text(value), count > 0) {
+        if let (Some(text), true) = (formatter.text(value), count > 0) {
             answer["value_as_string"] = json!(text);
         }
         answer
@@ -52,14 +52,14 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         "max" => with_text(max),
         "avg" => with_text(average),
         "sum" => json!({"value": sum}),
-        "percentiles" => percentiles(aggregation, values, &shown),
+        "percentiles" => percentiles(aggregation, values, &formatter),
         "percentile_ranks" => percentile_ranks(aggregation, values),
         kind => {
             let mut answer =
                 json!({"count": count, "min": some(min), "max": some(max), "avg": some(average), "sum": some(sum)});
             if count > 0 {
                 for (name, value) in [("min", min), ("max", max), ("avg", average), ("sum", sum)] {
-                    if let Some(text) = shown.text(value) {
+                    if let Some(text) = formatter.text(value) {
                         answer[format!("{name}_as_string")] = json!(text);
                     }
                 }
@@ -80,10 +80,10 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     })
 }
 
-/// Values by percentile or rank, as an object or as a list.
-fn by_key(aggregation: &Aggregation, entries: Vec<(f64, Option<f64>)>, shown: &Shown) -> Value {
+/// Returns percentiles or percentile ranks as an object (`keyed`) or as a list.
+fn by_key(aggregation: &Aggregation, entries: Vec<(f64, Option<f64>)>, formatter: &ValueFormatter) -> Value {
     let number = |value: Option<f64>| value.map_or_else(|| json!("NaN"), |value| json!(value));
-    let text = |value: Option<f64>| value.and_then(|value| shown.text(value));
+    let text = |value: Option<f64>| value.and_then(|value| formatter.text(value));
     if aggregation.settings.get("keyed").is_none_or(truth) {
         let mut values = Map::new();
         for (key, value) in entries {
@@ -119,7 +119,7 @@ fn numbers(aggregation: &Aggregation, key: &str) -> Option<Vec<f64>> {
     Some(numbers)
 }
 
-fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>, shown: &Shown) -> Value {
+fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>, formatter: &ValueFormatter) -> Value {
     let wanted = numbers(aggregation, "percents").unwrap_or_else(|| vec![1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0]);
     values.sort_by(f64::total_cmp);
     let at = |percent: f64| {
@@ -130,11 +130,11 @@ fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>, shown: &Shown) -
     by_key(
         aggregation,
         wanted.into_iter().map(|percent| (percent, at(percent))).collect(),
-        shown,
+        formatter,
     )
 }
 
-/// Which share of the values is below each of some numbers; a value counts half where it is equal.
+/// Returns the percentage of the values below each wanted value; equal values count half.
 fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
     let wanted = numbers(aggregation, "values").unwrap_or_default();
     values.sort_by(f64::total_cmp);
@@ -159,7 +159,7 @@ fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
     by_key(
         aggregation,
         wanted.into_iter().map(|value| (value, rank(value))).collect(),
-        &Shown::Number,
+        &ValueFormatter::Raw,
     )
 }
 
@@ -176,7 +176,7 @@ fn count(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<usize
     Ok(count)
 }
 
-/// Exact, unlike the estimate that it stands in for.
+/// Returns the exact number of distinct values. Elasticsearch estimates it.
 fn distinct(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<usize> {
     let mut numbers: HashSet<i64> = HashSet::new();
     let mut texts: HashSet<String> = HashSet::new();
@@ -194,17 +194,20 @@ fn distinct(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<us
     Ok(numbers.len() + texts.len())
 }
 
-/// `top_hits`: the best of a bucket's documents.
+/// Computes `top_hits`: the documents of a bucket with the highest scores, or the first ones of the sort order.
 pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let mut settings = aggregation.settings.as_object().cloned().unwrap_or_default();
     settings.entry("size").or_insert(json!(3));
     let request = SearchRequest::of_object(&settings, &scope.cluster.options.limits)?;
     let (hits, best) = best_of(scope.searched, &request, matches)?;
-    let shown = hits
+    let hits = hits
         .iter()
         .map(|hit| render(scope.cluster, &request, scope.searched, hit, None))
         .collect::<Result<Vec<_>>>()?;
-    Ok(
-        json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { best.map_or(Value::Null, crate::score::shown) } else { Value::Null }, "hits": shown}}),
-    )
+    let max_score = if request.sort.is_empty() {
+        best.map_or(Value::Null, crate::score::score_json)
+    } else {
+        Value::Null
+    };
+    Ok(json!({"hits": {"total": matches.count(), "max_score": max_score, "hits": hits}}))
 }

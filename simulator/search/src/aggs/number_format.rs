@@ -1,24 +1,24 @@
-//! Numbers by a pattern such as `#,##0.00`.
+//! Number formats: patterns such as `#,##0.00`.
 //!
 //! Limits: one pattern for all numbers, without exponents and quotes.
-//! Source: the patterns of Java's `DecimalFormat`, in the symbols of English.
+//! Source: the patterns of Java's `DecimalFormat` with the symbols of the English locale.
 
-/// How a number is written.
+/// A compiled pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NumberFormat {
     prefix: String,
     suffix: String,
-    /// Fewest digits before the point.
+    /// Minimum number of integer digits.
     whole: usize,
-    /// Fewest and most digits behind the point.
+    /// Minimum and maximum number of fraction digits.
     fraction: (usize, usize),
-    /// Number of digits of a group.
+    /// Number of digits in a group.
     group: Option<usize>,
     percent: bool,
 }
 
 impl NumberFormat {
-    /// The format of a pattern.
+    /// Compiles a pattern.
     pub(super) fn new(pattern: &str) -> NumberFormat {
         let positive = pattern.split(';').next().unwrap_or(pattern);
         let is_digit = |c: char| matches!(c, '0' | '#' | ',' | '.');
@@ -37,14 +37,14 @@ impl NumberFormat {
         }
     }
 
-    /// A number as text.
+    /// Formats a number.
     pub(super) fn print(&self, number: f64) -> String {
-        let (fewest, most) = self.fraction;
+        let (min, max) = self.fraction;
         let number = if self.percent { number * 100.0 } else { number };
-        let text = format!("{:.most$}", number.abs());
+        let text = format!("{:.max$}", number.abs());
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
         let mut fraction = fraction.to_owned();
-        while fraction.len() > fewest && fraction.ends_with('0') {
+        while fraction.len() > min && fraction.ends_with('0') {
             fraction.pop();
         }
         let whole = whole.trim_start_matches('0');
@@ -79,7 +79,7 @@ mod tests {
     #[case("000", 7.0, "007")]
     #[case("$0", -4.0, "-$4")]
     #[case("0%", 0.25, "25%")]
-    fn a_number_is_written_by_its_pattern(#[case] pattern: &str, #[case] number: f64, #[case] expected: &str) {
+    fn numbers_are_formatted_by_the_pattern(#[case] pattern: &str, #[case] number: f64, #[case] expected: &str) {
         assert_eq!(NumberFormat::new(pattern).print(number), expected);
     }
 }

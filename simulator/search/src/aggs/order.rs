@@ -1,4 +1,4 @@
-//! The order of the buckets of terms: counts, terms, and the values of sub-aggregations.
+//! The `order` setting of `terms`: by document count, by term, or by a value of a sub-aggregation.
 //!
 //! Source: Elasticsearch 1.5's `AggregationPath` and `InternalOrder`.
 
@@ -10,7 +10,7 @@ use crate::aggs::{Aggregation, failed, refuse};
 use crate::error::Result;
 use crate::json::token_of;
 
-/// What buckets are ordered by.
+/// Sort key of buckets.
 pub(super) enum By {
     Count,
     Term,
@@ -24,34 +24,34 @@ pub(super) struct Order {
     pub(super) descending: bool,
 }
 
-/// Where a value is: aggregations inside of one another, and a value of the last one.
+/// Path to a value: names of nested sub-aggregations, and the key of a value in the last one.
 pub(super) struct Path {
     names: Vec<String>,
     key: Option<String>,
 }
 
-/// What an aggregation gives to order by.
+/// Number of values of an aggregation that buckets can be sorted by.
 #[derive(PartialEq)]
-enum Gives {
-    /// The number of documents of its only bucket.
-    Documents,
-    /// One number.
-    Number,
-    /// Several numbers with names.
-    Numbers,
-    Nothing,
+enum Sortable {
+    /// A single-bucket aggregation: its document count.
+    SingleBucket,
+    /// A single-value metrics aggregation.
+    SingleValue,
+    /// A multi-value metrics aggregation: its values have keys.
+    MultiValue,
+    None,
 }
 
-fn gives(kind: &str) -> Gives {
+fn sortable(kind: &str) -> Sortable {
     match kind {
-        "filter" | "global" | "missing" | "nested" | "reverse_nested" | "children" => Gives::Documents,
-        "avg" | "sum" | "min" | "max" | "value_count" | "cardinality" => Gives::Number,
-        "stats" | "extended_stats" | "percentiles" | "percentile_ranks" => Gives::Numbers,
-        _ => Gives::Nothing,
+        "filter" | "global" | "missing" | "nested" | "reverse_nested" | "children" => Sortable::SingleBucket,
+        "avg" | "sum" | "min" | "max" | "value_count" | "cardinality" => Sortable::SingleValue,
+        "stats" | "extended_stats" | "percentiles" | "percentile_ranks" => Sortable::MultiValue,
+        _ => Sortable::None,
     }
 }
 
-/// The orders in the settings of an aggregation. Default: the highest counts first.
+/// Parses the `order` setting. Default: descending by document count.
 pub(super) fn orders(name: &str, settings: &Value) -> Result<Vec<Order>> {
     let parse = |object: &Map<String, Value>| -> Result<Vec<Order>> {
         object
@@ -121,15 +121,16 @@ impl Path {
         self.names.join(">") + key.as_deref().unwrap_or("")
     }
 
-    /// The aggregation that the path leads to.
+    /// Returns the aggregation that the path ends at.
     ///
     /// # Errors
-    /// A path that leads nowhere, or to nothing that orders.
+    /// A path to an unknown aggregation, or to one that buckets cannot be sorted by.
     fn target<'a>(&self, aggregations: &'a [Aggregation]) -> Result<Option<&'a Aggregation>> {
         let path = self.text();
         let invalid = |why: &str| Err(failed(format!("Invalid terms aggregation order path [{path}]. {why}")));
-        let built = "Terms buckets can only be sorted on a sub-aggregator path that is built out of zero or more single-bucket \
-                     aggregations within the path and a final single-bucket or a metrics aggregation at the path end.";
+        let built = "Terms buckets can only be sorted on a sub-aggregator path that is built out of zero or more \
+                     single-bucket aggregations within the path and a final single-bucket or a metrics aggregation at \
+                     the path end.";
         let (mut below, mut found) = (aggregations, None);
         for (at, name) in self.names.iter().enumerate() {
             let Some(own) = below.iter().find(|own| own.name == *name) else {
@@ -137,7 +138,7 @@ impl Path {
                     "Invalid term-aggregator order path [{path}]. Unknown aggregation [{name}]"
                 )));
             };
-            if at + 1 < self.names.len() && gives(&own.kind) != Gives::Documents {
+            if at + 1 < self.names.len() && sortable(&own.kind) != Sortable::SingleBucket {
                 let sub_path = self.names.get(..=at).unwrap_or_default().join(">");
                 return invalid(&format!(
                     "{built} Sub-path [{sub_path}] points to non single-bucket aggregation"
@@ -148,37 +149,37 @@ impl Path {
         let (Some(own), Some(last)) = (found, self.names.last()) else {
             return Ok(None);
         };
-        match (gives(&own.kind), self.key.as_deref()) {
-            (Gives::Nothing, _) => invalid(built),
-            (Gives::Documents, Some(key)) if key != "doc_count" => invalid(&format!(
-                "Ordering on a single-bucket aggregation can only be done on its doc_count. Either drop the key (a la \"{last}\") or \
-                 change it to \"doc_count\" (a la \"{last}.doc_count\")"
+        match (sortable(&own.kind), self.key.as_deref()) {
+            (Sortable::None, _) => invalid(built),
+            (Sortable::SingleBucket, Some(key)) if key != "doc_count" => invalid(&format!(
+                "Ordering on a single-bucket aggregation can only be done on its doc_count. Either drop the key \
+                 (a la \"{last}\") or change it to \"doc_count\" (a la \"{last}.doc_count\")"
             )),
-            (Gives::Number, Some(key)) if key != "value" => invalid(&format!(
-                "Ordering on a single-value metrics aggregation can only be done on its value. Either drop the key (a la \"{last}\") \
-                 or change it to \"value\" (a la \"{last}.value\")"
+            (Sortable::SingleValue, Some(key)) if key != "value" => invalid(&format!(
+                "Ordering on a single-value metrics aggregation can only be done on its value. Either drop the key \
+                 (a la \"{last}\") or change it to \"value\" (a la \"{last}.value\")"
             )),
-            (Gives::Numbers, None) => {
+            (Sortable::MultiValue, None) => {
                 invalid("When ordering on a multi-value metrics aggregation a metric name must be specified")
             }
-            (Gives::Numbers, Some(key)) if !has_number(own, key) => invalid(&format!(
+            (Sortable::MultiValue, Some(key)) if !has_number(own, key) => invalid(&format!(
                 "Unknown metric name [{key}] on multi-value metrics aggregation [{last}]"
             )),
             _ => Ok(Some(own)),
         }
     }
 
-    /// The value in a bucket of the aggregation that the path leads to.
+    /// Returns the value of the target aggregation in a bucket.
     fn value(&self, bucket: Option<&Value>, target: &Aggregation) -> f64 {
         let found = self.names.iter().fold(bucket, |at, name| at?.get(name));
         let key = self.key.as_deref();
-        let number = match gives(&target.kind) {
-            Gives::Documents => found.and_then(|found| found.get("doc_count")),
-            Gives::Number => found.and_then(|found| found.get("value")),
+        let number = match sortable(&target.kind) {
+            Sortable::SingleBucket => found.and_then(|found| found.get("doc_count")),
+            Sortable::SingleValue => found.and_then(|found| found.get("value")),
             _ => found.zip(key).and_then(|(found, key)| number_of(found, key)),
         };
-        // What has no values has no average, the least maximum and the greatest minimum.
-        let name = if gives(&target.kind) == Gives::Number {
+        // Without values, the average is NaN, the maximum is -Infinity and the minimum is Infinity.
+        let name = if sortable(&target.kind) == Sortable::SingleValue {
             target.kind.as_str()
         } else {
             key.unwrap_or("")
@@ -193,7 +194,7 @@ impl Path {
     }
 }
 
-/// Returns whether an aggregation of several numbers has one of a name.
+/// Returns whether a multi-value metrics aggregation has a value with this key.
 fn has_number(aggregation: &Aggregation, key: &str) -> bool {
     let stats = ["count", "sum", "min", "max", "avg"];
     let extended = ["sum_of_squares", "variance", "std_deviation"];
@@ -212,7 +213,7 @@ fn has_number(aggregation: &Aggregation, key: &str) -> bool {
     }
 }
 
-/// A number of an aggregation of several.
+/// Returns one value of a multi-value metrics aggregation.
 fn number_of<'a>(found: &'a Value, key: &str) -> Option<&'a Value> {
     let Some(values) = found.get("values") else {
         return found.get(key);
@@ -231,7 +232,7 @@ fn number_of<'a>(found: &'a Value, key: &str) -> Option<&'a Value> {
 }
 
 impl Order {
-    /// Fails for a path that leads to nothing that orders.
+    /// Fails for a path that buckets cannot be sorted by.
     pub(super) fn check(&self, aggregations: &[Aggregation]) -> Result<()> {
         match &self.by {
             By::SubAggregation(path) => path.target(aggregations).map(drop),
@@ -239,7 +240,7 @@ impl Order {
         }
     }
 
-    /// The value of a bucket that orders it, if one of a sub-aggregation does.
+    /// Returns the sort value of a bucket, if it is sorted by a sub-aggregation.
     pub(super) fn value(&self, bucket: Option<&Value>, aggregations: &[Aggregation]) -> Option<f64> {
         let By::SubAggregation(path) = &self.by else {
             return None;
@@ -249,7 +250,7 @@ impl Order {
     }
 }
 
-/// Compares two values; what is no number comes last in either direction.
+/// Compares two values. NaN is last in either direction.
 pub(super) fn compare_values(a: f64, b: f64, descending: bool) -> Ordering {
     match (a.is_nan(), b.is_nan()) {
         (true, true) => Ordering::Equal,

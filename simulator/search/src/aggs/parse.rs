@@ -1,6 +1,6 @@
-//! The parse phase of aggregations: names, kinds, settings.
+//! Parser and validator of aggregation requests.
 //!
-//! Guarantees: what no document decides is refused here, before documents are collected.
+//! Guarantees: every error that does not depend on documents is returned before documents are collected.
 //! Source: Elasticsearch 1.5's `AggregatorParsers` and the parsers of its aggregations.
 
 use serde_json::Value;
@@ -11,9 +11,10 @@ use crate::error::{Result, SearchError};
 use crate::json::{self, token_of};
 use crate::script::Script;
 
+/// Settings that define the source of the values.
 const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
 
-/// Settings of [`COUNTED`] that are numbers of documents or terms.
+/// Integer settings of the kinds in [`COUNTED`].
 const COUNTS: [&str; 6] = [
     "shard_size",
     "shardSize",
@@ -22,9 +23,10 @@ const COUNTS: [&str; 6] = [
     "shard_min_doc_count",
     "shardMinDocCount",
 ];
+/// Kinds that count terms.
 const COUNTED: [&str; 2] = ["terms", "significant_terms"];
 
-/// The settings of a kind of aggregation, beside [`COUNTS`]; none if there is no such kind.
+/// Returns the settings of a kind of aggregation, except [`FIELD`] and [`COUNTS`]. `None` if the kind is unknown.
 fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "terms" => &[
@@ -114,16 +116,16 @@ fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Parses aggregations.
+/// Parses aggregations with at most `depth` levels.
 ///
 /// # Errors
-/// An aggregation of no kind or of several, settings that it does not have, too many levels.
+/// No kind or several, an unknown kind, invalid settings, or too many levels.
 pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
-    below(wanted, depth, None)
+    parse_level(wanted, depth, None)
 }
 
-/// Parses aggregations inside of the aggregation `parent`.
-fn below(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec<Aggregation>> {
+/// Parses the sub-aggregations of `parent`; top-level aggregations have no parent.
+fn parse_level(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec<Aggregation>> {
     let all = wanted.as_object().ok_or_else(|| {
         let token = match wanted {
             Value::Array(items) => items.first().map_or("END_ARRAY", token_of),
@@ -138,10 +140,14 @@ fn below(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec<Aggre
     }
     all.iter()
         .map(|(name, definition)| {
-            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
+            if name.is_empty()
+                || !name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+            {
                 return Err(refuse(format!(
-                    "Invalid aggregation name [{name}]. Aggregation names must be alpha-numeric and can only contain '_' \
-                     and '-'"
+                    "Invalid aggregation name [{name}]. Aggregation names must be alpha-numeric and can only contain \
+                     '_' and '-'"
                 )));
             }
             let definition = definition.as_object().ok_or_else(|| {
@@ -160,7 +166,7 @@ fn below(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec<Aggre
                     )));
                 }
                 match (key.as_str(), found) {
-                    ("aggs" | "aggregations", _) => sub_aggregations = below(value, depth - 1, Some(name))?,
+                    ("aggs" | "aggregations", _) => sub_aggregations = parse_level(value, depth - 1, Some(name))?,
                     (_, None) => {
                         check(name, key, value)?;
                         found = Some((key, value));
@@ -183,8 +189,8 @@ fn below(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec<Aggre
             }
             if let (Some(parent), "global") = (parent, kind.as_str()) {
                 return Err(failed(format!(
-                    "Aggregation [{parent}] cannot have a global sub-aggregation [{name}]. Global aggregations can only be \
-                     defined as top level aggregations"
+                    "Aggregation [{parent}] cannot have a global sub-aggregation [{name}]. Global aggregations can \
+                     only be defined as top level aggregations"
                 )));
             }
             let script = settings.get("script").is_some_and(Value::is_string);
@@ -200,7 +206,7 @@ fn below(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec<Aggre
         .collect()
 }
 
-/// Returns whether a kind of aggregation has no buckets.
+/// Returns whether a kind accepts no sub-aggregations.
 fn is_leaf(kind: &str) -> bool {
     matches!(
         kind,
@@ -219,7 +225,7 @@ fn is_leaf(kind: &str) -> bool {
     )
 }
 
-/// Returns whether `top_hits` has a setting with a value of this form.
+/// Returns whether `top_hits` accepts a setting with this type of value.
 fn has_setting(key: &str, value: &Value) -> bool {
     match (key, value) {
         ("sort" | "_source", _) => true,
@@ -231,7 +237,7 @@ fn has_setting(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Fails for a kind that does not exist, settings that it does not have, and a field that is missing.
+/// Validates the kind and the settings of an aggregation.
 fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
     let known =
         settings_of(kind).ok_or_else(|| refuse(format!("Could not find aggregator type [{kind}] in [{name}]")))?;
@@ -260,7 +266,7 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
     for (key, value) in settings.as_object().into_iter().flatten() {
         let key = key.as_str();
         let is_counted = COUNTED.contains(&kind);
-        // Numbers and booleans, which some kinds do not take as texts.
+        // Numeric and boolean settings: some kinds refuse them as strings.
         let is_text = value.is_string() && (COUNTS.contains(&key) || matches!(key, "keyed" | "compression"));
         if is_text && matches!(kind, "percentiles" | "percentile_ranks") {
             return Err(refuse(format!("Unexpected token VALUE_STRING in [{name}].")));
@@ -298,7 +304,7 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Fails for a kind without the settings that it needs.
+/// Fails if a required setting is missing.
 fn required(name: &str, kind: &str, settings: &Value) -> Result<()> {
     let has = |keys: &[&str]| keys.iter().any(|key| settings.get(*key).is_some());
     let missing = match kind {

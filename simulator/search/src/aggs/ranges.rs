@@ -1,11 +1,11 @@
-//! Buckets between bounds that are given.
+//! Aggregations `range`, `date_range`, `ip_range` and `geo_distance`.
 
 use std::net::Ipv4Addr;
 
 use serde_json::{Map, Value, json};
 
 use crate::aggs::geo::points;
-use crate::aggs::values::{Shown, Source, input_of, numeric_mismatch, shown};
+use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, numeric_mismatch};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
@@ -18,27 +18,29 @@ struct Bounds {
     to: Option<f64>,
 }
 
-fn bound(scope: &Scope<'_>, shown: &Shown, range: &Value, key: &str) -> Result<Option<f64>> {
+fn bound(scope: &Scope<'_>, formatter: &ValueFormatter, range: &Value, key: &str) -> Result<Option<f64>> {
     let Some(value) = range.get(key).filter(|value| !value.is_null()) else {
         return Ok(None);
     };
-    Ok(Some(match (value, shown) {
+    Ok(Some(match (value, formatter) {
         (Value::Number(number), _) => number.as_f64().unwrap_or(f64::NAN),
-        (Value::String(text), Shown::Date(format)) => parse_math(text, format, scope.now, Fill::Floor, 0)? as f64,
-        (Value::String(text), Shown::Ip) => FieldType::of(Kind::Ip).encode_text(text)? as f64,
-        (Value::String(text), Shown::Number | Shown::Formatted(_)) => {
+        (Value::String(text), ValueFormatter::Date(format)) => {
+            parse_math(text, format, scope.now, Fill::Floor, 0)? as f64
+        }
+        (Value::String(text), ValueFormatter::Ipv4) => FieldType::of(Kind::Ip).encode_text(text)? as f64,
+        (Value::String(text), ValueFormatter::Raw | ValueFormatter::Number(_)) => {
             text.parse().map_err(|_| SearchError::number(text))?
         }
-        (other, _) => return Err(refuse(format!("[{other}] is no bound"))),
+        (other, _) => return Err(refuse(format!("[{other}] is not a number, a date or an address"))),
     }))
 }
 
-/// The addresses of a network such as `10.0.0.0/24`: the first, and the one after the last. None without a bound.
+/// Returns the address range of a CIDR mask such as `10.0.0.0/24`. The end is exclusive; `None` is an open end.
 fn masked(mask: &str) -> Option<Bounds> {
     let (address, bits) = mask.split_once('/')?;
     let address = u32::from(address.parse::<Ipv4Addr>().ok()?);
     let bits: u32 = bits.parse().ok().filter(|_| bits.len() <= 3)?;
-    // Java shifts by the last five bits of a number.
+    // Java shifts by the lowest five bits of the distance.
     let mask_bits = u32::MAX.wrapping_shl(32u32.wrapping_sub(bits));
     let from = address & mask_bits;
     let to = u64::from(from | !mask_bits) + 1;
@@ -49,7 +51,7 @@ fn masked(mask: &str) -> Option<Bounds> {
     })
 }
 
-/// Fails for a network of addresses that is none.
+/// Fails for an invalid CIDR mask.
 pub(super) fn check_masks(name: &str, ranges: Option<&Value>) -> Result<()> {
     let ranges = ranges.and_then(Value::as_array).into_iter().flatten();
     let mut masks = ranges.filter_map(|range| range.get("mask")?.as_str());
@@ -59,11 +61,11 @@ pub(super) fn check_masks(name: &str, ranges: Option<&Value>) -> Result<()> {
     }
 }
 
-/// `range`, `date_range`, `ip_range`.
+/// Computes `range`, `date_range` and `ip_range`.
 pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = input_of(aggregation)?;
-    let shown = shown(scope, aggregation)?;
+    let formatter = formatter(scope, aggregation)?;
     let ranges = settings
         .get("ranges")
         .and_then(Value::as_array)
@@ -79,8 +81,8 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             }
             Ok(Bounds {
                 key: range.get("key").and_then(Value::as_str).map(str::to_owned),
-                from: bound(scope, &shown, range, "from")?,
-                to: bound(scope, &shown, range, "to")?,
+                from: bound(scope, &formatter, range, "from")?,
+                to: bound(scope, &formatter, range, "to")?,
             })
         })
         .collect::<Result<Vec<_>>>()?;
@@ -90,7 +92,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         .iter()
         .map(|set| Source::of(scope, set, field))
         .collect::<Result<Vec<_>>>()?;
-    let text = |bound: f64| Some(shown.text(bound).unwrap_or_else(|| format!("{bound:?}")));
+    let text = |bound: f64| Some(formatter.text(bound).unwrap_or_else(|| format!("{bound:?}")));
     bucketed(scope, aggregation, bounds, (text, true), |from, to| {
         matches.filtered(|at, doc| {
             let Some(source) = sources.get(at) else {
@@ -101,8 +103,10 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     })
 }
 
-/// A bucket for each of `bounds`, in their order. A key is made of the bounds' texts, where `None` is an open end; the bounds stand beside it, with their
-/// texts if `texts_too`.
+/// Returns one bucket per range, sorted by bounds.
+///
+/// `text` formats a bound for the keys; `None` is shown as an open end, `*`. With `texts_too`, buckets also have the
+/// bounds as strings.
 fn bucketed(
     scope: &Scope<'_>,
     aggregation: &Aggregation,
@@ -138,11 +142,12 @@ fn bucketed(
     Ok(listed(buckets, keyed))
 }
 
+/// Returns whether a value is in a range. `from` is inclusive, `to` is exclusive.
 pub(super) fn is_inside(value: f64, from: Option<f64>, to: Option<f64>) -> bool {
     from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to)
 }
 
-/// Buckets by their keys, or one after another.
+/// Returns buckets as an object (`keyed`) or as a list.
 fn listed(buckets: Vec<(String, Value)>, keyed: bool) -> Value {
     if keyed {
         return json!({"buckets": buckets.into_iter().collect::<Map<_, _>>()});
@@ -150,7 +155,7 @@ fn listed(buckets: Vec<(String, Value)>, keyed: bool) -> Value {
     json!({"buckets": buckets.into_iter().map(|(_, bucket)| bucket).collect::<Vec<_>>()})
 }
 
-/// `geo_distance`: buckets of distances from a point.
+/// Computes `geo_distance`: one bucket per range of distances from a point.
 pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = input_of(aggregation)?;

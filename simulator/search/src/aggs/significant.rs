@@ -1,23 +1,22 @@
-//! Significant terms: terms that are more frequent among the matches than among all documents.
-//!
-//! Source: Elasticsearch 1.5's significant terms.
+//! The `significant_terms` aggregation of Elasticsearch 1.5: terms that are more frequent in the matches than in the
+//! background.
 
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::aggs::allowed::Allowed;
 use crate::aggs::buckets::{everything, filtered};
 use crate::aggs::heuristic::{Frequencies, Heuristic};
+use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::terms::{Key, count, grouped, head, suggested_shard_size, text};
 use crate::aggs::ties::{best, in_hash_order};
-use crate::aggs::values::{Shown, input_of, is_unmapped, shown};
+use crate::aggs::values::{ValueFormatter, formatter, input_of, is_unmapped};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::Result;
 use crate::json;
 
-/// `significant_terms`.
+/// Computes `significant_terms`.
 pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = input_of(aggregation)?;
@@ -31,14 +30,14 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         0 => usize::MAX,
         size => usize::try_from(size).unwrap_or(usize::MAX),
     };
-    let least = number(["min_doc_count", "minDocCount"], 3);
-    let allowed = Allowed::parse(settings)?;
+    let min_doc_count = number(["min_doc_count", "minDocCount"], 3);
+    let include_exclude = IncludeExclude::parse(settings)?;
     if is_unmapped(scope, field) {
         return Ok(json!({"buckets": []}));
     }
-    let shown = shown(scope, aggregation)?;
+    let formatter = formatter(scope, aggregation)?;
     let background = everything(scope)?;
-    // A filter of the background takes documents from its terms, not from its size.
+    // A background filter reduces the document counts of the terms, but not the size of the background.
     let terms_of = match settings.get("background_filter") {
         Some(filter) => &filtered(scope, filter, &background, true)?,
         None => &background,
@@ -49,7 +48,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         0 => suggested_shard_size(size, shards).saturating_mul(2),
         size => usize::try_from(size).unwrap_or(usize::MAX),
     };
-    let least_of_shard = number(["shard_min_doc_count", "shardMinDocCount"], 0);
+    let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"], 0);
     let mut found: IndexMap<Key, (u64, u64)> = IndexMap::new();
     for shard in 0..shards {
         let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {
@@ -63,14 +62,14 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             let sets = matches.sets.iter().filter(|set| set.index == shard);
             sets.map(|set| set.docs.len() as u64).sum()
         };
-        let whole = counted(terms_of)?;
+        let background_counts = counted(terms_of)?;
         let mut own: Vec<(Key, u64)> = counted(matches)?.into_iter().collect();
-        own.retain(|(key, count)| *count >= least_of_shard && allowed.accepts(&text(key, &shown)));
+        own.retain(|(key, count)| *count >= shard_min_doc_count && include_exclude.accepts(&text(key, &formatter)));
         own.sort_unstable();
         let (own_total, all_total) = (size_of(matches), size_of(&background));
-        // A shard returns the terms that are significant there.
+        // Each shard returns the terms that are significant in the shard.
         let scored = own.into_iter().map(|(key, own)| {
-            let all = whole.get(&key).copied().unwrap_or(0);
+            let all = background_counts.get(&key).copied().unwrap_or(0);
             let frequencies = Frequencies {
                 own,
                 own_total,
@@ -85,8 +84,8 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         }
     }
     let (own_total, all_total) = (matches.count() as u64, background.count() as u64);
-    let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &Shown::Number));
-    let most = size.min(found.len());
+    let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &ValueFormatter::Raw));
+    let size = size.min(found.len());
     let scored = found.into_iter().map(|(key, (own, all))| {
         let frequencies = Frequencies {
             own,
@@ -96,15 +95,15 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         };
         (heuristic.score(frequencies), (key, own, all))
     });
-    let scored = scored.filter(|(score, (_, own, _))| *score > 0.0 && *own >= least);
-    let buckets = best(scored, most);
+    let scored = scored.filter(|(score, (_, own, _))| *score > 0.0 && *own >= min_doc_count);
+    let buckets = best(scored, size);
     scope.spend(buckets.len())?;
     let groups = grouped(scope, matches, field, buckets.iter().map(|(_, (key, ..))| key))?;
     let nothing = Matches::default();
     let buckets = buckets
         .iter()
         .map(|(score, (key, count, known))| {
-            let mut head = head(key, &shown);
+            let mut head = head(key, &formatter);
             head.insert("doc_count".to_owned(), json!(count));
             head.insert("score".to_owned(), json!(score));
             head.insert("bg_count".to_owned(), json!(known));

@@ -1,32 +1,26 @@
-//! Buckets by term.
+//! The `terms` aggregation.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::allowed::Allowed;
+use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::order::{By, Order, compare_values, orders};
-use crate::aggs::values::{Input, Shown, Source, has_numbers, input_of, numeric_mismatch, plain, shown};
+use crate::aggs::values::{Input, Source, ValueFormatter, formatter, has_numbers, input_of, numeric_mismatch, plain};
 use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
 use crate::json;
 use crate::mapping::{truth, unsortable};
 
-/// A term: text, or a number as the field encodes it.
+/// A term: a string, or an encoded number and whether it is floating-point.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Key {
     Number(i64, bool),
     Text(Box<str>),
 }
 
-impl Key {
-    fn order(&self, other: &Key) -> Ordering {
-        self.cmp(other)
-    }
-}
-
-/// Fails for settings that no document decides about.
+/// Validates the settings that are independent of the mapping.
 pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
     orders(name, settings)?;
     let below_zero = |keys: [&str; 2]| {
@@ -51,7 +45,7 @@ pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
     }
 }
 
-/// Fails for settings that the mapping of the field decides about.
+/// Validates the settings that depend on the mapping of the field.
 fn check_field(scope: &Scope<'_>, aggregation: &Aggregation, input: Input<'_>) -> Result<()> {
     let settings = &aggregation.settings;
     let hint = ["execution_hint", "executionHint"]
@@ -74,31 +68,32 @@ fn check_field(scope: &Scope<'_>, aggregation: &Aggregation, input: Input<'_>) -
         .any(|key| settings.get(*key).is_some_and(|names| !names.is_array()));
     if by_pattern && has_numbers(scope, input) {
         return Err(crate::aggs::failed(format!(
-            "Aggregation [{}] cannot support regular expression style include/exclude settings as they can only be applied \
-             to string fields. Use an array of numeric values for include/exclude clauses used to filter numeric fields",
+            "Aggregation [{}] cannot support regular expression style include/exclude settings as they can only be \
+             applied to string fields. Use an array of numeric values for include/exclude clauses used to filter \
+             numeric fields",
             aggregation.name
         )));
     }
     Ok(())
 }
 
-/// A term with its count, the error bound of the count, and its bucket if that orders it.
+/// A term with its count, the error bound of the count, and its bucket if it is sorted by a sub-aggregation.
 struct Candidate {
     key: Key,
     count: u64,
     error: u64,
     bucket: Option<Value>,
-    /// The values of sub-aggregations that order it, one for each criterion.
+    /// Values of sub-aggregations to sort by: one per criterion, `None` for other criteria.
     values: Vec<Option<f64>>,
 }
 
-/// Compares two candidates by the orders of a request; equal ones come in the order of their terms.
+/// Compares two candidates by the orders of a request, then by term.
 fn compare(orders: &[Order], a: &Candidate, b: &Candidate) -> Ordering {
     for (at, order) in orders.iter().enumerate() {
         let plain = |way: Ordering| if order.descending { way.reverse() } else { way };
         let way = match &order.by {
             By::Count => plain(a.count.cmp(&b.count)),
-            By::Term => plain(a.key.order(&b.key)),
+            By::Term => plain(a.key.cmp(&b.key)),
             By::SubAggregation(_) => {
                 let value = |candidate: &Candidate| candidate.values.get(at).copied().flatten().unwrap_or(f64::NAN);
                 compare_values(value(a), value(b), order.descending)
@@ -108,10 +103,10 @@ fn compare(orders: &[Order], a: &Candidate, b: &Candidate) -> Ordering {
             return way;
         }
     }
-    a.key.order(&b.key)
+    a.key.cmp(&b.key)
 }
 
-/// Number of terms that each shard returns, as Elasticsearch suggests it.
+/// Returns the default `shard_size`.
 pub(super) fn suggested_shard_size(size: usize, shards: usize) -> usize {
     if shards <= 1 {
         size
@@ -120,7 +115,7 @@ pub(super) fn suggested_shard_size(size: usize, shards: usize) -> usize {
     }
 }
 
-/// `terms`: a bucket for every term, the most frequent first.
+/// Computes `terms`: one bucket per term. Default order: descending by document count.
 pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = input_of(aggregation)?;
@@ -134,14 +129,14 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         size => size,
     };
     let size = all(number(["size", "size"]).unwrap_or(10));
-    let least = number(["min_doc_count", "minDocCount"]).unwrap_or(1);
-    let allowed = Allowed::parse(settings)?;
+    let min_doc_count = number(["min_doc_count", "minDocCount"]).unwrap_or(1);
+    let include_exclude = IncludeExclude::parse(settings)?;
     let orders = orders(&aggregation.name, settings)?;
     check_field(scope, aggregation, field)?;
     orders
         .iter()
         .try_for_each(|order| order.check(&aggregation.sub_aggregations))?;
-    let shown = shown(scope, aggregation)?;
+    let formatter = formatter(scope, aggregation)?;
     let shards = scope.searched.len();
     let shard_size = number(["shard_size", "shardSize"])
         .map_or_else(|| suggested_shard_size(size, shards), all)
@@ -161,10 +156,10 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         for set in matches.sets.iter().filter(|set| set.index == shard) {
             count(scope, set, field, &mut counts)?;
         }
-        if least == 0 {
+        if min_doc_count == 0 {
             add_unmatched(scope, shard, field, &mut counts)?;
         }
-        counts.retain(|key, _| allowed.accepts(&text(key, &shown)));
+        counts.retain(|key, _| include_exclude.accepts(&text(key, &formatter)));
         let mut own: Vec<Candidate> = counts
             .into_iter()
             .map(|(key, count)| Candidate {
@@ -192,17 +187,18 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         }
         error += own_error;
         for candidate in own {
-            let (count, missed) = merged.entry(candidate.key).or_default();
+            let (count, known) = merged.entry(candidate.key).or_default();
             *count += candidate.count;
-            // Counted down below: a shard that returns the term adds no error.
-            *missed += own_error;
+            // The error of the shards that returned the term, subtracted below: a shard that returns it adds no
+            // error.
+            *known += own_error;
         }
     }
     let single = shards <= 1;
     let total_error = error;
     let mut buckets: Vec<Candidate> = merged
         .into_iter()
-        .filter(|(_, (count, _))| *count >= least)
+        .filter(|(_, (count, _))| *count >= min_doc_count)
         .map(|(key, (count, known))| Candidate {
             key,
             count,
@@ -213,13 +209,13 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         .collect();
     let nothing = Matches::default();
     if orders.iter().any(|order| matches!(order.by, By::SubAggregation(..))) {
-        // What orders the buckets has to be computed for all of them.
+        // The sort needs the sub-aggregations of all buckets.
         scope.spend(buckets.len())?;
         let groups = grouped(scope, matches, field, buckets.iter().map(|candidate| &candidate.key))?;
         for candidate in &mut buckets {
             let group = groups.get(&candidate.key).unwrap_or(&nothing);
             let below = &aggregation.sub_aggregations;
-            let bucket = bucket(scope, below, head(&candidate.key, &shown), group)?;
+            let bucket = bucket(scope, below, head(&candidate.key, &formatter), group)?;
             candidate.values = orders.iter().map(|order| order.value(Some(&bucket), below)).collect();
             candidate.bucket = Some(bucket);
         }
@@ -238,24 +234,24 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     let buckets = buckets
         .into_iter()
         .map(|candidate| {
-            let mut shown = match candidate.bucket {
+            let mut body = match candidate.bucket {
                 Some(bucket) => bucket,
                 None if plain => {
-                    let mut head = head(&candidate.key, &shown);
+                    let mut head = head(&candidate.key, &formatter);
                     head.insert("doc_count".to_owned(), json!(candidate.count));
                     Value::Object(head)
                 }
                 None => bucket(
                     scope,
                     &aggregation.sub_aggregations,
-                    head(&candidate.key, &shown),
+                    head(&candidate.key, &formatter),
                     groups.get(&candidate.key).unwrap_or(&nothing),
                 )?,
             };
             if shows_error {
-                shown["doc_count_error_upper_bound"] = json!(candidate.error);
+                body["doc_count_error_upper_bound"] = json!(candidate.error);
             }
-            Ok(shown)
+            Ok(body)
         })
         .collect::<Result<Vec<_>>>()?;
     let bound = match (unbounded, single) {
@@ -266,7 +262,8 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     Ok(json!({"doc_count_error_upper_bound": bound, "sum_other_doc_count": other, "buckets": buckets}))
 }
 
-pub(super) fn text(key: &Key, shown: &Shown) -> String {
+/// Returns a term as `include`, `exclude` and ties compare it.
+pub(super) fn text(key: &Key, formatter: &ValueFormatter) -> String {
     match key {
         Key::Text(text) => text.to_string(),
         Key::Number(encoded, floating) => {
@@ -275,12 +272,13 @@ pub(super) fn text(key: &Key, shown: &Shown) -> String {
             } else {
                 *encoded as f64
             };
-            shown.text(number).unwrap_or_else(|| plain(number).to_string())
+            formatter.text(number).unwrap_or_else(|| plain(number).to_string())
         }
     }
 }
 
-pub(super) fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
+/// Returns the start of a bucket: its key.
+pub(super) fn head(key: &Key, formatter: &ValueFormatter) -> Map<String, Value> {
     let mut head = Map::new();
     match key {
         Key::Text(text) => drop(head.insert("key".to_owned(), json!(text))),
@@ -291,7 +289,7 @@ pub(super) fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
                 (json!(encoded), *encoded as f64)
             };
             head.insert("key".to_owned(), key);
-            if let Some(text) = shown.text(number) {
+            if let Some(text) = formatter.text(number) {
                 head.insert("key_as_string".to_owned(), json!(text));
             }
         }
@@ -299,7 +297,7 @@ pub(super) fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
     head
 }
 
-/// Adds the terms of a shard that no matching document has, with a count of 0.
+/// Adds the terms of a shard that no match has, with a count of 0.
 fn add_unmatched(scope: &Scope<'_>, shard: usize, field: Input<'_>, counts: &mut HashMap<Key, u64>) -> Result<()> {
     let Some(searched) = scope.searched.get(shard) else {
         return Ok(());
@@ -329,6 +327,7 @@ fn add_unmatched(scope: &Scope<'_>, shard: usize, field: Input<'_>, counts: &mut
     Ok(())
 }
 
+/// Adds the document counts of the terms of a set.
 pub(super) fn count(scope: &Scope<'_>, set: &DocSet, field: Input<'_>, counts: &mut HashMap<Key, u64>) -> Result<()> {
     match Source::of(scope, set, field)? {
         Source::Nothing => {}
@@ -357,6 +356,7 @@ pub(super) fn count(scope: &Scope<'_>, set: &DocSet, field: Input<'_>, counts: &
     Ok(())
 }
 
+/// Returns sorted values without duplicates.
 fn distinct(values: &[i64]) -> impl Iterator<Item = i64> + '_ {
     values
         .iter()
@@ -365,7 +365,7 @@ fn distinct(values: &[i64]) -> impl Iterator<Item = i64> + '_ {
         .map(|(_, value)| *value)
 }
 
-/// The documents of each of these terms, found in one pass.
+/// Returns the documents of each term, in one pass over the matches.
 pub(super) fn grouped<'a>(
     scope: &Scope<'_>,
     matches: &Matches,
@@ -391,7 +391,7 @@ pub(super) fn grouped<'a>(
                 }
             }
             Source::Terms(terms) => {
-                // The groups by ordinal, so that no text is compared for a document.
+                // Groups by ordinal, so that no strings are compared per document.
                 let mut here: Vec<Option<Matches>> = vec![None; terms.len()];
                 for key in groups.keys() {
                     if let Key::Text(text) = key

@@ -1,9 +1,9 @@
-//! The order of equal scores, which is that of the collections of Java and Lucene that hold them.
+//! Tie-breaking of equal scores, as the collections of Java and Lucene do it.
 //!
-//! Limits: bins of a hash map that became trees come in the order of lists.
+//! Limits: bins of a hash map that became trees are in list order.
 //! Source: `java.util.HashMap` of Java 8 and later, Lucene 4.10's `PriorityQueue`.
 
-/// Java's hash of a text.
+/// Returns `String.hashCode`, spread as `HashMap` does.
 fn hash(text: &str) -> u32 {
     let hash = text
         .encode_utf16()
@@ -11,7 +11,8 @@ fn hash(text: &str) -> u32 {
     hash ^ (hash >> 16)
 }
 
-/// Entries with distinct keys, in the order in which a hash map returns them that they were put into one by one.
+/// Sorts entries with distinct keys into the iteration order of a `HashMap` that they were inserted into in the given
+/// order.
 pub(super) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
     let mut capacity = 16usize;
     while entries.len() > capacity / 4 * 3 {
@@ -23,30 +24,30 @@ pub(super) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> V
     entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// The entries with the highest scores, the best first.
-pub(super) fn best<T: Clone>(entries: impl Iterator<Item = (f64, T)>, most: usize) -> Vec<(f64, T)> {
+/// Returns the `size` entries with the highest scores, best first.
+pub(super) fn best<T: Clone>(entries: impl Iterator<Item = (f64, T)>, size: usize) -> Vec<(f64, T)> {
     let mut heap = Heap(Vec::new());
     for entry in entries {
-        if heap.0.len() < most {
+        if heap.0.len() < size {
             heap.0.push(entry);
-            heap.rise();
-        } else if let Some(least) = heap.0.first_mut()
-            && entry.0 >= least.0
+            heap.up_heap();
+        } else if let Some(lowest) = heap.0.first_mut()
+            && entry.0 >= lowest.0
         {
-            *least = entry;
-            heap.sink();
+            *lowest = entry;
+            heap.down_heap();
         }
     }
     let mut sorted = Vec::with_capacity(heap.0.len());
     while !heap.0.is_empty() {
         sorted.push(heap.0.swap_remove(0));
-        heap.sink();
+        heap.down_heap();
     }
     sorted.reverse();
     sorted
 }
 
-/// A heap whose first entry has the lowest score.
+/// A binary heap with the lowest score first.
 struct Heap<T>(Vec<(f64, T)>);
 
 impl<T> Heap<T> {
@@ -54,8 +55,8 @@ impl<T> Heap<T> {
         matches!((self.0.get(a), self.0.get(b)), (Some(a), Some(b)) if a.0 < b.0)
     }
 
-    /// Moves the last entry to its place.
-    fn rise(&mut self) {
+    /// Restores the heap order after an insertion at the end.
+    fn up_heap(&mut self) {
         let mut at = self.0.len().saturating_sub(1);
         while at > 0 {
             let above = (at - 1) / 2;
@@ -67,8 +68,8 @@ impl<T> Heap<T> {
         }
     }
 
-    /// Moves the first entry to its place.
-    fn sink(&mut self) {
+    /// Restores the heap order after a replacement of the first entry.
+    fn down_heap(&mut self) {
         let mut at = 0;
         loop {
             let (left, right) = (2 * at + 1, 2 * at + 2);
@@ -87,24 +88,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_map_returns_its_keys_by_bin() {
+    fn keys_are_returned_by_bin() {
         let keys = ["reset", "peer", "a", "q", "b"];
         let ordered = in_hash_order(keys.to_vec(), |key| (*key).to_owned());
-        // The hashes of `a` and `q` are 97 and 113: both are in bin 1, where the first one stays first.
+        // The hashes of `a` and `q` are 97 and 113: both are in bin 1, in insertion order.
         let of = |key: &str| ordered.iter().position(|own| *own == key).unwrap();
         assert_eq!((of("q"), of("b")), (of("a") + 1, of("a") + 2));
         assert_eq!(hash("peer"), 3_436_898 ^ (3_436_898 >> 16));
     }
 
     #[test]
-    fn of_equal_scores_the_last_one_stays() {
+    fn the_last_of_equal_scores_is_kept() {
         let entries = [(1.0, "a"), (1.0, "b"), (2.0, "c"), (1.0, "d")];
         let kept = best(entries.into_iter(), 2);
         assert_eq!(kept, [(2.0, "c"), (1.0, "d")]);
     }
 
     #[test]
-    fn the_best_come_first() {
+    fn best_entries_are_first() {
         let entries = (0..50).map(|n| (f64::from((n * 37) % 50), n));
         let scores: Vec<f64> = best(entries, 10).into_iter().map(|(score, _)| score).collect();
         let expected: Vec<f64> = (40..50).rev().map(f64::from).collect();

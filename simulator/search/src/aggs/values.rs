@@ -1,4 +1,4 @@
-//! The values of a field in a segment, whatever its kind.
+//! Values of a field in a segment, whatever its type.
 
 use std::sync::Arc;
 
@@ -20,28 +20,28 @@ pub(super) enum Source {
         kind: Kind,
     },
     Terms(Arc<Ordinals>),
-    /// The same text for every document.
+    /// The same string for every document.
     Constant(String),
     Nothing,
 }
 
-/// How numbers of a field are shown.
+/// Format of the numbers of a field in a response.
 #[derive(Clone, Debug)]
-pub(super) enum Shown {
-    Number,
-    Formatted(NumberFormat),
+pub(super) enum ValueFormatter {
+    Raw,
+    Number(NumberFormat),
     Date(DateFormat),
-    Ip,
+    Ipv4,
 }
 
-/// Where the values of an aggregation come from.
+/// Source of the values of an aggregation.
 #[derive(Clone, Copy)]
 pub(super) enum Input<'a> {
     Field(&'a str),
     Script(&'a Script),
 }
 
-/// The field or the script that an aggregation is about.
+/// Returns the field or the script of an aggregation.
 pub(super) fn input_of(aggregation: &Aggregation) -> Result<Input<'_>> {
     match &aggregation.script {
         Some(script) => Ok(Input::Script(script)),
@@ -49,13 +49,13 @@ pub(super) fn input_of(aggregation: &Aggregation) -> Result<Input<'_>> {
     }
 }
 
-/// The name of the field that an aggregation is about.
+/// Returns the field of an aggregation.
 fn field_of(aggregation: &Aggregation) -> Result<&str> {
     aggregation
         .settings
         .get("field")
         .and_then(Value::as_str)
-        .ok_or_else(|| refuse(format!("[{}] needs a field", aggregation.name)))
+        .ok_or_else(|| refuse(format!("aggregation [{}] must have a field", aggregation.name)))
 }
 
 impl Source {
@@ -107,7 +107,7 @@ impl Source {
         })
     }
 
-    /// The numbers of a document, as they compare.
+    /// Returns the numeric values of a document, decoded.
     pub(super) fn numbers(&self, doc: u32) -> impl Iterator<Item = f64> + '_ {
         let (values, floating) = match self {
             Source::Numbers { values, kind } => (values.of(doc), kind.is_floating()),
@@ -128,7 +128,7 @@ impl Source {
     }
 }
 
-/// Returns whether a field has texts where an aggregation needs numbers.
+/// Returns whether a field is mapped as something other than a number.
 pub(super) fn numeric_mismatch(scope: &Scope<'_>, input: Input<'_>) -> bool {
     let Input::Field(field) = input else {
         return false;
@@ -142,7 +142,7 @@ pub(super) fn numeric_mismatch(scope: &Scope<'_>, input: Input<'_>) -> bool {
     })
 }
 
-/// Fails for a field that has something else where an aggregation needs points.
+/// Fails for a field that is mapped as something other than `geo_point`.
 pub(super) fn check_points(scope: &Scope<'_>, input: Input<'_>) -> Result<()> {
     let Input::Field(name) = input else {
         return Ok(());
@@ -166,7 +166,7 @@ pub(super) fn check_points(scope: &Scope<'_>, input: Input<'_>) -> Result<()> {
     Err(SearchError::new(500, "ClassCastException", reason))
 }
 
-/// Returns whether no index that is searched has the field.
+/// Returns whether no searched index has the field.
 pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
     let Input::Field(name) = input else {
         return false;
@@ -175,7 +175,7 @@ pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
     !name.starts_with('_') && scope.searched.iter().all(is_absent)
 }
 
-/// Returns whether a field has numbers.
+/// Returns whether any searched index maps the field as a number.
 pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
     let Input::Field(name) = input else {
         return false;
@@ -188,14 +188,19 @@ pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
     })
 }
 
-/// How the numbers of a field are shown: as the first index that has it says, or as the aggregation does.
+/// Returns the format of an aggregation: its `format` setting, or the format of the field in the first index that has
+/// it.
 ///
 /// # Errors
-/// A format of dates that is none.
-pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<Shown> {
+/// An invalid date format.
+pub(super) fn formatter(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<ValueFormatter> {
     let format = aggregation.settings.get("format").and_then(Value::as_str);
     let own = || format.map(DateFormat::new).transpose();
-    let number = || format.map_or(Shown::Number, |format| Shown::Formatted(NumberFormat::new(format)));
+    let number = || {
+        format.map_or(ValueFormatter::Raw, |format| {
+            ValueFormatter::Number(NumberFormat::new(format))
+        })
+    };
     let Some(field) = aggregation.settings.get("field").and_then(Value::as_str) else {
         return Ok(number());
     };
@@ -203,32 +208,34 @@ pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<Show
         let mapping = &searched.mapping;
         if let Some(field) = mapping.field(field) {
             return Ok(match field.field_type.kind {
-                Kind::Date => Shown::Date(own()?.unwrap_or_else(|| field.field_type.format.clone())),
-                Kind::Ip => Shown::Ip,
+                Kind::Date => ValueFormatter::Date(own()?.unwrap_or_else(|| field.field_type.format.clone())),
+                Kind::Ip => ValueFormatter::Ipv4,
                 kind if kind.is_numeric() => number(),
-                _ => Shown::Number,
+                _ => ValueFormatter::Raw,
             });
         }
     }
     Ok(match aggregation.kind.starts_with("date") {
-        true => Shown::Date(own()?.unwrap_or_default()),
-        false => Shown::Number,
+        true => ValueFormatter::Date(own()?.unwrap_or_default()),
+        false => ValueFormatter::Raw,
     })
 }
 
-impl Shown {
-    /// A number as text, if it is shown so beside the number.
+impl ValueFormatter {
+    /// Returns a number as a string for `..._as_string`, if the format has one.
     pub(super) fn text(&self, number: f64) -> Option<String> {
         match self {
-            Shown::Number => None,
-            Shown::Formatted(format) => Some(format.print(number)),
-            Shown::Date(format) => Some(format.print(number as i64)),
-            Shown::Ip => Some(std::net::Ipv4Addr::from(number.clamp(0.0, f64::from(u32::MAX)) as u32).to_string()),
+            ValueFormatter::Raw => None,
+            ValueFormatter::Number(format) => Some(format.print(number)),
+            ValueFormatter::Date(format) => Some(format.print(number as i64)),
+            ValueFormatter::Ipv4 => {
+                Some(std::net::Ipv4Addr::from(number.clamp(0.0, f64::from(u32::MAX)) as u32).to_string())
+            }
         }
     }
 }
 
-/// A whole number without a fraction, any other with one.
+/// Returns an integer without a fraction, any other number with one.
 pub(super) fn plain(number: f64) -> Value {
     if number.fract() == 0.0 && number.abs() < 9e15 {
         json!(number as i64)

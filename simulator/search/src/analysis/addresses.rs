@@ -1,6 +1,6 @@
-//! Tokenizers that keep addresses, hosts and acronyms whole.
+//! The tokenizers `uax_url_email` and `classic`, which keep addresses, host names and acronyms whole.
 //!
-//! Limits: addresses are recognized by their form; top-level domains are not looked up.
+//! Limits: addresses are recognized by their syntax; top-level domains are a short list.
 //! Source: Lucene 4.10's `UAX29URLEmailTokenizer` and `ClassicTokenizer`.
 
 use std::sync::OnceLock;
@@ -9,17 +9,23 @@ use regex::Regex;
 
 use super::words::each_word;
 
-/// Longest token, in bytes.
-const LONGEST: usize = 255;
+/// Maximum length of a token, in bytes.
+const MAX_TOKEN_BYTES: usize = 255;
 
+/// Returns a regular expression that is compiled once.
 fn compiled(cell: &'static OnceLock<Option<Regex>>, pattern: &str) -> Option<&'static Regex> {
     cell.get_or_init(|| Regex::new(pattern).ok()).as_ref()
 }
 
-/// Gives the words of `text` to `sink`, with addresses of mail and of pages whole; returns the position after the last one.
-pub(super) fn each_address(text: &str, mut sink: impl FnMut(usize, usize, u32)) -> u32 {
+/// Calls `sink` with the byte offsets and the position of each token, with URLs and email addresses whole. Returns
+/// the position after the last token.
+pub(super) fn each_url_email_token(text: &str, mut sink: impl FnMut(usize, usize, u32)) -> u32 {
     static ADDRESS: OnceLock<Option<Regex>> = OnceLock::new();
-    let pattern = r"(?i)(?:https?|ftp|file)://[^\s<>\x22]*[^\s<>\x22.,;:!?')\]]|[a-z0-9._%+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}|\b(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|io|de|uk|fr|info)\b(?:/[^\s<>\x22]*[^\s<>\x22.,;:!?')\]])?";
+    let pattern = concat!(
+        r"(?i)(?:https?|ftp|file)://[^\s<>\x22]*[^\s<>\x22.,;:!?')\]]",
+        r"|[a-z0-9._%+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}",
+        r"|\b(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|io|de|uk|fr|info)\b(?:/[^\s<>\x22]*[^\s<>\x22.,;:!?')\]])?",
+    );
     let mut position = 0;
     let mut from = 0;
     let words = |start: usize, end: usize, position: &mut u32, sink: &mut dyn FnMut(usize, usize, u32)| {
@@ -33,7 +39,7 @@ pub(super) fn each_address(text: &str, mut sink: impl FnMut(usize, usize, u32)) 
     if let Some(pattern) = compiled(&ADDRESS, pattern) {
         for found in pattern.find_iter(text) {
             words(from, found.start(), &mut position, &mut sink);
-            if found.len() <= LONGEST {
+            if found.len() <= MAX_TOKEN_BYTES {
                 sink(found.start(), found.end(), position);
             }
             position += 1;
@@ -44,8 +50,9 @@ pub(super) fn each_address(text: &str, mut sink: impl FnMut(usize, usize, u32)) 
     position
 }
 
-/// Gives the words of `text` to `sink`, with acronyms, companies, hosts, addresses of mail and numbers whole; returns the position after the last one.
-pub(super) fn each_classic(text: &str, mut sink: impl FnMut(usize, usize, u32)) -> u32 {
+/// Calls `sink` with the byte offsets and the position of each token, with acronyms, company names, host names, email
+/// addresses and numbers whole. Returns the position after the last token.
+pub(super) fn each_classic_token(text: &str, mut sink: impl FnMut(usize, usize, u32)) -> u32 {
     static FORMS: OnceLock<Vec<Regex>> = OnceLock::new();
     const WORD: &str = r"[\p{L}\p{Nd}&&[^\p{Han}\p{Hiragana}\p{Katakana}]]";
     const LETTER: &str = r"[\p{L}&&[^\p{Han}\p{Hiragana}\p{Katakana}]]";
@@ -81,7 +88,7 @@ pub(super) fn each_classic(text: &str, mut sink: impl FnMut(usize, usize, u32)) 
             .max();
         match longest {
             Some(length) => {
-                if length <= LONGEST {
+                if length <= MAX_TOKEN_BYTES {
                     sink(at, at + length, position);
                 }
                 position += 1;
@@ -99,21 +106,27 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case("mail bob@example.com or http://example.com/a?b=1.", &["mail", "bob@example.com", "or", "http://example.com/a?b=1"])]
+    #[case(
+        "mail bob@example.com or http://example.com/a?b=1.",
+        &["mail", "bob@example.com", "or", "http://example.com/a?b=1"]
+    )]
     #[case("no address", &["no", "address"])]
-    fn addresses_stay_whole(#[case] text: &str, #[case] expected: &[&str]) {
+    fn urls_and_email_addresses_are_whole(#[case] text: &str, #[case] expected: &[&str]) {
         let mut found = Vec::new();
-        each_address(text, |start, end, _| found.push(&text[start..end]));
+        each_url_email_token(text, |start, end, _| found.push(&text[start..end]));
         assert_eq!(found, expected);
     }
 
     #[rstest]
     #[case("U.S.A. O'Reilly AT&T", &["U.S.A.", "O'Reilly", "AT&T"])]
-    #[case("www.example.com bob@mail.example.com 10.0.0.1 a-b", &["www.example.com", "bob@mail.example.com", "10.0.0.1", "a", "b"])]
+    #[case(
+        "www.example.com bob@mail.example.com 10.0.0.1 a-b",
+        &["www.example.com", "bob@mail.example.com", "10.0.0.1", "a", "b"]
+    )]
     #[case("v1.2-rc3 wi-fi 4", &["v1.2-rc3", "wi", "fi", "4"])]
-    fn classic_tokens_have_forms(#[case] text: &str, #[case] expected: &[&str]) {
+    fn classic_tokens_are_whole(#[case] text: &str, #[case] expected: &[&str]) {
         let mut found = Vec::new();
-        each_classic(text, |start, end, _| found.push(&text[start..end]));
+        each_classic_token(text, |start, end, _| found.push(&text[start..end]));
         assert_eq!(found, expected);
     }
 }

@@ -1,61 +1,62 @@
-//! Analyzers: character filters, a tokenizer and the token filters behind it.
+//! Analyzers: character filters, a tokenizer and token filters.
 
 use std::sync::Arc;
 
-use super::addresses::{each_address, each_classic};
-use super::chars::{Changed, CharFilter};
+use super::addresses::{each_classic_token, each_url_email_token};
+use super::chars::{CharFilter, FilteredText};
 use super::filter::{Filter, fold};
-use super::grams::{Grams, Paths};
+use super::grams::{Grams, PathHierarchy};
 use super::language;
 use super::lexeme::Lexeme;
 use super::normalize::classic;
 use super::words::each_word;
 
-/// A term cut out of a text.
+/// A token of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// The term, as it goes into the index.
+    /// The term that is indexed.
     pub text: &'a str,
-    /// Its position among the terms of the text, from 0.
+    /// Position in the text, in tokens, from 0.
     pub position: u32,
-    /// The byte offset at which it starts in the text.
+    /// Byte offset of the start in the text.
     pub start: usize,
-    /// The byte offset at which it ends in the text.
+    /// Byte offset of the end in the text.
     pub end: usize,
-    /// Its type, where a filter made it.
+    /// Token type, if a filter set it.
     pub kind: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Tokenizer {
-    /// Words by UAX #29.
+    /// Words, by the word boundary rules of UAX #29.
     Standard,
     /// Runs of letters.
     Letter,
     /// Runs of anything but white space.
     Whitespace,
-    /// The whole text.
+    /// The whole text as one token.
     Keyword,
-    /// What is between the matches of a pattern, or what a group of it matches.
+    /// The parts between the matches of a pattern, or the matches of one of its groups.
     Pattern(Arc<regex::Regex>, Option<usize>),
-    /// Parts of the text, each at a position of its own: of the whole text, or of each match of a pattern.
+    /// N-grams, each at its own position: of the whole text, or of each match of a pattern.
     Grams(Grams, Option<Arc<regex::Regex>>),
-    /// The paths above a path, all at one position.
-    Paths(Paths),
-    /// Whole addresses of mail and of pages, and words.
-    Addresses,
-    /// Names of hosts and companies, acronyms, numbers and words.
+    /// The ancestors of a path and the path, all at one position.
+    PathHierarchy(PathHierarchy),
+    /// URLs, email addresses and words.
+    UaxUrlEmail,
+    /// Host names, company names, acronyms, numbers and words.
     Classic,
 }
 
-/// From text to terms. Cheap to clone.
+/// Converts text to terms. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Analyzer {
     tokenizer: Tokenizer,
     filters: Arc<[Filter]>,
     chars: Arc<[CharFilter]>,
+    /// Whether this is the `standard` analyzer.
     plain: bool,
-    /// Whether a filter looks at several tokens.
+    /// Whether any filter reads several tokens.
     streams: bool,
 }
 
@@ -72,7 +73,7 @@ impl Analyzer {
         }
     }
 
-    /// The same tokenizer with other filters.
+    /// Returns an analyzer with the same tokenizer and other filters.
     pub(super) fn filtered_by(self, filters: Vec<Filter>) -> Analyzer {
         Analyzer::new(self.tokenizer, filters)
     }
@@ -83,17 +84,17 @@ impl Analyzer {
         self
     }
 
-    /// The default: words in lower case, no stop words.
+    /// Returns the default analyzer: lower-case words, without stop words.
     pub fn standard() -> Analyzer {
         Analyzer::new(Tokenizer::Standard, vec![Filter::Lowercase])
     }
 
-    /// The whole text as one term.
+    /// Returns the analyzer that makes one term of the whole text.
     pub fn keyword() -> Analyzer {
         Analyzer::new(Tokenizer::Keyword, vec![])
     }
 
-    /// A built-in analyzer by its name.
+    /// Returns a built-in analyzer by its name.
     pub fn named(name: &str) -> Option<Analyzer> {
         let english = language::stop_words;
         Some(match name {
@@ -116,9 +117,9 @@ impl Analyzer {
         })
     }
 
-    /// Gives every term of `text` to `sink`, in order; returns the position after the last one.
+    /// Calls `sink` with each token of `text`, in order. Returns the position after the last token.
     pub fn analyze(&self, text: &str, sink: &mut dyn FnMut(Token<'_>)) -> u32 {
-        let mut changes: Vec<(String, Changed)> = Vec::new();
+        let mut changes: Vec<(String, FilteredText)> = Vec::new();
         for filter in self.chars.iter() {
             let before = changes
                 .last()
@@ -132,7 +133,9 @@ impl Analyzer {
         };
         let original = |offset: usize| {
             let back = changes.iter().rev();
-            back.fold(offset, |offset, (before, changed)| changed.original(offset, before))
+            back.fold(offset, |offset, (before, changed)| {
+                changed.correct_offset(offset, before)
+            })
         };
         self.streamed(&last.text, &mut |token| {
             sink(Token {
@@ -143,7 +146,7 @@ impl Analyzer {
         })
     }
 
-    /// Runs the tokenizer and all filters.
+    /// Runs the tokenizer and all token filters.
     fn streamed(&self, text: &str, sink: &mut dyn FnMut(Token<'_>)) -> u32 {
         if !self.streams {
             return self.tokens(text, &self.filters, sink);
@@ -183,7 +186,7 @@ impl Analyzer {
         end
     }
 
-    /// Runs the tokenizer and filters that look at one token at a time.
+    /// Runs the tokenizer and the filters that read one token at a time.
     fn tokens(&self, text: &str, filters: &[Filter], sink: &mut dyn FnMut(Token<'_>)) -> u32 {
         let mut buffer = String::new();
         let plain = self.plain;
@@ -261,46 +264,46 @@ impl Analyzer {
                 }
                 position
             }
-            Tokenizer::Paths(paths) => {
+            Tokenizer::PathHierarchy(paths) => {
                 paths.each(text, |start, end| emit(start, end, 0));
                 1
             }
-            Tokenizer::Addresses => each_address(text, &mut emit),
-            Tokenizer::Classic => each_classic(text, &mut emit),
+            Tokenizer::UaxUrlEmail => each_url_email_token(text, &mut emit),
+            Tokenizer::Classic => each_classic_token(text, &mut emit),
         }
     }
 
-    /// The type of its tokens, if it is the same for all.
+    /// Returns the type of the tokens, if the tokenizer gives all tokens the same type.
     pub(crate) fn token_type(&self) -> Option<&'static str> {
         (!matches!(
             self.tokenizer,
-            Tokenizer::Standard | Tokenizer::Addresses | Tokenizer::Classic
+            Tokenizer::Standard | Tokenizer::UaxUrlEmail | Tokenizer::Classic
         ))
         .then_some("word")
     }
 
-    /// Number of words of its longest shingles, if it makes any.
-    pub(crate) fn longest_shingle(&self) -> Option<usize> {
+    /// Returns the maximum shingle size, in tokens, if the analyzer has a shingle filter.
+    pub(crate) fn max_shingle_size(&self) -> Option<usize> {
         self.filters.iter().find_map(|filter| match filter {
-            Filter::Stream(stream) => stream.longest_shingle(),
+            Filter::Stream(stream) => stream.max_shingle_size(),
             _ => None,
         })
     }
 
-    /// The terms of `text` with their positions.
+    /// Returns the terms of `text` with their positions.
     pub fn terms(&self, text: &str) -> Vec<(u32, String)> {
         let mut terms = Vec::new();
         self.analyze(text, &mut |token| terms.push((token.position, token.text.to_owned())));
         terms
     }
 
-    /// True if two fields with these analyzers get the same terms from the same text, as far as that is cheap to say.
+    /// Whether the analyzer is known to produce the same terms as `standard`.
     pub(crate) fn same_as_standard(&self) -> bool {
         self.plain
     }
 }
 
-/// What filters make of a token that a filter over all tokens made.
+/// Applies filters to a token that a stream filter returned.
 fn refiltered(filters: &[Filter], lexeme: Lexeme) -> Vec<Lexeme> {
     let mut made = Vec::new();
     let mut text = lexeme.text.clone();
@@ -313,7 +316,7 @@ fn refiltered(filters: &[Filter], lexeme: Lexeme) -> Vec<Lexeme> {
     made
 }
 
-/// Gives what the filters make of a token to `sink`. Stemmers leave a keyword as it is.
+/// Applies the filters to a token and calls `sink` with each resulting term. Stemmers do not change keywords.
 fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut dyn FnMut(&str)) {
     for (at, filter) in filters.iter().enumerate() {
         if let Filter::Grams(grams) = filter {
@@ -348,19 +351,19 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
             }
             _ => {}
         }
-        let spared = keyword && filter.is_stemmer();
-        if !spared && !filter.apply(text) {
+        let skipped = keyword && filter.is_stemmer();
+        if !skipped && !filter.apply(text) {
             return;
         }
     }
     sink(text);
 }
 
-fn runs(text: &str, belongs: impl Fn(char) -> bool, emit: &mut impl FnMut(usize, usize, u32)) -> u32 {
+fn runs(text: &str, is_token_char: impl Fn(char) -> bool, emit: &mut impl FnMut(usize, usize, u32)) -> u32 {
     let mut position = 0;
     let mut start = None;
     for (at, c) in text.char_indices() {
-        match (belongs(c), start) {
+        match (is_token_char(c), start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
                 emit(from, at, position);
@@ -384,7 +387,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_folded_token_can_stay_at_its_position() {
+    fn ascii_folding_preserves_the_original_at_its_position() {
         let analysis = json!({
             "analyzer": {"mine": {"tokenizer": "whitespace", "filter": ["fold", "lowercase"]}},
             "filter": {"fold": {"type": "asciifolding", "preserve_original": true}},
@@ -402,7 +405,7 @@ mod tests {
     #[case("keyword", "a b", &["a b"])]
     #[case("stop", "the Fox and dog", &["fox", "dog"])]
     #[case("pattern", "a-b C", &["a", "b", "c"])]
-    fn built_in_analyzers_cut_as_named(#[case] name: &str, #[case] text: &str, #[case] expected: &[&str]) {
+    fn built_in_analyzers_return_terms(#[case] name: &str, #[case] text: &str, #[case] expected: &[&str]) {
         let terms: Vec<String> = Analyzer::named(name)
             .unwrap()
             .terms(text)
@@ -430,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_word_leaves_a_gap_in_the_positions() {
+    fn stop_words_leave_gaps_in_the_positions() {
         assert_eq!(
             Analyzer::named("stop").unwrap().terms("quick and brown"),
             [(0, "quick".to_owned()), (2, "brown".to_owned())]
@@ -438,8 +441,9 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_analyzer_is_made_of_its_parts() {
-        let analysis = json!({"analyzer": {"mine": {"type": "custom", "tokenizer": "whitespace", "filter": ["lowercase", "short"]}}, "filter": {"short": {"type": "length", "max": 3}}});
+    fn custom_analyzers_combine_their_parts() {
+        let own = json!({"type": "custom", "tokenizer": "whitespace", "filter": ["lowercase", "short"]});
+        let analysis = json!({"analyzer": {"mine": own}, "filter": {"short": {"type": "length", "max": 3}}});
         let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
         assert_eq!(analyzer.terms("One-two TWO three"), [(1, "two".to_owned())]);
         assert!(Analyzer::configured("absent", analysis.as_object()).is_err());

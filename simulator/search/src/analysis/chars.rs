@@ -1,13 +1,13 @@
-//! Character filters: changes to a text before it is cut into tokens.
+//! Character filters, which change the text before it is tokenized.
 //!
-//! Guarantees: an offset of the changed text maps to an offset of the original one, on a character boundary.
+//! Guarantees: every offset of the filtered text maps to an offset of the original text, on a character boundary.
 //! Source: Lucene 4.10's `MappingCharFilter`, `HTMLStripCharFilter` and `PatternReplaceCharFilter`.
 
 use std::sync::Arc;
 
 use regex::Regex;
 
-/// Elements that begin a new line; the tags of all others leave nothing.
+/// Elements that are replaced by a line break. The tags of all others are removed.
 const BLOCKS: [&str; 24] = [
     "address",
     "article",
@@ -35,26 +35,26 @@ const BLOCKS: [&str; 24] = [
     "ul",
 ];
 
-/// A change to a text before it is cut into tokens.
+/// A change to the text before it is tokenized.
 #[derive(Clone, Debug)]
 pub(super) enum CharFilter {
-    /// Replaces texts, the longest first.
+    /// Replaces strings, the longest match first.
     Mapping(Arc<[(String, String)]>),
     /// Removes tags and comments, and decodes entities.
     HtmlStrip,
     PatternReplace(Arc<Regex>, String),
 }
 
-/// A changed text, and where its parts come from.
-pub(super) struct Changed {
+/// A filtered text and its offset corrections.
+pub(super) struct FilteredText {
     pub(super) text: String,
-    /// Offsets of the changed text, each with what to add from there on to get the original offset.
+    /// Offsets of the filtered text, each with the difference to the original offset from there on.
     shifts: Vec<(usize, isize)>,
 }
 
-impl Changed {
-    /// The offset in the original text.
-    pub(super) fn original(&self, offset: usize, text: &str) -> usize {
+impl FilteredText {
+    /// Returns the offset in the original text.
+    pub(super) fn correct_offset(&self, offset: usize, text: &str) -> usize {
         let at = self.shifts.partition_point(|(from, _)| *from <= offset);
         let shift = at
             .checked_sub(1)
@@ -68,7 +68,7 @@ impl Changed {
     }
 }
 
-/// Builds a changed text from left to right.
+/// Builds a filtered text from left to right.
 #[derive(Default)]
 struct Builder {
     text: String,
@@ -77,7 +77,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// Puts `new` in the place of `length` bytes.
+    /// Replaces `length` bytes by `new`.
     fn replace(&mut self, length: usize, new: &str) {
         self.text.push_str(new);
         let signed = |number: usize| isize::try_from(number).unwrap_or(isize::MAX);
@@ -87,8 +87,8 @@ impl Builder {
         }
     }
 
-    fn finish(self) -> Changed {
-        Changed {
+    fn finish(self) -> FilteredText {
+        FilteredText {
             text: self.text,
             shifts: self.shifts,
         }
@@ -96,7 +96,7 @@ impl Builder {
 }
 
 impl CharFilter {
-    pub(super) fn apply(&self, text: &str) -> Changed {
+    pub(super) fn apply(&self, text: &str) -> FilteredText {
         match self {
             CharFilter::Mapping(rules) => mapped(text, rules),
             CharFilter::HtmlStrip => stripped(text),
@@ -105,7 +105,7 @@ impl CharFilter {
     }
 }
 
-fn mapped(text: &str, rules: &[(String, String)]) -> Changed {
+fn mapped(text: &str, rules: &[(String, String)]) -> FilteredText {
     let mut builder = Builder::default();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -128,7 +128,7 @@ fn mapped(text: &str, rules: &[(String, String)]) -> Changed {
     builder.finish()
 }
 
-fn replaced(text: &str, pattern: &Regex, replacement: &str) -> Changed {
+fn replaced(text: &str, pattern: &Regex, replacement: &str) -> FilteredText {
     let mut builder = Builder::default();
     let mut done = 0;
     for found in pattern.captures_iter(text) {
@@ -143,7 +143,7 @@ fn replaced(text: &str, pattern: &Regex, replacement: &str) -> Changed {
     builder.finish()
 }
 
-fn stripped(text: &str) -> Changed {
+fn stripped(text: &str) -> FilteredText {
     let mut builder = Builder::default();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -167,7 +167,7 @@ fn stripped(text: &str) -> Changed {
     builder.finish()
 }
 
-/// Length of the markup at the start of `text`, and what takes its place; `\0` is nothing.
+/// Returns the length of the markup at the start of `text` and its replacement; `\0` is no replacement.
 fn tag(text: &str) -> Option<(usize, char)> {
     if let Some(comment) = text.strip_prefix("<!--") {
         return comment.find("-->").map(|at| (at + 7, '\0'));
@@ -189,7 +189,7 @@ fn tag(text: &str) -> Option<(usize, char)> {
     Some((end, if BLOCKS.contains(&name.as_str()) { '\n' } else { '\0' }))
 }
 
-/// Length of the entity at the start of `text`, and its character.
+/// Returns the length of the entity at the start of `text`, and its character.
 fn entity(text: &str) -> Option<(usize, char)> {
     let inside = text.strip_prefix('&')?;
     let end = inside.find(';').filter(|end| *end <= 10)?;
@@ -222,12 +222,12 @@ mod tests {
     #[case("<p>a&nbsp;<b>c</b> &lt;d&#62;", "\na c <d>")]
     #[case("1 < 2 <!-- x --> & y", "1 < 2  & y")]
     #[case("a<script>var x;</script>b", "a\nb")]
-    fn tags_are_stripped_and_entities_decoded(#[case] text: &str, #[case] expected: &str) {
+    fn html_strip_removes_tags_and_decodes_entities(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(CharFilter::HtmlStrip.apply(text).text, expected);
     }
 
     #[test]
-    fn an_offset_behind_a_replacement_maps_back() {
+    fn offsets_after_a_replacement_are_corrected() {
         let rules = [
             ("ph".to_owned(), "f".to_owned()),
             (":)".to_owned(), "_happy_".to_owned()),
@@ -235,8 +235,8 @@ mod tests {
         let text = "phone :) x";
         let changed = CharFilter::Mapping(rules.into()).apply(text);
         assert_eq!(changed.text, "fone _happy_ x");
-        assert_eq!(changed.original(0, text), 0);
-        assert_eq!(changed.original(4, text), 5);
-        assert_eq!(changed.original(13, text), 9);
+        assert_eq!(changed.correct_offset(0, text), 0);
+        assert_eq!(changed.correct_offset(4, text), 5);
+        assert_eq!(changed.correct_offset(13, text), 9);
     }
 }

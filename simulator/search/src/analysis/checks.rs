@@ -1,14 +1,14 @@
-//! Parts of the analysis settings of an index that cannot be made.
+//! Validation of the `analysis` settings of an index.
 //!
-//! Source: `AnalysisModule` of Elasticsearch 1.5, and how its settings find the class of a type.
+//! Source: Elasticsearch 1.5's `AnalysisModule`, and its lookup of the class of a type.
 
 use serde_json::{Map, Value};
 
 use super::analyzer::Analyzer;
 use super::configured::{char_filter_of, filter_of, is_type, text, tokenizer_of};
 
-/// Types of filters that exist and are left out. They are refused where an analyzer has them.
-const LEFT_OUT: [&str; 8] = [
+/// Token filter types of Elasticsearch 1.5 that are not implemented. An analyzer that uses one is an error.
+const UNSUPPORTED: [&str; 8] = [
     "kstem",
     "hunspell",
     "hyphenation_decompounder",
@@ -19,59 +19,59 @@ const LEFT_OUT: [&str; 8] = [
     "sorani_normalization",
 ];
 
-/// Why a part of the settings cannot be made.
+/// The error of an invalid component.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Unmade {
-    /// A sentence that names the part.
+pub(crate) struct AnalysisError {
+    /// Message that names the component.
     pub(crate) reason: String,
-    /// The type that no class has, and the class that was looked for last.
+    /// An unknown type and the last class name that was tried for it.
     pub(crate) unknown: Option<(String, String)>,
 }
 
-impl From<String> for Unmade {
-    fn from(reason: String) -> Unmade {
-        Unmade { reason, unknown: None }
+impl From<String> for AnalysisError {
+    fn from(reason: String) -> AnalysisError {
+        AnalysisError { reason, unknown: None }
     }
 }
 
-/// Makes a part, or says why it cannot be made.
-type Make = fn(&str, Option<&Map<String, Value>>) -> Result<(), String>;
+/// Builds a component or returns the reason why it cannot.
+type Factory = fn(&str, Option<&Map<String, Value>>) -> Result<(), String>;
 
-/// A kind of parts: its section, what errors call it, the end of its classes, and what makes one.
-struct Kind {
+/// A kind of component: its section, its names in errors, the suffix of its class names, and its factory.
+struct ComponentKind {
     section: &'static str,
     name: &'static str,
     untyped: &'static str,
     class: &'static str,
-    make: Make,
+    factory: Factory,
 }
 
-const KINDS: [Kind; 3] = [
-    Kind {
+const KINDS: [ComponentKind; 3] = [
+    ComponentKind {
         section: "char_filter",
         name: "char filter",
         untyped: "Char Filter",
         class: "CharFilterFactory",
-        make: |name, analysis| char_filter_of(name, analysis).map(drop),
+        factory: |name, analysis| char_filter_of(name, analysis).map(drop),
     },
-    Kind {
+    ComponentKind {
         section: "filter",
         name: "token filter",
         untyped: "token filter",
         class: "TokenFilterFactory",
-        make: |name, analysis| filter_of(name, analysis).map(drop),
+        factory: |name, analysis| filter_of(name, analysis).map(drop),
     },
-    Kind {
+    ComponentKind {
         section: "tokenizer",
         name: "tokenizer",
         untyped: "token filter",
         class: "TokenizerFactory",
-        make: |name, analysis| tokenizer_of(name, analysis).map(drop),
+        factory: |name, analysis| tokenizer_of(name, analysis).map(drop),
     },
 ];
 
-/// The class that a type is last looked for in.
-fn class_of(kind: &str, end: &str) -> String {
+/// Returns the last class name that Elasticsearch tries for a type.
+fn class_of(kind: &str, suffix: &str) -> String {
     let mut camel = String::new();
     for (at, word) in kind.split('_').enumerate() {
         let mut letters = word.chars();
@@ -85,13 +85,13 @@ fn class_of(kind: &str, end: &str) -> String {
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     let package = camel.to_lowercase();
     format!(
-        "org.elasticsearch.index.analysis.{package}.{first}{}{end}",
+        "org.elasticsearch.index.analysis.{package}.{first}{}{suffix}",
         letters.as_str()
     )
 }
 
-/// Fails for the first part of `analysis` that cannot be made.
-pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<(), Unmade> {
+/// Fails for the first invalid component of `analysis`.
+pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<(), AnalysisError> {
     let parts = |section: &str| {
         let section = analysis.and_then(|analysis| analysis.get(section));
         section.and_then(Value::as_object).into_iter().flatten()
@@ -102,14 +102,14 @@ pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<(), Unmade>
                 return Err(format!("{} [{name}] must have a type associated with it", kind.untyped).into());
             };
             let unknown = format!("failed to find {} under [{own}]", kind.name);
-            match (kind.make)(name, analysis) {
-                Err(error) if error == unknown && !LEFT_OUT.contains(&own) => {
-                    return Err(Unmade {
+            match (kind.factory)(name, analysis) {
+                Err(error) if error == unknown && !UNSUPPORTED.contains(&own) => {
+                    return Err(AnalysisError {
                         reason: format!("failed to find {} type [{own}] for [{name}]", kind.name),
                         unknown: Some((own.to_owned(), class_of(own, kind.class))),
                     });
                 }
-                // The classes of stems are looked for where a text is analyzed.
+                // Elasticsearch finds the class of a stemmer only when it analyzes a text.
                 Err(error) if error != unknown && !error.starts_with("Invalid stemmer") => return Err(error.into()),
                 _ => {}
             }
@@ -119,7 +119,7 @@ pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<(), Unmade>
         let kind = text(Some(own), "type");
         if !kind.is_some_and(is_type) && own.get("tokenizer").is_none() {
             let shown = kind.unwrap_or("null");
-            return Err(Unmade {
+            return Err(AnalysisError {
                 reason: format!("failed to find analyzer type [{shown}] or tokenizer for [{name}]"),
                 unknown: kind.map(|kind| (kind.to_owned(), class_of(kind, "AnalyzerProvider"))),
             });
@@ -136,20 +136,48 @@ mod tests {
     use serde_json::json;
 
     #[rstest]
-    #[case(json!({"filter": {"f": {"type": "my_own"}}}), "failed to find token filter type [my_own] for [f]", Some("myown.MyOwnTokenFilterFactory"))]
-    #[case(json!({"tokenizer": {"t": {"type": "nope"}}}), "failed to find tokenizer type [nope] for [t]", Some("nope.NopeTokenizerFactory"))]
-    #[case(json!({"char_filter": {"c": {"type": "nope"}}}), "failed to find char filter type [nope] for [c]", Some("nope.NopeCharFilterFactory"))]
-    #[case(json!({"analyzer": {"a": {"type": "nope"}}}), "failed to find analyzer type [nope] or tokenizer for [a]", Some("nope.NopeAnalyzerProvider"))]
+    #[case(
+        json!({"filter": {"f": {"type": "my_own"}}}),
+        "failed to find token filter type [my_own] for [f]",
+        Some("myown.MyOwnTokenFilterFactory")
+    )]
+    #[case(
+        json!({"tokenizer": {"t": {"type": "nope"}}}),
+        "failed to find tokenizer type [nope] for [t]",
+        Some("nope.NopeTokenizerFactory")
+    )]
+    #[case(
+        json!({"char_filter": {"c": {"type": "nope"}}}),
+        "failed to find char filter type [nope] for [c]",
+        Some("nope.NopeCharFilterFactory")
+    )]
+    #[case(
+        json!({"analyzer": {"a": {"type": "nope"}}}),
+        "failed to find analyzer type [nope] or tokenizer for [a]",
+        Some("nope.NopeAnalyzerProvider")
+    )]
     #[case(json!({"analyzer": {"a": {}}}), "failed to find analyzer type [null] or tokenizer for [a]", None)]
-    #[case(json!({"analyzer": {"a": {"type": "custom"}}}), "Custom Analyzer [a] must be configured with a tokenizer", None)]
+    #[case(
+        json!({"analyzer": {"a": {"type": "custom"}}}),
+        "Custom Analyzer [a] must be configured with a tokenizer",
+        None
+    )]
     #[case(json!({"filter": {"f": {}}}), "token filter [f] must have a type associated with it", None)]
-    #[case(json!({"filter": {"f": {"type": "synonym"}}}), "synonym requires either `synonyms` or `synonyms_path` to be configured", None)]
-    #[case(json!({"filter": {"f": {"type": "keep"}}}), "keep requires either `keep_words` or `keep_words_path` to be configured", None)]
-    fn what_cannot_be_made_is_named(#[case] analysis: Value, #[case] reason: &str, #[case] class: Option<&str>) {
-        let unmade = check(analysis.as_object()).unwrap_err();
-        assert_eq!(unmade.reason, reason);
+    #[case(
+        json!({"filter": {"f": {"type": "synonym"}}}),
+        "synonym requires either `synonyms` or `synonyms_path` to be configured",
+        None
+    )]
+    #[case(
+        json!({"filter": {"f": {"type": "keep"}}}),
+        "keep requires either `keep_words` or `keep_words_path` to be configured",
+        None
+    )]
+    fn invalid_components_are_named(#[case] analysis: Value, #[case] reason: &str, #[case] class: Option<&str>) {
+        let error = check(analysis.as_object()).unwrap_err();
+        assert_eq!(error.reason, reason);
         let class = class.map(|class| format!("org.elasticsearch.index.analysis.{class}"));
-        assert_eq!(unmade.unknown.map(|(_, class)| class), class);
+        assert_eq!(error.unknown.map(|(_, class)| class), class);
     }
 
     #[rstest]
@@ -157,7 +185,7 @@ mod tests {
     #[case(json!({"filter": {"f": {"type": "stemmer", "language": "klingon"}}}))]
     #[case(json!({"analyzer": {"a": {"type": "nope", "tokenizer": "standard"}}}))]
     #[case(json!({"analyzer": {"a": {"type": "english"}}}))]
-    fn what_is_not_used_or_can_be_made_is_taken(#[case] analysis: Value) {
+    fn valid_and_unused_components_are_accepted(#[case] analysis: Value) {
         assert_eq!(check(analysis.as_object()), Ok(()));
     }
 }

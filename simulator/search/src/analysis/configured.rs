@@ -1,6 +1,4 @@
-//! Analyzers, tokenizers and filters from the settings of an index.
-//!
-//! Source: the `analysis` section of Elasticsearch 1.5's index settings.
+//! Analyzers, tokenizers and filters built from the `analysis` settings of an index in Elasticsearch 1.5.
 
 use std::sync::Arc;
 
@@ -9,33 +7,33 @@ use serde_json::{Map, Value};
 use super::analyzer::{Analyzer, Tokenizer};
 use super::chars::CharFilter;
 use super::filter::{Filter, lowercase};
-use super::grams::{Grams, Paths, runs_of};
+use super::grams::{Grams, PathHierarchy, token_chars_pattern};
 use super::language;
 use super::normalize::normalization;
 use super::stream_settings::{stems, stream_filter};
 
-/// Longest gram, in characters.
-const LONGEST_GRAM: usize = 32;
-/// Longest word, in characters, unless the settings allow less.
-const LONGEST_WORD: usize = 255;
+/// Maximum length of an n-gram, in characters.
+const MAX_GRAM: usize = 32;
+/// Default of `max_token_length`, in characters, and its maximum.
+const MAX_TOKEN_LENGTH: usize = 255;
 
-/// Returns whether there are analyzers of a type.
+/// Returns whether an analyzer type exists.
 pub(super) fn is_type(kind: &str) -> bool {
     matches!(kind, "custom" | "pattern" | "snowball") || Analyzer::named(kind).is_some()
 }
 
 impl Analyzer {
-    /// An analyzer of an index: one of its own (settings under `analysis`), else a built-in one.
+    /// Returns an analyzer of the index settings (`analysis.analyzer`), or else a built-in one.
     ///
     /// # Errors
-    /// A sentence that says which part of the settings is not understood.
+    /// A message that names the invalid setting.
     pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
         let Some(own) = section(analysis, "analyzer", name) else {
             return Analyzer::named(name).ok_or_else(|| format!("Analyzer [{name}] not found"));
         };
         let kind = own.get("type").and_then(Value::as_str).unwrap_or("custom");
         match kind {
-            // A type that is unknown counts for nothing beside a tokenizer.
+            // Elasticsearch ignores an unknown type if there is a tokenizer.
             kind if kind == "custom" || !is_type(kind) && own.get("tokenizer").is_some() => {
                 let tokenizer = own
                     .get("tokenizer")
@@ -84,10 +82,10 @@ impl Analyzer {
         }
     }
 
-    /// An analyzer from a tokenizer, token filters and character filters by name, as `_analyze` takes them.
+    /// Builds an analyzer from the names of a tokenizer, token filters and character filters, as in `_analyze`.
     ///
     /// # Errors
-    /// A sentence that names the part that is not there.
+    /// A message that names the unknown component.
     pub fn assembled(
         tokenizer: &str,
         filters: &[&str],
@@ -95,7 +93,7 @@ impl Analyzer {
         analysis: Option<&Map<String, Value>>,
     ) -> Result<Analyzer, String> {
         let own = section(analysis, "tokenizer", tokenizer);
-        // Some tokenizers have a filter built in.
+        // Some tokenizers include a filter.
         let first = match text(own, "type").unwrap_or(tokenizer) {
             "lowercase" => Some(Filter::Lowercase),
             "standard" | "classic" | "uax_url_email" => length_filter(own),
@@ -115,13 +113,14 @@ impl Analyzer {
     }
 }
 
+/// Returns the settings of a component.
 fn section<'a>(analysis: Option<&'a Map<String, Value>>, kind: &str, name: &str) -> Option<&'a Value> {
     analysis
         .and_then(|analysis| analysis.get(kind))
         .and_then(|section| section.get(name))
 }
 
-/// A setting as text.
+/// Returns a string setting.
 pub(super) fn text<'a>(own: Option<&'a Value>, key: &str) -> Option<&'a str> {
     own.and_then(|own| own.get(key)).and_then(Value::as_str)
 }
@@ -137,7 +136,7 @@ pub(super) fn flag(own: Option<&Value>, key: &str, default: bool) -> bool {
     own.and_then(|own| own.get(key)).map_or(default, crate::mapping::truth)
 }
 
-/// A string, a comma list or an array of strings, as a list.
+/// Converts a string, a comma-separated string or an array of strings to a list.
 pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
@@ -153,6 +152,7 @@ fn texts(strings: &[String]) -> Vec<&str> {
     strings.iter().map(String::as_str).collect()
 }
 
+/// Compiles a pattern with Java's names of flags, separated by `|`.
 pub(super) fn compiled(pattern: &str, flags: &str) -> Result<Arc<regex::Regex>, String> {
     let is_set = |name: &str| flags.split('|').any(|flag| flag.trim() == name);
     regex::RegexBuilder::new(pattern)
@@ -166,12 +166,12 @@ pub(super) fn compiled(pattern: &str, flags: &str) -> Result<Arc<regex::Regex>, 
         .map_err(|error| format!("pattern [{pattern}]: {error}"))
 }
 
-/// The pattern in a setting.
+/// Compiles the pattern of a setting.
 fn pattern_of(own: Option<&Value>, key: &str, default: &str) -> Result<Arc<regex::Regex>, String> {
     compiled(text(own, key).unwrap_or(default), text(own, "flags").unwrap_or(""))
 }
 
-/// A replacement of Java's, in which a reference to a group is one digit.
+/// Converts a replacement of Java, in which a group reference has one digit.
 fn replacement(own: Option<&Value>) -> String {
     let mut converted = String::new();
     let mut chars = text(own, "replacement").unwrap_or("").chars().peekable();
@@ -187,6 +187,7 @@ fn replacement(own: Option<&Value>) -> String {
     converted
 }
 
+/// Builds a `stop` filter. Default: the English stop words.
 fn stop_filter(own: &Value) -> Filter {
     let mut words = strings(own.get("stopwords").or_else(|| own.get("stop_words")));
     match words.as_slice() {
@@ -209,7 +210,7 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
     let own = section(analysis, "tokenizer", name);
     Ok(match text(own, "type").unwrap_or(name) {
         "standard" | "thai" => Tokenizer::Standard,
-        "uax_url_email" | "uaxUrlEmail" | "uaxURLEmail" => Tokenizer::Addresses,
+        "uax_url_email" | "uaxUrlEmail" | "uaxURLEmail" => Tokenizer::UaxUrlEmail,
         "classic" => Tokenizer::Classic,
         "letter" | "lowercase" => Tokenizer::Letter,
         "whitespace" => Tokenizer::Whitespace,
@@ -221,11 +222,11 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
                 .unwrap_or(-1);
             Tokenizer::Pattern(pattern_of(own, "pattern", r"\W+")?, usize::try_from(group).ok())
         }
-        "ngram" | "nGram" => Tokenizer::Grams(grams_of(own, false), kept_runs(own)?),
-        "edge_ngram" | "edgeNGram" => Tokenizer::Grams(grams_of(own, true), kept_runs(own)?),
+        "ngram" | "nGram" => Tokenizer::Grams(grams_of(own, false), token_chars(own)?),
+        "edge_ngram" | "edgeNGram" => Tokenizer::Grams(grams_of(own, true), token_chars(own)?),
         "path_hierarchy" | "PathHierarchy" => {
             let delimiter = text(own, "delimiter").and_then(|text| text.chars().next());
-            Tokenizer::Paths(Paths {
+            Tokenizer::PathHierarchy(PathHierarchy {
                 delimiter: delimiter.unwrap_or('/'),
                 skip: number(own, "skip", 0),
                 reverse: flag(own, "reverse", false),
@@ -235,23 +236,25 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
     })
 }
 
-/// The runs of characters that grams are made of, if not of all.
-fn kept_runs(own: Option<&Value>) -> Result<Option<Arc<regex::Regex>>, String> {
+/// Compiles `token_chars`, the characters that n-grams may contain. Default: all.
+fn token_chars(own: Option<&Value>) -> Result<Option<Arc<regex::Regex>>, String> {
     let classes = strings(own.and_then(|own| own.get("token_chars")));
-    runs_of(&classes)?.map(|pattern| compiled(&pattern, "")).transpose()
+    token_chars_pattern(&classes)?
+        .map(|pattern| compiled(&pattern, ""))
+        .transpose()
 }
 
-/// What leaves out the tokens that are longer than a tokenizer of words allows, if it allows less than by default.
+/// Returns the filter for `max_token_length`, if that is less than the default.
 fn length_filter(own: Option<&Value>) -> Option<Filter> {
-    let max = number(own, "max_token_length", LONGEST_WORD);
-    (max < LONGEST_WORD).then_some(Filter::Length { min: 0, max })
+    let max = number(own, "max_token_length", MAX_TOKEN_LENGTH);
+    (max < MAX_TOKEN_LENGTH).then_some(Filter::Length { min: 0, max })
 }
 
-/// The lengths of grams in settings. Default: 1 and 2.
+/// Returns the settings of an n-gram filter or tokenizer. Default: 1 to 2 characters.
 fn grams_of(own: Option<&Value>, edge: bool) -> Grams {
     Grams {
-        min: number(own, "min_gram", 1).min(LONGEST_GRAM),
-        max: number(own, "max_gram", 2).min(LONGEST_GRAM),
+        min: number(own, "min_gram", 1).min(MAX_GRAM),
+        max: number(own, "max_gram", 2).min(MAX_GRAM),
         edge,
         back: text(own, "side") == Some("back"),
     }
@@ -357,132 +360,4 @@ pub(super) fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Re
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-    use serde_json::json;
-
-    fn tokens(filter: Value, text: &str) -> Vec<(String, u32)> {
-        let analysis =
-            json!({"analyzer": {"mine": {"tokenizer": "whitespace", "filter": ["mine"]}}, "filter": {"mine": filter}});
-        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
-        analyzer
-            .terms(text)
-            .into_iter()
-            .map(|(position, term)| (term, position))
-            .collect()
-    }
-
-    #[rstest]
-    #[case(json!({"type": "shingle"}), "a b c", &[("a", 0), ("a b", 0), ("b", 1), ("b c", 1), ("c", 2)])]
-    #[case(json!({"type": "shingle", "max_shingle_size": 3, "output_unigrams": false, "token_separator": "-"}), "a b c", &[("a-b", 0), ("a-b-c", 0), ("b-c", 1)])]
-    #[case(json!({"type": "synonym", "synonyms": ["tv, television", "wi fi => wifi"]}), "tv wi fi x", &[("tv", 0), ("television", 0), ("wifi", 1), ("x", 2)])]
-    #[case(json!({"type": "synonym", "synonyms": ["dns => domain name system"], "ignore_case": true}), "DNS a", &[("domain", 0), ("name", 1), ("a", 1), ("system", 2)])]
-    #[case(json!({"type": "synonym", "synonyms": ["b, c"], "expand": false}), "a c", &[("a", 0), ("b", 1)])]
-    #[case(json!({"type": "word_delimiter"}), "Wi-Fi x", &[("Wi", 0), ("Fi", 1), ("x", 2)])]
-    #[case(json!({"type": "word_delimiter"}), "O'Neil's PowerShot500", &[("O", 0), ("Neil", 1), ("Power", 2), ("Shot", 3), ("500", 4)])]
-    #[case(json!({"type": "word_delimiter", "catenate_words": true}), "Wi-Fi x", &[("Wi", 0), ("WiFi", 0), ("Fi", 1), ("x", 2)])]
-    #[case(json!({"type": "word_delimiter", "generate_word_parts": false, "generate_number_parts": false, "catenate_all": true}), "Wi-Fi-4 x", &[("WiFi4", 0), ("x", 1)])]
-    #[case(json!({"type": "word_delimiter", "preserve_original": true, "split_on_case_change": false, "split_on_numerics": false}), "aB1-c x", &[("aB1-c", 0), ("aB1", 0), ("c", 1), ("x", 2)])]
-    #[case(json!({"type": "word_delimiter", "protected_words": ["a-b"]}), "a-b c-d", &[("a-b", 0), ("c", 1), ("d", 2)])]
-    #[case(json!({"type": "common_grams", "common_words": ["the", "is"]}), "the fox is", &[("the", 0), ("the_fox", 0), ("fox", 1), ("fox_is", 1), ("is", 2)])]
-    #[case(json!({"type": "common_grams", "common_words": ["the"], "query_mode": true}), "the fox ran", &[("the_fox", 0), ("fox", 1), ("ran", 2)])]
-    #[case(json!({"type": "keyword_repeat"}), "a b", &[("a", 0), ("a", 0), ("b", 1), ("b", 1)])]
-    #[case(json!({"type": "stemmer_override", "rules": ["ran => run"]}), "ran a", &[("run", 0), ("a", 1)])]
-    #[case(json!({"type": "delimited_payload_filter"}), "a|1 b", &[("a", 0), ("b", 1)])]
-    #[case(json!({"type": "keep_types", "types": ["<NUM>"]}), "a 1", &[])]
-    #[case(json!({"type": "keep_types", "types": ["word"]}), "a 1", &[("a", 0), ("1", 1)])]
-    #[case(json!({"type": "cjk_bigram"}), "日本語 a", &[("日本", 0), ("本語", 1), ("a", 2)])]
-    #[case(json!({"type": "cjk_bigram", "output_unigrams": true}), "日本", &[("日", 0), ("日本", 0), ("本", 1)])]
-    #[case(json!({"type": "dictionary_decompounder", "word_list": ["donau", "dampf"]}), "Donaudampf x", &[("Donaudampf", 0), ("Donau", 0), ("dampf", 0), ("x", 1)])]
-    #[case(json!({"type": "edgeNGram", "side": "back"}), "abc", &[("c", 0), ("bc", 0)])]
-    #[case(json!({"type": "stop", "stopwords": "_french_"}), "le chat", &[("chat", 1)])]
-    #[case(json!({"type": "unique"}), "a b a c", &[("a", 0), ("b", 1), ("c", 2)])]
-    #[case(json!({"type": "limit", "max_token_count": 2}), "a b c", &[("a", 0), ("b", 1)])]
-    #[case(json!({"type": "pattern_capture", "patterns": ["([a-z]+)", "([0-9]+)"]}), "abc12 x", &[("abc12", 0), ("abc", 0), ("12", 0), ("x", 1)])]
-    #[case(json!({"type": "pattern_replace", "pattern": "(\\d+)", "replacement": "<$1>"}), "a12b", &[("a<12>b", 0)])]
-    #[case(json!({"type": "stop", "stopwords": ["A"], "ignore_case": true}), "a b", &[("b", 1)])]
-    #[case(json!({"type": "stop", "stopwords": "_none_"}), "the b", &[("the", 0), ("b", 1)])]
-    #[case(json!({"type": "keep", "keep_words": ["b"]}), "a b", &[("b", 1)])]
-    fn a_filter_of_the_settings_makes_these_tokens(
-        #[case] filter: Value,
-        #[case] text: &str,
-        #[case] expected: &[(&str, u32)],
-    ) {
-        let expected: Vec<(String, u32)> = expected.iter().map(|(term, at)| ((*term).to_owned(), *at)).collect();
-        assert_eq!(tokens(filter, text), expected);
-    }
-
-    #[rstest]
-    #[case(json!({"type": "nGram", "min_gram": 2, "max_gram": 3, "token_chars": ["letter", "digit"]}), "ab cd1", &[("ab", 0), ("cd", 1), ("cd1", 2), ("d1", 3)])]
-    #[case(json!({"type": "edgeNGram", "max_gram": 2, "token_chars": "letter"}), "ab-cd1", &[("a", 0), ("ab", 1), ("c", 2), ("cd", 3)])]
-    #[case(json!({"type": "nGram", "max_gram": 1, "token_chars": ["punctuation", "symbol"]}), "a-b+", &[("-", 0), ("+", 1)])]
-    #[case(json!({"type": "standard", "max_token_length": 3}), "a four abc", &[("a", 0), ("abc", 2)])]
-    #[case(json!({"type": "classic", "max_token_length": 3}), "four abc", &[("abc", 1)])]
-    fn a_tokenizer_of_the_settings_makes_these_tokens(
-        #[case] tokenizer: Value,
-        #[case] text: &str,
-        #[case] expected: &[(&str, u32)],
-    ) {
-        let analysis = json!({"tokenizer": {"mine": tokenizer}});
-        let analyzer = Analyzer::assembled("mine", &[], &[], analysis.as_object()).unwrap();
-        let expected: Vec<(u32, String)> = expected.iter().map(|(term, at)| (*at, (*term).to_owned())).collect();
-        assert_eq!(analyzer.terms(text), expected);
-    }
-
-    #[test]
-    fn long_words_are_left_out_of_a_standard_analyzer() {
-        let own = json!({"type": "standard", "max_token_length": 4, "stopwords": ["the"]});
-        let analysis = json!({"analyzer": {"mine": own}});
-        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
-        assert_eq!(analyzer.terms("The longest cat"), [(2, "cat".to_owned())]);
-    }
-
-    #[test]
-    fn shingles_are_filled_where_stop_words_were() {
-        let analysis = json!({"analyzer": {"mine": {"tokenizer": "standard", "filter": ["stop", "shingle"]}}});
-        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
-        let terms: Vec<String> = analyzer
-            .terms("divide this sentence")
-            .into_iter()
-            .map(|(_, term)| term)
-            .collect();
-        assert_eq!(terms, ["divide", "divide _", "_ sentence", "sentence"]);
-    }
-
-    #[test]
-    fn character_filters_come_first_and_offsets_are_those_of_the_text() {
-        let analysis = json!({
-            "analyzer": {"mine": {"tokenizer": "standard", "char_filter": ["html_strip", "amp"]}},
-            "char_filter": {"amp": {"type": "mapping", "mappings": ["& => and"]}},
-        });
-        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
-        let mut tokens = Vec::new();
-        analyzer.analyze("<p>rock &amp; <b>roll", &mut |token| {
-            tokens.push((token.text.to_owned(), token.start, token.end));
-        });
-        assert_eq!(
-            tokens,
-            [
-                ("rock".to_owned(), 3, 7),
-                ("and".to_owned(), 8, 13),
-                ("roll".to_owned(), 17, 21)
-            ]
-        );
-    }
-
-    #[test]
-    fn a_stem_spares_keywords() {
-        let analysis = json!({
-            "analyzer": {"mine": {"tokenizer": "standard", "filter": ["marked", "porter_stem"]}},
-            "filter": {"marked": {"type": "keyword_marker", "keywords": ["running"]}},
-        });
-        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
-        let terms: Vec<String> = analyzer
-            .terms("running walking")
-            .into_iter()
-            .map(|(_, term)| term)
-            .collect();
-        assert_eq!(terms, ["running", "walk"]);
-    }
-}
+mod tests;

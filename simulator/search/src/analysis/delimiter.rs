@@ -1,13 +1,14 @@
-//! Parts of words: split where letters, digits, cases and delimiters change, and joined again.
+//! The `word_delimiter` filter: splits words at changes of letter case, digits and delimiters, and catenates the
+//! parts.
 //!
-//! Limits: no type tables.
+//! Limits: no `type_table`.
 //! Source: Lucene 4.10's `WordDelimiterFilter`.
 
 use std::collections::HashSet;
 
 use super::lexeme::Lexeme;
 
-/// Which parts and joined parts of a word become tokens.
+/// Settings of a word delimiter filter.
 #[derive(Clone, Debug)]
 pub(super) struct WordDelimiter {
     pub(super) word_parts: bool,
@@ -19,7 +20,7 @@ pub(super) struct WordDelimiter {
     pub(super) split_on_numerics: bool,
     pub(super) preserve_original: bool,
     pub(super) stem_english_possessive: bool,
-    /// Words that stay whole.
+    /// Words that are not split.
     pub(super) protected: HashSet<String>,
 }
 
@@ -27,7 +28,7 @@ pub(super) struct WordDelimiter {
 enum Class {
     Lower,
     Upper,
-    /// A letter without a case.
+    /// A letter without letter case.
     Letter,
     Digit,
     Delimiter,
@@ -43,7 +44,7 @@ fn class_of(c: char) -> Class {
     }
 }
 
-/// A part of a word: bytes from and to, and whether it is a number.
+/// A part of a word: its byte range, and whether it is a number.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     start: usize,
@@ -54,7 +55,7 @@ struct Part {
 impl WordDelimiter {
     pub(super) fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
         let mut made = Vec::new();
-        // Positions that the parts of earlier tokens have taken.
+        // Additional positions of the parts of previous tokens.
         let mut shift = 0;
         for mut token in tokens {
             token.position += shift;
@@ -72,7 +73,7 @@ impl WordDelimiter {
         made
     }
 
-    /// The parts between delimiters and changes.
+    /// Splits a word.
     fn parts(&self, text: &str) -> Vec<Part> {
         let chars: Vec<(usize, char)> = text.char_indices().collect();
         let class = |at: usize| chars.get(at).map_or(Class::Delimiter, |(_, c)| class_of(*c));
@@ -104,7 +105,7 @@ impl WordDelimiter {
         parts
     }
 
-    /// Returns whether a part ends between two characters of these classes.
+    /// Returns whether a word is split between two characters of these classes.
     fn breaks(&self, before: Class, after: Class) -> bool {
         let is_number = |class: Class| class == Class::Digit;
         if before == after {
@@ -113,11 +114,11 @@ impl WordDelimiter {
         if is_number(before) || is_number(after) {
             return self.split_on_numerics;
         }
-        // A capital begins a word, it does not end one.
+        // A word starts at an upper-case letter that follows a lower-case letter, but does not end at one.
         self.split_on_case_change && before == Class::Lower && after != Class::Letter
     }
 
-    /// Adds the parts of a token and what they are joined to; returns how many positions they take beyond the first.
+    /// Adds the parts of a token and their catenations. Returns the number of additional positions.
     fn split(&self, token: &Lexeme, parts: &[Part], made: &mut Vec<Lexeme>) -> u32 {
         let has_offsets = token.end - token.start == token.text.len();
         let lexeme = |text: String, first: Part, last: Part, position: u32| Lexeme {
@@ -132,7 +133,7 @@ impl WordDelimiter {
             kind: token.kind,
         };
         let text = |part: &Part| token.text.get(part.start..part.end).unwrap_or("");
-        let shows = |part: &Part| {
+        let is_generated = |part: &Part| {
             if part.is_number {
                 self.number_parts
             } else {
@@ -144,7 +145,7 @@ impl WordDelimiter {
         let mut next = token.position;
         for part in parts {
             positions.push(next);
-            if shows(part) {
+            if is_generated(part) {
                 found.push(lexeme(text(part).to_owned(), *part, *part, next));
                 next += 1;
             }
@@ -154,8 +155,8 @@ impl WordDelimiter {
             let (Some(first), Some(last)) = (own.first(), own.last()) else {
                 return;
             };
-            // A part alone is a token already.
-            if own.len() > 1 || !shows(first) {
+            // A single generated part is a token already.
+            if own.len() > 1 || !is_generated(first) {
                 let position = positions.get(from).copied().unwrap_or(token.position);
                 let joined = lexeme(own.iter().map(text).collect(), *first, *last, position);
                 if !found.contains(&joined) {

@@ -1,7 +1,7 @@
-//! Token filters: letter case, accents, stop words, length, stems.
+//! Token filters that change or drop one token: letter case, ASCII folding, stop words, length, stemmers.
 //!
-//! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character for one), StopFilter, LengthFilter, ASCIIFoldingFilter,
-//! EnglishPossessiveFilter, PorterStemFilter, SnowballFilter, ElisionFilter.
+//! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character to one), StopFilter, LengthFilter,
+//! ASCIIFoldingFilter, EnglishPossessiveFilter, PorterStemFilter, SnowballFilter, ElisionFilter.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use super::normalize::Normalization;
 use super::porter;
 use super::stream::StreamFilter;
 
-/// One step between tokenizer and index.
+/// A token filter.
 #[derive(Clone, Debug)]
 pub(super) enum Filter {
     Lowercase,
     Uppercase,
-    /// Removes these words; with `true`, in any letter case.
+    /// Removes these words. If true, ignores letter case.
     Stop(Arc<HashSet<String>>, bool),
-    /// Removes all words but these.
+    /// Removes all other words.
     Keep(Arc<HashSet<String>>),
-    /// Words that no stemmer changes.
+    /// Protects these words from stemmers.
     KeywordMarker(Arc<HashSet<String>>),
     PatternReplace {
         pattern: Arc<regex::Regex>,
@@ -34,47 +34,47 @@ pub(super) enum Filter {
         min: usize,
         max: usize,
     },
-    /// Replaces characters by their counterparts in ASCII; with `true`, keeps the token too.
+    /// Replaces characters by their ASCII equivalents. If true, keeps the original token too.
     AsciiFolding(bool),
     Trim,
     Reverse,
     Truncate(usize),
     /// Removes a trailing `'s`.
     Possessive,
-    /// The stem of an English word, by Porter's first algorithm.
+    /// Stems English words with the original Porter algorithm.
     Porter,
     Snowball(rust_stemmers::Algorithm),
-    /// Removes one of these words and an apostrophe from the start.
+    /// Removes one of these articles and the apostrophe from the start.
     Elision(Arc<HashSet<String>>),
-    /// Removes an apostrophe and what follows it.
+    /// Removes an apostrophe and the rest of the token.
     Apostrophe,
-    /// Removes this character and what follows it.
+    /// Removes this delimiter and the rest of the token.
     Payload(char),
     Normalize(Normalization),
     Stem(Normalization),
-    /// Gives every token twice: as a keyword, and to be stemmed.
+    /// Emits every token twice: as a keyword, and to be stemmed.
     KeywordRepeat,
-    /// Words with stems of their own.
+    /// Replaces words by custom stems, which stemmers do not change.
     StemmerOverride(Arc<HashMap<String, String>>),
-    /// Replaces a token by its grams, at its position.
+    /// Replaces a token by its n-grams, at its position.
     Grams(Grams),
-    /// A filter over all tokens.
+    /// A filter that reads several tokens.
     Stream(Arc<StreamFilter>),
 }
 
-/// The stop words of the `stop` analyzer.
+/// The English stop words of Lucene.
 pub(super) const ENGLISH: [&str; 33] = [
     "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
     "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 ];
 
 impl Filter {
-    /// Returns whether it is a stemmer, which spares keywords.
+    /// Returns whether the filter is a stemmer, which skips keywords.
     pub(super) fn is_stemmer(&self) -> bool {
         matches!(self, Filter::Porter | Filter::Snowball(_) | Filter::Stem(_))
     }
 
-    /// Changes `text` in place; false if the token is to be dropped.
+    /// Changes `text` in place. Returns false to drop the token.
     pub(super) fn apply(&self, text: &mut String) -> bool {
         match self {
             Filter::Lowercase => lowercase_in_place(text),
@@ -114,7 +114,7 @@ impl Filter {
                     *text = rest.to_owned();
                 }
             }
-            // What is more than a change of one token: see the analyzer.
+            // The analyzer applies these filters: they emit several tokens or need more state.
             Filter::Grams(_)
             | Filter::Stream(_)
             | Filter::KeywordMarker(_)
@@ -136,7 +136,7 @@ impl Filter {
     }
 }
 
-/// `text` in lower case, one character for one.
+/// Returns `text` in lower case; each character maps to one character.
 pub(crate) fn lowercase(text: &str) -> String {
     let mut text = text.to_owned();
     lowercase_in_place(&mut text);
@@ -154,7 +154,7 @@ fn lowercase_in_place(text: &mut String) {
     }
 }
 
-/// The mapping of a character when it is one character, else the character.
+/// Returns the case mapping of a character if it is a single character, else the character.
 fn single(c: char, mut mapped: impl ExactSizeIterator<Item = char>) -> char {
     if mapped.len() == 1 {
         mapped.next().unwrap_or(c)
@@ -163,7 +163,7 @@ fn single(c: char, mut mapped: impl ExactSizeIterator<Item = char>) -> char {
     }
 }
 
-/// Replaces every character that has a counterpart in ASCII, as Lucene's table says.
+/// Replaces characters by their ASCII equivalents, by Lucene's table.
 pub(super) fn fold(text: &mut String) {
     if text.is_ascii() {
         return;
@@ -189,7 +189,7 @@ mod tests {
     #[case("Ａｂｃ１２３ ﬁne ⑳ ½", "Abc123 fine 20 ½")]
     #[case("ĲŸǱ ẞ „quoted” ‹so› 2⁵", "IJYDZ SS \"quoted\" 'so' 25")]
     #[case("мир 日志", "мир 日志")]
-    fn characters_are_folded_as_lucene_folds_them(#[case] text: &str, #[case] expected: &str) {
+    fn ascii_folding_follows_the_table_of_lucene(#[case] text: &str, #[case] expected: &str) {
         let mut text = text.to_owned();
         fold(&mut text);
         assert_eq!(text, expected);
@@ -200,7 +200,7 @@ mod tests {
     #[case("МИР", "мир")]
     #[case("İstanbul", "istanbul")]
     #[case("ΟΔΟΣ", "οδοσ")]
-    fn lower_case_maps_one_character_to_one(#[case] text: &str, #[case] expected: &str) {
+    fn lower_case_maps_each_character_to_one(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(lowercase(text), expected);
     }
 }

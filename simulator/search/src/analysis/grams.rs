@@ -1,21 +1,21 @@
-//! Grams: parts of a text of given lengths; and the paths above a path.
+//! N-grams and path hierarchies.
 //!
-//! Limits: a path keeps its delimiters, without a replacement.
+//! Limits: the path hierarchy has no `replacement`.
 //! Source: Lucene 4.10's `NGramTokenizer`, `EdgeNGramTokenizer`, their token filters and `PathHierarchyTokenizer`.
 
-/// Lengths of grams, in characters.
+/// Minimum and maximum length of n-grams, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grams {
     pub(super) min: usize,
     pub(super) max: usize,
-    /// Whether grams start at the beginning of the text only.
+    /// Whether n-grams start at the start of the text only.
     pub(super) edge: bool,
-    /// With `edge`, whether grams end at the end of the text instead.
+    /// With `edge`, whether n-grams end at the end of the text instead.
     pub(super) back: bool,
 }
 
 impl Grams {
-    /// Gives the byte offsets of every gram of `text` to `sink`: by start, then by length.
+    /// Calls `sink` with the byte offsets of each n-gram, in order of start, then of length.
     pub(super) fn each(self, text: &str, mut sink: impl FnMut(usize, usize)) {
         let bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         if self.edge && self.back {
@@ -36,11 +36,11 @@ impl Grams {
     }
 }
 
-/// The pattern of runs of characters of some classes. None without classes.
+/// Returns a pattern for runs of characters of these classes, or none if there are no classes.
 ///
 /// # Errors
-/// A class that does not exist.
-pub(super) fn runs_of(names: &[String]) -> Result<Option<String>, String> {
+/// An unknown class.
+pub(super) fn token_chars_pattern(names: &[String]) -> Result<Option<String>, String> {
     let mut classes = String::new();
     for class in names {
         classes.push_str(match class.to_ascii_lowercase().as_str() {
@@ -55,18 +55,18 @@ pub(super) fn runs_of(names: &[String]) -> Result<Option<String>, String> {
     Ok((!classes.is_empty()).then(|| format!("[{classes}]+")))
 }
 
-/// The paths above a path.
+/// The ancestors of a path, and the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Paths {
+pub(super) struct PathHierarchy {
     pub(super) delimiter: char,
-    /// Number of first parts that are left out.
+    /// Number of leading path elements to skip.
     pub(super) skip: usize,
-    /// Whether paths end where the text ends, as domains do.
+    /// Whether every path ends at the end of the text, as for domain names.
     pub(super) reverse: bool,
 }
 
-impl Paths {
-    /// Gives the byte offsets of every path that `text` is below of, or is, to `sink`.
+impl PathHierarchy {
+    /// Calls `sink` with the byte offsets of each ancestor path and of the whole path.
     pub(super) fn each(self, text: &str, mut sink: impl FnMut(usize, usize)) {
         let width = self.delimiter.len_utf8();
         if self.reverse {
@@ -105,7 +105,7 @@ mod tests {
     #[case("abc", false, &["a", "ab", "b", "bc", "c"])]
     #[case("été", true, &["é", "ét"])]
     #[case("", false, &[])]
-    fn grams_are_in_the_order_of_their_starts(#[case] text: &str, #[case] edge: bool, #[case] expected: &[&str]) {
+    fn grams_are_sorted_by_start(#[case] text: &str, #[case] edge: bool, #[case] expected: &[&str]) {
         let mut found = Vec::new();
         Grams {
             min: 1,
@@ -123,14 +123,14 @@ mod tests {
     #[case("/a/b/c", 1, false, &["/b", "/b/c"])]
     #[case("a/b/c", 0, true, &["a/b/c", "b/c", "c"])]
     #[case("a/b/c", 1, true, &["a/b/", "b/"])]
-    fn a_path_is_below_of_others(
+    fn path_hierarchies_have_all_ancestors(
         #[case] text: &str,
         #[case] skip: usize,
         #[case] reverse: bool,
         #[case] expected: &[&str],
     ) {
         let mut found = Vec::new();
-        let paths = Paths {
+        let paths = PathHierarchy {
             delimiter: '/',
             skip,
             reverse,

@@ -1,7 +1,10 @@
-//! The filters of the analyzers that are named after languages.
+//! The language analyzers and their stemmers.
 //!
-//! Limits: stop words are those of NLTK, which are those of Snowball with few others; languages without a Snowball stemmer have none. The token filter
-//! `stemmer` takes the Snowball stemmer of a language for its light one, where `light.rs` does not have it.
+//! Limits:
+//! - Stop words are those of NLTK, which differ little from those of Snowball; some languages have none.
+//! - The token filter `stemmer` uses the Snowball stemmer if `light.rs` does not have the light stemmer of a
+//!   language.
+//!
 //! Source: the analyzers of Elasticsearch 1.5 and of Lucene 4.10's `analysis.*` packages.
 
 use std::collections::HashSet;
@@ -14,17 +17,17 @@ use super::light::light_stemmer;
 use super::normalize::normalization;
 use super::stream::StreamFilter;
 
-/// The English stop words.
+/// Returns the filter of the English stop words.
 pub(super) fn stop_words() -> Filter {
     Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()), false)
 }
 
-/// The stop words that a name such as `_english_` means.
+/// Returns the stop words of a name such as `_english_`.
 pub(super) fn named_stop_words(name: &str) -> Option<Vec<String>> {
     stop_words_of(name.strip_prefix('_')?.strip_suffix('_')?)
 }
 
-/// The stop words of a language.
+/// Returns the stop words of a language.
 fn stop_words_of(language: &str) -> Option<Vec<String>> {
     if language == "english" {
         return Some(ENGLISH.iter().map(|word| (*word).to_owned()).collect());
@@ -49,7 +52,7 @@ fn stop_words_of(language: &str) -> Option<Vec<String>> {
         "spanish" => "es",
         "swedish" => "sv",
         "turkish" => "tr",
-        // Stop words of these are not at hand.
+        // No stop words are available for these languages.
         "armenian" | "bulgarian" | "czech" | "galician" | "hindi" | "irish" | "latvian" | "persian" | "sorani"
         | "thai" => return Some(vec![]),
         _ => return None,
@@ -57,12 +60,12 @@ fn stop_words_of(language: &str) -> Option<Vec<String>> {
     stop_words::lookup(code).map(|words| words.iter().map(|word| (*word).to_owned()).collect())
 }
 
-/// The filter of the stop words of a language, if there are any.
+/// Returns the stop filter of a language, if the language is known.
 fn stop_filter(language: &str) -> Option<Filter> {
     stop_words_of(language).map(|words| Filter::Stop(Arc::new(words.into_iter().collect()), false))
 }
 
-/// The articles that French, and the other languages with elision, join to a word.
+/// Returns the elided articles of French, the default of the `elision` filter.
 pub(super) fn french_articles() -> HashSet<String> {
     [
         "l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu",
@@ -80,7 +83,7 @@ fn italian_articles() -> HashSet<String> {
     .into()
 }
 
-/// The Snowball algorithm of a language.
+/// Returns the Snowball algorithm of a language.
 fn algorithm(language: &str) -> Option<Algorithm> {
     Some(match language {
         "arabic" => Algorithm::Arabic,
@@ -104,18 +107,18 @@ fn algorithm(language: &str) -> Option<Algorithm> {
     })
 }
 
-/// The filters of the analyzer of that name, behind the standard tokenizer.
+/// Returns the token filters of a language analyzer.
 pub(super) fn filters(analyzer: &str) -> Option<Vec<Filter>> {
     Some(match analyzer {
         "english" => vec![Filter::Possessive, Filter::Lowercase, stop_words(), Filter::Porter],
         "snowball" => return snowball_analyzer("English"),
         "cjk" => {
-            let pairs = Filter::Stream(Arc::new(StreamFilter::Pairs(false)));
+            let bigrams = Filter::Stream(Arc::new(StreamFilter::CjkBigram(false)));
             let width = normalization("cjk_width").map(Filter::Normalize);
             return Some(
                 width
                     .into_iter()
-                    .chain([Filter::Lowercase, pairs, stop_words()])
+                    .chain([Filter::Lowercase, bigrams, stop_words()])
                     .collect(),
             );
         }
@@ -164,7 +167,7 @@ pub(super) fn filters(analyzer: &str) -> Option<Vec<Filter>> {
     })
 }
 
-/// The filters of the analyzer of type `snowball`.
+/// Returns the token filters of an analyzer of type `snowball`.
 pub(super) fn snowball_analyzer(language: &str) -> Option<Vec<Filter>> {
     let mut filters = vec![Filter::Lowercase];
     let stemmer = stemmer("snowball", language)?;
@@ -176,13 +179,13 @@ pub(super) fn snowball_analyzer(language: &str) -> Option<Vec<Filter>> {
     Some(filters)
 }
 
-/// A stemmer by the names that the token filters `snowball` and `stemmer` take.
+/// Returns the stemmer of a `snowball` or `stemmer` filter by its name.
 pub(super) fn stemmer(filter: &str, name: &str) -> Option<Filter> {
     let name = name.to_lowercase();
     if let Some(light) = light_stemmer(&name).filter(|_| filter == "stemmer") {
         return Some(Filter::Stem(light));
     }
-    // The Snowball stemmer of a language takes the place of a light one that is not at hand.
+    // The Snowball stemmer replaces a light stemmer that is not implemented.
     let language = name.strip_prefix("light_").unwrap_or(&name);
     let language = language.strip_prefix("minimal_").unwrap_or(language);
     Some(match language {
@@ -211,7 +214,7 @@ mod tests {
     #[case("russian", "миры", &["мир"])]
     #[case("german", "die Katze und der Hund", &["katz", "hund"])]
     #[case("spanish", "el perro de la casa", &["perr", "casa"])]
-    fn an_analyzer_of_a_language_gives_stems(#[case] name: &str, #[case] text: &str, #[case] expected: &[&str]) {
+    fn language_analyzers_return_stems(#[case] name: &str, #[case] text: &str, #[case] expected: &[&str]) {
         let terms = Analyzer::named(name).unwrap().terms(text);
         let terms: Vec<&str> = terms.iter().map(|(_, term)| term.as_str()).collect();
         assert_eq!(terms, expected);

@@ -1,6 +1,6 @@
-//! Tokens on their way through the filters.
+//! Tokens between stream filters, and types of tokens.
 
-/// A token on its way through the filters.
+/// A token that owns its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lexeme {
     pub(super) text: String,
@@ -10,7 +10,7 @@ pub(super) struct Lexeme {
     pub(super) kind: Option<&'static str>,
 }
 
-/// The type that the standard tokenizer gives a token.
+/// Returns the type that the standard tokenizer gives a token.
 pub(crate) fn token_type(text: &str) -> &'static str {
     match text.chars().next().unwrap_or(' ') {
         '\u{4E00}'..='\u{9FFF}' => "<IDEOGRAPHIC>",

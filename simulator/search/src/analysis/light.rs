@@ -1,13 +1,14 @@
-//! Light and minimal stemmers: endings of number and gender, and the commonest of derivation.
+//! Light and minimal stemmers, which remove inflectional endings (number, gender) and the most common suffixes.
 //!
-//! Source: J. Savoy's light stemmers for European languages and D. Harman's S-stemmer, with the lengths that Lucene 4.10 requires.
+//! Source: J. Savoy's light stemmers for European languages and D. Harman's S-stemmer, with the minimum word lengths of
+//! Lucene 4.10.
 
 use super::normalize::Normalization;
 
-/// An ending, the number of letters that a word with it must exceed, and what takes the ending's place.
+/// An ending, the length in letters that the word must exceed, and the replacement of the ending.
 type Rule = (&'static str, usize, &'static str);
 
-/// The stemmer of a name that the token filter `stemmer` takes.
+/// Returns a light stemmer by its name in the token filter `stemmer`.
 pub(super) fn light_stemmer(name: &str) -> Option<Normalization> {
     Some(match name {
         "minimal_english" => minimal_english,
@@ -22,7 +23,7 @@ pub(super) fn light_stemmer(name: &str) -> Option<Normalization> {
     })
 }
 
-/// Applies the first rule that fits; returns whether one did.
+/// Applies the first rule that matches. Returns whether one did.
 fn replace(word: &mut String, rules: &[Rule]) -> bool {
     let length = word.chars().count();
     let rule = rules
@@ -35,14 +36,14 @@ fn replace(word: &mut String, rules: &[Rule]) -> bool {
     rule.is_some()
 }
 
-/// Removes one of some last letters, if the word is longer than `longer_than`.
+/// Removes the last letter if it is one of `letters` and the word is longer than `longer_than`.
 fn drop_last(word: &mut String, longer_than: usize, letters: &[char]) {
     if word.chars().count() > longer_than && word.ends_with(letters) {
         word.pop();
     }
 }
 
-/// Removes the last letter, if the one before is the same.
+/// Removes the last letter if it equals the one before it.
 fn drop_double(word: &mut String) {
     let mut last = word.chars().rev();
     if last
@@ -53,7 +54,7 @@ fn drop_double(word: &mut String) {
     }
 }
 
-/// A vowel without its accent.
+/// Returns a vowel without its accent.
 fn plain_vowel(c: char) -> char {
     match c {
         'à' | 'á' | 'â' | 'ä' => 'a',
@@ -129,7 +130,7 @@ fn light_french(word: &str) -> String {
     plain_french(&word)
 }
 
-/// A French word without accents, double letters and its last vowels.
+/// Removes accents, double letters and final vowels from a French word.
 fn plain_french(word: &str) -> String {
     let mut plain = word.to_owned();
     if plain.chars().count() > 4 {
@@ -170,10 +171,10 @@ fn minimal_french(word: &str) -> String {
     word
 }
 
-/// Letters behind which an `s` or `st` is an ending in German.
+/// Letters after which a German `s` or `st` is an ending.
 const BEFORE_S: &str = "bdfghklmnt";
 
-/// Removes `ending` where one of those letters is before it.
+/// Removes `ending` if it follows one of those letters.
 fn drop_german(word: &mut String, ending: &str, longer_than: usize) {
     let rest = word.strip_suffix(ending);
     let rest = rest.filter(|rest| rest.ends_with(|c| BEFORE_S.contains(c)));

@@ -1,13 +1,15 @@
-//! Analysis: from text to terms.
+//! Analysis: converts text to terms.
 //!
-//! Guarantees: the same text gives the same terms at index and at query time; linear in the text.
-//! Limits: no stop words but the English ones and those of settings; patterns without look-around.
+//! Guarantees: the same text has the same terms at index and at query time; time is linear in the text.
+//! Limits: stop words of languages other than English differ from Lucene's (see `language.rs`); patterns have no
+//! look-around.
 //! Source: Elasticsearch 1.5's analysis module.
 
 mod addresses;
 mod analyzer;
 mod chars;
 mod checks;
+mod cjk_bigram;
 mod configured;
 mod delimiter;
 mod filter;
@@ -16,7 +18,6 @@ mod language;
 mod lexeme;
 mod light;
 mod normalize;
-mod pairs;
 mod porter;
 mod stream;
 mod stream_settings;

@@ -1,11 +1,11 @@
-//! Normalizations of the letters of single languages, and of widths.
+//! Normalization of letters by language, and of character widths.
 //!
 //! Source: Lucene 4.10's normalization filters, `CJKWidthFilter` and `ArabicStemmer`.
 
-/// A change of one token.
+/// Returns the normalized form of a token.
 pub(super) type Normalization = fn(&str) -> String;
 
-/// The normalization of a token filter's name.
+/// Returns the normalization of a token filter by its name.
 pub(super) fn normalization(filter: &str) -> Option<Normalization> {
     Some(match filter {
         "german_normalization" => german,
@@ -20,10 +20,10 @@ pub(super) fn normalization(filter: &str) -> Option<Normalization> {
     })
 }
 
-/// Umlauts and their transcriptions as plain vowels, unless an `e` belongs to another syllable.
+/// Replaces umlauts and their transcriptions by vowels, except an `e` of another syllable.
 fn german(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
-    // What an `e` after a vowel does: it goes away after `a` and `o`, and after a `u` that follows a consonant.
+    // An `e` is removed after `a` and `o`, and after a `u` that follows a consonant.
     let mut joins = false;
     let mut after_vowel = false;
     for c in text.chars() {
@@ -44,7 +44,7 @@ fn german(text: &str) -> String {
     folded
 }
 
-/// Pairs of letters that stand for one Scandinavian letter.
+/// Replaces pairs of letters that are transcriptions of one Scandinavian letter.
 fn scandinavian_pairs(
     text: &str,
     joined: impl Fn(char, char) -> Option<char>,
@@ -101,7 +101,7 @@ fn arabic(text: &str) -> String {
             '\u{0622}' | '\u{0623}' | '\u{0625}' => Some('\u{0627}'),
             '\u{0649}' => Some('\u{064A}'),
             '\u{0629}' => Some('\u{0647}'),
-            // The letter that only stretches, and the vowel signs.
+            // The tatweel, which only stretches a word, and the vowel signs.
             '\u{0640}' | '\u{064B}'..='\u{0652}' => None,
             other => Some(other),
         })
@@ -120,14 +120,15 @@ fn persian(text: &str) -> String {
         .collect()
 }
 
-/// Articles and conjunctions, and endings, of Arabic words; at least two letters of a word stay.
+/// Removes articles, conjunctions and endings of Arabic words; at least two letters remain.
 fn arabic_stem(text: &str) -> String {
     const PREFIXES: [&str; 7] = ["ال", "وال", "بال", "كال", "فال", "لل", "و"];
     const SUFFIXES: [&str; 10] = ["ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي"];
     let mut stem = text;
     let prefix = PREFIXES.iter().find_map(|prefix| {
-        let least = if prefix.chars().count() == 1 { 3 } else { 2 };
-        stem.strip_prefix(prefix).filter(|rest| rest.chars().count() >= least)
+        let min_length = if prefix.chars().count() == 1 { 3 } else { 2 };
+        stem.strip_prefix(prefix)
+            .filter(|rest| rest.chars().count() >= min_length)
     });
     stem = prefix.unwrap_or(stem);
     for suffix in SUFFIXES {
@@ -137,7 +138,7 @@ fn arabic_stem(text: &str) -> String {
     stem.to_owned()
 }
 
-/// Full-width ASCII as ASCII, half-width Katakana as Katakana.
+/// Replaces full-width ASCII by ASCII, and half-width Katakana by Katakana.
 fn width(text: &str) -> String {
     const KATAKANA: &str = "・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン゙゚";
     let mut folded = String::with_capacity(text.len());
@@ -170,7 +171,7 @@ fn width(text: &str) -> String {
     folded
 }
 
-/// Acronyms without their dots, words without a final `'s`.
+/// Removes the dots of acronyms, and a final `'s` of words.
 pub(super) fn classic(text: &str) -> String {
     if let Some(rest) = text.strip_suffix("'s").or_else(|| text.strip_suffix("'S")) {
         return rest.to_owned();
@@ -209,7 +210,7 @@ mod tests {
     #[case("cjk_width", "ｶﾞｯﾂ", "ガッツ")]
     #[case("classic", "U.S.A.", "USA")]
     #[case("classic", "dog's", "dog")]
-    fn letters_are_normalized(#[case] filter: &str, #[case] text: &str, #[case] expected: &str) {
+    fn normalizations_replace_letters(#[case] filter: &str, #[case] text: &str, #[case] expected: &str) {
         assert_eq!(normalization(filter).unwrap()(text), expected);
     }
 }

@@ -1,9 +1,10 @@
-//! The Porter stemmer, which the `english` analyzer ends with.
+//! The Porter stemmer, the last filter of the `english` analyzer.
 //!
-//! Guarantees: linear in the word; words of less than three letters stay as they are.
-//! Source: M. F. Porter, "An algorithm for suffix stripping", with the departures of Lucene 4.10's `PorterStemmer` (`bli`, `logi`).
+//! Guarantees: time is linear in the word; words of less than three letters are not changed.
+//! Source: M. F. Porter, "An algorithm for suffix stripping", with the differences of Lucene 4.10's `PorterStemmer`
+//! (`bli`, `logi`).
 
-/// Suffixes of step 2 and what they become.
+/// Suffixes of step 2 and their replacements.
 const STEP_2: [(&str, &str); 21] = [
     ("ational", "ate"),
     ("tional", "tion"),
@@ -28,7 +29,7 @@ const STEP_2: [(&str, &str); 21] = [
     ("logi", "log"),
 ];
 
-/// Suffixes of step 3 and what they become.
+/// Suffixes of step 3 and their replacements.
 const STEP_3: [(&str, &str); 7] = [
     ("icate", "ic"),
     ("ative", ""),
@@ -39,13 +40,13 @@ const STEP_3: [(&str, &str); 7] = [
     ("ness", ""),
 ];
 
-/// Suffixes that step 4 removes, apart from `ion`.
+/// Suffixes that step 4 removes, except `ion`.
 const STEP_4: [&str; 18] = [
     "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ou", "ism", "ate", "iti", "ous",
     "ive", "ize",
 ];
 
-/// Replaces a word in lower case by its stem.
+/// Replaces a lower-case word by its stem.
 pub(super) fn stem(text: &mut String) {
     let mut word = Word(text.chars().collect());
     if word.0.len() <= 2 {
@@ -74,7 +75,7 @@ impl Word {
                 .all(|(own, other)| *own == other)
     }
 
-    /// Length of the word without `suffix`.
+    /// Returns the length of the word without `suffix`.
     fn without(&self, suffix: &str) -> usize {
         self.0.len().saturating_sub(suffix.len())
     }
@@ -87,7 +88,7 @@ impl Word {
         }
     }
 
-    /// Number of sequences of vowels that consonants follow, in the first `length` letters.
+    /// Returns Porter's measure of the first `length` letters: the number of vowel sequences followed by consonants.
     fn measure(&self, length: usize) -> usize {
         let kinds: Vec<bool> = (0..length).map(|at| self.consonant(at)).collect();
         kinds.windows(2).filter(|pair| matches!(pair, [false, true])).count()
@@ -97,12 +98,13 @@ impl Word {
         (0..length).any(|at| !self.consonant(at))
     }
 
-    /// True if the first `length` letters end in a double consonant.
+    /// Returns whether the first `length` letters end in a double consonant.
     fn double(&self, length: usize) -> bool {
         length >= 2 && self.0.get(length - 1) == self.0.get(length - 2) && self.consonant(length - 1)
     }
 
-    /// True if the first `length` letters end in consonant, vowel, consonant, the last not `w`, `x` or `y`.
+    /// Returns whether the first `length` letters end in consonant, vowel, consonant, and the last is not `w`, `x` or
+    /// `y`.
     fn short_syllable(&self, length: usize) -> bool {
         length >= 3
             && self.consonant(length - 1)
@@ -116,7 +118,7 @@ impl Word {
         self.0.extend(end.chars());
     }
 
-    /// Plurals, `-ed`, `-ing`, and `y` after a vowel.
+    /// Removes plurals, `-ed` and `-ing`, and replaces a final `y` after a vowel.
     fn step_1(&mut self) {
         if self.ends("sses") || self.ends("ies") {
             self.0.truncate(self.0.len() - 2);
@@ -131,7 +133,7 @@ impl Word {
             let length = self.without(suffix);
             if self.has_vowel(length) {
                 self.0.truncate(length);
-                self.repair();
+                self.correct_end();
             }
         }
         if self.ends("y") && self.has_vowel(self.without("y")) {
@@ -139,8 +141,8 @@ impl Word {
         }
     }
 
-    /// What follows the removal of `-ed` or `-ing`.
-    fn repair(&mut self) {
+    /// Corrects the end of the word after the removal of `-ed` or `-ing`.
+    fn correct_end(&mut self) {
         let length = self.0.len();
         if self.ends("at") || self.ends("bl") || self.ends("iz") {
             self.0.push('e');
@@ -153,7 +155,7 @@ impl Word {
         }
     }
 
-    /// Replaces the first suffix of a table that fits.
+    /// Replaces the first suffix of a table that matches.
     fn replace(&mut self, table: &[(&str, &str)]) {
         if let Some((suffix, end)) = table.iter().find(|(suffix, _)| self.ends(suffix)) {
             let length = self.without(suffix);
@@ -179,7 +181,7 @@ impl Word {
         }
     }
 
-    /// The last `e`, and one of two `l`.
+    /// Removes a final `e`, and one `l` of a final `ll`.
     fn step_5(&mut self) {
         if self.ends("e") {
             let length = self.without("e");
@@ -219,7 +221,7 @@ mod tests {
     #[case("controlling", "control")]
     #[case("generally", "gener")]
     #[case("is", "is")]
-    fn a_word_loses_its_endings(#[case] word: &str, #[case] expected: &str) {
+    fn words_are_stemmed(#[case] word: &str, #[case] expected: &str) {
         let mut text = word.to_owned();
         stem(&mut text);
         assert_eq!(text, expected);

@@ -1,47 +1,48 @@
-//! Token filters that look at several tokens, or make several of one.
+//! Token filters that read several tokens, or emit several for one.
 //!
-//! Source: Lucene 4.10's `CommonGramsFilter`, `ShingleFilter`, `SynonymFilter`, `UniqueTokenFilter`, `LimitTokenCountFilter`, `PatternCaptureGroupTokenFilter`.
+//! Source: Lucene 4.10's `CommonGramsFilter`, `ShingleFilter`, `SynonymFilter`, `UniqueTokenFilter`,
+//! `LimitTokenCountFilter`, `PatternCaptureGroupTokenFilter`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use regex::Regex;
 
+use super::cjk_bigram::bigrams;
 use super::delimiter::WordDelimiter;
 use super::lexeme::{Lexeme, token_type};
-use super::pairs::pairs;
 
-/// A filter over the whole stream of tokens.
+/// A filter of the whole token stream.
 #[derive(Clone, Debug)]
 pub(super) enum StreamFilter {
     Shingle(Shingle),
     Synonyms(Arc<Synonyms>),
-    /// Keeps the first of equal tokens; with `true`, of those at one position.
+    /// Drops duplicates. If true, only those at the same position.
     Unique(bool),
-    /// Keeps the first tokens.
+    /// Maximum number of tokens.
     Limit(usize),
     Delimiter(Box<WordDelimiter>),
     CommonGrams(CommonGrams),
-    /// Adds what the groups of patterns match; with `true`, keeps the token.
-    Capture(Arc<[Regex]>, bool),
-    /// Keeps tokens of these types.
+    /// Adds the groups that patterns match. If true, keeps the original token.
+    PatternCapture(Arc<[Regex]>, bool),
+    /// Drops tokens of other types.
     KeepTypes(HashSet<String>),
-    /// Pairs of Chinese, Japanese and Korean characters; with `true`, the characters, too.
-    Pairs(bool),
-    Compounds(Compounds),
+    /// CJK bigrams. If true, also the single characters.
+    CjkBigram(bool),
+    Decompounder(Decompounder),
 }
 
-/// Settings of a filter that finds the words inside of compound words.
+/// Settings of a dictionary decompounder, which adds the subwords of compound words.
 #[derive(Clone, Debug)]
-pub(super) struct Compounds {
+pub(super) struct Decompounder {
     pub(super) words: HashSet<String>,
-    pub(super) min_word: usize,
-    pub(super) min_part: usize,
-    pub(super) max_part: usize,
-    pub(super) longest_only: bool,
+    pub(super) min_word_size: usize,
+    pub(super) min_subword_size: usize,
+    pub(super) max_subword_size: usize,
+    pub(super) only_longest_match: bool,
 }
 
-impl Compounds {
+impl Decompounder {
     fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
         let mut made = Vec::new();
         for token in tokens {
@@ -53,16 +54,17 @@ impl Compounds {
                 .collect();
             let length = bounds.len() - 1;
             made.push(token.clone());
-            if length < self.min_word {
+            if length < self.min_word_size {
                 continue;
             }
-            for start in 0..=length.saturating_sub(self.min_part) {
-                let parts = (self.min_part..=self.max_part.min(length - start)).filter_map(|size| {
+            for start in 0..=length.saturating_sub(self.min_subword_size) {
+                let sizes = self.min_subword_size..=self.max_subword_size.min(length - start);
+                let parts = sizes.filter_map(|size| {
                     let part = token.text.get(*bounds.get(start)?..*bounds.get(start + size)?)?;
                     self.words.contains(&super::lowercase(part)).then_some(part)
                 });
                 let parts: Vec<&str> = parts.collect();
-                let skipped = if self.longest_only {
+                let skipped = if self.only_longest_match {
                     parts.len().saturating_sub(1)
                 } else {
                     0
@@ -85,20 +87,20 @@ pub(super) struct Shingle {
     pub(super) unigrams: bool,
     pub(super) unigrams_if_no_shingles: bool,
     pub(super) separator: String,
-    /// Takes the place of a position without a token.
+    /// Text for positions without a token.
     pub(super) filler: String,
 }
 
-/// Settings of a filter that joins common words to their neighbours.
+/// Settings of a filter that adds bigrams of common words and their neighbours.
 #[derive(Clone, Debug)]
 pub(super) struct CommonGrams {
     pub(super) words: HashSet<String>,
     pub(super) ignore_case: bool,
-    /// Whether a word that is joined does not stay alone.
+    /// Whether words that are part of a bigram are dropped.
     pub(super) query_mode: bool,
 }
 
-/// Synonyms by the words that they replace or join.
+/// Synonym rules by their input words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Synonyms {
     rules: HashMap<Vec<String>, Rule>,
@@ -113,8 +115,8 @@ struct Rule {
 }
 
 impl StreamFilter {
-    /// Number of words of the longest shingles.
-    pub(super) fn longest_shingle(&self) -> Option<usize> {
+    /// Returns the maximum shingle size, in tokens.
+    pub(super) fn max_shingle_size(&self) -> Option<usize> {
         match self {
             StreamFilter::Shingle(shingle) => Some(shingle.max),
             _ => None,
@@ -126,16 +128,16 @@ impl StreamFilter {
             StreamFilter::Shingle(shingle) => shingle.apply(&tokens),
             StreamFilter::Synonyms(synonyms) => synonyms.apply(tokens),
             StreamFilter::Unique(same_position) => unique(tokens, *same_position),
-            StreamFilter::Limit(most) => tokens.into_iter().take(*most).collect(),
+            StreamFilter::Limit(max) => tokens.into_iter().take(*max).collect(),
             StreamFilter::Delimiter(delimiter) => delimiter.apply(tokens),
             StreamFilter::CommonGrams(grams) => grams.apply(&tokens),
-            StreamFilter::Capture(patterns, keeps) => captured(tokens, patterns, *keeps),
+            StreamFilter::PatternCapture(patterns, keeps) => captured(tokens, patterns, *keeps),
             StreamFilter::KeepTypes(types) => {
                 let kept = |token: &Lexeme| types.contains(token.kind.unwrap_or_else(|| token_type(&token.text)));
                 tokens.into_iter().filter(kept).collect()
             }
-            StreamFilter::Pairs(unigrams) => pairs(tokens, *unigrams),
-            StreamFilter::Compounds(compounds) => compounds.apply(tokens),
+            StreamFilter::CjkBigram(unigrams) => bigrams(tokens, *unigrams),
+            StreamFilter::Decompounder(decompounder) => decompounder.apply(tokens),
         }
     }
 }
@@ -152,7 +154,7 @@ fn unique(tokens: Vec<Lexeme>, same_position: bool) -> Vec<Lexeme> {
             token.position -= removed;
             kept.push(token);
         } else if !same_position && position != Some(token.position) {
-            // The position of a removed token goes with it.
+            // The position of a removed token is removed too.
             position = Some(token.position);
             removed += 1;
         }
@@ -208,7 +210,7 @@ impl CommonGrams {
         for (at, token) in tokens.iter().enumerate() {
             let next = tokens.get(at + 1);
             let joined = next.filter(|next| self.is_common(&token.text) || self.is_common(&next.text));
-            // In a query, the last word belongs to the pair before it.
+            // In query mode, the last word is part of the previous bigram.
             let is_covered = joined.is_some() || next.is_none() && was_joined;
             if !(self.query_mode && is_covered) {
                 made.push(token.clone());
@@ -227,7 +229,7 @@ impl CommonGrams {
 
 impl Shingle {
     fn apply(&self, tokens: &[Lexeme]) -> Vec<Lexeme> {
-        // One slot for each position; a slot without a token is filled.
+        // One slot per position; a slot without a token has a filler.
         let mut slots: Vec<(Lexeme, bool)> = Vec::new();
         for token in tokens {
             let mut next = slots.last().map_or(token.position, |(last, _)| last.position + 1);
@@ -317,10 +319,10 @@ impl Synonyms {
         rule.keeps_original |= keeps_original;
     }
 
-    /// The longest rule that the tokens from `at` on fulfil, and its number of tokens.
+    /// Returns the longest rule that matches the tokens from `at`, and its number of tokens.
     fn find(&self, keys: &[String], at: usize) -> Option<(usize, &Rule)> {
-        let most = self.longest.min(keys.len().saturating_sub(at));
-        (1..=most)
+        let max = self.longest.min(keys.len().saturating_sub(at));
+        (1..=max)
             .rev()
             .find_map(|length| Some((length, self.rules.get(keys.get(at..at + length)?)?)))
     }
@@ -335,7 +337,7 @@ impl Synonyms {
         };
         let keys: Vec<String> = tokens.iter().map(|token| key(&token.text)).collect();
         let mut made: Vec<Lexeme> = Vec::new();
-        // Positions that replaced tokens leave behind are closed.
+        // Number of positions removed where an output has fewer words than its input.
         let mut closed = 0;
         let mut at = 0;
         while let Some(first) = tokens.get(at) {

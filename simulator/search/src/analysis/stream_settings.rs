@@ -1,6 +1,4 @@
-//! Token filters that look at several tokens, from the settings of an index.
-//!
-//! Source: the `analysis` section of Elasticsearch 1.5's index settings.
+//! Stream filters from the `analysis` settings of an index in Elasticsearch 1.5.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,12 +10,12 @@ use super::configured::{compiled, flag, number, strings, text, tokenizer_of};
 use super::delimiter::WordDelimiter;
 use super::filter::{Filter, lowercase};
 use super::language;
-use super::stream::{CommonGrams, Compounds, Shingle, StreamFilter, Synonyms};
+use super::stream::{CommonGrams, Decompounder, Shingle, StreamFilter, Synonyms};
 
-/// Most tokens of one shingle.
-const LONGEST_SHINGLE: usize = 16;
+/// Maximum size of a shingle, in tokens.
+const MAX_SHINGLE_SIZE: usize = 16;
 
-/// The filter of a kind, which may have settings of its own.
+/// Returns the stream filter of a type, with its settings if it has any.
 pub(super) fn stream_filter(
     name: &str,
     kind: &str,
@@ -26,10 +24,10 @@ pub(super) fn stream_filter(
 ) -> Result<StreamFilter, String> {
     Ok(match kind {
         "shingle" => {
-            let min = number(own, "min_shingle_size", 2).clamp(2, LONGEST_SHINGLE);
+            let min = number(own, "min_shingle_size", 2).clamp(2, MAX_SHINGLE_SIZE);
             StreamFilter::Shingle(Shingle {
                 min,
-                max: number(own, "max_shingle_size", 2).clamp(min, LONGEST_SHINGLE),
+                max: number(own, "max_shingle_size", 2).clamp(min, MAX_SHINGLE_SIZE),
                 unigrams: flag(own, "output_unigrams", true),
                 unigrams_if_no_shingles: flag(own, "output_unigrams_if_no_shingles", false),
                 separator: text(own, "token_separator").unwrap_or(" ").to_owned(),
@@ -61,8 +59,7 @@ pub(super) fn stream_filter(
                 .collect();
             if words.is_empty() {
                 return Err(
-                    "mising or empty [common_words] or [common_words_path] configuration for common_grams token \
-                            filter"
+                    "mising or empty [common_words] or [common_words_path] configuration for common_grams token filter"
                         .to_owned(),
                 );
             }
@@ -79,7 +76,7 @@ pub(super) fn stream_filter(
             }
             StreamFilter::KeepTypes(types.into_iter().collect())
         }
-        "cjk_bigram" | "cjkBigram" => StreamFilter::Pairs(flag(own, "output_unigrams", false)),
+        "cjk_bigram" | "cjkBigram" => StreamFilter::CjkBigram(flag(own, "output_unigrams", false)),
         "dictionary_decompounder" | "dictionaryDecompounder" => {
             let words = strings(own.and_then(|own| own.get("word_list")));
             if words.is_empty() {
@@ -87,12 +84,12 @@ pub(super) fn stream_filter(
                     + name
                     + "], either as a path to a file, or directly");
             }
-            StreamFilter::Compounds(Compounds {
+            StreamFilter::Decompounder(Decompounder {
                 words: words.iter().map(|word| lowercase(word)).collect(),
-                min_word: number(own, "min_word_size", 5),
-                min_part: number(own, "min_subword_size", 2).max(1),
-                max_part: number(own, "max_subword_size", 15),
-                longest_only: flag(own, "only_longest_match", false),
+                min_word_size: number(own, "min_word_size", 5),
+                min_subword_size: number(own, "min_subword_size", 2).max(1),
+                max_subword_size: number(own, "max_subword_size", 15),
+                only_longest_match: flag(own, "only_longest_match", false),
             })
         }
         "limit" => StreamFilter::Limit(number(own, "max_token_count", 1)),
@@ -110,13 +107,13 @@ pub(super) fn stream_filter(
                 .into_iter()
                 .map(|pattern| compiled(pattern, "").map(|pattern| pattern.as_ref().clone()))
                 .collect::<Result<Vec<_>, _>>()?;
-            StreamFilter::Capture(patterns.into(), flag(own, "preserve_original", true))
+            StreamFilter::PatternCapture(patterns.into(), flag(own, "preserve_original", true))
         }
         other => return Err(format!("failed to find token filter under [{other}]")),
     })
 }
 
-/// The rules of a filter that gives words stems of their own.
+/// Parses the `word => stem` rules of a stemmer override filter.
 pub(super) fn stems(own: Option<&Value>) -> Result<HashMap<String, String>, String> {
     let rules = strings(own.and_then(|own| own.get("rules")));
     if rules.is_empty() {
@@ -131,7 +128,7 @@ pub(super) fn stems(own: Option<&Value>) -> Result<HashMap<String, String>, Stri
     parsed.collect()
 }
 
-/// The rules of a synonym filter, in the format of Solr.
+/// Parses the rules of a synonym filter, in Solr's format.
 fn synonyms(own: Option<&Value>, analysis: Option<&Map<String, Value>>) -> Result<Synonyms, String> {
     let rules = match own.and_then(|own| own.get("synonyms")) {
         Some(Value::Array(rules)) => rules.iter().filter_map(Value::as_str).collect(),

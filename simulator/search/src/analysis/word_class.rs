@@ -1,15 +1,16 @@
-//! Which part a character plays in finding words.
+//! Word-break classes of characters.
 //!
-//! Promises: every character has exactly one class, found in constant time for ASCII and by binary search elsewhere.
-//! Limits: the tables are of the Unicode version of `regex-syntax`; where Unicode 6.3 (the version of the engine that is stood in for)
-//! says otherwise about punctuation (the colons join letters, the narrow no-break space joins nothing), 6.3 wins.
+//! Guarantees: every character has exactly one class; lookups are in constant time for ASCII and by binary search
+//! elsewhere.
+//! Limits: the tables are of the Unicode version of `regex-syntax`. For punctuation, Unicode 6.3, Lucene's version,
+//! has precedence: colons join letters, and the narrow no-break space joins nothing.
 //! Source: UAX #29 (word boundaries), UAX #14 (class SA), UAX #24 (scripts Han and Hiragana).
 
 use std::sync::OnceLock;
 
 use regex_syntax::hir::{Class as HirClass, HirKind};
 
-/// The part that a character plays in a word.
+/// Word-break class of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordClass {
     Letter,
@@ -59,7 +60,7 @@ struct Range {
     class: WordClass,
 }
 
-/// The class of `c`.
+/// Returns the class of `c`.
 pub(crate) fn word_class(c: char) -> WordClass {
     let code = c as u32;
     if let Some(class) = ASCII.get(code as usize) {
@@ -78,7 +79,7 @@ fn table() -> &'static [Range] {
     TABLE.get_or_init(build)
 }
 
-/// The classes in order of precedence: what an earlier one claims, a later one does not get.
+/// The classes in order of precedence: a character has the first class whose pattern matches.
 const SOURCES: [(&str, WordClass); 16] = [
     (r"[\u{2027}\u{FE13}\u{FE55}\u{FF1A}\u{00B7}\u{0387}\u{05F4}]", MidLetter),
     (
@@ -121,7 +122,7 @@ fn build() -> Vec<Range> {
     taken
 }
 
-/// What of `start..=end` no range in `taken` (sorted, disjoint) covers.
+/// Returns the parts of `start..=end` that no range in `taken` (sorted, disjoint) covers.
 fn gaps(taken: &[Range], start: u32, end: u32) -> Vec<(u32, u32)> {
     let mut free = Vec::new();
     let mut from = start;
@@ -138,7 +139,7 @@ fn gaps(taken: &[Range], start: u32, end: u32) -> Vec<(u32, u32)> {
 }
 
 fn ranges(pattern: &str) -> Vec<(u32, u32)> {
-    // The patterns are the constants above; the test below parses each, so an empty answer cannot pass unseen.
+    // The patterns are the constants above. A test checks that none of them is invalid or empty.
     let Ok(hir) = regex_syntax::Parser::new().parse(pattern) else {
         return Vec::new();
     };
@@ -162,7 +163,7 @@ mod tests {
     use rstest::rstest;
 
     #[test]
-    fn every_source_pattern_names_characters() {
+    fn every_source_pattern_matches_characters() {
         for (pattern, _) in SOURCES {
             assert!(!ranges(pattern).is_empty(), "{pattern}");
         }

@@ -1,14 +1,20 @@
-//! The standard tokenizer: words by UAX #29.
+//! The standard tokenizer: splits text into words by UAX #29.
 //!
-//! Promises: linear in the text; offsets are byte offsets on character boundaries; positions count the words, and a word that is too long is left out but counted.
+//! Guarantees:
+//! - Time is linear in the text.
+//! - Offsets are byte offsets on character boundaries.
+//! - Positions count words. A word that is too long is dropped, but counted.
+//!
 //! Limits: a word has at most 255 UTF-16 units.
-//! Source: Lucene 4.10's StandardTokenizer (rules WB4 to WB13b, Han and Hiragana one character a word, Southeast Asian runs whole).
+//! Source: Lucene 4.10's StandardTokenizer (rules WB4 to WB13b; a Han or Hiragana character is a word; a Southeast
+//! Asian run is a word).
 
 use super::word_class::{WordClass, word_class};
 
-const LONGEST: usize = 255;
+/// Maximum length of a word, in UTF-16 units.
+const MAX_WORD_LENGTH: usize = 255;
 
-/// One word of a text: where it starts, where it ends, and its position among the words.
+/// A word of a text: its byte range and its position, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) start: usize,
@@ -16,15 +22,15 @@ pub(crate) struct Word {
     pub(crate) position: u32,
 }
 
-/// Gives every word of `text` to `sink`; returns the position after the last one.
+/// Calls `sink` with each word of `text`. Returns the position after the last word.
 pub(crate) fn each_word(text: &str, mut sink: impl FnMut(Word)) -> u32 {
     let mut scanner = Scanner { text, at: 0 };
     let mut position = 0;
     while let Some((start, end)) = scanner.next_word() {
-        if end - start <= LONGEST
+        if end - start <= MAX_WORD_LENGTH
             || text
                 .get(start..end)
-                .is_some_and(|word| word.encode_utf16().count() <= LONGEST)
+                .is_some_and(|word| word.encode_utf16().count() <= MAX_WORD_LENGTH)
         {
             sink(Word { start, end, position });
         }
@@ -48,7 +54,7 @@ impl Scanner<'_> {
         Some((word_class(c), c.len_utf8()))
     }
 
-    /// The end of the run of extending characters that starts at `at`.
+    /// Returns the end of the run of extending characters that starts at `at`.
     fn after_extenders(&self, mut at: usize) -> usize {
         while let Some((WordClass::Extend, len)) = self.class_at(at) {
             at += len;
@@ -85,7 +91,7 @@ impl Scanner<'_> {
         at
     }
 
-    /// The end of the word that starts at `start`, or none if what starts there has neither letter nor digit.
+    /// Returns the end of the word that starts at `start`, or none if it has neither letters nor digits.
     fn word_end(&self, start: usize) -> Option<usize> {
         use WordClass::*;
         let (mut last, len) = self.class_at(start)?;
@@ -114,7 +120,7 @@ impl Scanner<'_> {
                     }
                     at = after;
                     if !(between_letters || between_digits) && class == SingleQuote {
-                        // A Hebrew letter keeps its apostrophe even at the end of the word.
+                        // A Hebrew letter keeps a following apostrophe, even at the end of the word.
                         last = Hebrew;
                     }
                     continue;
@@ -156,12 +162,12 @@ mod tests {
     #[case("", &[])]
     #[case("... --- !!", &[])]
     #[case("2015-06-22T08:00:00+00:00", &["2015", "06", "22T08", "00", "00", "00", "00"])]
-    fn words_are_found_by_the_standard(#[case] text: &str, #[case] expected: &[&str]) {
+    fn words_are_split_by_the_standard(#[case] text: &str, #[case] expected: &[&str]) {
         assert_eq!(words(text), expected);
     }
 
     #[test]
-    fn a_word_too_long_is_left_out_but_counted() {
+    fn too_long_words_are_dropped_but_counted() {
         let text = format!("a {} b", "x".repeat(256));
         let mut found = Vec::new();
         let end = each_word(&text, |word| found.push(word.position));

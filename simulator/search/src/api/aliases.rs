@@ -1,4 +1,4 @@
-//! Aliases: other names of indices.
+//! The `_aliases` and `_alias` APIs.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-/// The aliases of an index as they are shown.
+/// Returns the aliases of an index as JSON.
 pub(crate) fn describe(index: &Index) -> Value {
     index
         .aliases
@@ -28,7 +28,7 @@ pub(crate) fn get(
     wanted: Option<&str>,
     strict: bool,
 ) -> Result<Answer> {
-    let mut shown = Map::new();
+    let mut response = Map::new();
     let expand = Expand {
         forbid_closed: false,
         ignore_unavailable: !strict || request.flag("ignore_unavailable"),
@@ -38,25 +38,19 @@ pub(crate) fn get(
         let aliases = index.aliases.read();
         let kept: Map<String, Value> = aliases
             .iter()
-            .filter(|(name, _)| {
-                wanted.is_none_or(|wanted| {
-                    wanted
-                        .split(',')
-                        .any(|wanted| wanted == "_all" || pattern::matches(wanted, name))
-                })
-            })
+            .filter(|(name, _)| wanted.is_none_or(|wanted| pattern::matches_any(wanted, name)))
             .map(|(name, alias)| (name.clone(), alias.describe()))
             .collect();
         if wanted.is_none() || !kept.is_empty() {
-            shown.insert(index.name.clone(), json!({"aliases": kept}));
+            response.insert(index.name.clone(), json!({"aliases": kept}));
         }
     }
     match wanted {
-        Some(wanted) if shown.is_empty() && strict && indices.is_empty() => Ok(Answer::json(
+        Some(wanted) if response.is_empty() && strict && indices.is_empty() => Ok(Answer::json(
             404,
             json!({"error": format!("alias [{wanted}] missing"), "status": 404}),
         )),
-        _ => Ok(Answer::ok(shown.into())),
+        _ => Ok(Answer::ok(response.into())),
     }
 }
 
@@ -64,14 +58,14 @@ pub(crate) fn get(
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Answer {
     let named = shared.cluster.named(indices, request.expand()).unwrap_or_default();
     Answer::exists(named.iter().any(|index| {
-        index
-            .aliases
-            .read()
+        let aliases = index.aliases.read();
+        aliases
             .keys()
             .any(|name| wanted.split(',').any(|wanted| pattern::matches(wanted, name)))
     }))
 }
 
+/// Fails for an invalid alias name.
 fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
     if shared.cluster.index(alias).is_some() {
         return Err(SearchError::new(
@@ -92,7 +86,7 @@ fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
 
 /// `PUT /index/_alias/name`.
 ///
-/// The body may name the alias and the index, too.
+/// The alias and the index of the body, if any, replace those of the path.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
     let body = request.json()?.unwrap_or_else(|| json!({}));
     let text = |key: &str| body.get(key).and_then(Value::as_str);
@@ -121,19 +115,17 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
 
 /// `DELETE /index/_alias/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
-    let mut met = false;
+    let mut found = false;
     let named = shared.cluster.named(indices, request.expand())?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.aliases.write().retain(|name, _| {
-            let goes = wanted
-                .split(',')
-                .any(|wanted| wanted == "_all" || pattern::matches(wanted, name));
-            met |= goes;
-            !goes
+            let removed = pattern::matches_any(wanted, name);
+            found |= removed;
+            !removed
         });
     }
-    if !met {
+    if !found {
         return Err(SearchError::new(
             404,
             "AliasesMissingException",
@@ -144,7 +136,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
     Ok(Answer::acknowledged())
 }
 
-/// `POST /_aliases`: all of its actions, or none.
+/// `POST /_aliases`: applies all actions or none.
 pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let body = request.json()?.unwrap_or_default();
     let actions = body

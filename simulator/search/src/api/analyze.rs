@@ -1,4 +1,4 @@
-//! `_analyze`: what an analyzer makes of a text.
+//! The `_analyze` API.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,9 @@ use crate::shared::Shared;
 pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str>) -> Result<Answer> {
     let text = match request.param("text") {
         Some(text) => text.to_owned(),
-        None => String::from_utf8(request.body.to_vec()).map_err(|_| SearchError::illegal("the text is no UTF-8"))?,
+        None => {
+            String::from_utf8(request.body.to_vec()).map_err(|_| SearchError::illegal("the text is not valid UTF-8"))?
+        }
     };
     request.budget.text(&text)?;
     if text.is_empty() {
@@ -49,9 +51,13 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     let fixed = analyzer.token_type();
     analyzer.analyze(&text, &mut |token| {
         let kind = token.kind.or(fixed).unwrap_or_else(|| token_type(token.text));
-        tokens.push(
-            json!({"token": token.text, "start_offset": units(token.start), "end_offset": units(token.end), "type": kind, "position": token.position + 1}),
-        );
+        tokens.push(json!({
+            "token": token.text,
+            "start_offset": units(token.start),
+            "end_offset": units(token.end),
+            "type": kind,
+            "position": token.position + 1,
+        }));
     });
     Ok(Answer::ok(json!({"tokens": tokens})))
 }

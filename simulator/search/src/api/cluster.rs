@@ -1,4 +1,4 @@
-//! The cluster as a whole: its status page, health, statistics.
+//! The root page, cluster health, cluster statistics and cluster settings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,14 +14,20 @@ use crate::json::leaves;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-/// `GET /`: the status page.
+/// `GET /`.
 pub(crate) fn root(shared: &Shared) -> Answer {
     let options = &shared.cluster.options;
     Answer::ok(json!({
         "status": 200,
         "name": options.nodes.first().map_or("", String::as_str),
         "cluster_name": options.cluster_name,
-        "version": {"number": VERSION, "build_hash": BUILD, "build_timestamp": "2015-04-27T09:21:06Z", "build_snapshot": false, "lucene_version": LUCENE},
+        "version": {
+            "number": VERSION,
+            "build_hash": BUILD,
+            "build_timestamp": "2015-04-27T09:21:06Z",
+            "build_snapshot": false,
+            "lucene_version": LUCENE,
+        },
         "tagline": "You Know, for Search",
     }))
 }
@@ -41,7 +47,7 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     request.check_duration("timeout")?;
     request.integer("wait_for_relocating_shards")?;
     let wanted_shards = request.integer("wait_for_active_shards")?;
-    // What is waited for is there already, or never will be.
+    // Nothing is pending: a condition holds now or never, so the request does not wait.
     let rank = |status: &str| match status.to_lowercase().as_str() {
         "green" => 2,
         "yellow" => 1,
@@ -74,7 +80,7 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
             .param("wait_for_status")
             .is_some_and(|wanted| rank(wanted) > rank(health.status()));
     let status = if missing { "red" } else { health.status() };
-    let mut shown = json!({
+    let mut response = json!({
         "cluster_name": shared.cluster.options.cluster_name,
         "status": status,
         "timed_out": timed_out,
@@ -93,14 +99,14 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
             .iter()
             .filter(|index| !index.is_closed())
             .map(|index| (index.name.clone(), index_health(shared, index, level == "shards")));
-        shown["indices"] = by_index.collect::<Map<_, _>>().into();
+        response["indices"] = by_index.collect::<Map<_, _>>().into();
     }
-    Ok(Answer::ok(shown))
+    Ok(Answer::ok(response))
 }
 
 fn index_health(shared: &Shared, index: &Arc<Index>, shards: bool) -> Value {
     let health = shared.cluster.health(std::slice::from_ref(index));
-    let mut shown = json!({
+    let mut health_json = json!({
         "status": health.status(),
         "number_of_shards": index.shard_count(),
         "number_of_replicas": index.replicas(),
@@ -114,25 +120,32 @@ fn index_health(shared: &Shared, index: &Arc<Index>, shards: bool) -> Value {
         let by_shard = shared.cluster.routing(index).into_iter().map(|(shard, copies)| {
             let active = copies.iter().filter(|copy| !copy["node"].is_null()).count();
             let status = if active == copies.len() { "green" } else { "yellow" };
-            (shard.to_string(), json!({"status": status, "primary_active": true, "active_shards": active, "relocating_shards": 0, "initializing_shards": 0, "unassigned_shards": copies.len() - active}))
+            (
+                shard.to_string(),
+                json!({
+                    "status": status,
+                    "primary_active": true,
+                    "active_shards": active,
+                    "relocating_shards": 0,
+                    "initializing_shards": 0,
+                    "unassigned_shards": copies.len() - active,
+                }),
+            )
         });
-        shown["shards"] = by_shard.collect::<Map<_, _>>().into();
+        health_json["shards"] = by_shard.collect::<Map<_, _>>().into();
     }
-    shown
+    health_json
 }
 
-/// Least, most and mean of a number over the indices.
-fn spread(numbers: &[f64], whole: bool) -> Value {
-    let (least, most) = numbers
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), number| {
-            (least.min(*number), most.max(*number))
-        });
+/// Returns minimum, maximum and mean of a number over the indices.
+fn min_max_avg(numbers: &[f64], whole: bool) -> Value {
+    let min = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let max = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
     if whole {
-        json!({"min": least as u64, "max": most as u64, "avg": mean})
+        json!({"min": min as u64, "max": max as u64, "avg": mean})
     } else {
-        json!({"min": least, "max": most, "avg": mean})
+        json!({"min": min, "max": max, "avg": mean})
     }
 }
 
@@ -164,7 +177,11 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
             "total": health.active,
             "primaries": health.primaries,
             "replication": replication,
-            "index": {"shards": spread(&active, true), "primaries": spread(&primaries, true), "replication": spread(&copies, false)},
+            "index": {
+                "shards": min_max_avg(&active, true),
+                "primaries": min_max_avg(&primaries, true),
+                "replication": min_max_avg(&copies, false),
+            },
         });
     }
     let mut indices = json!({"count": all.len(), "shards": shards});
@@ -183,7 +200,7 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
     let process = Process::now();
     let files = process.open_files;
     let uptime = (shared.cluster.options.ticks)().as_millis();
-    let mut shown = json!({
+    let mut response = json!({
         "timestamp": shared.cluster.now(),
         "cluster_name": shared.cluster.options.cluster_name,
         "status": health.status(),
@@ -195,7 +212,13 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
             "process": {"cpu": {"percent": 0}, "open_file_descriptors": {"min": files, "max": files, "avg": files}},
             "jvm": {
                 "max_uptime_in_millis": u64::try_from(uptime).unwrap_or(u64::MAX),
-                "versions": [{"version": JVM, "vm_name": "OpenJDK 64-Bit Server VM", "vm_version": JVM_BUILD, "vm_vendor": "Debian", "count": nodes}],
+                "versions": [{
+                    "version": JVM,
+                    "vm_name": "OpenJDK 64-Bit Server VM",
+                    "vm_version": JVM_BUILD,
+                    "vm_vendor": "Debian",
+                    "count": nodes,
+                }],
                 "mem": {"heap_used_in_bytes": process.resident, "heap_max_in_bytes": process.total},
                 "threads": process.threads,
             },
@@ -204,21 +227,21 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
         },
     });
     if request.flag("human") {
-        human::add_texts(&mut shown);
+        human::add_texts(&mut response);
     }
-    Answer::ok(shown)
+    Answer::ok(response)
 }
 
-/// Prefixes of the settings that a cluster can change.
-const DYNAMIC: [&str; 5] = ["cluster.", "indices.", "discovery.", "logger.", "threadpool."];
+/// Name prefixes of dynamic cluster settings.
+const DYNAMIC_PREFIXES: [&str; 5] = ["cluster.", "indices.", "discovery.", "logger.", "threadpool."];
 
 fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
-    let mut shown = json!({});
+    let mut nested = json!({});
     for (name, value) in settings {
         let parts: Vec<&str> = if flat { vec![name] } else { name.split('.').collect() };
-        let mut at = &mut shown;
+        let mut at = &mut nested;
         for part in parts {
-            // A name that is both a value and a section is shown as the section.
+            // If a name is both a value and a section, the section is shown.
             if !at.is_object() {
                 *at = json!({});
             }
@@ -226,10 +249,10 @@ fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
         }
         *at = json!(value);
     }
-    shown
+    nested
 }
 
-/// Returns whether a setting of the cluster can have a value. One that cannot is left out.
+/// Returns whether a cluster setting accepts a value. Invalid settings are ignored.
 fn is_valid(name: &str, value: &str) -> bool {
     match name {
         "indices.ttl.interval"
@@ -251,7 +274,9 @@ fn is_valid(name: &str, value: &str) -> bool {
     }
 }
 
-/// `GET|PUT /_cluster/settings`: what is set is kept and shown. Only `indices.ttl.interval` changes anything.
+/// `GET|PUT /_cluster/settings`.
+///
+/// Settings are stored and returned. Only `indices.ttl.interval` has an effect.
 pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let flat = request.flag("flat_settings");
     let mut known = shared.cluster.settings.write();
@@ -263,15 +288,15 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
         })));
     }
     let body = request.json()?.unwrap_or_default();
-    let says = |section: &str| {
+    let has_settings = |section: &str| {
         body.get(section)
             .and_then(Value::as_object)
             .is_some_and(|own| !own.is_empty())
     };
-    if !says("persistent") && !says("transient") {
+    if !has_settings("persistent") && !has_settings("transient") {
         return Err(SearchError::validation("no settings to update"));
     }
-    let mut shown = json!({"acknowledged": true});
+    let mut response = json!({"acknowledged": true});
     for (section, known) in [("persistent", persistent), ("transient", transient)] {
         let mut fresh = BTreeMap::new();
         if let Some(settings) = body.get(section) {
@@ -279,11 +304,13 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
                 drop(fresh.insert(name.to_owned(), text))
             });
         }
-        fresh.retain(|name, value| DYNAMIC.iter().any(|prefix| name.starts_with(prefix)) && is_valid(name, value));
-        shown[section] = show_settings(&fresh, flat);
+        fresh.retain(|name, value| {
+            DYNAMIC_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && is_valid(name, value)
+        });
+        response[section] = show_settings(&fresh, flat);
         known.extend(fresh);
     }
     drop(known);
-    shared.cluster.changed_whole()?;
-    Ok(Answer::ok(shown))
+    shared.cluster.metadata_changed()?;
+    Ok(Answer::ok(response))
 }

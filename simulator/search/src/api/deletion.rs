@@ -1,4 +1,4 @@
-//! Deletion of every document that a query matches.
+//! The delete-by-query API.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::find::{Failure, Outcome, shards_json};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-/// `DELETE .../_query`: every document that a query matches.
+/// `DELETE .../_query`.
 pub(crate) fn delete_by_query(
     shared: &Shared,
     request: &RestRequest,
@@ -41,7 +41,7 @@ pub(crate) fn delete_by_query(
         }
         delete_hits(&outcome, now)?;
         named.iter().try_for_each(|index| index.refresh())?;
-        // What is beyond the window of hits is found by the next search.
+        // The next search finds the matches beyond the result window.
         if outcome.hits.is_empty() || outcome.total <= outcome.hits.len() as u64 {
             break;
         }
@@ -49,9 +49,9 @@ pub(crate) fn delete_by_query(
     Ok(Answer::ok(deleted(&named, &Outcome::default())))
 }
 
-/// How a deletion by query went, by index.
+/// Returns the result of a deletion by query, by index.
 fn deleted(named: &[Arc<Index>], outcome: &Outcome) -> Value {
-    let shown: Map<String, Value> = named
+    let response: Map<String, Value> = named
         .iter()
         .map(|index| {
             let failures = outcome.failures.iter().filter(|failure| failure.index == index.name);
@@ -64,10 +64,10 @@ fn deleted(named: &[Arc<Index>], outcome: &Outcome) -> Value {
             (index.name.clone(), json!({"_shards": shards}))
         })
         .collect();
-    json!({"_indices": shown})
+    json!({"_indices": response})
 }
 
-/// Deletes the documents that a search found.
+/// Deletes the documents of the hits.
 fn delete_hits(outcome: &Outcome, now: std::time::Duration) -> Result<()> {
     for hit in &outcome.hits {
         let Some(searched) = outcome.searched.get(hit.index) else {

@@ -1,4 +1,4 @@
-//! Single documents: written, read, changed, deleted; several read at once; bulk.
+//! The document APIs: index, get, update, delete, multi-get and bulk.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::routing::Placement;
 use crate::shared::Shared;
 use crate::write::{self, WriteParameters};
 
-/// The routing value and the parent of a request.
+/// Returns the routing value and the parent of a request.
 fn placement(request: &RestRequest) -> Placement<'_> {
     Placement {
         routing: request.param("routing"),
@@ -33,7 +33,7 @@ fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
     })
 }
 
-/// What a request says of a write under `condition`.
+/// Returns the parameters of a write.
 fn write_parameters(request: &RestRequest, condition: Condition) -> Result<WriteParameters<'_>> {
     let ttl = request.param("ttl").filter(|text| !text.is_empty());
     Ok(WriteParameters {
@@ -44,7 +44,7 @@ fn write_parameters(request: &RestRequest, condition: Condition) -> Result<Write
     })
 }
 
-/// Fails for parameters of a write that no write has.
+/// Validates the parameters that all writes share.
 fn check_write(request: &RestRequest) -> Result<()> {
     request.check_duration("timeout")?;
     match request.param("consistency") {
@@ -59,7 +59,7 @@ fn check_write(request: &RestRequest) -> Result<()> {
     }
 }
 
-/// Refreshes an index that was written to, if the request wants it.
+/// Refreshes a written index, if the request has `refresh`.
 fn refresh(shared: &Shared, request: &RestRequest, index: &str) -> Result<()> {
     match shared.cluster.index(index) {
         Some(index) if request.flag("refresh") => index.refresh(),
@@ -95,7 +95,13 @@ pub(crate) fn index(
     let status = if done.written.fresh { 201 } else { 200 };
     Ok(Answer::json(
         status,
-        json!({"_index": done.index, "_type": type_name, "_id": done.id, "_version": done.written.version, "created": done.written.fresh}),
+        json!({
+            "_index": done.index,
+            "_type": type_name,
+            "_id": done.id,
+            "_version": done.written.version,
+            "created": done.written.fresh,
+        }),
     ))
 }
 
@@ -113,7 +119,13 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
     let status = if done.written.fresh { 200 } else { 404 };
     Ok(Answer::json(
         status,
-        json!({"found": done.written.fresh, "_index": done.index, "_type": type_name, "_id": id, "_version": done.written.version}),
+        json!({
+            "found": done.written.fresh,
+            "_index": done.index,
+            "_type": type_name,
+            "_id": id,
+            "_version": done.written.version,
+        }),
     ))
 }
 
@@ -155,13 +167,13 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     )?;
     refresh(shared, request, &done.indexed.index)?;
     let status = if done.indexed.written.fresh { 201 } else { 200 };
-    let mut shown =
+    let mut response =
         json!({"_index": done.indexed.index, "_type": type_name, "_id": id, "_version": done.indexed.written.version});
     if let Some(fields) = request.param("fields") {
         let mut get = json!({"found": true});
         let mut taken = Map::new();
         for field in fields.split(',').filter(|field| *field != "_source") {
-            // An array is one value.
+            // An array is returned as one value.
             let value = match (done.source.get(field), extract(&done.source, field).as_slice()) {
                 (Some(whole), _) => whole.clone(),
                 (None, [only]) => (*only).clone(),
@@ -177,15 +189,15 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         if !taken.is_empty() {
             get["fields"] = taken.into();
         }
-        shown["get"] = get;
+        response["get"] = get;
     }
-    Ok(Answer::json(status, shown))
+    Ok(Answer::json(status, response))
 }
 
 /// A document and its version.
 type Versioned = (u64, Stored);
 
-/// The document of that id: of any type, if the type is `_all`.
+/// Returns the document with an id. If the type is `_all`, the document may have any type.
 fn find(
     shared: &Shared,
     index: &str,
@@ -230,7 +242,7 @@ fn find(
     Ok((index.clone(), None))
 }
 
-/// What is shown of a document: its source filtered, its fields taken out.
+/// Returns the parts of a document that a response contains: metadata, filtered source, and fields.
 pub(super) fn contents(
     index: &Index,
     stored: &Stored,
@@ -241,27 +253,27 @@ pub(super) fn contents(
     let mapping = index.mapping();
     let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
     let source = visible_source(&mapping, stored.type_name(), &whole);
-    let mut shown = Map::new();
+    let mut response = Map::new();
     let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source"));
     match (filter, &source) {
         (Some(filter), Some(source)) if filter.enabled => {
-            shown.insert("_source".to_owned(), filter.apply(source));
+            response.insert("_source".to_owned(), filter.apply(source));
         }
         (None, Some(source)) if wants_source => {
-            shown.insert("_source".to_owned(), source.clone().into_owned());
+            response.insert("_source".to_owned(), source.clone().into_owned());
         }
         _ => {}
     }
     let mut taken = Map::new();
     for field in fields.into_iter().flatten().filter(|field| *field != "_source") {
         if let Some(value) = metadata_value(&mapping, stored, field, now) {
-            shown.insert(field.clone(), value);
+            response.insert(field.clone(), value);
             continue;
         }
         if mapping.is_object(field) {
             return Err(SearchError::illegal(format!("field [{field}] isn't a leaf field")));
         }
-        // What is not mapped is not looked for.
+        // Unmapped fields are not returned.
         let Some(own) = mapping.field(field) else {
             continue;
         };
@@ -276,13 +288,13 @@ pub(super) fn contents(
         }
     }
     if !taken.is_empty() {
-        shown.insert("fields".to_owned(), taken.into());
+        response.insert("fields".to_owned(), taken.into());
     }
-    Ok(shown)
+    Ok(response)
 }
 
-/// A document as it is read.
-fn shown(
+/// Returns the response for one document, found or not.
+fn document_json(
     index: &Index,
     type_name: &str,
     id: &str,
@@ -294,15 +306,15 @@ fn shown(
     let Some((version, stored)) = found else {
         return Ok(json!({"_index": index.name, "_type": type_name, "_id": id, "found": false}));
     };
-    let mut shown =
+    let mut response =
         json!({"_index": index.name, "_type": stored.type_name(), "_id": id, "_version": version, "found": true});
-    if let Value::Object(shown) = &mut shown {
-        shown.extend(contents(index, &stored, filter, fields, now)?);
+    if let Value::Object(response) = &mut response {
+        response.extend(contents(index, &stored, filter, fields, now)?);
     }
-    Ok(shown)
+    Ok(response)
 }
 
-/// Fails for a document that has another version than the one that is wanted.
+/// Fails if the document has a version other than the wanted one.
 fn check_version(
     index: &Index,
     (type_name, id): (&str, &str),
@@ -355,7 +367,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
     let fields = request.param("fields").map(|text| names(&json!(text)));
     Ok(Answer::json(
         status,
-        shown(
+        document_json(
             &index,
             type_name,
             id,
@@ -384,7 +396,7 @@ pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_n
     }))
 }
 
-/// `_mget`.
+/// `GET|POST [/index[/type]]/_mget`.
 pub(crate) fn mget(
     shared: &Shared,
     request: &RestRequest,
@@ -441,7 +453,7 @@ pub(crate) fn mget(
         let read = find(shared, &index, &type_name, &id, routing).and_then(|(index, found)| {
             check_version(&index, (&type_name, &id), routing, version, found.as_ref())?;
             let filter = own.as_ref().or(filter.as_ref());
-            shown(
+            document_json(
                 &index,
                 &type_name,
                 &id,
@@ -458,7 +470,7 @@ pub(crate) fn mget(
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
 }
 
-/// `_bulk`.
+/// `POST [/index[/type]]/_bulk`.
 pub(crate) fn bulk(
     shared: &Shared,
     request: &RestRequest,

@@ -1,6 +1,6 @@
-//! Sizes and times for people: `7.3kb`, `1.2s`.
+//! Human-readable sizes and times: `7.3kb`, `1.2s`.
 //!
-//! Source: `ByteSizeValue` and `TimeValue` of Elasticsearch 1.5, which cut after the first decimal.
+//! Source: `ByteSizeValue` and `TimeValue` of Elasticsearch 1.5, which truncate after the first decimal.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ fn text(value: f64, unit: &str) -> String {
     }
 }
 
-/// A size in bytes.
+/// Formats a size in bytes.
 pub(super) fn size(bytes: u64) -> String {
     let units = ["kb", "mb", "gb", "tb"];
     let mut value = bytes as f64;
@@ -28,7 +28,7 @@ pub(super) fn size(bytes: u64) -> String {
     text(value, unit)
 }
 
-/// A time in milliseconds.
+/// Formats a time in milliseconds.
 pub(super) fn time(millis: u64) -> String {
     match millis {
         0 => "0s".to_owned(),
@@ -40,11 +40,11 @@ pub(super) fn time(millis: u64) -> String {
     }
 }
 
-/// Shows a number for people.
-type Show = fn(u64) -> String;
+/// Formats a number.
+type Format = fn(u64) -> String;
 
-/// Name of the member for people beside `name` in `section`.
-fn name_of(section: &str, name: &str) -> Option<(String, Show)> {
+/// Returns the name and the format of the human-readable member for `name` in `section`.
+fn human_member(section: &str, name: &str) -> Option<(String, Format)> {
     match (section, name) {
         ("get" | "percolate", "time_in_millis") => return Some(("get_time".to_owned(), time)),
         (_, "fixed_bit_set_memory_in_bytes") => return Some(("fixed_bit_set".to_owned(), size)),
@@ -55,11 +55,11 @@ fn name_of(section: &str, name: &str) -> Option<(String, Show)> {
         Some(stem) => Some((stem.to_owned(), size)),
         None => name
             .strip_suffix("_in_millis")
-            .map(|stem| (stem.to_owned(), time as Show)),
+            .map(|stem| (stem.to_owned(), time as Format)),
     }
 }
 
-/// Adds sizes and times for people to statistics, each before its number.
+/// Adds human-readable sizes and times to statistics, each before its number, as `human=true` does.
 pub(super) fn add_texts(value: &mut Value) {
     add_below("", value);
 }
@@ -68,15 +68,15 @@ fn add_below(section: &str, value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| add_below(section, item)),
         Value::Object(members) => {
-            let mut shown = Map::new();
+            let mut with_texts = Map::new();
             for (name, mut value) in std::mem::take(members) {
-                if let (Some(number), Some((text, show))) = (value.as_u64(), name_of(section, &name)) {
-                    shown.entry(text).or_insert_with(|| show(number).into());
+                if let (Some(number), Some((text, format))) = (value.as_u64(), human_member(section, &name)) {
+                    with_texts.entry(text).or_insert_with(|| format(number).into());
                 }
                 add_below(&name, &mut value);
-                shown.insert(name, value);
+                with_texts.insert(name, value);
             }
-            *members = shown;
+            *members = with_texts;
         }
         _ => {}
     }
@@ -94,7 +94,7 @@ mod tests {
     #[case(677_593, "661.7kb")]
     #[case(1_297_481_728, "1.2gb")]
     #[case(2_048, "2kb")]
-    fn a_size_has_one_decimal(#[case] bytes: u64, #[case] expected: &str) {
+    fn sizes_have_one_decimal(#[case] bytes: u64, #[case] expected: &str) {
         assert_eq!(size(bytes), expected);
     }
 
@@ -103,7 +103,7 @@ mod tests {
     #[case(215, "215ms")]
     #[case(1_250, "1.2s")]
     #[case(64_432, "1m")]
-    fn a_time_has_one_decimal(#[case] millis: u64, #[case] expected: &str) {
+    fn times_have_one_decimal(#[case] millis: u64, #[case] expected: &str) {
         assert_eq!(time(millis), expected);
     }
 
@@ -112,7 +112,10 @@ mod tests {
         let mut value =
             json!({"get": {"time_in_millis": 3}, "store": {"size_in_bytes": 10, "throttle_time_in_millis": 0}});
         add_texts(&mut value);
-        let expected = r#"{"get":{"get_time":"3ms","time_in_millis":3},"store":{"size":"10b","size_in_bytes":10,"throttle_time":"0s","throttle_time_in_millis":0}}"#;
+        let expected = concat!(
+            r#"{"get":{"get_time":"3ms","time_in_millis":3},"#,
+            r#""store":{"size":"10b","size_in_bytes":10,"throttle_time":"0s","throttle_time_in_millis":0}}"#,
+        );
         assert_eq!(value.to_string(), expected);
     }
 }

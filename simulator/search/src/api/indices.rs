@@ -1,4 +1,4 @@
-//! Indices as a whole: made, shown, opened, closed, deleted; their settings; refresh, flush, optimize.
+//! The index APIs: create, delete, get, open, close, settings, refresh, flush and optimize.
 
 use std::sync::atomic::Ordering;
 
@@ -27,7 +27,7 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
 
 /// `DELETE /index`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    // An alias cannot be deleted so, but closed indices can.
+    // Wildcards match closed indices too, but an index cannot be deleted by its alias.
     let named = shared.cluster.named(
         indices,
         Expand {
@@ -47,7 +47,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in named {
         shared.cluster.remove(&index.name)?;
-        shared.scrolls.lose(&index.name);
+        shared.scrolls.remove_index(&index.name);
     }
     Ok(Answer::acknowledged())
 }
@@ -82,7 +82,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, feature
         },
     )?;
     let wants = |names: [&str; 2]| features.is_empty() || features.iter().any(|feature| names.contains(feature));
-    let mut shown = Map::new();
+    let mut response = Map::new();
     for index in named {
         let mut parts = Map::new();
         if wants(["_aliases", "_alias"]) {
@@ -98,9 +98,9 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, feature
             let warmers = index.warmers.read().clone();
             parts.insert("warmers".to_owned(), json!(warmers));
         }
-        shown.insert(index.name.clone(), parts.into());
+        response.insert(index.name.clone(), parts.into());
     }
-    Ok(Answer::ok(shown.into()))
+    Ok(Answer::ok(response.into()))
 }
 
 /// `GET [/index]/_settings[/name]`.
@@ -112,7 +112,7 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
             ..request.expand()
         },
     )?;
-    let mut shown = Map::new();
+    let mut response = Map::new();
     for index in named {
         let mut settings = settings_json(&index, request);
         if let Some(wanted) = name.filter(|name| *name != "_all" && *name != "*") {
@@ -130,12 +130,12 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
                 Settings::parse(&kept.into()).nested()
             };
         }
-        shown.insert(index.name.clone(), json!({"settings": settings}));
+        response.insert(index.name.clone(), json!({"settings": settings}));
     }
-    Ok(Answer::ok(shown.into()))
+    Ok(Answer::ok(response.into()))
 }
 
-/// Parameters of an update of settings that are no settings.
+/// Parameters of `_settings` that are not settings.
 const REQUEST_PARAMETERS: [&str; 10] = [
     "pretty",
     "human",
@@ -152,7 +152,7 @@ const REQUEST_PARAMETERS: [&str; 10] = [
 /// `PUT [/index]/_settings`.
 pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let mut fresh = Settings::parse(&request.json()?.unwrap_or_default());
-    // Parameters that are not of the request itself are settings, too.
+    // All other parameters of the request are settings.
     let own = |name: &str| REQUEST_PARAMETERS.contains(&name);
     let given = request.params.iter().filter(|(name, _)| !own(name));
     let given: Map<String, Value> = given.map(|(name, text)| (name.clone(), json!(text))).collect();
@@ -207,7 +207,7 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
         index.closed.store(closed, Ordering::Relaxed);
         if closed {
             index.flush(false, (shared.cluster.options.ticks)())?;
-            shared.scrolls.lose(&index.name);
+            shared.scrolls.remove_index(&index.name);
         }
     }
     shared.cluster.changed(&named)?;

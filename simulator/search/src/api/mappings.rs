@@ -1,4 +1,4 @@
-//! Mappings: shown, added to, deleted; of types and of single fields.
+//! The mapping APIs: get, put, delete, and mappings of single fields.
 
 use serde_json::{Map, Value, json};
 
@@ -9,11 +9,6 @@ use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-fn fits(list: &str, name: &str) -> bool {
-    list.split(',')
-        .any(|wanted| wanted == "_all" || pattern::matches(wanted, name))
-}
-
 /// `GET [/index]/_mapping[/type]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let named = shared.cluster.named(
@@ -23,18 +18,18 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
             ..request.expand()
         },
     )?;
-    let mut shown = Map::new();
+    let mut response = Map::new();
     for index in named {
         let all = index.mapping().describe();
         let kept: Map<String, Value> = all
             .into_iter()
-            .filter(|(name, _)| types.is_none_or(|types| fits(types, name)))
+            .filter(|(name, _)| types.is_none_or(|types| pattern::matches_any(types, name)))
             .collect();
         if !kept.is_empty() || types.is_none() {
-            shown.insert(index.name.clone(), json!({"mappings": kept}));
+            response.insert(index.name.clone(), json!({"mappings": kept}));
         }
     }
-    Ok(Answer::ok(shown.into()))
+    Ok(Answer::ok(response.into()))
 }
 
 /// `HEAD /index/type`.
@@ -70,7 +65,8 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     )?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
-        // The translog has no document that the mapping before has taken and this one may not.
+        // Flushes first: operations in the translog must not be replayed under the new mapping, which may refuse
+        // them.
         index.flush_if_saved(now)?;
         index.change_mapping(|mapping| mapping.put(type_name, &body, request.flag("ignore_conflicts")))?;
     }
@@ -78,21 +74,21 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     Ok(Answer::acknowledged())
 }
 
-/// `DELETE /index/type` and `/index/_mapping/type`: the mapping and the documents.
+/// `DELETE /index/type` and `DELETE /index/_mapping/type`: deletes the mapping and the documents of a type.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Result<Answer> {
     let now = (shared.cluster.options.ticks)();
-    let mut met = false;
+    let mut found = false;
     let named = shared.cluster.named(indices, request.expand())?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         let names: Vec<String> = index
             .mapping()
             .type_names()
-            .filter(|name| fits(types, name))
+            .filter(|name| pattern::matches_any(types, name))
             .map(str::to_owned)
             .collect();
         for name in names {
-            met |= index.change_mapping(|mapping| mapping.remove_type(&name));
+            found |= index.change_mapping(|mapping| mapping.remove_type(&name));
             for shard in &index.shards {
                 shard.delete_where(|type_name, _| type_name == name, now)?;
             }
@@ -100,7 +96,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
         index.refresh()?;
         index.flush_if_saved(now)?;
     }
-    if !met {
+    if !found {
         return Err(SearchError::new(
             404,
             "TypeMissingException",
@@ -120,14 +116,14 @@ pub(crate) fn fields(
     fields: &str,
 ) -> Result<Answer> {
     let defaults = request.flag("include_defaults");
-    let mut shown = Map::new();
+    let mut response = Map::new();
     for index in shared.cluster.named(indices, request.expand())? {
         let mapping = index.mapping();
         let mut by_type = Map::new();
         let mut has_type = types.is_none();
         for type_name in mapping
             .type_names()
-            .filter(|name| types.is_none_or(|types| fits(types, name)))
+            .filter(|name| types.is_none_or(|types| pattern::matches_any(types, name)))
         {
             let Some(type_mapping) = mapping.type_mapping(type_name) else {
                 continue;
@@ -137,21 +133,21 @@ pub(crate) fn fields(
                 .root
                 .leaves()
                 .into_iter()
-                .filter(|(name, _)| fits(fields, name))
+                .filter(|(name, _)| pattern::matches_any(fields, name))
                 .map(|(name, node)| {
                     let last = name.rsplit('.').next().unwrap_or(&name).to_owned();
                     let mut inner = Map::new();
-                    let shown = if defaults {
+                    let definition = if defaults {
                         with_defaults(&last, node)
                     } else {
                         node.describe(FieldType::describe)
                     };
-                    inner.insert(last, shown);
+                    inner.insert(last, definition);
                     (name.clone(), json!({"full_name": name, "mapping": inner}))
                 })
                 .collect();
             for (name, settings) in metadata_fields(type_mapping) {
-                if !fits(fields, &name) {
+                if !pattern::matches_any(fields, &name) {
                     continue;
                 }
                 let mut inner = Map::new();
@@ -167,9 +163,13 @@ pub(crate) fn fields(
             }
         }
         if has_type {
-            shown.insert(index.name.clone(), json!({"mappings": by_type}));
+            response.insert(index.name.clone(), json!({"mappings": by_type}));
         }
     }
-    let status = if shown.is_empty() && types.is_some() { 404 } else { 200 };
-    Ok(Answer::json(status, shown.into()))
+    let status = if response.is_empty() && types.is_some() {
+        404
+    } else {
+        200
+    };
+    Ok(Answer::json(status, response.into()))
 }

@@ -1,4 +1,4 @@
-//! The handlers: what each path does.
+//! Request handlers of the REST API, one module per group of endpoints.
 //!
 //! Source: Elasticsearch 1.5's REST actions.
 

@@ -1,4 +1,6 @@
-//! `_nodes`: the nodes that the cluster is said to have.
+//! The `_nodes` APIs and `_cluster/pending_tasks`.
+//!
+//! All nodes are simulated by this process.
 
 use serde_json::{Map, Value, json};
 
@@ -9,6 +11,7 @@ use crate::error::Result;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
+/// Memory pools of the JVM.
 const MEMORY_POOLS: [&str; 6] = [
     "Metaspace",
     "Tenured Gen",
@@ -18,29 +21,32 @@ const MEMORY_POOLS: [&str; 6] = [
     "CodeCache",
 ];
 
-fn picked(shared: &Shared, wanted: Option<&str>) -> Vec<(u32, String)> {
-    let fits = |place: u32, name: &str| {
+/// Returns the nodes that match a list of names, ids, addresses or `_local`, `_master`, `_all`. Default: all nodes.
+fn selected_nodes(shared: &Shared, wanted: Option<&str>) -> Vec<(u32, String)> {
+    let is_selected = |ordinal: u32, name: &str| {
         wanted.is_none_or(|wanted| {
             wanted.split(',').any(|wanted| match wanted {
                 "_all" => true,
-                "_local" | "_master" => place == 0,
-                wanted => crate::pattern::matches(wanted, name) || wanted == id_of(place) || wanted == address(place),
+                "_local" | "_master" => ordinal == 0,
+                wanted => {
+                    crate::pattern::matches(wanted, name) || wanted == id_of(ordinal) || wanted == address(ordinal)
+                }
             })
         })
     };
     shared
         .cluster
         .nodes()
-        .filter(|(place, name)| fits(*place, name))
-        .map(|(place, name)| (place, name.clone()))
+        .filter(|(ordinal, name)| is_selected(*ordinal, name))
+        .map(|(ordinal, name)| (ordinal, name.clone()))
         .collect()
 }
 
-/// The thread pools of a node, as 1.5 sets them up on two processors.
+/// Returns the thread pools of a node, as Elasticsearch 1.5 configures them on two processors.
 pub(super) fn thread_pools() -> Value {
     let fixed =
         |threads: u32, queue: Value| json!({"type": "fixed", "min": threads, "max": threads, "queue_size": queue});
-    let scaling = |most: u32| json!({"type": "scaling", "min": 1, "max": most, "keep_alive": "5m", "queue_size": -1});
+    let scaling = |max: u32| json!({"type": "scaling", "min": 1, "max": max, "keep_alive": "5m", "queue_size": -1});
     json!({
         "percolate": fixed(2, json!("1k")),
         "listener": fixed(1, json!(-1)),
@@ -65,10 +71,10 @@ pub(crate) fn info(shared: &Shared, request: &RestRequest, nodes: Option<&str>, 
     let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
     let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
     let process = Process::now();
-    let shown: Map<String, Value> = picked(shared, nodes)
+    let by_node: Map<String, Value> = selected_nodes(shared, nodes)
         .into_iter()
-        .map(|(place, name)| {
-            let ip = address(place);
+        .map(|(ordinal, name)| {
+            let ip = address(ordinal);
             let mut node = json!({
                 "name": name,
                 "transport_address": format!("inet[/{ip}:9300]"),
@@ -79,14 +85,71 @@ pub(crate) fn info(shared: &Shared, request: &RestRequest, nodes: Option<&str>, 
                 "http_address": format!("inet[/{ip}:9200]"),
             });
             let sections = [
-                ("settings", json!({"cluster": {"name": shared.cluster.options.cluster_name}, "node": {"master": "true", "data": "true"}, "name": name})),
-                ("os", json!({"refresh_interval_in_millis": 1000, "available_processors": 2})),
-                ("process", json!({"refresh_interval_in_millis": 1000, "id": process.id, "max_file_descriptors": process.max_files, "mlockall": false})),
-                ("jvm", json!({"pid": process.id, "version": JVM, "vm_name": "OpenJDK 64-Bit Server VM", "vm_version": JVM_BUILD, "vm_vendor": "Debian", "start_time_in_millis": shared.cluster.now(), "mem": {"heap_init_in_bytes": 268_435_456, "heap_max_in_bytes": 1_065_025_536, "non_heap_init_in_bytes": 24_313_856, "non_heap_max_in_bytes": 224_395_264, "direct_max_in_bytes": 1_065_025_536}, "gc_collectors": ["Copy", "MarkSweepCompact"], "memory_pools": MEMORY_POOLS})),
+                (
+                    "settings",
+                    json!({
+                        "cluster": {"name": shared.cluster.options.cluster_name},
+                        "node": {"master": "true", "data": "true"},
+                        "name": name,
+                    }),
+                ),
+                (
+                    "os",
+                    json!({"refresh_interval_in_millis": 1000, "available_processors": 2}),
+                ),
+                (
+                    "process",
+                    json!({
+                        "refresh_interval_in_millis": 1000,
+                        "id": process.id,
+                        "max_file_descriptors": process.max_files,
+                        "mlockall": false,
+                    }),
+                ),
+                (
+                    "jvm",
+                    json!({
+                        "pid": process.id,
+                        "version": JVM,
+                        "vm_name": "OpenJDK 64-Bit Server VM",
+                        "vm_version": JVM_BUILD,
+                        "vm_vendor": "Debian",
+                        "start_time_in_millis": shared.cluster.now(),
+                        "mem": {
+                            "heap_init_in_bytes": 268_435_456,
+                            "heap_max_in_bytes": 1_065_025_536,
+                            "non_heap_init_in_bytes": 24_313_856,
+                            "non_heap_max_in_bytes": 224_395_264,
+                            "direct_max_in_bytes": 1_065_025_536,
+                        },
+                        "gc_collectors": ["Copy", "MarkSweepCompact"],
+                        "memory_pools": MEMORY_POOLS,
+                    }),
+                ),
                 ("thread_pool", thread_pools()),
-                ("network", json!({"refresh_interval_in_millis": 5000, "primary_interface": {"address": ip, "name": "eth0"}})),
-                ("transport", json!({"bound_address": "inet[/0:0:0:0:0:0:0:0:9300]", "publish_address": format!("inet[/{ip}:9300]"), "profiles": {}})),
-                ("http", json!({"bound_address": "inet[/0:0:0:0:0:0:0:0:9200]", "publish_address": format!("inet[/{ip}:9200]"), "max_content_length_in_bytes": shared.cluster.options.limits.body})),
+                (
+                    "network",
+                    json!({
+                        "refresh_interval_in_millis": 5000,
+                        "primary_interface": {"address": ip, "name": "eth0"},
+                    }),
+                ),
+                (
+                    "transport",
+                    json!({
+                        "bound_address": "inet[/0:0:0:0:0:0:0:0:9300]",
+                        "publish_address": format!("inet[/{ip}:9300]"),
+                        "profiles": {},
+                    }),
+                ),
+                (
+                    "http",
+                    json!({
+                        "bound_address": "inet[/0:0:0:0:0:0:0:0:9200]",
+                        "publish_address": format!("inet[/{ip}:9200]"),
+                        "max_content_length_in_bytes": shared.cluster.options.limits.body,
+                    }),
+                ),
                 ("plugins", json!([])),
             ];
             for (metric, value) in sections {
@@ -94,23 +157,30 @@ pub(crate) fn info(shared: &Shared, request: &RestRequest, nodes: Option<&str>, 
                     node[metric] = value;
                 }
             }
-            (id_of(place), node)
+            (id_of(ordinal), node)
         })
         .collect();
-    let mut shown = json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": shown});
+    let mut response = json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": by_node});
     if request.flag("human") {
-        human::add_texts(&mut shown);
+        human::add_texts(&mut response);
     }
-    Answer::ok(shown)
+    Answer::ok(response)
 }
 
-/// What a node tells about itself. Its heap is the memory of this process.
+/// Returns the sections of node statistics. The heap is the memory of this process.
 fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
     let process = Process::now();
     let uptime = u64::try_from((shared.cluster.options.ticks)().as_millis()).unwrap_or(u64::MAX);
     let heap_max = process.total.max(1);
     let now = shared.cluster.now();
-    let pool = |size: u64| json!({"used_in_bytes": 0, "max_in_bytes": size, "peak_used_in_bytes": 0, "peak_max_in_bytes": size});
+    let pool = |size: u64| {
+        json!({
+            "used_in_bytes": 0,
+            "max_in_bytes": size,
+            "peak_used_in_bytes": 0,
+            "peak_max_in_bytes": size,
+        })
+    };
     let collector = json!({"collection_count": 0, "collection_time_in_millis": 0});
     let buffers = json!({"count": 0, "used_in_bytes": 0, "total_capacity_in_bytes": 0});
     let threads: Map<String, Value> = match thread_pools() {
@@ -123,7 +193,16 @@ fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
             .collect(),
         _ => Map::new(),
     };
-    let breaker = |bytes: u64, text: &str, overhead: f64| json!({"limit_size_in_bytes": bytes, "limit_size": text, "estimated_size_in_bytes": 0, "estimated_size": "0b", "overhead": overhead, "tripped": 0});
+    let breaker = |bytes: u64, text: &str, overhead: f64| {
+        json!({
+            "limit_size_in_bytes": bytes,
+            "limit_size": text,
+            "estimated_size_in_bytes": 0,
+            "estimated_size": "0b",
+            "overhead": overhead,
+            "tripped": 0,
+        })
+    };
     [
         ("os", json!({"timestamp": now})),
         (
@@ -136,8 +215,17 @@ fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
                 "timestamp": now,
                 "uptime_in_millis": uptime,
                 "mem": {
-                    "heap_used_in_bytes": process.resident, "heap_used_percent": process.resident * 100 / heap_max, "heap_committed_in_bytes": process.resident, "heap_max_in_bytes": heap_max, "non_heap_used_in_bytes": 0, "non_heap_committed_in_bytes": 0,
-                    "pools": {"young": pool(139_591_680), "survivor": pool(17_432_576), "old": pool(907_345_920)},
+                    "heap_used_in_bytes": process.resident,
+                    "heap_used_percent": process.resident * 100 / heap_max,
+                    "heap_committed_in_bytes": process.resident,
+                    "heap_max_in_bytes": heap_max,
+                    "non_heap_used_in_bytes": 0,
+                    "non_heap_committed_in_bytes": 0,
+                    "pools": {
+                        "young": pool(139_591_680),
+                        "survivor": pool(17_432_576),
+                        "old": pool(907_345_920),
+                    },
                 },
                 "threads": {"count": process.threads, "peak_count": process.threads},
                 "gc": {"collectors": {"young": collector, "old": collector}},
@@ -154,12 +242,16 @@ fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
         ("http", json!({"current_open": 1, "total_opened": 1})),
         (
             "breakers",
-            json!({"request": breaker(426_010_214, "406.2mb", 1.0), "fielddata": breaker(639_015_321, "609.4mb", 1.03), "parent": breaker(745_517_875, "710.9mb", 1.0)}),
+            json!({
+                "request": breaker(426_010_214, "406.2mb", 1.0),
+                "fielddata": breaker(639_015_321, "609.4mb", 1.03),
+                "parent": breaker(745_517_875, "710.9mb", 1.0),
+            }),
         ),
     ]
 }
 
-/// `GET /_nodes[/nodes]/stats`: each node has its copies of shards.
+/// `GET /_nodes[/nodes]/stats`: the statistics of a node cover its shard copies.
 pub(crate) fn stats(shared: &Shared, request: &RestRequest, nodes: Option<&str>, metrics: &[&str]) -> Answer {
     let wanted: Vec<&str> = metrics
         .first()
@@ -168,11 +260,11 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, nodes: Option<&str>,
     let wants = |metric: &str| wanted.is_empty() || wanted.contains(&"_all") || wanted.contains(&metric);
     let all = shared.cluster.indices();
     let copies = shared.cluster.copies(&all);
-    let shown: Map<String, Value> = picked(shared, nodes)
+    let by_node: Map<String, Value> = selected_nodes(shared, nodes)
         .into_iter()
-        .map(|(place, name)| {
-            let ip = address(place);
-            let own: Vec<_> = copies.iter().filter(|copy| copy.place == place).copied().collect();
+        .map(|(ordinal, name)| {
+            let ip = address(ordinal);
+            let own: Vec<_> = copies.iter().filter(|copy| copy.node == ordinal).copied().collect();
             let indices = sections(&own, Breakdown::default());
             let mut node = json!({
                 "timestamp": shared.cluster.now(),
@@ -182,40 +274,40 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, nodes: Option<&str>,
                 "ip": [format!("inet[/{ip}:9300]"), "NONE"],
             });
             if wants("indices") {
-                node["indices"] = super::stats::kept(indices, metrics.get(1).copied());
+                node["indices"] = super::stats::selected_sections(indices, metrics.get(1).copied());
             }
             for (metric, value) in node_stats(shared) {
                 if wants(metric) {
                     node[metric] = value;
                 }
             }
-            (id_of(place), node)
+            (id_of(ordinal), node)
         })
         .collect();
-    let mut shown = json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": shown});
+    let mut response = json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": by_node});
     if request.flag("human") {
-        human::add_texts(&mut shown);
+        human::add_texts(&mut response);
     }
-    Answer::ok(shown)
+    Answer::ok(response)
 }
 
-/// `GET /_nodes[/nodes]/hot_threads`: there is nothing to tell.
+/// `GET /_nodes[/nodes]/hot_threads`: no threads are reported.
 pub(crate) fn hot_threads(shared: &Shared, nodes: Option<&str>) -> Answer {
     Answer::text(
-        picked(shared, nodes)
+        selected_nodes(shared, nodes)
             .into_iter()
-            .map(|(place, name)| {
+            .map(|(ordinal, name)| {
                 format!(
                     "::: [{name}][{}][{name}][inet[/{}:9300]]\n\n",
-                    id_of(place),
-                    address(place)
+                    id_of(ordinal),
+                    address(ordinal)
                 )
             })
             .collect(),
     )
 }
 
-/// `GET /_cluster/pending_tasks`: there never are any.
+/// `GET /_cluster/pending_tasks`: always empty.
 pub(crate) fn pending_tasks(_request: &RestRequest) -> Result<Answer> {
     Ok(Answer::ok(json!({"tasks": []})))
 }

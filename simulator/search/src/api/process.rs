@@ -1,13 +1,13 @@
-//! This process, as its node tells about it.
+//! Statistics of this process, reported as those of every node.
 //!
-//! Limits: memory, processor time and open files are known on Linux only; elsewhere they are 0.
+//! Limits: memory, thread and file counts are available on Linux only, and 0 elsewhere.
 
 use std::fs;
 
-/// Size of a page of memory in bytes, as Linux has it on the machines that Rust's tier 1 names.
-const PAGE: u64 = 4_096;
+/// Size of a memory page in bytes, on Linux with 4 KiB pages.
+const PAGE_SIZE: u64 = 4_096;
 
-/// Figures of this process.
+/// Statistics of this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Process {
     pub(super) id: u32,
@@ -24,8 +24,8 @@ impl Process {
     pub(super) fn now() -> Process {
         let memory = fs::read_to_string("/proc/self/statm").unwrap_or_default();
         let mut pages = memory.split(' ').map(|number| number.parse::<u64>().unwrap_or(0));
-        let total = pages.next().unwrap_or(0) * PAGE;
-        let resident = pages.next().unwrap_or(0) * PAGE;
+        let total = pages.next().unwrap_or(0) * PAGE_SIZE;
+        let resident = pages.next().unwrap_or(0) * PAGE_SIZE;
         let entries = |path: &str| fs::read_dir(path).map_or(0, |entries| entries.count() as u64);
         let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
         let max_files = limits

@@ -1,4 +1,4 @@
-//! What can be asked of a query without its hits: counts, whether it is one, where it runs, why a document matches.
+//! Query APIs without hits: `_count`, `_search/exists`, `_validate/query`, `_search_shards` and `_explain`.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,8 @@ use crate::rest::{Answer, RestRequest};
 use crate::score::{Weight, explain as explain_score};
 use crate::shared::Shared;
 
-fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result<SearchRequest> {
+/// Parses the query of a request as a search without hits.
+fn search_request(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result<SearchRequest> {
     Ok(SearchRequest {
         query: QuerySource::parse(
             &request.params,
@@ -20,7 +21,7 @@ fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result
         )?,
         size: Some(0),
         min_score: request.float("min_score")?,
-        terminate_after: request.count("terminate_after")?.filter(|most| *most > 0),
+        terminate_after: request.count("terminate_after")?.filter(|max| *max > 0),
         types: types_of(types),
         routing: request.param("routing").map(str::to_owned),
         budget: request.budget.clone(),
@@ -28,7 +29,7 @@ fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result
     })
 }
 
-/// Failure of a shard in a broadcast operation, as `_shards` shows it.
+/// Returns the failure of a shard in a broadcast operation, for `_shards`.
 pub(super) fn broadcast_failure(failure: &Failure) -> Value {
     let Failure { index, shard, error } = failure;
     let own = SearchError::new(
@@ -39,25 +40,25 @@ pub(super) fn broadcast_failure(failure: &Failure) -> Value {
     json!({"index": index, "shard": shard, "reason": own.caused_by(error.clone()).to_string()})
 }
 
-/// `_count`.
+/// `GET|POST [/index[/type]]/_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let wanted = wanted(shared, request, types)?;
+    let wanted = search_request(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
     let status = match outcome.failures.first() {
         Some(failure) if outcome.failed() == outcome.shards => failure.error.status,
         _ => 200,
     };
-    let mut shown = json!({"count": outcome.total});
+    let mut response = json!({"count": outcome.total});
     if wanted.terminate_after.is_some() {
-        shown["terminated_early"] = outcome.terminated_early.into();
+        response["terminated_early"] = outcome.terminated_early.into();
     }
-    shown["_shards"] = shards_json(outcome.shards, &outcome.failures, broadcast_failure);
-    Ok(Answer::json(status, shown))
+    response["_shards"] = shards_json(outcome.shards, &outcome.failures, broadcast_failure);
+    Ok(Answer::json(status, response))
 }
 
-/// `_search/exists`.
+/// `GET|POST [/index[/type]]/_search/exists`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let wanted = wanted(shared, request, types)?;
+    let wanted = search_request(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
     Ok(Answer::json(
         if outcome.total > 0 { 200 } else { 404 },
@@ -65,7 +66,7 @@ pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, type
     ))
 }
 
-/// Text of an exception with its full name, and of what caused it.
+/// Returns the text of an exception and of its causes, with full class names.
 fn qualified(error: &SearchError) -> String {
     let package = match error.kind {
         "QueryParsingException" => "org.elasticsearch.index.query.",
@@ -79,7 +80,7 @@ fn qualified(error: &SearchError) -> String {
     format!("{package}{}: {}{}", error.kind, error.reason, cause.unwrap_or_default())
 }
 
-/// What is wrong with a query of an index: whatever is no failure of parsing is the cause of one.
+/// Returns the error of an invalid query. An error that is not a parse error becomes the cause of one.
 fn invalid(index: &str, error: &SearchError) -> String {
     if error.kind == "QueryParsingException" {
         return qualified(error);
@@ -87,10 +88,10 @@ fn invalid(index: &str, error: &SearchError) -> String {
     qualified(&SearchError::query(format!("[{index}] Failed to parse")).caused_by(error.clone()))
 }
 
-/// `_validate/query`.
+/// `GET|POST [/index[/type]]/_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let targets = shared.cluster.resolve(indices, request.expand())?;
-    let wanted = wanted(shared, request, types).and_then(|wanted| {
+    let wanted = search_request(shared, request, types).and_then(|wanted| {
         wanted.query.check(&request.budget)?;
         Ok(wanted)
     });
@@ -114,15 +115,15 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
             }
         });
     }
-    let mut shown =
+    let mut response =
         json!({"valid": valid, "_shards": {"total": targets.len(), "successful": targets.len(), "failed": 0}});
     if request.flag("explain") {
-        shown["explanations"] = explanations.into();
+        response["explanations"] = explanations.into();
     }
-    Ok(Answer::ok(shown))
+    Ok(Answer::ok(response))
 }
 
-/// `_search_shards`.
+/// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
     let routing = shared.cluster.search_routing(indices, request.param("routing"));
@@ -143,7 +144,7 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
     Ok(Answer::ok(json!({"nodes": nodes, "shards": shards})))
 }
 
-/// `/index/type/id/_explain`.
+/// `GET|POST /index/type/id/_explain`.
 pub(crate) fn explain(
     shared: &Shared,
     request: &RestRequest,
@@ -176,10 +177,10 @@ pub(crate) fn explain(
             doc,
         ))
     });
-    let mut shown = json!({"_index": index.name, "_type": type_name, "_id": id});
+    let mut response = json!({"_index": index.name, "_type": type_name, "_id": id});
     let Some((at, doc)) = place else {
-        shown["matched"] = json!(false);
-        return Ok(Answer::json(404, shown));
+        response["matched"] = json!(false);
+        return Ok(Answer::json(404, response));
     };
     let query = {
         let mapping = index.mapping();
@@ -189,10 +190,10 @@ pub(crate) fn explain(
     let segment = view
         .segments
         .get(at)
-        .ok_or_else(|| SearchError::engine("a document of no segment"))?;
+        .ok_or_else(|| SearchError::engine("no segment has the document"))?;
     let explanation = explain_score(Some(&query), &weight, &view, (at, doc), &request.budget)?;
-    shown["matched"] = json!(explanation.matched);
-    shown["explanation"] = explanation.json();
+    response["matched"] = json!(explanation.matched);
+    response["explanation"] = explanation.json();
     let fields = request.param("fields").map(|text| names(&json!(text)));
     if wanted.source.is_some() || fields.is_some() {
         let stored = segment.segment.stored(doc)?;
@@ -202,7 +203,7 @@ pub(crate) fn explain(
         if let Value::Object(get) = &mut get {
             get.extend(found);
         }
-        shown["get"] = get;
+        response["get"] = get;
     }
-    Ok(Answer::ok(shown))
+    Ok(Answer::ok(response))
 }

@@ -1,4 +1,4 @@
-//! Scrolls, and several searches in one request.
+//! The scroll APIs, `_msearch` and `_search/template`.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,11 @@ use crate::json;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-/// Number of the search of a scroll id, and the name of the phase that its errors give.
+/// Returns the search number of a scroll id, and the name of the phase for its errors.
 fn number_of(id: &str) -> Result<(u64, &'static str)> {
     use base64::Engine;
-    let foreign = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
-    if let Some((at, byte)) = id.bytes().enumerate().find(|(_, byte)| foreign(*byte)) {
+    let is_invalid = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
+    if let Some((at, byte)) = id.bytes().enumerate().find(|(_, byte)| is_invalid(*byte)) {
         let cause = format!("Bad Base64 input character decimal {byte} in array position {at}");
         return Err(
             SearchError::illegal("Failed to decode scrollId").caused_by(SearchError::new(400, "IOException", cause)),
@@ -40,23 +40,23 @@ fn number_of(id: &str) -> Result<(u64, &'static str)> {
     Ok((number, phase))
 }
 
-/// The id, from the path, the parameters or the body.
-fn wanted(request: &RestRequest, in_path: Option<&str>) -> String {
+/// Returns the scroll id of the path, the parameters or the body.
+fn requested_id(request: &RestRequest, in_path: Option<&str>) -> String {
     let body = || String::from_utf8_lossy(&request.body).trim().to_owned();
     in_path.or(request.param("scroll_id")).map_or_else(body, str::to_owned)
 }
 
-/// The error of a search that is not open.
+/// Returns the error for an unknown or expired search.
 fn missing(number: u64) -> SearchError {
     let reason = format!("No search context found for id [{number}]");
     SearchError::new(404, "SearchContextMissingException", reason)
 }
 
-/// Takes shards that are there no more out of the counts of a page, and adds their failures.
-fn count_lost(shown: &mut Value, outcome: &Outcome, lost: &Lost, error: &SearchError) {
+/// Subtracts deleted or closed shards from the counts of a page, and adds their failures.
+fn count_lost(response: &mut Value, outcome: &Outcome, lost: &Lost, error: &SearchError) {
     let matches = lost.iter().filter_map(|at| outcome.totals.get(*at)).sum();
-    shown["hits"]["total"] = json!(outcome.total.saturating_sub(matches));
-    let shards = &mut shown["_shards"];
+    response["hits"]["total"] = json!(outcome.total.saturating_sub(matches));
+    let shards = &mut response["_shards"];
     let count = |of: &Value| of.as_u64().unwrap_or_default();
     shards["successful"] = json!(count(&shards["successful"]).saturating_sub(lost.len() as u64));
     shards["failed"] = json!(count(&shards["failed"]) + lost.len() as u64);
@@ -69,7 +69,7 @@ fn count_lost(shown: &mut Value, outcome: &Outcome, lost: &Lost, error: &SearchE
 /// `GET|POST /_search/scroll[/id]`.
 pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
-    let (number, phase) = number_of(&wanted(request, in_path))?;
+    let (number, phase) = number_of(&requested_id(request, in_path))?;
     let keep = request.param("scroll").map(time).transpose()?;
     let found = shared.scrolls.get(number, keep, began);
     let (scroll, lost) = found.ok_or_else(|| {
@@ -82,21 +82,21 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
     let mut search = scroll.request.clone();
     search.budget = request.budget.clone();
     let hits = scroll.next(&shared.cluster, &search, &lost)?;
-    let mut shown = answer(shared, &search, &scroll.outcome, &hits, began)?;
+    let mut response = answer(shared, &search, &scroll.outcome, &hits, began)?;
     if !lost.is_empty() {
-        count_lost(&mut shown, &scroll.outcome, &lost, &missing(number));
+        count_lost(&mut response, &scroll.outcome, &lost, &missing(number));
     }
-    // Aggregations come with the first page only.
-    if let Value::Object(shown) = &mut shown {
-        shown.remove("aggregations");
+    // Only the first page has aggregations.
+    if let Value::Object(response) = &mut response {
+        response.remove("aggregations");
     }
-    insert_first(&mut shown, "_scroll_id", scroll_id(number, &scroll.outcome).into());
-    Ok(Answer::ok(shown))
+    insert_first(&mut response, "_scroll_id", scroll_id(number, &scroll.outcome).into());
+    Ok(Answer::ok(response))
 }
 
 /// `DELETE /_search/scroll[/id,...]`.
 pub(crate) fn clear(shared: &Shared, request: &RestRequest, in_path: Option<&str>) -> Result<Answer> {
-    let ids = names(&json!(wanted(request, in_path)));
+    let ids = names(&json!(requested_id(request, in_path)));
     if ids.iter().any(|id| id == "_all") {
         shared.scrolls.close_all();
         return Ok(Answer::ok(json!({})));
@@ -108,14 +108,14 @@ pub(crate) fn clear(shared: &Shared, request: &RestRequest, in_path: Option<&str
     Ok(Answer::json(if closed > 0 { 200 } else { 404 }, json!({})))
 }
 
-/// `_msearch`: a line that says where, and one that says what, for each search.
+/// `GET|POST [/index[/type]]/_msearch`: a header line and a body line per search.
 pub(crate) fn msearch(
     shared: &Shared,
     request: &RestRequest,
     index: Option<&str>,
     types: Option<&str>,
 ) -> Result<Answer> {
-    let most = shared.cluster.options.limits.searches;
+    let max_searches = shared.cluster.options.limits.searches;
     json::derivable(request.body_or_source())?;
     let mut lines = request.body_or_source().split(|byte| *byte == b'\n');
     let mut responses = Vec::new();
@@ -127,13 +127,13 @@ pub(crate) fn msearch(
         }
         let blank = header.iter().all(u8::is_ascii_whitespace);
         let header: Value = if blank { json!({}) } else { json::value(header)? };
-        // A line without an end is no line.
+        // The last line counts only if it ends with a newline.
         let Some(body) = lines.next().filter(|_| lines.clone().next().is_some()) else {
             break;
         };
-        if responses.len() >= most {
+        if responses.len() >= max_searches {
             return Err(SearchError::illegal(format!(
-                "more than {most} searches in one request"
+                "at most {max_searches} searches per request"
             )));
         }
         responses.push(
@@ -191,13 +191,13 @@ fn single(
     answer(shared, &wanted, &outcome, &outcome.hits, began)
 }
 
-/// `_search/template` with a template that has nothing to fill in; any other is refused.
+/// `_search/template`, for templates without parameters. All others are errors.
 pub(crate) fn template(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let body = request.json()?.unwrap_or_default();
     let template = body
         .get("template")
         .filter(|template| template.is_object())
-        .ok_or_else(|| SearchError::illegal("search templates are not part of this backend"))?;
+        .ok_or_else(|| SearchError::illegal("search templates are not supported: [template] must be an object"))?;
     let mut inner = request.clone();
     inner.body = template.to_string().into();
     search(shared, &inner, indices, types)

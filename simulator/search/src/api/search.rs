@@ -1,4 +1,4 @@
-//! `_search` and what goes with it.
+//! The `_search` and `_mlt` APIs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::rest::{Answer, RestRequest};
 use crate::scroll::Scroll;
 use crate::shared::Shared;
 
-/// The types of a comma list.
+/// Parses a comma-separated list of types. `_all` and an empty list mean all types.
 pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
     text.filter(|text| *text != "_all")
         .map(|text| {
@@ -31,9 +31,8 @@ pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
 }
 
 /// Runs a search.
-///
 /// # Errors
-/// A search that fails on every shard.
+/// All shards failed.
 pub(crate) fn run(shared: &Shared, indices: &str, expand: Expand, request: &SearchRequest) -> Result<Outcome> {
     let outcome = find(&shared.cluster, indices, expand, request)?;
     let phase = request.search_type.phase(outcome.shards);
@@ -45,7 +44,7 @@ pub(crate) fn run(shared: &Shared, indices: &str, expand: Expand, request: &Sear
     }
 }
 
-/// Hits of an outcome, as an answer.
+/// Fetches the hits of an outcome and builds the response.
 pub(crate) fn answer(
     shared: &Shared,
     request: &SearchRequest,
@@ -69,7 +68,7 @@ pub(crate) fn answer(
                 }
                 hits.push(hit);
             }
-            // A shard that cannot fetch its hits fails once.
+            // A shard has at most one failure for its fetch phase.
             Err(error) => {
                 let failure = Failure {
                     index: searched.index.name.clone(),
@@ -96,29 +95,34 @@ pub(crate) fn answer(
         return Err(error);
     }
     let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
-    let mut shown = json!({"took": u64::try_from(took).unwrap_or(u64::MAX), "timed_out": outcome.timed_out});
+    let mut response = json!({"took": u64::try_from(took).unwrap_or(u64::MAX), "timed_out": outcome.timed_out});
     if request.terminate_after.is_some() {
-        shown["terminated_early"] = json!(outcome.terminated_early);
+        response["terminated_early"] = json!(outcome.terminated_early);
     }
-    shown["_shards"] = shards_json(
-        outcome.shards,
-        &failures,
-        |failure| json!({"index": failure.index, "shard": failure.shard, "status": failure.error.status, "reason": failure.error.to_string()}),
-    );
-    shown["hits"] = json!({"total": outcome.total, "max_score": outcome.max_score.map_or(Value::Null, crate::score::shown), "hits": hits});
+    response["_shards"] = shards_json(outcome.shards, &failures, |failure| {
+        json!({
+            "index": failure.index,
+            "shard": failure.shard,
+            "status": failure.error.status,
+            "reason": failure.error.to_string(),
+        })
+    });
+    let max_score = outcome.max_score.map_or(Value::Null, crate::score::score_json);
+    response["hits"] = json!({"total": outcome.total, "max_score": max_score, "hits": hits});
     if let Some(aggregations) = &outcome.aggregations {
-        shown["aggregations"] = aggregations.clone();
+        response["aggregations"] = aggregations.clone();
     }
     if let Some(facets) = &outcome.facets {
-        shown["facets"] = facets.clone();
+        response["facets"] = facets.clone();
     }
     if let Some(suggestions) = &outcome.suggestions {
-        shown["suggest"] = suggestions.clone();
+        response["suggest"] = suggestions.clone();
     }
-    Ok(shown)
+    Ok(response)
 }
 
-/// Fails for a preference with an underscore that does not exist. Any other text picks the same copies every time.
+/// Fails for an unknown preference that starts with `_`. Any other text is a session key, which selects the same
+/// copies every time.
 fn check_preference(preference: &str) -> Result<()> {
     let name = preference.split(':').next().unwrap_or_default();
     match name.strip_prefix('_') {
@@ -147,42 +151,42 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let keep = time(keep)?;
     let scan = wanted.search_type == SearchType::Scan;
     let size = wanted.page();
-    // Where every shard returns its own page, or hits are scored anew, all hits are found at once.
+    // If each shard returns its own page or hits are rescored, the first search finds the hits of all pages.
     let at_once = wanted.search_type.fetches_every_page() || !wanted.rescore.is_empty();
-    let room = match (scan, at_once) {
+    let first_size = match (scan, at_once) {
         (true, _) => 0,
         (false, true) => limits.window,
-        (false, false) => Scroll::room(size, limits.window),
+        (false, false) => Scroll::capacity(size, limits.window),
     };
     let first = SearchRequest {
         from: 0,
-        size: Some(room),
+        size: Some(first_size),
         ..wanted.clone()
     };
     let mut outcome = run(shared, indices, request.expand(), &first)?;
     if size == 0 || scan {
         outcome.max_score = Some(0.0);
     }
-    let more = !at_once && outcome.hits.len() == room;
+    let more = !at_once && outcome.hits.len() == first_size;
     let scroll = if scan {
         Scroll::scan(wanted.paged(), outcome, size)
     } else {
         Scroll::sorted(wanted.paged(), outcome, size, more)
     };
     let scroll = Arc::new(scroll);
-    // A scan has no hits at first.
+    // The first response of a scan has no hits.
     let hits = if scan {
         vec![]
     } else {
         scroll.next(&shared.cluster, &scroll.request, &Lost::new())?
     };
-    let mut shown = answer(shared, &scroll.request, &scroll.outcome, &hits, began)?;
+    let mut response = answer(shared, &scroll.request, &scroll.outcome, &hits, began)?;
     let id = scroll_id(shared.scrolls.open(scroll.clone(), keep, began)?, &scroll.outcome);
-    insert_first(&mut shown, "_scroll_id", id.into());
-    Ok(Answer::ok(shown))
+    insert_first(&mut response, "_scroll_id", id.into());
+    Ok(Answer::ok(response))
 }
 
-/// `GET|POST /index/type/id/_mlt`: documents like another.
+/// `GET|POST /index/type/id/_mlt`.
 pub(crate) fn more_like_this(
     shared: &Shared,
     request: &RestRequest,
@@ -253,13 +257,14 @@ pub(crate) fn more_like_this(
     search(shared, &inner, indices, Some(types))
 }
 
+/// Inserts a member as the first one of an object.
 pub(crate) fn insert_first(object: &mut Value, key: &str, value: Value) {
     if let Value::Object(map) = object {
         map.shift_insert(0, key.to_owned(), value);
     }
 }
 
-/// The id of a scroll: how it was searched, its number, its node.
+/// Returns the id of a scroll: search type, number and node.
 pub(crate) fn scroll_id(number: u64, outcome: &Outcome) -> String {
     use base64::Engine;
     let kind = if outcome.shards == 1 {

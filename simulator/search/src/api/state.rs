@@ -25,17 +25,17 @@ pub(crate) fn state(
             ..request.expand()
         },
     )?;
-    let mut shown = Map::new();
-    shown.insert("cluster_name".to_owned(), json!(shared.cluster.options.cluster_name));
+    let mut response = Map::new();
+    response.insert("cluster_name".to_owned(), json!(shared.cluster.options.cluster_name));
     let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
-    shown.extend(parts(shared, &metrics, &named, indices.is_some()));
-    Ok(Answer::ok(shown.into()))
+    response.extend(sections(shared, &metrics, &named, indices.is_some()));
+    Ok(Answer::ok(response.into()))
 }
 
-/// `POST /_cluster/reroute`: shards stay where they are.
+/// `POST /_cluster/reroute`: validates the commands, but does not move any shard.
 ///
 /// # Errors
-/// A command that does not exist, or one for a node that does not.
+/// An unknown command or an unknown node.
 pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let body = request.json()?.unwrap_or_default();
     let commands = body.get("commands").and_then(Value::as_array).into_iter().flatten();
@@ -54,7 +54,7 @@ pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> 
             if !shared
                 .cluster
                 .nodes()
-                .any(|(place, name)| name == node || id_of(place) == node)
+                .any(|(ordinal, name)| name == node || id_of(ordinal) == node)
             {
                 return Err(SearchError::illegal(format!(
                     "Failed to resolve [{node}], no matching nodes"
@@ -66,31 +66,31 @@ pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> 
         None => vec!["version", "master_node", "blocks", "nodes", "routing_table"],
         Some(metrics) => metrics.split(',').collect(),
     };
-    let state = parts(shared, &metrics, &shared.cluster.indices(), false);
+    let state = sections(shared, &metrics, &shared.cluster.indices(), false);
     Ok(Answer::ok(json!({"acknowledged": true, "state": state})))
 }
 
-/// The parts of the state that `metrics` name; all, if it names none.
-fn parts(shared: &Shared, metrics: &[&str], named: &[Arc<Index>], narrowed: bool) -> Map<String, Value> {
+/// Returns the sections of the cluster state in `metrics`. If it is empty, returns all of them.
+fn sections(shared: &Shared, metrics: &[&str], named: &[Arc<Index>], narrowed: bool) -> Map<String, Value> {
     let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
-    let mut shown = Map::new();
+    let mut state = Map::new();
     if wants("version") {
-        shown.insert("version".to_owned(), json!(shared.cluster.version()));
+        state.insert("version".to_owned(), json!(shared.cluster.version()));
     }
     if wants("master_node") {
-        shown.insert("master_node".to_owned(), json!(id_of(0)));
+        state.insert("master_node".to_owned(), json!(id_of(0)));
     }
     if wants("blocks") {
-        shown.insert("blocks".to_owned(), json!({}));
+        state.insert("blocks".to_owned(), json!({}));
     }
     if wants("nodes") {
-        shown.insert("nodes".to_owned(), shared.cluster.node_addresses().into());
+        state.insert("nodes".to_owned(), shared.cluster.node_addresses().into());
     }
     if wants("metadata") {
-        shown.insert("metadata".to_owned(), metadata(shared, named, !narrowed));
+        state.insert("metadata".to_owned(), metadata(shared, named, !narrowed));
     }
     if wants("routing_table") {
-        shown.insert(
+        state.insert(
             "routing_table".to_owned(),
             json!({"indices": routing_table(shared, named)}),
         );
@@ -124,13 +124,13 @@ fn parts(shared: &Shared, metrics: &[&str], named: &[Arc<Index>], narrowed: bool
         if narrowed {
             by_node.retain(|_, copies| copies.as_array().is_some_and(|copies| !copies.is_empty()));
         }
-        shown.insert(
+        state.insert(
             "routing_nodes".to_owned(),
             json!({"unassigned": unassigned, "nodes": by_node}),
         );
-        shown.insert("allocations".to_owned(), json!([]));
+        state.insert("allocations".to_owned(), json!([]));
     }
-    shown
+    state
 }
 
 fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
@@ -157,21 +157,30 @@ fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
         .iter()
         .filter(|_| whole)
         .map(|(name, template)| {
-            let mut shown = template.describe();
-            if let Value::Object(parts) = &mut shown {
+            let mut definition = template.describe();
+            if let Value::Object(parts) = &mut definition {
                 parts.remove("aliases");
             }
-            (name.clone(), shown)
+            (name.clone(), definition)
         })
         .collect();
     let indices: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let state = if index.closed.load(Ordering::Relaxed) { "close" } else { "open" };
+            let state = if index.closed.load(Ordering::Relaxed) {
+                "close"
+            } else {
+                "open"
+            };
             let aliases: Vec<String> = index.aliases.read().keys().cloned().collect();
             (
                 index.name.clone(),
-                json!({"state": state, "settings": index.settings.read().nested(), "mappings": index.mapping().describe(), "aliases": aliases}),
+                json!({
+                    "state": state,
+                    "settings": index.settings.read().nested(),
+                    "mappings": index.mapping().describe(),
+                    "aliases": aliases,
+                }),
             )
         })
         .collect();

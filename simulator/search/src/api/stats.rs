@@ -1,4 +1,4 @@
-//! `_stats`, `_segments`, `_recovery`, `_status`: what indices have and what was done to them.
+//! The index monitoring APIs: `_stats`, `_segments`, `_recovery` and `_status`.
 
 use std::sync::Arc;
 
@@ -10,70 +10,77 @@ use crate::error::Result;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-/// The sections that are asked for; all, if none is.
-pub(super) fn kept(mut shown: Value, metrics: Option<&str>) -> Value {
+/// Returns the requested sections of statistics. Default: all sections.
+pub(super) fn selected_sections(mut statistics: Value, metrics: Option<&str>) -> Value {
     let named = |metric: &str| match metric {
         "merge" => "merges".to_owned(),
         metric => metric.to_owned(),
     };
-    if let (Some(metrics), Value::Object(sections)) = (metrics.filter(|metrics| *metrics != "_all"), &mut shown) {
+    if let (Some(metrics), Value::Object(sections)) = (metrics.filter(|metrics| *metrics != "_all"), &mut statistics) {
         let wanted: Vec<String> = metrics.split(',').map(named).collect();
         sections.retain(|name, _| wanted.contains(name));
     }
-    shown
+    statistics
 }
 
-/// The statistics that a request asks for.
-struct Asked<'a> {
+/// Parameters of `_stats`.
+struct StatsRequest<'a> {
     metrics: Option<&'a str>,
     breakdown: Breakdown<'a>,
     human: bool,
 }
 
-impl Asked<'_> {
+impl StatsRequest<'_> {
     fn of(&self, copies: &[ShardCopy<'_>]) -> Value {
-        let mut shown = kept(sections(copies, self.breakdown), self.metrics);
+        let mut statistics = selected_sections(sections(copies, self.breakdown), self.metrics);
         if self.human {
-            human::add_texts(&mut shown);
+            human::add_texts(&mut statistics);
         }
-        shown
+        statistics
     }
 
-    fn both(&self, shared: &Shared, indices: &[Arc<Index>]) -> Value {
+    fn primaries_and_total(&self, shared: &Shared, indices: &[Arc<Index>]) -> Value {
         let mut copies = shared.cluster.copies(indices);
         let total = self.of(&copies);
         copies.retain(|copy| copy.primary);
         json!({"primaries": self.of(&copies), "total": total})
     }
 
-    /// The statistics of each copy with its place.
+    /// Returns the statistics of a copy, with its routing.
     fn of_copy(&self, copy: ShardCopy<'_>) -> Value {
-        let mut shown = json!({"routing": {"state": "STARTED", "primary": copy.primary, "node": id_of(copy.place), "relocating_node": null}});
-        if let (Value::Object(shown), Value::Object(own)) = (&mut shown, self.of(&[copy])) {
-            shown.extend(own);
+        let mut statistics = json!({
+            "routing": {
+                "state": "STARTED",
+                "primary": copy.primary,
+                "node": id_of(copy.node),
+                "relocating_node": null,
+            },
+        });
+        if let (Value::Object(statistics), Value::Object(own)) = (&mut statistics, self.of(&[copy])) {
+            statistics.extend(own);
         }
-        shown
+        statistics
     }
 }
 
-/// What is said of the copies of an index that have a node, by the shard's number.
+/// Returns the JSON of each assigned copy of an index, by shard number.
 fn by_shard(shared: &Shared, index: &Index, show: impl Fn(ShardCopy<'_>) -> Value) -> Map<String, Value> {
-    let mut shown: Map<String, Value> = Map::new();
+    let mut by_shard: Map<String, Value> = Map::new();
     for copy in shared.cluster.copies_of(index) {
-        let of_shard = shown
+        let of_shard = by_shard
             .entry(copy.shard.number().to_string())
             .or_insert_with(|| json!([]));
         if let Value::Array(of_shard) = of_shard {
             of_shard.push(show(copy));
         }
     }
-    shown
+    by_shard
 }
 
 /// `GET [/index]/_stats[/metrics]`.
 pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metrics: Option<&str>) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
-    let asked = Asked {
+    let stats = StatsRequest {
         metrics,
         breakdown: Breakdown {
             types: request.param("types"),
@@ -81,19 +88,20 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
         },
         human: request.flag("human"),
     };
-    let mut shown = json!({"_shards": shared.cluster.shards_json(&named), "_all": asked.both(shared, &named)});
+    let total = stats.primaries_and_total(shared, &named);
+    let mut response = json!({"_shards": shared.cluster.shards_json(&named), "_all": total});
     let level = request.param("level").unwrap_or("indices");
     if level != "cluster" {
         let by_index = named.iter().map(|index| {
-            let mut shown = asked.both(shared, std::slice::from_ref(index));
+            let mut statistics = stats.primaries_and_total(shared, std::slice::from_ref(index));
             if level == "shards" {
-                shown["shards"] = by_shard(shared, index, |copy| asked.of_copy(copy)).into();
+                statistics["shards"] = by_shard(shared, index, |copy| stats.of_copy(copy)).into();
             }
-            (index.name.clone(), shown)
+            (index.name.clone(), statistics)
         });
-        shown["indices"] = by_index.collect::<Map<_, _>>().into();
+        response["indices"] = by_index.collect::<Map<_, _>>().into();
     }
-    Ok(Answer::ok(shown))
+    Ok(Answer::ok(response))
 }
 
 /// `GET [/index]/_segments`.
@@ -110,12 +118,27 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
                     .map(|view| {
                         let segment = &view.segment;
                         let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
-                        let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": memory, "committed": segment.is_committed(), "search": true, "version": LUCENE, "compound": false});
-                        (format!("_{}", segment.number), shown)
+                        let segment_json = json!({
+                            "generation": segment.number,
+                            "num_docs": view.live_docs(),
+                            "deleted_docs": segment.max_doc() - view.live_docs(),
+                            "size_in_bytes": segment.bytes(),
+                            "memory_in_bytes": memory,
+                            "committed": segment.is_committed(),
+                            "search": true,
+                            "version": LUCENE,
+                            "compound": false,
+                        });
+                        (format!("_{}", segment.number), segment_json)
                     })
                     .collect();
                 let committed = view.segments.iter().filter(|view| view.segment.is_committed()).count();
-                json!({"routing": {"state": "STARTED", "primary": copy.primary, "node": id_of(copy.place)}, "num_committed_segments": committed, "num_search_segments": segments.len(), "segments": segments})
+                json!({
+                    "routing": {"state": "STARTED", "primary": copy.primary, "node": id_of(copy.node)},
+                    "num_committed_segments": committed,
+                    "num_search_segments": segments.len(),
+                    "segments": segments,
+                })
             });
             (index.name.clone(), json!({"shards": shards}))
         })
@@ -125,9 +148,9 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
     ))
 }
 
-/// How a copy of a shard was recovered. One that was made here was there at once.
-fn recovered(copy: &ShardCopy<'_>) -> Value {
-    // A replica is a view of its primary: it has nothing to recover.
+/// Returns the recovery of a shard copy. The recovery of a new index takes no time.
+fn recovery_json(copy: &ShardCopy<'_>) -> Value {
+    // A replica is a view of its primary and needs no recovery.
     let recovery = copy.shard.recovery().filter(|_| copy.primary).unwrap_or_default();
     let millis = |time: std::time::Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     let began = if recovery.began == 0 {
@@ -137,7 +160,7 @@ fn recovered(copy: &ShardCopy<'_>) -> Value {
     };
     let (index_time, translog_time) = (millis(recovery.index_time), millis(recovery.translog_time));
     let percent = |total: u64| if total == 0 { "0.0%" } else { "100.0%" };
-    // The files are used as they are.
+    // Files are used in place: all of them are reused.
     json!({
         "id": copy.shard.number(),
         "type": if copy.primary { "GATEWAY" } else { "REPLICA" },
@@ -147,13 +170,29 @@ fn recovered(copy: &ShardCopy<'_>) -> Value {
         "stop_time_in_millis": began.saturating_add(index_time).saturating_add(translog_time),
         "total_time_in_millis": index_time.saturating_add(translog_time),
         "index": {
-            "size": {"total_in_bytes": recovery.bytes, "reused_in_bytes": recovery.bytes, "recovered_in_bytes": 0, "percent": percent(recovery.bytes)},
-            "files": {"total": recovery.files, "reused": recovery.files, "recovered": 0, "percent": percent(recovery.files)},
+            "size": {
+                "total_in_bytes": recovery.bytes,
+                "reused_in_bytes": recovery.bytes,
+                "recovered_in_bytes": 0,
+                "percent": percent(recovery.bytes),
+            },
+            "files": {
+                "total": recovery.files,
+                "reused": recovery.files,
+                "recovered": 0,
+                "percent": percent(recovery.files),
+            },
             "total_time_in_millis": index_time,
             "source_throttle_time_in_millis": 0,
             "target_throttle_time_in_millis": 0,
         },
-        "translog": {"recovered": recovery.operations, "total": recovery.operations, "percent": "100.0%", "total_on_start": recovery.operations, "total_time_in_millis": translog_time},
+        "translog": {
+            "recovered": recovery.operations,
+            "total": recovery.operations,
+            "percent": "100.0%",
+            "total_on_start": recovery.operations,
+            "total_time_in_millis": translog_time,
+        },
         "start": {"check_index_time_in_millis": 0, "total_time_in_millis": 0},
     })
 }
@@ -164,9 +203,15 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
     if request.flag("active_only") {
         return Ok(Answer::ok(json!({})));
     }
-    let node = |place: u32| {
-        let name = shared.cluster.options.nodes.get(place as usize);
-        json!({"id": id_of(place), "host": name, "transport_address": format!("inet[/{}:9300]", address(place)), "ip": address(place), "name": name})
+    let node = |ordinal: u32| {
+        let name = shared.cluster.options.nodes.get(ordinal as usize);
+        json!({
+            "id": id_of(ordinal),
+            "host": name,
+            "transport_address": format!("inet[/{}:9300]", address(ordinal)),
+            "ip": address(ordinal),
+            "name": name,
+        })
     };
     let by_index: Map<String, Value> = named
         .iter()
@@ -177,12 +222,12 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
                 .copies_of(index)
                 .map(|copy| {
                     if copy.primary {
-                        source = copy.place;
+                        source = copy.node;
                     }
-                    let mut shown = recovered(&copy);
-                    shown["source"] = node(source);
-                    shown["target"] = node(copy.place);
-                    shown
+                    let mut recovery = recovery_json(&copy);
+                    recovery["source"] = node(source);
+                    recovery["target"] = node(copy.node);
+                    recovery
                 })
                 .collect();
             (index.name.clone(), json!({"shards": shards}))
@@ -191,24 +236,24 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
     Ok(Answer::ok(by_index.into()))
 }
 
-/// Sections of `_status`, for copies of shards.
+/// Returns the statistics of shard copies in the format of `_status`.
 fn status_sections(copies: &[ShardCopy<'_>]) -> Map<String, Value> {
     let all = sections(copies, Breakdown::default());
     let (live, deleted) = (all["docs"]["count"].clone(), all["docs"]["deleted"].clone());
     let max_doc = live.as_u64().unwrap_or(0) + deleted.as_u64().unwrap_or(0);
-    let mut shown = Map::new();
-    shown.insert(
+    let mut statistics = Map::new();
+    statistics.insert(
         "translog".to_owned(),
         json!({"operations": all["translog"]["operations"]}),
     );
-    shown.insert(
+    statistics.insert(
         "docs".to_owned(),
         json!({"num_docs": live, "max_doc": max_doc, "deleted_docs": deleted}),
     );
     for section in ["merges", "refresh", "flush"] {
-        shown.insert(section.to_owned(), all[section].clone());
+        statistics.insert(section.to_owned(), all[section].clone());
     }
-    shown
+    statistics
 }
 
 /// `GET [/index]/_status`.
@@ -217,26 +262,34 @@ pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> R
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let mut shown = Map::new();
+            let mut statistics = Map::new();
             let mut copies: Vec<ShardCopy<'_>> = shared.cluster.copies_of(index).collect();
             let size: u64 = copies.iter().map(|copy| copy.shard.view().bytes()).sum();
-            shown.insert(
+            statistics.insert(
                 "index".to_owned(),
                 json!({"primary_size_in_bytes": bytes(index), "size_in_bytes": size}),
             );
             copies.retain(|copy| copy.primary);
-            shown.extend(status_sections(&copies));
+            statistics.extend(status_sections(&copies));
             let shards = by_shard(shared, index, |copy| {
                 let mut own = Map::new();
-                own.insert("routing".to_owned(), json!({"state": "STARTED", "primary": copy.primary, "node": id_of(copy.place), "relocating_node": null, "shard": copy.shard.number(), "index": index.name}));
+                let routing = json!({
+                    "state": "STARTED",
+                    "primary": copy.primary,
+                    "node": id_of(copy.node),
+                    "relocating_node": null,
+                    "shard": copy.shard.number(),
+                    "index": index.name,
+                });
+                own.insert("routing".to_owned(), routing);
                 own.insert("state".to_owned(), json!("STARTED"));
                 own.insert("index".to_owned(), json!({"size_in_bytes": copy.shard.view().bytes()}));
                 own.extend(status_sections(&[copy]));
                 own["translog"]["id"] = json!(index.created);
                 own.into()
             });
-            shown.insert("shards".to_owned(), shards.into());
-            (index.name.clone(), shown.into())
+            statistics.insert("shards".to_owned(), shards.into());
+            (index.name.clone(), statistics.into())
         })
         .collect();
     Ok(Answer::ok(

@@ -1,4 +1,4 @@
-//! `_suggest`.
+//! The `_suggest` API.
 
 use std::sync::Arc;
 
@@ -22,19 +22,19 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
         .iter()
         .try_for_each(|index| shared.cluster.refresh_if_due(index))?;
     let shards: u32 = named.iter().map(|index| index.shard_count()).sum();
-    let (mut shown, failures) = match suggest::suggest(&shared.cluster, &named, &body, &request.budget) {
+    let (mut response, failures) = match suggest::suggest(&shared.cluster, &named, &body, &request.budget) {
         Ok(suggested) => (Value::Object(suggested), vec![]),
         Err(error) if request.budget.is_exceeded() => return Err(error),
-        // What is no suggester fails on every shard, and the request succeeds.
-        Err(error) => (json!({}), everywhere(&named, &error)),
+        // An invalid suggester fails on every shard, but the request succeeds.
+        Err(error) => (json!({}), failures_of_all_shards(&named, &error)),
     };
     let counts = shards_json(shards, &failures, super::query::broadcast_failure);
-    insert_first(&mut shown, "_shards", counts);
-    Ok(Answer::ok(shown))
+    insert_first(&mut response, "_shards", counts);
+    Ok(Answer::ok(response))
 }
 
-/// The failure of every shard.
-fn everywhere(indices: &[Arc<Index>], error: &SearchError) -> Vec<Failure> {
+/// Returns a failure for every shard.
+fn failures_of_all_shards(indices: &[Arc<Index>], error: &SearchError) -> Vec<Failure> {
     let error =
         SearchError::new(error.status, "ElasticsearchException", "failed to execute suggest").caused_by(error.clone());
     let of_index = |index: &Arc<Index>| {

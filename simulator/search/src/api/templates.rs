@@ -1,4 +1,4 @@
-//! Index templates.
+//! The index template APIs.
 
 use serde_json::{Map, Value};
 
@@ -9,8 +9,8 @@ use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-/// Most templates that are kept.
-const MOST: usize = 1_000;
+/// Maximum number of templates.
+const MAX_TEMPLATES: usize = 1_000;
 
 /// `PUT|POST /_template/name`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<Answer> {
@@ -26,18 +26,20 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<
             format!("index_template [{name}] already exists"),
         ));
     }
-    if templates.len() >= MOST {
-        return Err(SearchError::illegal(format!("there are {MOST} templates already")));
+    if templates.len() >= MAX_TEMPLATES {
+        return Err(SearchError::illegal(format!(
+            "at most {MAX_TEMPLATES} index templates are supported"
+        )));
     }
     templates.insert(name.to_owned(), template);
     drop(templates);
-    shared.cluster.changed_whole()?;
+    shared.cluster.metadata_changed()?;
     Ok(Answer::acknowledged())
 }
 
-/// Refuses what cannot be the name or the pattern of a template.
+/// Fails for an invalid name or pattern of a template.
 fn check(name: &str, pattern: &str) -> Result<()> {
-    let of_text = |what: &str, text: &str| {
+    let invalid = |what: &str, text: &str| {
         if text.contains(' ') {
             return Some(format!("{what} must not contain a space"));
         }
@@ -46,9 +48,9 @@ fn check(name: &str, pattern: &str) -> Result<()> {
         sign.or_else(|| text.starts_with('_').then(|| format!("{what} must not start with '_'")))
     };
     let is_lower = name.to_lowercase() == name;
-    let cause = of_text("name", name)
+    let cause = invalid("name", name)
         .or_else(|| (!is_lower).then(|| "name must be lower cased".to_owned()))
-        .or_else(|| of_text("template", pattern));
+        .or_else(|| invalid("template", pattern));
     match cause {
         None => Ok(()),
         Some(cause) => Err(SearchError::new(
@@ -62,13 +64,13 @@ fn check(name: &str, pattern: &str) -> Result<()> {
 /// `GET /_template[/name]`.
 pub(crate) fn get(shared: &Shared, wanted: Option<&str>) -> Answer {
     let templates = shared.cluster.templates.read();
-    let shown: Map<String, Value> = templates
+    let response: Map<String, Value> = templates
         .iter()
         .filter(|(name, _)| wanted.is_none_or(|wanted| wanted.split(',').any(|wanted| pattern::matches(wanted, name))))
         .map(|(name, template)| (name.clone(), template.describe()))
         .collect();
-    let missing = shown.is_empty() && wanted.is_some_and(|wanted| !wanted.contains('*'));
-    Answer::json(if missing { 404 } else { 200 }, shown.into())
+    let missing = response.is_empty() && wanted.is_some_and(|wanted| !wanted.contains('*'));
+    Answer::json(if missing { 404 } else { 200 }, response.into())
 }
 
 /// `HEAD /_template/name`.
@@ -85,19 +87,19 @@ pub(crate) fn exists(shared: &Shared, wanted: &str) -> Answer {
 
 /// `DELETE /_template/name`.
 pub(crate) fn delete(shared: &Shared, wanted: &str) -> Result<Answer> {
-    let mut met = false;
+    let mut found = false;
     shared.cluster.templates.write().retain(|name, _| {
-        let goes = pattern::matches(wanted, name);
-        met |= goes;
-        !goes
+        let removed = pattern::matches(wanted, name);
+        found |= removed;
+        !removed
     });
-    if !met && !wanted.contains('*') {
+    if !found && !wanted.contains('*') {
         return Err(SearchError::new(
             404,
             "IndexTemplateMissingException",
             format!("index_template [{wanted}] missing"),
         ));
     }
-    shared.cluster.changed_whole()?;
+    shared.cluster.metadata_changed()?;
     Ok(Answer::acknowledged())
 }

@@ -1,6 +1,6 @@
-//! `_termvector`: the terms of one document, field by field.
+//! The `_termvector` and `_mtermvectors` APIs: the terms of documents, by field.
 //!
-//! Limits: terms are made anew from the source of the document; no payloads.
+//! Limits: the source of the document is analyzed again for each request; no payloads.
 //! Source: Elasticsearch 1.5's `TermVectorResponse`.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::rest::{Answer, RestRequest};
 use crate::score::END;
 use crate::shared::Shared;
 
-/// What the answer shows of each term and field.
+/// Parts of the response.
 struct Settings {
     fields: Option<Vec<String>>,
     offsets: bool,
@@ -28,7 +28,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// The settings of a body, or of the parameters beside it.
+    /// Parses the settings of a body. Defaults: the parameters of the request.
     fn of(request: &RestRequest, body: &Value) -> Settings {
         let flag = |name: &str, default: bool| {
             body.get(name)
@@ -55,7 +55,7 @@ impl Settings {
     }
 }
 
-/// Statistics of a field, or of one of its terms, in a shard: terms of documents, documents, occurrences.
+/// Statistics of a field, or of one of its terms, in a shard.
 #[derive(Default)]
 struct Frequencies {
     doc_freq: u64,
@@ -63,7 +63,7 @@ struct Frequencies {
     occurrences: u64,
 }
 
-/// Adds up the postings of the terms of a field; of one term, if one is given.
+/// Sums up the postings of one term, or of all terms of a field.
 fn frequencies(
     view: &View,
     field: FieldOrdinal,
@@ -93,8 +93,8 @@ fn frequencies(
     Ok(sum)
 }
 
-/// `GET|POST /index/type[/id]/_termvector`: of a document of the index, or of one in the body.
-pub(crate) fn of_request(
+/// `GET|POST /index/type[/id]/_termvector`: of a document of the index, or of a document in the body.
+pub(crate) fn termvector(
     shared: &Shared,
     request: &RestRequest,
     index: &str,
@@ -105,8 +105,8 @@ pub(crate) fn of_request(
     term_vector(shared, request, &body, index, type_name, id).map(Answer::ok)
 }
 
-/// `_mtermvectors`: of several documents.
-pub(crate) fn several(
+/// `GET|POST [/index[/type]]/_mtermvectors`.
+pub(crate) fn mtermvectors(
     shared: &Shared,
     request: &RestRequest,
     index: Option<&str>,
@@ -185,17 +185,17 @@ fn term_vector(
         Some(id) => shard.get(type_name, id)?,
         None => None,
     };
-    let mut shown = json!({"_index": index.name, "_type": type_name});
+    let mut response = json!({"_index": index.name, "_type": type_name});
     if let Some(id) = id {
-        shown["_id"] = json!(id);
+        response["_id"] = json!(id);
     }
-    shown["_version"] = json!(found.as_ref().map_or(0, |(version, _)| *version));
-    shown["found"] = json!(found.is_some() || given.is_some());
-    shown["took"] = json!((shared.cluster.options.ticks)().saturating_sub(began).as_millis() as u64);
+    response["_version"] = json!(found.as_ref().map_or(0, |(version, _)| *version));
+    response["found"] = json!(found.is_some() || given.is_some());
+    response["took"] = json!((shared.cluster.options.ticks)().saturating_sub(began).as_millis() as u64);
     let source = match (&found, given) {
         (Some((_, stored)), _) => crate::json::value(stored.source())?,
         (None, Some(given)) => given.clone(),
-        (None, None) => return Ok(shown),
+        (None, None) => return Ok(response),
     };
     let mapping = index.mapping().for_types(&[type_name.to_owned()]);
     let view = shard.view();
@@ -210,18 +210,18 @@ fn term_vector(
             request.budget.check_time()?;
             let mut units = Units::new(text);
             let end = field.index_analyzer.analyze(text, &mut |token| {
-                let mut shown = Map::new();
+                let mut entry = Map::new();
                 if settings.positions {
-                    shown.insert("position".to_owned(), json!(position + token.position));
+                    entry.insert("position".to_owned(), json!(position + token.position));
                 }
                 if settings.offsets {
-                    shown.insert("start_offset".to_owned(), json!(offset + units.before(token.start)));
-                    shown.insert("end_offset".to_owned(), json!(offset + units.before(token.end)));
+                    entry.insert("start_offset".to_owned(), json!(offset + units.before(token.start)));
+                    entry.insert("end_offset".to_owned(), json!(offset + units.before(token.end)));
                 }
-                terms.entry(token.text.to_owned()).or_default().push(shown.into());
+                terms.entry(token.text.to_owned()).or_default().push(entry.into());
             });
             position += end;
-            // A value is one character away from the next.
+            // There is a gap of one character between values.
             offset += text.encode_utf16().count() + 1;
         }
         if terms.is_empty() {
@@ -252,11 +252,11 @@ fn term_vector(
         vector.insert("terms".to_owned(), listed.into());
         vectors.insert(name, vector.into());
     }
-    shown["term_vectors"] = vectors.into();
-    Ok(shown)
+    response["term_vectors"] = vectors.into();
+    Ok(response)
 }
 
-/// Offsets of a text in UTF-16 units, asked for in rising order mostly.
+/// Converter of byte offsets to UTF-16 offsets; fast for ascending offsets.
 struct Units<'a> {
     text: &'a str,
     bytes: usize,

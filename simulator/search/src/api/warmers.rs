@@ -1,4 +1,4 @@
-//! Warmers: searches that would run when a segment is new. They are kept and shown, and never run.
+//! The warmer APIs. Warmers are stored and returned, but never run.
 
 use serde_json::{Map, Value, json};
 
@@ -7,26 +7,21 @@ use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-fn fits(list: &str, name: &str) -> bool {
-    list.split(',')
-        .any(|wanted| wanted == "_all" || pattern::matches(wanted, name))
-}
-
 /// `GET [/index]/_warmer[/name]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, wanted: Option<&str>) -> Result<Answer> {
-    let mut shown = Map::new();
+    let mut response = Map::new();
     for index in shared.cluster.named(indices, request.expand())? {
         let warmers = index.warmers.read();
         let kept: Map<String, Value> = warmers
             .iter()
-            .filter(|(name, _)| wanted.is_none_or(|wanted| fits(wanted, name)))
+            .filter(|(name, _)| wanted.is_none_or(|wanted| pattern::matches_any(wanted, name)))
             .map(|(name, warmer)| (name.clone(), warmer.clone()))
             .collect();
         if wanted.is_none() || !kept.is_empty() {
-            shown.insert(index.name.clone(), json!({"warmers": kept}));
+            response.insert(index.name.clone(), json!({"warmers": kept}));
         }
     }
-    Ok(Answer::ok(shown.into()))
+    Ok(Answer::ok(response.into()))
 }
 
 /// `PUT [/index[/type]]/_warmer/name`.
@@ -51,16 +46,16 @@ pub(crate) fn put(
 
 /// `DELETE /index/_warmer/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
-    let mut met = false;
+    let mut found = false;
     let named = shared.cluster.named(indices, request.expand())?;
     for index in &named {
         index.warmers.write().retain(|name, _| {
-            let goes = fits(wanted, name);
-            met |= goes;
-            !goes
+            let removed = pattern::matches_any(wanted, name);
+            found |= removed;
+            !removed
         });
     }
-    if !met {
+    if !found {
         return Err(SearchError::new(
             404,
             "IndexWarmerMissingException",

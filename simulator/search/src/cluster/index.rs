@@ -1,4 +1,4 @@
-//! One index: its settings, mapping, aliases and data.
+//! An index: settings, mapping, aliases, warmers and shards.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
-use super::kept::Kept;
+use super::schedule::Schedule;
 use crate::cluster::{Block, Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, Outcome, Shard, View, Written, read};
+use crate::index::{Condition, ParsedDocument, Shard, View, Written, read};
 use crate::mapping::{Mapping, WriteTime};
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
 use crate::routing::{Placement, shard_of};
 
-/// Another name of an index, maybe of a part of it.
+/// An alias of an index: optional filter and routing values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Alias {
     pub(crate) filter: Option<Value>,
@@ -42,7 +42,7 @@ impl Alias {
     }
 
     pub(crate) fn describe(&self) -> Value {
-        let mut shown = json!({});
+        let mut definition = json!({});
         let parts = [
             ("filter", self.filter.clone()),
             ("index_routing", self.index_routing.clone().map(Value::from)),
@@ -50,41 +50,42 @@ impl Alias {
         ];
         for (key, value) in parts {
             if let Some(value) = value {
-                shown[key] = value;
+                definition[key] = value;
             }
         }
-        shown
+        definition
     }
 }
 
-/// One index.
+/// An index.
 pub(crate) struct Index {
     pub(crate) name: String,
     pub(crate) created: i64,
     pub(crate) settings: RwLock<Settings>,
-    /// The mapping. A search keeps the one that it began with.
+    /// A running search keeps the mapping it started with.
     mapping: RwLock<Arc<Mapping>>,
     pub(crate) aliases: RwLock<BTreeMap<String, Alias>>,
-    /// Warmers by name: kept and shown, never run.
+    /// Warmers by name. They are stored and returned, but never run.
     pub(crate) warmers: RwLock<BTreeMap<String, Value>>,
     pub(crate) closed: AtomicBool,
-    /// Whether a thread of its own merges segments.
+    /// Whether a background thread merges segments.
     background: bool,
-    /// Its files. `None` in memory.
+    /// The files of the index. `None` if it is in memory only.
     pub(super) folder: Option<IndexFolder>,
-    /// Whether the state has changed since it was last saved.
+    /// Whether the state has changed since it was saved.
     pub(super) unsaved: AtomicBool,
-    /// Held while the state is saved.
+    /// Locked while the state is saved.
     pub(super) saving: Mutex<()>,
-    pub(super) kept: Mutex<Kept>,
-    /// Place of the node that has the primary of the first shard.
+    /// Times of the last periodic tasks.
+    pub(super) schedule: Mutex<Schedule>,
+    /// Ordinal of the node that has the primary of the first shard.
     pub(super) first_node: u32,
-    /// The shards, as many as `index.number_of_shards` says.
+    /// The shards; their number is `index.number_of_shards`.
     pub(crate) shards: Vec<Shard>,
 }
 
 impl Index {
-    /// An empty index in memory.
+    /// Creates an empty index in memory.
     pub(super) fn new(name: &str, mut settings: Settings, created: i64, options: &Options) -> Result<Index> {
         let mut hasher = DefaultHasher::new();
         (name, created).hash(&mut hasher);
@@ -96,11 +97,11 @@ impl Index {
         settings.set_default("index.version.created", "1050299");
         let mapping = Mapping::new(settings.analysis().cloned(), options.limits.fields)?;
         let shards = (0..settings.shards()).map(Shard::new).collect();
-        Ok(Index::of_parts(name, created, settings, mapping, shards, options))
+        Ok(Index::from_parts(name, created, settings, mapping, shards, options))
     }
 
-    /// An index without aliases and warmers.
-    pub(super) fn of_parts(
+    /// Creates an index without aliases and warmers.
+    pub(super) fn from_parts(
         name: &str,
         created: i64,
         settings: Settings,
@@ -117,7 +118,7 @@ impl Index {
             folder: None,
             unsaved: AtomicBool::new(false),
             saving: Mutex::default(),
-            kept: Mutex::new(Kept::since((options.ticks)())),
+            schedule: Mutex::new(Schedule::starting_at((options.ticks)())),
             aliases: RwLock::default(),
             warmers: RwLock::default(),
             closed: AtomicBool::new(false),
@@ -126,19 +127,19 @@ impl Index {
         }
     }
 
-    /// The mapping as it is now.
+    /// Returns the current mapping.
     pub(crate) fn mapping(&self) -> Arc<Mapping> {
         self.mapping.read().clone()
     }
 
-    /// Changes the mapping. Searches that have begun do not see it.
+    /// Changes the mapping. Running searches keep the old one.
     pub(crate) fn change_mapping<T>(&self, change: impl FnOnce(&mut Mapping) -> T) -> T {
         let changed = change(Arc::make_mut(&mut self.mapping.write()));
         self.unsaved.store(true, Ordering::Release);
         changed
     }
 
-    /// Maps a type without fields, unless it is mapped.
+    /// Adds an empty mapping of a type, unless the type is mapped.
     pub(crate) fn ensure_type(&self, type_name: &str) -> Result<()> {
         if self.mapping().type_mapping(type_name).is_some() {
             return Ok(());
@@ -151,7 +152,7 @@ impl Index {
         u32::try_from(self.shards.len()).unwrap_or(1)
     }
 
-    /// The shard of a document, with its number. Without a routing value, the id is the routing value.
+    /// Returns the shard of a document, with its number. Default routing value: the id.
     pub(crate) fn shard_of(&self, id: &str, routing: Option<&str>) -> Result<(u32, &Shard)> {
         let number = shard_of(routing.unwrap_or(id), self.shard_count());
         self.shards
@@ -160,23 +161,23 @@ impl Index {
             .ok_or_else(|| SearchError::engine("a routing value selects no shard"))
     }
 
-    /// Makes all changes so far visible to searches. Merges are left to the background, if there is one.
+    /// Makes all changes visible to searches. Merges segments too, unless a background thread does.
     pub(crate) fn refresh(&self) -> Result<()> {
         self.shards.iter().try_for_each(Shard::refresh)?;
         if self.background { Ok(()) } else { self.merge() }
     }
 
-    /// Merges segments of like size where there are many.
+    /// Merges segments of similar size.
     pub(crate) fn merge(&self) -> Result<()> {
-        self.shards.iter().try_for_each(Shard::merge_alike)
+        self.shards.iter().try_for_each(Shard::maybe_merge)
     }
 
-    /// The views of the shards, in order.
+    /// Returns the current views of the shards, in order.
     pub(crate) fn views(&self) -> Vec<Arc<View>> {
         self.shards.iter().map(Shard::view).collect()
     }
 
-    /// Number of live documents that searches see.
+    /// Number of live documents visible to searches.
     pub(crate) fn live_docs(&self) -> u32 {
         self.views().iter().map(|view| view.live_docs()).sum()
     }
@@ -194,7 +195,7 @@ impl Index {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Adds the index and the shard to the reason of a failed write.
+    /// Adds index and shard to the reason of a version conflict.
     fn located(&self, shard: u32, error: SearchError) -> SearchError {
         match error.kind {
             "DocumentAlreadyExistsException" | "VersionConflictEngineException" => SearchError {
@@ -216,7 +217,7 @@ impl Index {
     ) -> Result<Written> {
         let (mut number, mut shard) = self.shard_of(id, routing)?;
         if routing.is_none() && self.mapping().needs_routing(type_name) {
-            // Without the routing value, every shard may have it.
+            // Without the routing value, the document may be in any shard.
             let mut shards = (0u32..).zip(&self.shards);
             if let Some(found) = shards.find(|(_, shard)| shard.version(type_name, id).is_some()) {
                 (number, shard) = found;
@@ -232,7 +233,7 @@ impl Index {
     }
 
     /// Maps the new fields of a document, then indexes it.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one index operation")]
+    #[expect(clippy::too_many_arguments, reason = "the parameters of one index operation")]
     pub(crate) fn write(
         &self,
         type_name: &str,
@@ -245,14 +246,14 @@ impl Index {
         now: Duration,
     ) -> Result<Written> {
         let began = Instant::now();
-        let place = || format!("[{}]/[{type_name}]/[{id}]", self.name);
-        // Each round maps every new field, so the second finds none unless others map at the same time.
+        let location = || format!("[{}]/[{type_name}]/[{id}]", self.name);
+        // One round maps all new fields. The second finds new ones only if another thread changes the mapping.
         loop {
             let outcome = {
                 let mapping = self.mapping();
                 match mapping.type_mapping(type_name) {
                     Some(own) => {
-                        let times = own.times.of(time, document, place)?;
+                        let times = own.times.of(time, document, location)?;
                         Some(read(&mapping, type_name, id, placement, times, source, document)?)
                     }
                     None => None,
@@ -260,10 +261,10 @@ impl Index {
             };
             match outcome {
                 None => self.ensure_type(type_name)?,
-                Some(Outcome::Unmapped(found)) => {
+                Some(ParsedDocument::Unmapped(found)) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(type_name, found))?
                 }
-                Some(Outcome::Ready(encoded)) => {
+                Some(ParsedDocument::Ready(encoded)) => {
                     let (number, shard) = self.shard_of(id, placement.value())?;
                     let written = shard
                         .write(type_name, id, *encoded, condition, now)
@@ -288,7 +289,7 @@ impl Index {
         self.refresh()
     }
 
-    /// Fails for an alias with several routing values, or a filter that this index cannot parse.
+    /// Fails for several index routing values, or a filter that this index cannot parse.
     pub(crate) fn check_alias(&self, cluster: &Cluster, name: &str, alias: &Alias) -> Result<()> {
         if alias
             .index_routing
@@ -307,14 +308,14 @@ impl Index {
         parsed.map(drop).map_err(|error| failed.caused_by(error))
     }
 
-    /// The context in which queries are parsed.
+    /// Returns the context for parsing queries.
     pub(crate) fn context<'a>(&'a self, mapping: &'a Mapping, cluster: &'a Cluster) -> Context<'a> {
         let limits = &cluster.options.limits;
         Context {
             index: &self.name,
             mapping,
             now: cluster.now(),
-            most_clauses: limits.clauses,
+            max_clauses: limits.clauses,
             depth: limits.depth,
             documents: Some(cluster),
             names: None,

@@ -1,17 +1,18 @@
-//! The state of the search cluster: indices with their settings, mappings and aliases; templates.
+//! The state of the search cluster: indices, templates and cluster settings.
 //!
-//! Promises: an index is made on first use; names, lists and patterns of indices are resolved in one place.
-//! Limits: in memory, or in a data directory too; a bounded number of indices.
+//! Guarantees: a write creates its index if there is none; all requests resolve index names, lists and patterns the
+//! same way.
+//! Limits: in memory, optionally saved in a data directory; a bounded number of indices.
 //! Source: Elasticsearch 1.5.
 
+mod alias_routing;
+mod gateway;
 mod index;
-mod kept;
+mod index_gateway;
 mod names;
 mod node;
-mod opened;
 mod purge;
-mod routed;
-mod saved;
+mod schedule;
 mod settings;
 mod statistics;
 mod template;
@@ -28,10 +29,10 @@ use crate::json;
 use crate::options::Options;
 use crate::query::Documents;
 
+pub use gateway::DataDirectorySummary;
 pub(crate) use index::{Alias, Index};
 pub(crate) use names::Expand;
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
-pub use opened::DataDirectorySummary;
 pub(crate) use settings::{Block, Settings};
 pub(crate) use statistics::{Breakdown, bytes, field_data, sections};
 pub(crate) use template::{Template, merge};
@@ -43,15 +44,16 @@ pub(crate) struct Cluster {
     pub(crate) templates: RwLock<BTreeMap<String, Template>>,
     /// Persistent and transient settings.
     pub(crate) settings: RwLock<[BTreeMap<String, String>; 2]>,
-    /// How often its data directory was opened before to serve from it.
+    /// How many times the data directory was opened before. 0 in memory.
     pub(crate) starts: u64,
-    /// `None` in memory.
+    /// The data directory. `None` if the cluster is in memory only.
     directory: Mutex<Option<DataDirectory>>,
+    /// Number of changes of the state, from 1.
     version: std::sync::atomic::AtomicU64,
 }
 
 impl Cluster {
-    /// An empty cluster in memory.
+    /// Creates an empty cluster in memory.
     pub(crate) fn new(options: Options) -> Cluster {
         Cluster {
             options,
@@ -64,17 +66,17 @@ impl Cluster {
         }
     }
 
-    /// Milliseconds since 1970.
+    /// Current time of the clock, in milliseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
         (self.options.clock)().as_millisecond()
     }
 
-    /// How often the state has changed.
+    /// Version of the cluster state, which every change increments.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// Counts a change of the state, and writes the changed indices to the disk.
+    /// Increments the version of the state and saves the changed indices.
     pub(crate) fn changed(&self, indices: &[Arc<Index>]) -> Result<()> {
         self.count_change();
         indices.iter().try_for_each(|index| index.save())
@@ -84,22 +86,22 @@ impl Cluster {
         self.version.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// All indices, by name.
+    /// Returns all indices, sorted by name.
     pub(crate) fn indices(&self) -> Vec<Arc<Index>> {
         self.indices.read().values().cloned().collect()
     }
 
-    /// The index of that very name.
+    /// Returns the index with this exact name.
     pub(crate) fn index(&self, name: &str) -> Option<Arc<Index>> {
         self.indices.read().get(name).cloned()
     }
 
-    /// The index that a name stands for in a write: its own, or an alias of one; made if it is not there.
+    /// Returns the index for a write to an index or an alias. Creates the index if there is none.
     ///
     /// # Errors
-    /// An index that is closed or blocked, an alias of several.
+    /// A closed or blocked index, or an alias of several indices.
     pub(crate) fn index_for_write(&self, name: &str) -> Result<Arc<Index>> {
-        let index = self.index_or_made(name)?;
+        let index = self.get_or_create(name)?;
         if index.is_closed() {
             let reason = format!("[{}] closed", index.name);
             return Err(SearchError::new(403, "IndexClosedException", reason));
@@ -108,7 +110,7 @@ impl Cluster {
         Ok(index)
     }
 
-    fn index_or_made(&self, name: &str) -> Result<Arc<Index>> {
+    fn get_or_create(&self, name: &str) -> Result<Arc<Index>> {
         if let Some(index) = self.index(name) {
             return Ok(index);
         }
@@ -133,10 +135,10 @@ impl Cluster {
         }
     }
 
-    /// Makes an index, as its body and the templates that fit its name say.
+    /// Creates an index from a body and the templates that match its name.
     ///
     /// # Errors
-    /// A name that is taken or none, too many indices, settings or mappings that are not understood.
+    /// A name that is taken or invalid, too many indices, invalid settings or mappings.
     pub(crate) fn create(&self, name: &str, body: Option<&Value>) -> Result<Arc<Index>> {
         names::check(name)?;
         if self.index(name).is_some() {
@@ -161,15 +163,15 @@ impl Cluster {
         let mut settings = Settings::default();
         let mut mappings: Map<String, Value> = Map::new();
         let mut aliases: BTreeMap<String, Alias> = BTreeMap::new();
-        let mut fitting: Vec<Template> = self
+        let mut matching: Vec<Template> = self
             .templates
             .read()
             .values()
             .filter(|template| crate::pattern::matches(&template.pattern, name))
             .cloned()
             .collect();
-        fitting.sort_by_key(|template| template.order);
-        for template in &fitting {
+        matching.sort_by_key(|template| template.order);
+        for template in &matching {
             settings.extend(&template.settings);
             for (type_name, mapping) in &template.mappings {
                 template::merge(
@@ -200,7 +202,7 @@ impl Cluster {
             }
             match parts.get("settings") {
                 Some(given) => settings.extend(&Settings::parse(given)),
-                // A body without sections is settings alone.
+                // A body without sections is the settings.
                 None if !parts.keys().any(|key| known.contains(&key.as_str())) => {
                     settings.extend(&Settings::parse(body))
                 }
@@ -224,7 +226,7 @@ impl Cluster {
                 );
             }
         }
-        // The viewer's own index is small.
+        // Indices of viewers, such as `.kibana`, are small.
         let shards = if name.starts_with('.') { 1 } else { self.options.shards };
         settings.set_default("index.number_of_shards", &shards.to_string());
         settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
@@ -245,7 +247,7 @@ impl Cluster {
             .iter()
             .try_for_each(|(name, alias)| index.check_alias(self, name, alias))?;
         index.aliases.write().extend(aliases);
-        index.first_node = self.emptiest_node();
+        index.first_node = self.least_loaded_node();
         if let Some(Value::Object(warmers)) = body.and_then(|body| body.get("warmers")) {
             index.warmers.write().extend(warmers.iter().map(|(name, warmer)| {
                 let types = warmer.get("types").cloned().unwrap_or_else(|| json!([]));
@@ -263,7 +265,7 @@ impl Cluster {
         }
         if indices.len() >= self.options.limits.indices {
             return Err(SearchError::illegal(format!(
-                "there are {} indices already, and there may be no more",
+                "cannot create index [{name}]: there are {} indices, which is the maximum",
                 indices.len()
             )));
         }
@@ -283,7 +285,7 @@ impl Cluster {
         Ok(index)
     }
 
-    /// Refreshes an index, and deletes its expired documents, if that is due. Left to the background, if there is one.
+    /// Refreshes an index and purges its expired documents, if due. Does nothing if a background thread does.
     pub(crate) fn refresh_if_due(&self, index: &Index) -> Result<()> {
         if self.options.background {
             return Ok(());
@@ -291,13 +293,13 @@ impl Cluster {
         let now = (self.options.ticks)();
         self.purge_if_due(index, now)?;
         index.refresh_if_due(now, self.options.refresh_interval)?;
-        index.keep(now)
+        index.persist_if_due(now)
     }
 
-    /// Refreshes, merges and purges what is due, and removes what is beyond the retention.
+    /// Refreshes, merges, purges and saves all indices as due, and applies the retention.
     ///
     /// # Errors
-    /// An index that fails. The others are maintained all the same.
+    /// The first error of an index. The other indices are maintained nevertheless.
     pub(crate) fn maintain(&self) -> Result<()> {
         let now = (self.options.ticks)();
         let mut outcome = Ok(());
@@ -306,30 +308,32 @@ impl Cluster {
                 .purge_if_due(&index, now)
                 .and_then(|()| index.refresh_if_due(now, self.options.refresh_interval))
                 .and_then(|()| index.merge())
-                .and_then(|()| index.keep(now));
+                .and_then(|()| index.persist_if_due(now));
             outcome = outcome.and(done);
         }
         outcome.and(self.apply_retention(None))
     }
 
-    /// Removes the oldest indices beyond the retention. `newest` is never removed; the size alone removes no newest index.
+    /// Removes the oldest indices beyond the retention.
+    ///
+    /// The size limit never removes the newest index. `newest`, a new index, is never removed.
     fn apply_retention(&self, newest: Option<&str>) -> Result<()> {
         let Some(retention) = &self.options.retention else {
             return Ok(());
         };
-        let mut kept: Vec<Arc<Index>> = self
+        let mut by_age: Vec<Arc<Index>> = self
             .indices()
             .into_iter()
             .filter(|index| crate::pattern::matches(&retention.pattern, &index.name))
             .collect();
-        kept.sort_by_key(|index| std::cmp::Reverse((index.created, index.name.clone())));
+        by_age.sort_by_key(|index| std::cmp::Reverse((index.created, index.name.clone())));
         let now = self.now();
         let mut bytes = 0;
-        for (rank, index) in kept.into_iter().enumerate() {
+        for (rank, index) in by_age.into_iter().enumerate() {
             bytes += statistics::bytes(&index);
             let age = u128::try_from(now.saturating_sub(index.created)).unwrap_or(0);
-            let too_old = retention.age.is_some_and(|most| age > most.as_millis());
-            let too_large = rank > 0 && retention.bytes.is_some_and(|most| bytes > most);
+            let too_old = retention.age.is_some_and(|max| age > max.as_millis());
+            let too_large = rank > 0 && retention.bytes.is_some_and(|max| bytes > max);
             if (too_old || too_large) && newest != Some(&index.name) {
                 self.remove(&index.name)?;
             }
@@ -337,7 +341,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Removes an index, if it is there.
+    /// Removes an index, if it exists.
     pub(crate) fn remove(&self, name: &str) -> Result<()> {
         let removed = self.indices.write().remove(name);
         self.count_change();

@@ -1,4 +1,4 @@
-//! From what a request calls indices to the indices: names, lists, patterns, aliases, exceptions.
+//! Resolution of index expressions: names, lists, patterns, aliases and exclusions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,18 @@ use super::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::pattern;
 
-/// What to do about names that nothing has.
+/// Options for resolving an index expression, as `IndicesOptions` of Elasticsearch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expand {
+    /// Whether names of missing or closed indices are ignored.
     pub(crate) ignore_unavailable: bool,
+    /// Whether the expression may resolve to no index.
     pub(crate) allow_no_indices: bool,
-    /// Whether open indices are among those that a pattern means.
+    /// Whether patterns match open indices.
     pub(crate) open: bool,
-    /// Whether closed indices are among those that a pattern means.
+    /// Whether patterns match closed indices.
     pub(crate) closed: bool,
-    /// Whether a closed index may be named.
+    /// Whether a closed index is an error.
     pub(crate) forbid_closed: bool,
 }
 
@@ -34,14 +36,14 @@ impl Default for Expand {
     }
 }
 
-/// An index with the filters of the aliases by which it was named: none if it was named by itself.
+/// An index, with the filters of the aliases that resolved to it. No filters if it was also named directly.
 pub(crate) type Target = (Arc<Index>, Vec<Value>);
 
 impl Cluster {
-    /// The indices that `expression` means, by name; everything if it says nothing.
+    /// Resolves an index expression, sorted by name. An empty expression means all indices.
     ///
     /// # Errors
-    /// A name that no index has, unless that may be.
+    /// A name of a missing or closed index, unless `expand` allows it.
     pub(crate) fn resolve(&self, expression: &str, expand: Expand) -> Result<Vec<Target>> {
         let all = self.indices();
         let open = |index: &Arc<Index>| if index.is_closed() { expand.closed } else { expand.open };
@@ -60,7 +62,7 @@ impl Cluster {
             .collect();
         let everything = parts.is_empty() || parts == ["_all"];
         let parts = if everything { vec!["*"] } else { parts };
-        // By name: none for an index named by itself, else the filters of its aliases.
+        // By index name. `None` if the index was named directly, else the filters of its aliases.
         let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
         let mut add = |index: &Arc<Index>, filter: Option<Value>| {
             let entry = found
@@ -72,7 +74,8 @@ impl Cluster {
             }
         };
         let mut without: Vec<&str> = Vec::new();
-        // A name without a wildcard is only excluded from a set: after a wildcard, or from everything.
+        // An exclusion without a wildcard applies only as the first part, or after a wildcard, `+` or another
+        // exclusion.
         let mut is_set = false;
         for (at, part) in parts.into_iter().enumerate() {
             let excluded = part
@@ -90,7 +93,7 @@ impl Cluster {
             }
             is_set |= part.contains('*') || part.starts_with('+');
             let part = part.strip_prefix('+').unwrap_or(part);
-            // A pattern that means no index is a name.
+            // A pattern is a plain name if the options match neither open nor closed indices.
             if part.contains('*') && (everything || expand.open || expand.closed) {
                 for index in all.iter().filter(|index| open(index)) {
                     if pattern::matches(part, &index.name) && is_usable(index)? {
@@ -107,23 +110,23 @@ impl Cluster {
                 }
                 continue;
             }
-            let mut met = false;
+            let mut is_known = false;
             for index in &all {
                 if index.name == part {
-                    met = true;
+                    is_known = true;
                     if !is_usable(index)? {
                         continue;
                     }
                     add(index, None);
                 }
                 if let Some(alias) = index.aliases.read().get(part) {
-                    met = true;
+                    is_known = true;
                     if open(index) {
                         add(index, alias.filter.clone());
                     }
                 }
             }
-            if !met && !expand.ignore_unavailable {
+            if !is_known && !expand.ignore_unavailable {
                 return Err(SearchError::index_missing(part));
             }
         }
@@ -137,7 +140,7 @@ impl Cluster {
             .collect())
     }
 
-    /// As [`Cluster::resolve`], without the filters.
+    /// Resolves an index expression without alias filters.
     pub(crate) fn named(&self, expression: &str, expand: Expand) -> Result<Vec<Arc<Index>>> {
         Ok(self
             .resolve(expression, expand)?
@@ -147,7 +150,7 @@ impl Cluster {
     }
 }
 
-/// Refuses what cannot be the name of an index.
+/// Fails for an invalid index name.
 pub(super) fn check(name: &str) -> Result<()> {
     let refuse = |reason: &str| {
         Err(SearchError::new(

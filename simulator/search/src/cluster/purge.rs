@@ -1,6 +1,6 @@
 //! Deletion of expired documents.
 //!
-//! Guarantees: a document that was written anew since it expired stays.
+//! Guarantees: a document is not deleted if it was updated since it expired.
 //! Source: Elasticsearch 1.5's `IndicesTTLService` (`indices.ttl.interval`, `index.ttl.disable_purge`).
 
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use crate::error::Result;
 use crate::index::{Condition, Shard, Within};
 use crate::mapping::{FieldOrdinal, TTL};
 
-/// Interval between two purges.
+/// Default interval of purges.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Name of the setting of the interval.
+/// Name of the setting for the interval.
 const SETTING: &str = "indices.ttl.interval";
 
 impl Cluster {
-    /// Deletes the expired documents of an index, if the last time is an interval ago.
+    /// Purges an index if the interval has passed since the last purge.
     pub(super) fn purge_if_due(&self, index: &Index, now: Duration) -> Result<()> {
         let interval = {
             let settings = self.settings.read();
@@ -25,18 +25,18 @@ impl Cluster {
             own.and_then(|text| duration(text)).unwrap_or(INTERVAL)
         };
         {
-            let mut kept = index.kept.lock();
-            if now.saturating_sub(kept.purged) < interval {
+            let mut schedule = index.schedule.lock();
+            if now.saturating_sub(schedule.purged) < interval {
                 return Ok(());
             }
-            kept.purged = now;
+            schedule.purged = now;
         }
         index.purge(self.now(), now)
     }
 }
 
 impl Index {
-    /// Deletes the documents that had expired at `at`, in milliseconds since 1970.
+    /// Deletes the documents that expired by `at`, in milliseconds since 1970.
     fn purge(&self, at: i64, now: Duration) -> Result<()> {
         let mapping = self.mapping();
         let mut types = mapping.type_names().filter_map(|name| mapping.type_mapping(name));
@@ -82,7 +82,7 @@ fn purge_shard(shard: &Shard, field: FieldOrdinal, at: i64, now: Duration) -> Re
             let began = Instant::now();
             match shard.delete(type_name, id, condition, now) {
                 Ok(_) => shard.counters.deleted(type_name, began),
-                // It was written anew meanwhile.
+                // The document was updated meanwhile.
                 Err(error) if error.status == 409 => {}
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,4 @@
-//! The settings of an index: names with dots, and texts.
+//! The settings of an index: strings by dotted name.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 
-/// Prefixes of the settings that an open index can change, without `index.`.
-const DYNAMIC: [&str; 19] = [
+/// Name prefixes of dynamic settings, which an open index can change, without `index.`.
+const DYNAMIC_PREFIXES: [&str; 19] = [
     "number_of_replicas",
     "auto_expand_replicas",
     "refresh_interval",
@@ -32,18 +32,18 @@ const DYNAMIC: [&str; 19] = [
     "store.throttle.",
 ];
 
-/// What a setting of an index can block.
+/// Operations that an index setting can block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
-    /// Searches, and documents that are read.
+    /// Searches and reads of documents.
     Read,
-    /// Documents that are written.
+    /// Writes of documents.
     Write,
-    /// Changes of the index itself.
+    /// Changes of settings, mappings, aliases, warmers and the index itself.
     Metadata,
 }
 
-/// Settings below `index.blocks.`, each with the number and the description of its block, and what it blocks.
+/// Settings under `index.blocks.`: name, number and description of the block, blocked operations.
 const BLOCKS: [(&str, &str, &[Block]); 4] = [
     ("read_only", "5/index read-only (api)", &[Block::Write, Block::Metadata]),
     ("read", "7/index read (api)", &[Block::Read]),
@@ -54,16 +54,18 @@ const BLOCKS: [(&str, &str, &[Block]); 4] = [
 /// Maximum number of shards of an index.
 const MAX_SHARDS: u32 = 1_024;
 
-/// A section whose names are numbers is a list.
-fn listed(value: Value) -> Value {
+/// Converts objects whose names are the numbers from 0 to arrays.
+fn numbered_to_arrays(value: Value) -> Value {
     let Value::Object(object) = value else {
         return value;
     };
     let is_list = !object.is_empty() && (0..object.len()).all(|at| object.contains_key(&at.to_string()));
-    let inner = object.into_iter().map(|(name, value)| (name, listed(value)));
+    let inner = object
+        .into_iter()
+        .map(|(name, value)| (name, numbered_to_arrays(value)));
     if is_list {
-        let by_place: BTreeMap<usize, Value> = inner.map(|(name, value)| (name.parse().unwrap_or(0), value)).collect();
-        by_place.into_values().collect()
+        let by_number: BTreeMap<usize, Value> = inner.map(|(name, value)| (name.parse().unwrap_or(0), value)).collect();
+        by_number.into_values().collect()
     } else {
         Value::Object(inner.collect())
     }
@@ -77,7 +79,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The settings in a body, nested or flat, with or without `index.` before them.
+    /// Parses the settings of a body: nested or flat, with or without the prefix `index.`.
     pub(crate) fn parse(body: &Value) -> Settings {
         let mut settings = Settings::default();
         if let Value::Object(body) = body {
@@ -91,12 +93,12 @@ impl Settings {
         settings
     }
 
-    /// What [`Settings::restore`] makes the same settings of.
+    /// Returns the state that [`Settings::restore`] restores.
     pub(crate) fn saved(&self) -> Value {
         json!({"flat": self.flat, "analysis": self.analysis})
     }
 
-    /// Settings that were saved.
+    /// Restores saved settings.
     pub(crate) fn restore(saved: &Value) -> Settings {
         let flat = saved["flat"].as_object().into_iter().flatten();
         Settings {
@@ -148,10 +150,10 @@ impl Settings {
         self.get(name).and_then(|text| text.parse().ok()).unwrap_or(default)
     }
 
-    /// Fails for settings that no index can be made with.
+    /// Validates the settings of a new index.
     ///
     /// # Errors
-    /// A number of shards or copies that is no number, an analyzer of unknown parts.
+    /// A number of shards or replicas that is not an integer, or invalid `analysis` settings.
     pub(super) fn check(&self, index: &str) -> Result<()> {
         let failed = |cause: SearchError| {
             let reason = format!("[{index}] failed to create index");
@@ -163,9 +165,9 @@ impl Settings {
                 return Err(SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(text)));
             }
         }
-        check_analysis(self.analysis()).map_err(|unmade| {
-            let cause = SearchError::illegal(unmade.reason);
-            failed(match unmade.unknown {
+        check_analysis(self.analysis()).map_err(|error| {
+            let cause = SearchError::illegal(error.reason);
+            failed(match error.unknown {
                 None => cause,
                 Some((kind, class)) => {
                     let reason = format!("Failed to load class setting [type] with value [{kind}]");
@@ -177,7 +179,7 @@ impl Settings {
         })
     }
 
-    /// Fails for settings that an index cannot be given.
+    /// Validates changed settings.
     pub(crate) fn check_dynamic(&self) -> Result<()> {
         let refused = |name: &str, problem: String| {
             SearchError::illegal(format!("can't process the settings: [[{name}] - {problem}]"))
@@ -240,7 +242,7 @@ impl Settings {
         self.analysis.as_ref()
     }
 
-    /// How long a change can stay unseen: none if only a refresh shows it.
+    /// How long a change may be invisible to searches. `None`: until an explicit refresh.
     pub(crate) fn refresh_interval(&self, default: Duration) -> Option<Duration> {
         self.interval("index.refresh_interval", default)
     }
@@ -250,7 +252,7 @@ impl Settings {
         self.number("index.number_of_shards", 5).clamp(1, MAX_SHARDS)
     }
 
-    /// A duration, or how often something is done: none if it is negative, which means never.
+    /// Returns a duration setting. `None` if it is negative, which disables the task.
     pub(crate) fn interval(&self, name: &str, default: Duration) -> Option<Duration> {
         match self.get(name) {
             Some(text) if text.starts_with('-') => None,
@@ -259,18 +261,18 @@ impl Settings {
         }
     }
 
-    /// A number of bytes.
+    /// Returns a size setting, in bytes.
     pub(crate) fn bytes(&self, name: &str, default: u64) -> u64 {
         self.get(name).and_then(bytes).unwrap_or(default)
     }
 
-    /// The settings as they are shown: nested.
+    /// Returns the settings as nested JSON.
     pub(crate) fn nested(&self) -> Value {
-        let mut shown = json!({});
+        let mut nested = json!({});
         for (name, value) in &self.flat {
-            let mut at = &mut shown;
+            let mut at = &mut nested;
             for part in name.split('.') {
-                // A name that is both a value and a section is shown as the section.
+                // If a name is both a value and a section, the section is shown.
                 if !at.is_object() {
                     *at = json!({});
                 }
@@ -278,24 +280,24 @@ impl Settings {
             }
             *at = json!(value);
         }
-        listed(shown)
+        numbered_to_arrays(nested)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.flat.is_empty()
     }
 
-    /// Returns whether they only set or lift a block of changes.
+    /// Returns whether the settings only set or lift a block of metadata changes.
     pub(crate) fn only_unblock(&self) -> bool {
         let lifts = ["index.blocks.metadata", "index.blocks.read_only"];
         self.flat.len() == 1 && lifts.iter().any(|name| self.flat.contains_key(*name))
     }
 
-    /// Names of the settings that an open index cannot change.
+    /// Returns the names of the settings that an open index cannot change.
     pub(crate) fn not_dynamic(&self) -> Vec<&str> {
         let dynamic = |name: &str| {
             let name = name.strip_prefix("index.").unwrap_or(name);
-            DYNAMIC.iter().any(|prefix| name.starts_with(prefix))
+            DYNAMIC_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         };
         self.flat
             .keys()
@@ -304,7 +306,7 @@ impl Settings {
             .collect()
     }
 
-    /// The settings as they are shown: flat.
+    /// Returns the settings as flat JSON.
     pub(crate) fn flat(&self) -> Value {
         self.flat
             .iter()
@@ -314,7 +316,7 @@ impl Settings {
     }
 }
 
-/// `512mb`, `1g`, `100k` or a number of bytes.
+/// Parses a size such as `512mb`, `1g`, `100k` or a number of bytes.
 fn bytes(text: &str) -> Option<u64> {
     let at = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

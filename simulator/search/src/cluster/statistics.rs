@@ -1,6 +1,6 @@
-//! Statistics of copies of shards, in the sections of `_stats`.
+//! Statistics of shard copies, in the sections of `_stats`.
 //!
-//! Limits: what this engine does not have (percolation, warmers, caches of filters and queries) is 0.
+//! Limits: statistics of missing features (percolator, warmers, filter and query caches) are 0.
 //! Source: Elasticsearch 1.5's `CommonStats`.
 
 use std::sync::atomic::Ordering;
@@ -11,30 +11,24 @@ use super::{Index, node::ShardCopy};
 use crate::index::{Counters, Meter};
 use crate::pattern;
 
-/// Maximum memory of the writer of a shard, in bytes.
-const WRITER_BYTES: u64 = 8_109_260;
+/// Reported memory limit of the index writer of a shard, in bytes.
+const MAX_WRITER_BYTES: u64 = 8_109_260;
 
-/// What statistics are broken down by.
+/// Types and fields with statistics of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Breakdown<'a> {
-    /// Patterns of types, for indexing.
+    /// Comma-separated patterns of types, for indexing statistics.
     pub(crate) types: Option<&'a str>,
-    /// Patterns of fields, for field data.
+    /// Comma-separated patterns of fields, for field data statistics.
     pub(crate) fields: Option<&'a str>,
 }
 
-/// Size of the segments of an index in bytes.
+/// Size of the segments of an index, in bytes.
 pub(crate) fn bytes(index: &Index) -> u64 {
     index.views().iter().map(|view| view.bytes()).sum()
 }
 
-fn fits(patterns: &str, name: &str) -> bool {
-    patterns
-        .split(',')
-        .any(|wanted| wanted == "_all" || pattern::matches(wanted, name))
-}
-
-/// Memory of the loaded field data of copies of shards, in bytes, by field.
+/// Returns the memory of loaded field data, in bytes, by field.
 pub(crate) fn field_data(copies: &[ShardCopy<'_>]) -> Map<String, Value> {
     let mut by_field: Map<String, Value> = Map::new();
     for ShardCopy { index, shard, .. } in copies {
@@ -52,7 +46,9 @@ pub(crate) fn field_data(copies: &[ShardCopy<'_>]) -> Map<String, Value> {
     by_field
 }
 
-/// The statistics of copies of shards. A replica has and writes what its primary does; reads are counted for the primary.
+/// Returns the statistics of shard copies.
+///
+/// A replica has the same data and writes as its primary. Reads are counted for the primary only.
 pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Value {
     let views: Vec<_> = copies.iter().map(|copy| copy.shard.view()).collect();
     let sum = |count: fn(&Counters) -> u64| -> u64 { copies.iter().map(|copy| count(&copy.shard.counters)).sum() };
@@ -69,10 +65,15 @@ pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Va
     let memory: u64 = loaded.values().filter_map(Value::as_u64).sum();
     let operations: u64 = copies.iter().map(|copy| copy.shard.translog.operations()).sum();
     let translog: u64 = copies.iter().map(|copy| copy.shard.translog.bytes()).sum();
-    let mut shown = json!({
+    let mut sections = json!({
         "docs": {"count": live, "deleted": all - live},
         "store": {"size_in_bytes": stored, "throttle_time_in_millis": 0},
-        "indexing": indexing(sum(|all| all.indexing.total()), sum(|all| all.indexing.millis()), sum(|all| all.deletion.total()), sum(|all| all.deletion.millis())),
+        "indexing": indexing(
+            sum(|all| all.indexing.total()),
+            sum(|all| all.indexing.millis()),
+            sum(|all| all.deletion.total()),
+            sum(|all| all.deletion.millis()),
+        ),
         "get": {
             "total": read(|all| &all.found) + read(|all| &all.missed),
             "time_in_millis": read_millis(|all| &all.found) + read_millis(|all| &all.missed),
@@ -100,38 +101,55 @@ pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Va
             "total_docs": sum(|all| all.merged_docs.load(Ordering::Relaxed)),
             "total_size_in_bytes": sum(|all| all.merged_bytes.load(Ordering::Relaxed)),
         },
-        "refresh": {"total": sum(|all| all.refresh.total()), "total_time_in_millis": sum(|all| all.refresh.millis())},
-        "flush": {"total": sum(|all| all.flush.total()), "total_time_in_millis": sum(|all| all.flush.millis())},
+        "refresh": {
+            "total": sum(|all| all.refresh.total()),
+            "total_time_in_millis": sum(|all| all.refresh.millis()),
+        },
+        "flush": {
+            "total": sum(|all| all.flush.total()),
+            "total_time_in_millis": sum(|all| all.flush.millis()),
+        },
         "warmer": {"current": 0, "total": 0, "total_time_in_millis": 0},
         "filter_cache": {"memory_size_in_bytes": 0, "evictions": 0},
         "id_cache": {"memory_size_in_bytes": 0},
         "fielddata": {"memory_size_in_bytes": memory, "evictions": 0},
-        "percolate": {"total": 0, "time_in_millis": 0, "current": 0, "memory_size_in_bytes": -1, "memory_size": "-1b", "queries": 0},
+        "percolate": {
+            "total": 0,
+            "time_in_millis": 0,
+            "current": 0,
+            "memory_size_in_bytes": -1,
+            "memory_size": "-1b",
+            "queries": 0,
+        },
         "completion": {"size_in_bytes": 0},
         "segments": {
             "count": segments,
             "memory_in_bytes": memory,
             "index_writer_memory_in_bytes": 0,
-            "index_writer_max_memory_in_bytes": WRITER_BYTES * copies.len() as u64,
+            "index_writer_max_memory_in_bytes": MAX_WRITER_BYTES * copies.len() as u64,
             "version_map_memory_in_bytes": 0,
             "fixed_bit_set_memory_in_bytes": 0,
         },
         "translog": {"operations": operations, "size_in_bytes": translog},
-        "suggest": {"total": read(|all| &all.suggest), "time_in_millis": read_millis(|all| &all.suggest), "current": 0},
+        "suggest": {
+            "total": read(|all| &all.suggest),
+            "time_in_millis": read_millis(|all| &all.suggest),
+            "current": 0,
+        },
         "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},
         "recovery": {"current_as_source": 0, "current_as_target": 0, "throttle_time_in_millis": 0},
     });
     if let Some(patterns) = breakdown.types {
-        shown["indexing"]["types"] = by_type(copies, patterns).into();
+        sections["indexing"]["types"] = by_type(copies, patterns).into();
     }
     if let Some(patterns) = breakdown.fields {
         let fields = loaded
             .into_iter()
-            .filter(|(name, _)| fits(patterns, name))
+            .filter(|(name, _)| pattern::matches_any(patterns, name))
             .map(|(name, bytes)| (name, json!({"memory_size_in_bytes": bytes})));
-        shown["fielddata"]["fields"] = fields.collect::<Map<_, _>>().into();
+        sections["fielddata"]["fields"] = fields.collect::<Map<_, _>>().into();
     }
-    shown
+    sections
 }
 
 fn indexing(indexed: u64, index_millis: u64, deleted: u64, delete_millis: u64) -> Value {
@@ -152,7 +170,7 @@ fn by_type(copies: &[ShardCopy<'_>], patterns: &str) -> Map<String, Value> {
     let mut counts: std::collections::BTreeMap<String, [u64; 2]> = Default::default();
     for ShardCopy { shard, .. } in copies {
         for (name, [indexed, deleted]) in shard.counters.types.lock().iter() {
-            if fits(patterns, name) {
+            if pattern::matches_any(patterns, name) {
                 let known = counts.entry(name.clone()).or_default();
                 known[0] += indexed;
                 known[1] += deleted;

@@ -1,11 +1,11 @@
-//! Templates: what new indices of fitting names start with.
+//! Index templates.
 
 use serde_json::{Map, Value, json};
 
 use super::Settings;
 use crate::error::{Result, SearchError};
 
-/// What new indices of fitting names start with.
+/// Settings, mappings and aliases for new indices whose names match a pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) pattern: String,
@@ -38,7 +38,7 @@ impl Template {
             }
         };
         let section = |key: &str| body.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
-        // A mapping may stand below its type's name once more.
+        // The mapping of a type may be nested under the type's name again.
         let mappings = section("mappings")
             .into_iter()
             .map(|(name, mapping)| {
@@ -61,15 +61,21 @@ impl Template {
         })
     }
 
-    /// What [`Template::restore`] makes the same template of.
+    /// Returns the state that [`Template::restore`] restores.
     pub(crate) fn saved(&self) -> Value {
-        json!({"order": self.order, "template": self.pattern, "settings": self.settings.saved(), "mappings": self.mappings, "aliases": self.aliases})
+        json!({
+            "order": self.order,
+            "template": self.pattern,
+            "settings": self.settings.saved(),
+            "mappings": self.mappings,
+            "aliases": self.aliases,
+        })
     }
 
-    /// A template that was saved.
+    /// Restores a saved template.
     ///
     /// # Errors
-    /// What no template was saved as.
+    /// An invalid state.
     pub(crate) fn restore(saved: &Value) -> Result<Template> {
         let template = Template::parse(saved)?;
         Ok(Template {
@@ -78,13 +84,19 @@ impl Template {
         })
     }
 
-    /// The template as it is shown.
+    /// Returns the template as JSON.
     pub(crate) fn describe(&self) -> Value {
-        json!({"order": self.order, "template": self.pattern, "settings": self.settings.flat(), "mappings": self.mappings, "aliases": self.aliases})
+        json!({
+            "order": self.order,
+            "template": self.pattern,
+            "settings": self.settings.flat(),
+            "mappings": self.mappings,
+            "aliases": self.aliases,
+        })
     }
 }
 
-/// Lays `over` on `base`: objects are merged, everything else is replaced.
+/// Merges `over` into `base`: objects recursively; all other values are replaced.
 pub(crate) fn merge(base: &mut Value, over: &Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {

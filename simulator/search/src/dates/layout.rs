@@ -1,6 +1,7 @@
-//! Layouts of dates: what the letters of a pattern and the names of formats mean.
+//! Layouts of date formats: Joda-Time patterns and the named formats of Elasticsearch 1.5.
 //!
-//! Source: Joda-Time's `DateTimeFormat` and `ISODateTimeFormat`; the list of formats in the documentation of Elasticsearch 1.5.
+//! Source: Joda-Time's `DateTimeFormat` and `ISODateTimeFormat`; the list of formats in the documentation of
+//! Elasticsearch 1.5.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -18,7 +19,7 @@ pub(super) enum DateField {
     DayOfYear,
     Day,
     DayOfWeek,
-    /// 0 in the morning, 1 in the afternoon.
+    /// 0 for AM, 1 for PM.
     HalfDay,
     /// 0 to 23.
     Hour,
@@ -33,42 +34,42 @@ pub(super) enum DateField {
     Milli,
 }
 
-/// A part of a layout.
+/// An element of a layout.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Element {
     Literal(String),
-    /// A number of so many digits: at least when it is printed, at most when it is read, exactly if `fixed`.
+    /// A number. `min_digits` digits are printed, up to `max_digits` are parsed, and exactly `max_digits` if `fixed`.
     Number {
         field: DateField,
-        least: usize,
-        most: usize,
+        min_digits: usize,
+        max_digits: usize,
         fixed: bool,
     },
-    /// The last two digits of a year; any number of digits if `lenient`.
+    /// The last two digits of a year. If `lenient`, the parser accepts any number of digits.
     ShortYear {
         field: DateField,
         lenient: bool,
     },
-    /// Decimal places of a unit of so many milliseconds.
+    /// The decimal fraction of a unit. `unit` is in milliseconds.
     Fraction {
         unit: i64,
-        least: usize,
-        most: usize,
+        min_digits: usize,
+        max_digits: usize,
     },
-    /// The name of a month, a day of the week or a half of a day.
+    /// The name of a month, a day of the week, or AM and PM.
     Name {
         field: DateField,
         short: bool,
     },
     Era,
-    /// An offset from UTC. `zero` is how no offset is printed.
+    /// An offset from UTC. `zero` is printed for an offset of 0.
     Offset {
         zero: Option<char>,
         colon: bool,
     },
-    /// A time zone, by its name.
+    /// A time zone name.
     Zone,
-    /// The first alternative that reads the rest, else the one that reads most.
+    /// Alternatives. The parser takes the first that matches the rest of the text, else the longest match.
     Any {
         alternatives: Vec<Vec<Element>>,
         optional: bool,
@@ -79,8 +80,8 @@ const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 
-/// The formats that have a name, with their patterns. Beside the letters of patterns there are `f`, a fraction of a second of three to
-/// nine digits, and `O` and `o`, an offset with and without a colon that is `Z` where it is zero.
+/// The named formats with their patterns. Additional letters: `f` is a fraction of a second of 3 to 9 digits; `O` and
+/// `o` are an offset with and without a colon, printed as `Z` if it is 0.
 const NAMED: [(&str, &str); 45] = [
     ("basic_date", "yyyyMMdd"),
     ("basic_date_time", "yyyyMMdd'T'HHmmss.fo"),
@@ -129,17 +130,17 @@ const NAMED: [(&str, &str); 45] = [
     ("year_month_day", "yyyy-MM-dd"),
 ];
 
-/// The elements of a format.
+/// The elements of a format for parsing and for printing.
 pub(super) struct Layout {
     pub(super) reader: Vec<Element>,
     pub(super) printer: Vec<Element>,
 }
 
 impl Layout {
-    /// The layout of a name, or of a pattern.
+    /// Parses a format name or a pattern.
     ///
     /// # Errors
-    /// A letter that patterns do not have.
+    /// An unknown pattern letter.
     pub(super) fn parse(format: &str) -> Result<Layout> {
         if matches!(format, "date_optional_time" | "dateOptionalTime") {
             return Ok(Layout::date_optional_time());
@@ -165,7 +166,8 @@ impl Layout {
         })
     }
 
-    /// What reads `2015-06-22T08:00:00.000Z` and any beginning of it, weeks and days of the year.
+    /// Returns the layout of `date_optional_time`: `2015-06-22T08:00:00.000Z`, prefixes of it, week dates and ordinal
+    /// dates.
     pub(super) fn date_optional_time() -> Layout {
         Layout {
             reader: optional_time(),
@@ -185,7 +187,7 @@ fn camel_case(name: &str) -> String {
     text
 }
 
-/// The elements of a pattern with the letters of [`NAMED`].
+/// Parses a pattern with the additional letters of [`NAMED`].
 fn part(pattern: &str) -> Vec<Element> {
     of_pattern(pattern, Letters::Named { fixed: false })
 }
@@ -210,8 +212,8 @@ fn optional_time() -> Vec<Element> {
             point,
             Element::Fraction {
                 unit,
-                least: 1,
-                most: 9,
+                min_digits: 1,
+                max_digits: 9,
             },
         ]
     };
@@ -241,11 +243,11 @@ fn optional_time() -> Vec<Element> {
     vec![date, optional(after)]
 }
 
-/// Which letters there are.
+/// The letters of a pattern.
 #[derive(Clone, Copy)]
 enum Letters {
     Pattern,
-    /// Those of [`NAMED`], too. Numbers have exactly as many digits as letters if `fixed`.
+    /// Also the additional letters of [`NAMED`]. If `fixed`, numbers have exactly as many digits as letters.
     Named {
         fixed: bool,
     },
@@ -258,7 +260,7 @@ enum Token {
 }
 
 impl Token {
-    /// Returns whether it is a number, so that the number before it must not take its digits.
+    /// Returns whether the token is a number, which limits the digits of a number before it.
     fn is_number(&self) -> bool {
         match self {
             Token::Letters('M', count) => *count <= 2,
@@ -285,7 +287,7 @@ fn tokens(pattern: &str) -> Vec<Token> {
     tokens
 }
 
-/// The text up to the next letter that is not quoted.
+/// Consumes and returns the text up to the next unquoted letter.
 fn literal(chars: &mut Peekable<Chars<'_>>) -> String {
     let (mut text, mut quoted) = (String::new(), false);
     while let Some(c) = chars.next_if(|c| quoted || !c.is_ascii_alphabetic()) {
@@ -300,7 +302,7 @@ fn literal(chars: &mut Peekable<Chars<'_>>) -> String {
     text
 }
 
-/// Fails for a pattern of letters that mean nothing, and for none.
+/// Fails for an empty pattern and for unknown letters.
 fn check(pattern: &str) -> Result<()> {
     if pattern.is_empty() {
         return Err(SearchError::illegal("No date pattern provided"));
@@ -327,13 +329,13 @@ fn of_pattern(pattern: &str, letters: Letters) -> Vec<Element> {
     elements.collect()
 }
 
-/// The element of a run of letters. `is_tight` if a number follows.
+/// Returns the element for a run of a letter. `is_tight`: a number follows.
 fn element(letter: char, count: usize, is_tight: bool, letters: Letters) -> Element {
     let fixed = matches!(letters, Letters::Named { fixed: true });
-    let number = |field, most: usize| Element::Number {
+    let number = |field, max_digits: usize| Element::Number {
         field,
-        least: count,
-        most: if fixed { count } else { most.max(count) },
+        min_digits: count,
+        max_digits: if fixed { count } else { max_digits.max(count) },
         fixed: fixed && !matches!(field, DateField::Year | DateField::Weekyear),
     };
     let year = |field| match count {
@@ -372,13 +374,13 @@ fn element(letter: char, count: usize, is_tight: bool, letters: Letters) -> Elem
         's' => number(DateField::Second, 2),
         'S' => Element::Fraction {
             unit: SECOND,
-            least: count,
-            most: count,
+            min_digits: count,
+            max_digits: count,
         },
         'f' => Element::Fraction {
             unit: SECOND,
-            least: 3,
-            most: 9,
+            min_digits: 3,
+            max_digits: 9,
         },
         'G' => Element::Era,
         'O' | 'o' => Element::Offset {

@@ -1,13 +1,14 @@
 //! Date math: `now-3d/d`, `2015-06-23||+6h`.
 //!
-//! Source: Elasticsearch 1.5's DateMathParser: a ceiling applies to a bare date and to what `/unit` rounds, not to a date that math follows.
+//! Source: Elasticsearch 1.5's `DateMathParser`. [`Fill::Ceiling`] applies to a date without math and to rounding
+//! with `/unit`, not to a date followed by math.
 
 use jiff::civil;
 
 use super::{DateFormat, Fill};
 use crate::error::{Result, SearchError};
 
-/// A unit of the calendar.
+/// A calendar unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Year,
@@ -21,7 +22,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// The unit of one letter, as date math has it.
+    /// Returns the unit of a date math letter.
     pub(crate) fn of_letter(letter: char) -> Option<Unit> {
         Some(match letter {
             'y' => Unit::Year,
@@ -35,7 +36,7 @@ impl Unit {
         })
     }
 
-    /// How long it is, if it is always equally long, in milliseconds.
+    /// Returns the length in milliseconds, if it is constant.
     pub(crate) fn millis(self) -> Option<i64> {
         Some(match self {
             Unit::Week => 7 * 86_400_000,
@@ -48,7 +49,7 @@ impl Unit {
     }
 }
 
-/// 1970-01-05, the first Monday, in milliseconds.
+/// 1970-01-05, the first Monday, in milliseconds since 1970.
 const MONDAY: i64 = 4 * 86_400_000;
 
 fn civil_of(millis: i64) -> Option<civil::DateTime> {
@@ -64,7 +65,7 @@ fn millis_of(at: civil::DateTime) -> Option<i64> {
     Some(at.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
 }
 
-/// `millis` plus `count` units; what leaves the calendar stays where it was.
+/// Adds `count` units to a time. Returns `millis` unchanged if the result is out of range.
 pub(crate) fn add_units(millis: i64, count: i64, unit: Unit) -> i64 {
     if let Some(length) = unit.millis() {
         return count
@@ -84,7 +85,7 @@ pub(crate) fn add_units(millis: i64, count: i64, unit: Unit) -> i64 {
     moved().unwrap_or(millis)
 }
 
-/// The beginning of the unit that `millis` lies in.
+/// Rounds a time down to the start of its unit.
 pub(crate) fn floor_to(millis: i64, unit: Unit) -> i64 {
     match (unit, unit.millis()) {
         (Unit::Week, Some(length)) => millis
@@ -108,7 +109,9 @@ pub(crate) fn floor_to(millis: i64, unit: Unit) -> i64 {
     }
 }
 
-/// The milliseconds that a date with or without math says; `offset` is the zone (milliseconds east of UTC) of what names none.
+/// Parses a date, optionally with math, to milliseconds since 1970.
+///
+/// `offset` is the offset, in milliseconds east of UTC, of dates without a zone.
 pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, offset: i64) -> Result<i64> {
     let failed = || {
         SearchError::parse(format!(
@@ -201,7 +204,7 @@ mod tests {
     #[case("now/y", Fill::Ceiling, 1451606399999)]
     #[case("now+1M-1y", Fill::Floor, 1406376000000)]
     #[case("1435320000000", Fill::Ceiling, 1435320000000)]
-    fn math_moves_and_rounds(#[case] text: &str, #[case] fill: Fill, #[case] expected: i64) {
+    fn date_math_adds_and_rounds(#[case] text: &str, #[case] fill: Fill, #[case] expected: i64) {
         assert_eq!(
             parse_math(text, &DateFormat::default(), NOW, fill, 0).unwrap(),
             expected
@@ -220,8 +223,8 @@ mod tests {
         "notadate",
         "failed to parse date field [notadate], tried both date format [dateOptionalTime], and timestamp number"
     )]
-    fn what_is_no_math_is_refused(#[case] text: &str, #[case] reason: &str) {
-        let refused = parse_math(text, &DateFormat::default(), NOW, Fill::Floor, 0).unwrap_err();
-        assert_eq!(refused.reason, reason);
+    fn invalid_date_math_is_an_error(#[case] text: &str, #[case] reason: &str) {
+        let error = parse_math(text, &DateFormat::default(), NOW, Fill::Floor, 0).unwrap_err();
+        assert_eq!(error.reason, reason);
     }
 }

@@ -1,8 +1,8 @@
-//! Names of months, days of the week and halves of a day, in English.
+//! English names of eras, months, days of the week, AM and PM.
 
 use super::layout::DateField;
 
-/// Eras, the one before Christ first.
+/// Names of eras, BC first.
 pub(super) const ERAS: [&str; 2] = ["BC", "AD"];
 
 const MONTHS: [[&str; 2]; 12] = [
@@ -30,7 +30,7 @@ const DAYS: [[&str; 2]; 7] = [
 ];
 const HALVES: [[&str; 2]; 2] = [["AM", "AM"], ["PM", "PM"]];
 
-/// The names of the values of a field, short and in full. None for a field of numbers.
+/// Returns the short and long names of the values of a field. Empty for numeric fields.
 pub(super) fn names(field: DateField) -> &'static [[&'static str; 2]] {
     match field {
         DateField::Month => &MONTHS,

@@ -1,18 +1,18 @@
-//! Writes a time by its layout.
+//! Printing of dates.
 
 use super::fields::{date_of, day_of_week, days_of, week_of};
 use super::layout::{DateField, Element};
 use super::names::{ERAS, names};
 
-/// A day, in milliseconds.
+/// Length of a day, in milliseconds.
 const DAY: i64 = 86_400_000;
 
-/// The value of a field of a time in UTC.
+/// Returns the value of a field at a time in UTC.
 fn value(field: DateField, millis: i64) -> i64 {
     let (days, time) = (millis.div_euclid(DAY), millis.rem_euclid(DAY));
     let (year, month, day) = date_of(days);
     let hour = time / 3_600_000;
-    let clock = |hour: i64, most: i64| if hour % most == 0 { most } else { hour % most };
+    let clock = |hour: i64, max: i64| if hour % max == 0 { max } else { hour % max };
     match field {
         DateField::Century => year.div_euclid(100),
         DateField::Year => year,
@@ -33,7 +33,7 @@ fn value(field: DateField, millis: i64) -> i64 {
     }
 }
 
-/// The text of a time in UTC.
+/// Formats a time in UTC.
 pub(super) fn print(elements: &[Element], millis: i64) -> String {
     elements.iter().map(|element| print_one(element, millis)).collect()
 }
@@ -41,16 +41,20 @@ pub(super) fn print(elements: &[Element], millis: i64) -> String {
 fn print_one(element: &Element, millis: i64) -> String {
     match element {
         Element::Literal(text) => text.clone(),
-        Element::Number { field, least, .. } => {
+        Element::Number { field, min_digits, .. } => {
             let value = value(*field, millis);
             let sign = if value < 0 { "-" } else { "" };
-            format!("{sign}{:0least$}", value.unsigned_abs())
+            format!("{sign}{:0min_digits$}", value.unsigned_abs())
         }
         Element::ShortYear { field, .. } => format!("{:02}", value(*field, millis).rem_euclid(100)),
-        Element::Fraction { unit, least, most } => {
+        Element::Fraction {
+            unit,
+            min_digits,
+            max_digits,
+        } => {
             let mut text = String::new();
             let mut rest = millis.rem_euclid(*unit);
-            while text.len() < *most && (text.len() < *least || rest != 0) {
+            while text.len() < *max_digits && (text.len() < *min_digits || rest != 0) {
                 text.push_str(&(rest * 10 / unit).to_string());
                 rest = rest * 10 % unit;
             }
@@ -66,7 +70,7 @@ fn print_one(element: &Element, millis: i64) -> String {
         Element::Offset { zero: Some(zero), .. } => zero.to_string(),
         Element::Offset { colon, .. } => if *colon { "+00:00" } else { "+0000" }.to_owned(),
         Element::Zone => "UTC".to_owned(),
-        // A layout with alternatives is printed by another one.
+        // A layout with alternatives has a separate layout for printing.
         Element::Any { .. } => String::new(),
     }
 }

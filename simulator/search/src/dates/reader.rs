@@ -1,19 +1,19 @@
-//! Reads a date by its layout.
+//! Parsing of dates.
 //!
-//! Source: the parsers of Joda-Time's `DateTimeFormatterBuilder`, with the places at which they fail.
+//! Source: the parsers of Joda-Time's `DateTimeFormatterBuilder`, including the error offsets.
 
 use super::TimeZone;
 use super::fields::Fields;
 use super::layout::{DateField, Element};
 use super::names::{ERAS, names};
 
-/// The byte at which reading ends, or that at which it fails.
+/// The byte offset at which an element ends, or at which parsing fails.
 type Read = Result<usize, usize>;
 
-/// The middle of the hundred years of years of two digits.
+/// Pivot of two-digit years: they are within 50 years of it.
 const PIVOT: i64 = 1985;
 
-/// Reads elements from a byte on.
+/// Parses elements from a byte offset.
 pub(super) fn read(elements: &[Element], text: &str, mut at: usize, fields: &mut Fields) -> Read {
     for element in elements {
         at = read_one(element, text, at, fields)?;
@@ -28,10 +28,15 @@ fn read_one(element: &Element, text: &str, at: usize, fields: &mut Fields) -> Re
             let found = found.filter(|found| found.eq_ignore_ascii_case(literal));
             found.map(|_| at + literal.len()).ok_or(at)
         }
-        Element::Number { field, most, fixed, .. } => {
+        Element::Number {
+            field,
+            max_digits,
+            fixed,
+            ..
+        } => {
             let is_signed = matches!(field, DateField::Year | DateField::Weekyear);
-            let (value, end) = number(text, at, *most, is_signed)?;
-            if *fixed && end != at + most {
+            let (value, end) = number(text, at, *max_digits, is_signed)?;
+            if *fixed && end != at + max_digits {
                 return Err(end);
             }
             fields.set(*field, value);
@@ -44,11 +49,11 @@ fn read_one(element: &Element, text: &str, at: usize, fields: &mut Fields) -> Re
                 return Err(at);
             }
             let is_short = end == at + 2 && !is_signed;
-            fields.set(*field, if is_short { in_full(value) } else { value });
+            fields.set(*field, if is_short { full_year(value) } else { value });
             Ok(end)
         }
-        Element::Fraction { unit, most, .. } => {
-            let digits = digits(text, at, *most);
+        Element::Fraction { unit, max_digits, .. } => {
+            let digits = digits(text, at, *max_digits);
             let (mut value, mut place) = (0, unit * 10);
             for digit in digits.bytes() {
                 place /= 10;
@@ -81,43 +86,43 @@ fn read_one(element: &Element, text: &str, at: usize, fields: &mut Fields) -> Re
     }
 }
 
-/// A year of this century or the one before.
-fn in_full(value: i64) -> i64 {
+/// Returns the full year of a two-digit year.
+fn full_year(value: i64) -> i64 {
     let low = PIVOT - 50;
     let turn = low % 100;
     value + low + if value < turn { 100 } else { 0 } - turn
 }
 
-fn digits(text: &str, at: usize, most: usize) -> &str {
+fn digits(text: &str, at: usize, max: usize) -> &str {
     let rest = text.get(at..).unwrap_or_default();
-    let count = rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
+    let count = rest.bytes().take(max).take_while(u8::is_ascii_digit).count();
     rest.get(..count).unwrap_or_default()
 }
 
-/// A number of so many digits at most, and where it ends.
-fn number(text: &str, at: usize, most: usize, is_signed: bool) -> Result<(i64, usize), usize> {
+/// Parses a number of up to `max` digits. Returns its value and its end.
+fn number(text: &str, at: usize, max: usize, is_signed: bool) -> Result<(i64, usize), usize> {
     let sign = text
         .as_bytes()
         .get(at)
         .filter(|byte| is_signed && matches!(byte, b'+' | b'-'));
     let from = at + usize::from(sign.is_some());
-    let digits = digits(text, from, most);
+    let digits = digits(text, from, max);
     let value: i64 = digits.parse().map_err(|_| at)?;
     Ok((if sign == Some(&b'-') { -value } else { value }, from + digits.len()))
 }
 
-/// The longest of some names that a text goes on with, as it is, in capitals or in small letters.
+/// Returns the longest name at an offset, in its own, lower or upper case: its index and its length.
 fn longest<'n>(text: &str, at: usize, names: impl Iterator<Item = (usize, &'n str)>) -> Option<(usize, usize)> {
-    let fits = |name: &str| {
+    let matches = |name: &str| {
         text.get(at..at + name.len()).is_some_and(|found| {
             found == name || found == name.to_ascii_lowercase() || found == name.to_ascii_uppercase()
         })
     };
-    let found = names.filter(|(_, name)| fits(name)).map(|(i, name)| (i, name.len()));
+    let found = names.filter(|(_, name)| matches(name)).map(|(i, name)| (i, name.len()));
     found.max_by_key(|(_, length)| *length)
 }
 
-/// `Z`, `+02`, `+0200` or `+02:00`, also with seconds.
+/// Parses an offset: `Z`, `+02`, `+0200` or `+02:00`, optionally with seconds.
 fn offset(text: &str, at: usize, fields: &mut Fields) -> Read {
     let byte = |at: usize| text.as_bytes().get(at).copied();
     if matches!(byte(at), Some(b'Z' | b'z')) {
@@ -129,8 +134,8 @@ fn offset(text: &str, at: usize, fields: &mut Fields) -> Read {
         Some(b'-') => -1,
         _ => return Err(at),
     };
-    let part = |at: usize, most: i64| match digits(text, at, 2) {
-        found if found.len() == 2 => found.parse::<i64>().ok().filter(|part| *part < most).ok_or(at),
+    let part = |at: usize, limit: i64| match digits(text, at, 2) {
+        found if found.len() == 2 => found.parse::<i64>().ok().filter(|part| *part < limit).ok_or(at),
         _ => Err(at),
     };
     let mut end = at + 1;
@@ -138,12 +143,12 @@ fn offset(text: &str, at: usize, fields: &mut Fields) -> Read {
     end += 2;
     let has_colons = byte(end) == Some(b':');
     for unit in [60, 1] {
-        let goes_on = if has_colons {
+        let continues = if has_colons {
             byte(end) == Some(b':')
         } else {
             !digits(text, end, 2).is_empty()
         };
-        if !goes_on {
+        if !continues {
             break;
         }
         end += usize::from(has_colons);
@@ -154,7 +159,7 @@ fn offset(text: &str, at: usize, fields: &mut Fields) -> Read {
     Ok(end)
 }
 
-/// The name of a time zone.
+/// Parses a time zone name.
 fn zone(text: &str, at: usize, fields: &mut Fields) -> Read {
     let rest = text.get(at..).unwrap_or_default();
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '+' | '-' | ':');
@@ -166,7 +171,7 @@ fn zone(text: &str, at: usize, fields: &mut Fields) -> Read {
     Ok(at + name.len())
 }
 
-/// Reads one of several alternatives, or nothing if that is allowed.
+/// Parses one of the alternatives, or nothing if `optional`.
 fn any(alternatives: &[Vec<Element>], optional: bool, text: &str, at: usize, fields: &mut Fields) -> Read {
     let before = fields.clone();
     let (mut best, mut failed) = (None, at);
@@ -174,7 +179,7 @@ fn any(alternatives: &[Vec<Element>], optional: bool, text: &str, at: usize, fie
         match read(alternative, text, at, fields) {
             Ok(end) if end >= text.len() || i + 1 == alternatives.len() && best.is_none() => return Ok(end),
             Ok(end) => {
-                if best.as_ref().is_none_or(|(most, _)| end > *most) {
+                if best.as_ref().is_none_or(|(longest, _)| end > *longest) {
                     best = Some((end, fields.clone()));
                 }
             }

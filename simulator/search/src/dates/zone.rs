@@ -15,10 +15,10 @@ pub(crate) enum TimeZone {
 impl TimeZone {
     pub(crate) const UTC: TimeZone = TimeZone::Fixed(0);
 
-    /// The zone of `UTC`, `+02:00`, `-5` or `Europe/Berlin`.
+    /// Parses a zone such as `UTC`, `+02:00`, `-5` or `Europe/Berlin`.
     ///
     /// # Errors
-    /// A text that names no zone.
+    /// An unknown zone.
     pub(crate) fn parse(text: &str) -> Result<TimeZone> {
         if matches!(text, "Z" | "UTC" | "GMT" | "") {
             return Ok(TimeZone::UTC);
@@ -34,7 +34,7 @@ impl TimeZone {
                 None if rest.len() == 4 => rest.split_at(2),
                 None => (rest, "0"),
             };
-            let part = |text: &str, most: i64| text.parse::<i64>().ok().filter(|number| (0..most).contains(number));
+            let part = |text: &str, limit: i64| text.parse::<i64>().ok().filter(|number| (0..limit).contains(number));
             let (hours, minutes) = (
                 part(hours, 24).ok_or_else(unknown)?,
                 part(minutes, 60).ok_or_else(unknown)?,
@@ -46,7 +46,7 @@ impl TimeZone {
             .map_err(|_| unknown())
     }
 
-    /// Milliseconds east of UTC at a time.
+    /// Returns the offset at a time, in milliseconds east of UTC.
     pub(crate) fn offset_at(&self, millis: i64) -> i64 {
         match self {
             TimeZone::Fixed(offset) => *offset,
@@ -55,7 +55,7 @@ impl TimeZone {
         }
     }
 
-    /// The time in UTC at which clocks in the zone show `local`.
+    /// Converts local time to UTC.
     pub(crate) fn utc_of(&self, local: i64) -> i64 {
         let guess = local.saturating_sub(self.offset_at(local));
         local.saturating_sub(self.offset_at(guess))
@@ -74,7 +74,7 @@ mod tests {
     #[case("2", 7_200_000)]
     #[case("Europe/Berlin", 7_200_000)]
     #[case("America/New_York", -14_400_000)]
-    fn a_zone_has_an_offset(#[case] text: &str, #[case] offset: i64) {
+    fn zones_have_offsets(#[case] text: &str, #[case] offset: i64) {
         let zone = TimeZone::parse(text).unwrap();
         assert_eq!(zone.offset_at(1_434_960_000_000), offset);
         assert_eq!(zone.utc_of(1_434_960_000_000 + offset), 1_434_960_000_000);
@@ -83,7 +83,7 @@ mod tests {
     #[rstest]
     #[case("Nowhere/At_All")]
     #[case("+25:00")]
-    fn what_is_no_zone_is_refused(#[case] text: &str) {
+    fn unknown_zones_are_errors(#[case] text: &str) {
         assert!(TimeZone::parse(text).is_err());
     }
 }

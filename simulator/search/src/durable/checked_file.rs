@@ -1,4 +1,4 @@
-//! A small file with a checksum.
+//! Small files with a checksum, which are written atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use super::error::DataDirectoryError;
 
-/// Length of the line with the checksum.
+/// Length of the checksum line, in bytes.
 const HEADER: usize = "crc32 00000000\n".len();
 
 fn header(content: &[u8]) -> String {
     format!("crc32 {:08x}\n", crc32fast::hash(content))
 }
 
-/// The path of a file while it is written.
-fn unfinished(path: &Path) -> PathBuf {
+/// Returns the temporary path of a file that is being written.
+fn temporary_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
     name.into()
 }
 
-/// Writes a file to the disk. A crash leaves the file as it was or as it will be.
+/// Writes and syncs a file. After a crash, the file has either the old or the new content.
 pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let new = unfinished(path);
+    let new = temporary_path(path);
     let mut file = File::create(&new)?;
     file.write_all(header(content).as_bytes())?;
     file.write_all(content)?;
@@ -31,12 +31,12 @@ pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Writes the names in a folder to the disk.
+/// Syncs the entries of a folder.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The content of a file.
+/// Reads a file and verifies its checksum.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, DataDirectoryError> {
     let mut content = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! The folders of a data directory: the whole, an index, a shard.
+//! Folders of a data directory: the root, indices and shards.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -18,48 +18,48 @@ use crate::error::Result;
 
 type Opened<T> = Result<T, DataDirectoryError>;
 
-/// The format that this program writes.
+/// The format that this version writes.
 const FORMAT: u64 = 2;
-/// The oldest format that this program reads. Documents of format 1 have no times.
+/// The oldest format that this version reads. Documents of format 1 have no timestamps and TTLs.
 const OLDEST_FORMAT: u64 = 1;
 const CLUSTER: &str = "cluster.json";
 const INDICES: &str = "indices";
 const INDEX: &str = "index.json";
 const LOCK: &str = "lock";
 const COMMIT: &str = "commit";
-/// What the name of a segment's folder begins with.
-const SEGMENT: &str = "segment-";
-/// Extension of a folder that is being made or removed.
+/// Prefix of segment folders.
+const SEGMENT_PREFIX: &str = "segment-";
+/// Extension of folders of indices that are being created or removed.
 const TRANSIENT: &str = "transient";
 
-/// An open data directory. No other process can open it at the same time.
+/// An open data directory, locked against other processes.
 #[derive(Debug)]
 pub(crate) struct DataDirectory {
     path: PathBuf,
-    /// Number of the next index.
+    /// Number of the next index folder.
     next: AtomicU64,
     _lock: File,
 }
 
 impl DataDirectory {
-    /// Opens a data directory, or makes one if there is none or it is empty.
+    /// Opens a data directory. Initializes it if it is missing or empty.
     pub(crate) fn open(path: &Path) -> Opened<DataDirectory> {
         fs::create_dir_all(path).map_err(DataDirectoryError::io(path))?;
-        let directory = DataDirectory::locked(path)?;
+        let directory = DataDirectory::lock(path)?;
         if !path.join(CLUSTER).exists() {
-            directory.begin()?;
+            directory.initialize()?;
         }
         directory.clean()?;
         Ok(directory)
     }
 
-    /// Returns whether a directory is a data directory, whole or damaged.
-    pub(crate) fn is_there(path: &Path) -> bool {
+    /// Returns whether a path is a data directory, even a damaged one.
+    pub(crate) fn exists(path: &Path) -> bool {
         [CLUSTER, INDICES].iter().any(|name| path.join(name).exists())
     }
 
-    /// Makes the files of a directory without indices.
-    fn begin(&self) -> Opened<()> {
+    /// Writes the files of an empty data directory.
+    fn initialize(&self) -> Opened<()> {
         let fail = DataDirectoryError::io(&self.path);
         for entry in fs::read_dir(&self.path).map_err(&fail)? {
             let name = entry.map_err(&fail)?.file_name();
@@ -75,15 +75,15 @@ impl DataDirectory {
         self.save(json!({})).map_err(&fail)
     }
 
-    /// Opens a data directory to read it.
+    /// Opens an existing data directory without changing it.
     pub(crate) fn open_to_check(path: &Path) -> Opened<DataDirectory> {
-        if !DataDirectory::is_there(path) {
+        if !DataDirectory::exists(path) {
             return Err(DataDirectoryError::Foreign(path.to_owned()));
         }
-        DataDirectory::locked(path)
+        DataDirectory::lock(path)
     }
 
-    fn locked(path: &Path) -> Opened<DataDirectory> {
+    fn lock(path: &Path) -> Opened<DataDirectory> {
         let file = path.join(LOCK);
         let lock = File::options().create(true).append(true).open(&file);
         let lock = lock.map_err(DataDirectoryError::io(&file))?;
@@ -99,7 +99,7 @@ impl DataDirectory {
         })
     }
 
-    /// Removes the folders of indices that were being made or removed.
+    /// Removes folders of indices whose creation or removal was interrupted.
     fn clean(&self) -> Opened<()> {
         let folder = self.path.join(INDICES);
         for entry in fs::read_dir(&folder).map_err(DataDirectoryError::io(&folder))? {
@@ -111,7 +111,7 @@ impl DataDirectory {
         Ok(())
     }
 
-    /// The state of the cluster.
+    /// Reads the cluster state.
     pub(crate) fn cluster(&self) -> Opened<Value> {
         let file = self.path.join(CLUSTER);
         let mut state = read_json(&file)?;
@@ -126,18 +126,18 @@ impl DataDirectory {
         }
     }
 
-    /// The error of a state of the cluster that cannot be read.
+    /// Returns the error for an invalid cluster state.
     pub(crate) fn damaged_cluster(&self, why: impl ToString) -> DataDirectoryError {
         DataDirectoryError::damaged(&self.path.join(CLUSTER), why)
     }
 
-    /// Replaces the state of the cluster.
+    /// Writes the cluster state.
     pub(crate) fn save(&self, mut state: Value) -> io::Result<()> {
         state["format"] = json!(FORMAT);
         checked_file::write(&self.path.join(CLUSTER), state.to_string().as_bytes())
     }
 
-    /// The folders of the indices.
+    /// Returns the folders of the indices.
     pub(crate) fn indices(&self) -> Opened<Vec<IndexFolder>> {
         let folder = |number: u64| IndexFolder {
             path: self.path.join(INDICES).join(number.to_string()),
@@ -145,7 +145,7 @@ impl DataDirectory {
         Ok(indices(&self.path)?.into_iter().map(folder).collect())
     }
 
-    /// Makes the folder of an index. A crash leaves all of it or nothing.
+    /// Creates the folder of an index. A crash leaves a complete folder or none.
     pub(crate) fn create(&self, state: &Value, shards: u32) -> io::Result<IndexFolder> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join(INDICES).join(number.to_string());
@@ -165,7 +165,7 @@ impl DataDirectory {
     }
 }
 
-/// Numbers of the indices of a data directory, in order.
+/// Returns the numbers of the index folders, sorted.
 fn indices(path: &Path) -> Opened<Vec<u64>> {
     let folder = path.join(INDICES);
     let mut numbers = Vec::new();
@@ -197,17 +197,17 @@ impl IndexFolder {
         &self.path
     }
 
-    /// The state of the index.
+    /// Reads the state of the index.
     pub(crate) fn state(&self) -> Opened<Value> {
         read_json(&self.path.join(INDEX))
     }
 
-    /// Replaces the state of the index.
+    /// Writes the state of the index.
     pub(crate) fn save(&self, state: &Value) -> io::Result<()> {
         checked_file::write(&self.path.join(INDEX), state.to_string().as_bytes())
     }
 
-    /// Removes the index. A crash leaves all of it or nothing.
+    /// Removes the folder. A crash leaves a complete index or none.
     pub(crate) fn remove(&self) -> io::Result<()> {
         let removed = self.path.with_extension(TRANSIENT);
         fs::rename(&self.path, &removed)?;
@@ -215,7 +215,7 @@ impl IndexFolder {
         fs::remove_dir_all(removed)
     }
 
-    /// The folder of a shard, with its last commit.
+    /// Opens the folder of a shard and reads its last commit.
     pub(crate) fn shard(&self, number: u32) -> Opened<(ShardFolder, Commit)> {
         let path = self.path.join(number.to_string());
         if !path.is_dir() {
@@ -231,7 +231,7 @@ impl IndexFolder {
                 ..Commit::default()
             }
         };
-        let logs = numbers(&path, translog::NAME).map_err(DataDirectoryError::io(&path))?;
+        let logs = numbers(&path, translog::FILE_PREFIX).map_err(DataDirectoryError::io(&path))?;
         let logs: Vec<u64> = logs.into_iter().filter(|number| *number >= commit.translog).collect();
         if !(commit.translog..)
             .zip(&logs)
@@ -240,7 +240,7 @@ impl IndexFolder {
         {
             return Err(DataDirectoryError::damaged(&path, "a translog is missing"));
         }
-        let segments = numbers(&path, SEGMENT).map_err(DataDirectoryError::io(&path))?;
+        let segments = numbers(&path, SEGMENT_PREFIX).map_err(DataDirectoryError::io(&path))?;
         let next = segments.last().map_or(0, |last| last + 1);
         let committed = commit.segments.iter().map(|segment| segment.folder).collect();
         let folder = ShardFolder {
@@ -257,11 +257,11 @@ impl IndexFolder {
 #[derive(Debug)]
 pub(crate) struct ShardFolder {
     path: PathBuf,
-    /// Numbers of the translogs whose operations are not in the last commit before the start.
+    /// Numbers of the translogs to replay at start.
     logs: Vec<u64>,
-    /// Number of the next segment's folder.
+    /// Number of the next segment folder.
     next: AtomicU64,
-    /// Numbers of the folders of the last commit's segments.
+    /// Folder numbers of the segments of the last commit.
     committed: Mutex<Vec<u64>>,
 }
 
@@ -271,10 +271,10 @@ impl ShardFolder {
     }
 
     fn segment_path(&self, number: u64) -> PathBuf {
-        self.path.join(format!("{SEGMENT}{number}"))
+        self.path.join(format!("{SEGMENT_PREFIX}{number}"))
     }
 
-    /// The files of a committed segment.
+    /// Opens the files of a committed segment.
     pub(crate) fn segment(&self, number: u64) -> Opened<SegmentFiles> {
         let path = self.segment_path(number);
         if !path.is_dir() {
@@ -283,7 +283,7 @@ impl ShardFolder {
         SegmentFiles::open(number, path.clone()).map_err(DataDirectoryError::io(&path))
     }
 
-    /// Makes the folder of a new segment.
+    /// Creates the folder of a new segment.
     pub(crate) fn new_segment(&self) -> Result<SegmentFiles> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.segment_path(number);
@@ -291,17 +291,17 @@ impl ShardFolder {
         Ok(SegmentFiles::open(number, path)?)
     }
 
-    /// Hands every operation since the last commit before the start to `apply`.
+    /// Calls `apply` with each operation of the translogs since the last commit.
     pub(crate) fn replay(&self, mut apply: impl FnMut(Operation<'_>) -> Result<()>) -> Opened<()> {
         self.logs
             .iter()
             .try_for_each(|number| translog::replay(&translog::file(&self.path, *number), &mut apply))
     }
 
-    /// Removes what no commit has.
+    /// Removes segment folders and translogs that the last commit does not use.
     pub(crate) fn clean(&self) -> Opened<()> {
         let fail = DataDirectoryError::io(&self.path);
-        for number in numbers(&self.path, SEGMENT).map_err(&fail)? {
+        for number in numbers(&self.path, SEGMENT_PREFIX).map_err(&fail)? {
             if !self.committed.lock().contains(&number) {
                 fs::remove_dir_all(self.segment_path(number)).map_err(&fail)?;
             }
@@ -311,7 +311,7 @@ impl ShardFolder {
     }
 
     fn remove_logs_before(&self, first: u64) -> io::Result<()> {
-        for number in numbers(&self.path, translog::NAME)? {
+        for number in numbers(&self.path, translog::FILE_PREFIX)? {
             if number < first {
                 fs::remove_file(translog::file(&self.path, number))?;
             }
@@ -319,7 +319,7 @@ impl ShardFolder {
         Ok(())
     }
 
-    /// Begins the translog of this start.
+    /// Starts a new translog.
     pub(crate) fn start(&self, translog: &Translog) -> Opened<()> {
         let number = self.logs.last().map_or(1, |last| last + 1);
         translog
@@ -327,10 +327,10 @@ impl ShardFolder {
             .map_err(DataDirectoryError::io(&self.path))
     }
 
-    /// Makes a commit the last one, and removes what it does not need. The segments in it are on the disk.
+    /// Writes a commit, then removes the files that it does not use. The files of its segments must be synced.
     pub(crate) fn commit(&self, commit: &Commit) -> io::Result<()> {
         let bytes = postcard::to_stdvec(commit).map_err(io::Error::other)?;
-        // The folders of the segments come before the commit that names them.
+        // The folders of the segments must be durable before the commit that references them.
         sync_folder(&self.path)?;
         checked_file::write(&self.path.join(COMMIT), &bytes)?;
         let segments: Vec<u64> = commit.segments.iter().map(|segment| segment.folder).collect();

@@ -1,36 +1,38 @@
-//! Why a data directory cannot be used.
+//! Errors of data directories.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a data directory cannot be used. Each error names what to do.
+/// The error of opening or writing a data directory. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataDirectoryError {
-    /// Another process has it open.
-    #[error("the data directory {0} is in use: stop the process that uses it, or take another directory")]
+    /// Another process has the data directory open.
+    #[error("the data directory {0} is in use: stop the process that uses it, or use another directory")]
     InUse(PathBuf),
-    /// It has a later format.
+    /// The data directory has an unsupported format.
     #[error(
-        "the data directory {directory} has format {found}, and this program writes format {expected} and reads no later one: \
-         use the program that wrote it, or take another directory"
+        "the data directory {directory} has format {found}, and this version supports only formats up to {expected}: \
+         use the version that wrote it, or use another directory"
     )]
     OtherFormat {
-        /// The directory.
+        /// The data directory.
         directory: PathBuf,
-        /// Its format.
+        /// Format of the data directory.
         found: u64,
-        /// The format of this program.
+        /// The latest supported format.
         expected: u64,
     },
-    /// There are files, but none of search indices.
+    /// The directory has files, but is not a data directory.
     #[error(
-        "{0} is no directory of search indices: it has other files and no cluster.json; take an empty or a new directory"
+        "{0} is not a search data directory: it has other files and no cluster.json; use an empty or a new directory"
     )]
     Foreign(PathBuf),
-    /// What is in it is not what was written.
+    /// A file is missing or its content is invalid.
     #[error(
-        "{} is damaged: {why}; restore the data directory from a copy, or take another one (it is not repaired or emptied)", .file.display()
+        "{} is damaged: {why}; restore the data directory from a copy, or use another one (it is not repaired or \
+         emptied)",
+        .file.display()
     )]
     Damaged {
         /// The damaged file or folder.
@@ -38,12 +40,12 @@ pub enum DataDirectoryError {
         /// What is wrong.
         why: String,
     },
-    /// The system refuses to read or write it.
     #[error("{} cannot be used: {source}", .path.display())]
+    /// An I/O error.
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
 }
@@ -56,7 +58,7 @@ impl DataDirectoryError {
         }
     }
 
-    /// The system's error about a path.
+    /// Converts I/O errors of a path.
     pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> DataDirectoryError + '_ {
         |source| DataDirectoryError::Io {
             path: path.to_owned(),

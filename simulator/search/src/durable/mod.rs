@@ -1,18 +1,22 @@
 //! The files of a data directory.
 //!
 //! ```text
-//! lock                         held by the process that uses the directory
-//! cluster.json                 format, templates, persistent settings of the cluster
+//! lock                         locked by the process that uses the directory
+//! cluster.json                 format, templates, persistent cluster settings
 //! indices/N/index.json         name, state, settings, mapping, aliases and warmers of an index
-//! indices/N/S/commit           the segments of shard S, their deleted documents, and the first translog after them
+//! indices/N/S/commit           segments of shard S, their deleted documents, and the number of the first translog to
+//!                              replay
 //! indices/N/S/translog-G       operations since the commit
-//! indices/N/S/segment-F/       one segment: tantivy's files, and `segment` with their checksums and the versions of the documents
+//! indices/N/S/segment-F/       a segment: tantivy's files; `segment` has their checksums and the document versions
 //! ```
 //!
-//! Guarantees: a file is written whole or not at all, but for a translog, of which a crash may cut the end; every byte has a checksum, which is compared when
-//! the directory is opened; nothing is repaired or emptied silently.
+//! Guarantees:
+//! - Files are written atomically, except translogs, whose end a crash may truncate.
+//! - Every byte is covered by a checksum, which is verified when the directory is opened.
+//! - Damaged files are reported, never repaired or emptied silently.
+//!
 //! Limits: one process at a time.
-//! Source: our own layout, with the parts of Elasticsearch 1.5's.
+//! Source: our own layout, with the units of Elasticsearch 1.5: indices, shards, commits, segments, translogs.
 
 mod checked_file;
 mod commit;

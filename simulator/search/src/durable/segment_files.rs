@@ -1,4 +1,4 @@
-//! The files of one segment: a directory of tantivy's that is written to the disk when the segment is committed.
+//! Files of a segment: a tantivy directory that is synced when the segment is committed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -14,26 +14,26 @@ use super::checked_file;
 use super::commit::{CommittedDocument, SegmentRecord};
 use super::error::DataDirectoryError;
 
-/// The file beside tantivy's.
+/// File with the [`SegmentRecord`].
 const RECORD: &str = "segment";
 
-/// The files of one segment.
+/// The files of a segment.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentFiles {
-    /// Number of its folder in the shard.
+    /// Number of the segment's folder in the shard.
     pub(crate) number: u64,
     folder: PathBuf,
     mapped: MmapDirectory,
 }
 
 impl SegmentFiles {
-    /// The files in a folder that is there.
+    /// Opens an existing folder.
     pub(super) fn open(number: u64, folder: PathBuf) -> io::Result<SegmentFiles> {
         let mapped = MmapDirectory::open(&folder).map_err(io::Error::other)?;
         Ok(SegmentFiles { number, folder, mapped })
     }
 
-    /// Writes the files to the disk, with the versions of the documents.
+    /// Syncs the files and writes their checksums, with the versions of the documents.
     pub(crate) fn commit(&self, documents: Vec<CommittedDocument>) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -52,7 +52,7 @@ impl SegmentFiles {
         checked_file::write(&self.folder.join(RECORD), &record)
     }
 
-    /// Compares all files with what was committed; returns what is kept beside them.
+    /// Verifies the checksums of all files. Returns the metadata of the segment.
     pub(crate) fn verified(&self) -> Result<SegmentRecord, DataDirectoryError> {
         let path = self.folder.join(RECORD);
         let record = checked_file::read(&path)?;
@@ -74,9 +74,9 @@ impl SegmentFiles {
         Ok(record)
     }
 
-    /// Removes the folder. What is mapped of it can still be read.
+    /// Removes the folder. Files that are memory-mapped stay readable.
     pub(crate) fn remove(&self) {
-        // What is left is removed at the next start.
+        // Files that remain are removed at the next start.
         let _ = fs::remove_dir_all(&self.folder);
     }
 
@@ -85,7 +85,7 @@ impl SegmentFiles {
     }
 }
 
-/// Length and checksum of a file.
+/// Returns length and CRC-32 of a file.
 fn checksum(file: &mut File) -> io::Result<(u64, u32)> {
     let mut hasher = crc32fast::Hasher::new();
     let mut chunk = vec![0; 64 << 10];
@@ -101,7 +101,7 @@ fn checksum(file: &mut File) -> io::Result<(u64, u32)> {
     }
 }
 
-/// A file that the commit writes to the disk.
+/// A file that is synced by the commit, not when it is closed.
 struct SegmentFile(File);
 
 impl Write for SegmentFile {
@@ -146,7 +146,7 @@ impl Directory for SegmentFiles {
     }
 
     fn atomic_write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        // No other process reads the segment, and until the commit no later one does.
+        // Needs no atomicity: nothing reads the segment from disk before it is committed.
         fs::write(self.folder.join(path), content)
     }
 

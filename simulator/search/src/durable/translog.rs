@@ -1,7 +1,9 @@
 //! The translog of a shard: its operations since the last commit.
 //!
-//! Guarantees: what was appended before [`Translog::sync`] began is on the disk when it returns. A crash loses at most what was appended since, from the end.
-//! Limits: in memory, without a data directory, it only counts. After a failed write, appending fails until the next commit.
+//! Guarantees: [`Translog::sync`] returns after all operations appended before it are on disk. A crash loses only
+//! operations appended later, from the end.
+//! Limits: without a data directory it only counts operations. After a failed write, appending fails until the next
+//! commit.
 //! Source: Elasticsearch 1.5's translog (`index.gateway.local.sync`); the format is our own.
 
 use std::fs::File;
@@ -16,22 +18,22 @@ use super::checked_file::sync_folder;
 use super::error::DataDirectoryError;
 use crate::error::{Result, SearchError};
 
-/// What a translog begins with.
+/// Magic bytes at the start of a file.
 const HEADER: &[u8; 17] = b"stuntdouble log 1";
-/// Length of what is before an operation: its length, its checksum, and a checksum of both.
-const PREFIX: usize = 12;
-/// Number of bytes that wait to be written together.
-const BUFFER: usize = 64 << 10;
+/// Length of the prefix of an operation, in bytes: length, checksum, and a checksum of both.
+const PREFIX_LENGTH: usize = 12;
+/// Maximum size of the write buffer, in bytes.
+const BUFFER_BYTES: usize = 64 << 10;
 
 const INDEX: u8 = 1;
 const DELETE: u8 = 2;
 
-/// An operation with the version that it led to.
+/// An operation with the resulting version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation<'a> {
-    /// A document was written; this is what is stored of it.
+    /// A document was indexed. `stored` is its stored form.
     Index { version: u64, stored: &'a [u8] },
-    /// The document with this key in the version map was deleted.
+    /// A document was deleted. `key` is its key in the version map.
     Delete { version: u64, key: &'a str },
 }
 
@@ -44,7 +46,7 @@ impl<'a> Operation<'a> {
     }
 
     fn length(&self) -> usize {
-        PREFIX + 9 + self.parts().2.len()
+        PREFIX_LENGTH + 9 + self.parts().2.len()
     }
 
     fn write(&self, into: &mut Vec<u8>) {
@@ -82,19 +84,20 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// Where a translog ends: its number and its length.
+/// End of a translog: its number and its length in bytes.
 type Position = (u64, u64);
 
-/// The file that is written.
+/// The current file.
 struct Log {
     folder: PathBuf,
     number: u64,
     file: Arc<File>,
     buffer: Vec<u8>,
-    /// Length with what is in the buffer.
+    /// Length of the file including the buffer, in bytes.
     length: u64,
-    /// Earlier files that may not be on the disk whole.
+    /// Previous files that may not be synced.
     earlier: Vec<Arc<File>>,
+    /// The error of the first failed write.
     failure: Option<String>,
 }
 
@@ -119,19 +122,19 @@ impl Log {
         }
     }
 
-    /// Keeps the error of a write: what was written cannot be trusted from then on.
-    fn noted<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+    /// Records the error of a failed write. Later writes fail too.
+    fn record_failure<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &done {
             self.failure.get_or_insert(error.to_string());
         }
         done
     }
 
-    fn write_out(&mut self) -> io::Result<()> {
+    fn write_buffer(&mut self) -> io::Result<()> {
         self.check()?;
         let written = (&*self.file).write_all(&self.buffer);
         self.buffer.clear();
-        self.noted(written)
+        self.record_failure(written)
     }
 }
 
@@ -146,10 +149,10 @@ pub(crate) struct Translog {
 }
 
 impl Translog {
-    /// Writes to a new file in `folder` from now on.
+    /// Starts a new file in `folder`.
     pub(super) fn start(&self, folder: &Path, number: u64) -> io::Result<()> {
         let mut log = Log::create(folder, number)?;
-        log.write_out()?;
+        log.write_buffer()?;
         log.file.sync_all()?;
         sync_folder(folder)?;
         let _ = self.log.set(Mutex::new(log));
@@ -161,12 +164,12 @@ impl Translog {
         self.operations.load(Ordering::Relaxed)
     }
 
-    /// Size in bytes, with the header of the file.
+    /// Size in bytes, including the header.
     pub(crate) fn bytes(&self) -> u64 {
         HEADER.len() as u64 + self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Fails if nothing can be appended.
+    /// Fails if appending would fail.
     pub(crate) fn check(&self) -> Result<()> {
         match self.log.get() {
             Some(log) => Ok(log.lock().check()?),
@@ -174,20 +177,20 @@ impl Translog {
         }
     }
 
-    /// Lets nothing be appended until the next commit.
+    /// Makes appending fail until the next commit.
     pub(crate) fn fail(&self, error: &SearchError) {
         if let Some(log) = self.log.get() {
             log.lock().failure.get_or_insert(error.to_string());
         }
     }
 
-    /// Lets nothing be appended from now on.
+    /// Makes appending fail from now on.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.fail(&SearchError::engine("the data directory is closed"));
     }
 
-    /// Adds an operation. The caller keeps the operations of a document in order.
+    /// Appends an operation. The caller must append the operations of a document in order.
     pub(crate) fn append(&self, operation: Operation<'_>) -> Result<()> {
         self.operations.fetch_add(1, Ordering::Relaxed);
         let length = operation.length() as u64;
@@ -199,13 +202,13 @@ impl Translog {
         log.check()?;
         operation.write(&mut log.buffer);
         log.length += length;
-        if log.buffer.len() >= BUFFER {
-            log.write_out()?;
+        if log.buffer.len() >= BUFFER_BYTES {
+            log.write_buffer()?;
         }
         Ok(())
     }
 
-    /// Writes to the disk what was appended.
+    /// Syncs all appended operations to disk.
     pub(crate) fn sync(&self) -> Result<()> {
         let Some(log) = self.log.get() else {
             return Ok(());
@@ -217,18 +220,18 @@ impl Translog {
             if *synced == position {
                 return Ok(log.check()?);
             }
-            log.write_out()?;
+            log.write_buffer()?;
             let mut files = std::mem::take(&mut log.earlier);
             files.push(log.file.clone());
             (files, position)
         };
         let done = files.iter().try_for_each(|file| file.sync_data());
-        log.lock().noted(done)?;
+        log.lock().record_failure(done)?;
         *synced = position;
         Ok(())
     }
 
-    /// Begins a new file, to which every later operation is appended; returns its number. Without a data directory there is none.
+    /// Starts a new file for later operations. Returns its number, or 0 without a data directory.
     pub(crate) fn rotate(&self) -> Result<u64> {
         let mut number = 0;
         if let Some(log) = self.log.get() {
@@ -236,8 +239,8 @@ impl Translog {
             if self.closed.load(Ordering::Acquire) {
                 log.check()?;
             }
-            // What could not be written is in the segments that are about to be committed.
-            let _ = log.write_out();
+            // If the write fails, nothing is lost: the segments that are committed next have the operations.
+            let _ = log.write_buffer();
             number = log.number + 1;
             let mut next = Log::create(&log.folder, number)?;
             next.earlier = std::mem::take(&mut log.earlier);
@@ -250,16 +253,16 @@ impl Translog {
     }
 }
 
-/// The file of a translog.
+/// Returns the path of a translog file.
 pub(super) fn file(folder: &Path, number: u64) -> PathBuf {
-    folder.join(format!("{NAME}{number}"))
+    folder.join(format!("{FILE_PREFIX}{number}"))
 }
 
-/// What the name of a translog begins with.
-pub(super) const NAME: &str = "translog-";
+/// Prefix of translog file names.
+pub(super) const FILE_PREFIX: &str = "translog-";
 
-/// Reads as much as there is, up to the length of `into`.
-fn fill(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+/// Reads until `into` is full or the input ends. Returns the number of bytes.
+fn read_up_to(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let mut read = 0;
     while let Some(rest) = into.get_mut(read..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest)? {
@@ -270,7 +273,7 @@ fn fill(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     Ok(read)
 }
 
-/// Hands each operation of a translog to `apply`. An incomplete end, as a crash leaves it, is left out.
+/// Calls `apply` with each operation of a file. A truncated end, after a crash, is ignored.
 pub(super) fn replay(
     path: &Path,
     mut apply: impl FnMut(Operation<'_>) -> Result<()>,
@@ -281,18 +284,18 @@ pub(super) fn replay(
     let length = file.metadata().map_err(&fail)?.len();
     let mut reader = BufReader::new(file);
     let mut header = [0; HEADER.len()];
-    let read = fill(&mut reader, &mut header).map_err(&fail)?;
+    let read = read_up_to(&mut reader, &mut header).map_err(&fail)?;
     if header.get(..read) != HEADER.get(..read) {
-        return damaged("it does not begin as a translog does");
+        return damaged("it does not start with a translog header");
     }
     let mut at = read as u64;
     let mut content = Vec::new();
     loop {
-        let mut prefix = [0; PREFIX];
-        let read = fill(&mut reader, &mut prefix).map_err(&fail)?;
+        let mut prefix = [0; PREFIX_LENGTH];
+        let read = read_up_to(&mut reader, &mut prefix).map_err(&fail)?;
         at += read as u64;
-        // A crash of the system can leave zeros where the end should be.
-        if read < PREFIX || prefix == [0; PREFIX] {
+        // A crash of the system can leave zeros at the end of the file.
+        if read < PREFIX_LENGTH || prefix == [0; PREFIX_LENGTH] {
             return Ok(());
         }
         let [a, b, c, d, e, f, g, h, check @ ..] = prefix;
@@ -304,7 +307,7 @@ pub(super) fn replay(
             return Ok(());
         }
         content.resize(size as usize, 0);
-        at += fill(&mut reader, &mut content).map_err(&fail)? as u64;
+        at += read_up_to(&mut reader, &mut content).map_err(&fail)? as u64;
         if crc32fast::hash(&content) != u32::from_le_bytes([e, f, g, h]) {
             return damaged("the checksum of an operation does not match");
         }
@@ -321,7 +324,7 @@ mod tests {
     use crate::durable::numbered::numbers;
     use std::fs;
 
-    /// The versions of the operations of a file.
+    /// Returns the versions of the operations in a file.
     fn versions(path: &Path) -> Result<Vec<u64>, DataDirectoryError> {
         let mut versions = Vec::new();
         replay(path, |operation| {
@@ -331,6 +334,7 @@ mod tests {
         Ok(versions)
     }
 
+    /// Writes a translog of three index operations and one deletion. Returns the bytes of the file.
     fn written(folder: &Path) -> Vec<u8> {
         let translog = Translog::default();
         translog.start(folder, 1).unwrap();
@@ -356,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_end_is_left_out_and_nothing_else() {
+    fn a_truncated_end_is_ignored_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let whole = written(folder.path());
         let path = file(folder.path(), 1);
@@ -395,7 +399,7 @@ mod tests {
         assert_eq!(translog.rotate().unwrap(), 8);
         translog.append(delete(2)).unwrap();
         translog.sync().unwrap();
-        assert_eq!(numbers(folder.path(), NAME).unwrap(), [7, 8]);
+        assert_eq!(numbers(folder.path(), FILE_PREFIX).unwrap(), [7, 8]);
         assert_eq!(versions(&file(folder.path(), 7)).unwrap(), [1]);
         assert_eq!(versions(&file(folder.path(), 8)).unwrap(), [2]);
         assert_eq!(translog.operations(), 1);

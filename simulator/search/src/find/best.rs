@@ -1,4 +1,4 @@
-//! The best of documents that have been matched already.
+//! Selection of the best documents from a set of matches.
 
 use crate::aggs::Matches;
 use crate::error::Result;
@@ -7,7 +7,7 @@ use crate::find::request::SearchRequest;
 use crate::find::searched::Searched;
 use crate::find::sort_reader::SortReader;
 
-/// The best of documents that have been matched, as `request` orders them, and the best score.
+/// Returns the best of the matches in the order of `request`, and the maximum score.
 pub(crate) fn best_of(
     searched: &[Searched],
     request: &SearchRequest,

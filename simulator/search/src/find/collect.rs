@@ -1,4 +1,4 @@
-//! The best of many hits.
+//! Collection of the best hits.
 
 use std::cmp::Ordering;
 
@@ -7,20 +7,19 @@ use crate::find::sort::{SortSpec, SortValue, compare};
 /// A document that matched.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
-    /// Position of its shard among those that are searched.
+    /// Position of its shard among the searched shards.
     pub(crate) index: usize,
-    /// The number of its segment in the view.
+    /// Number of its segment in the view.
     pub(crate) segment: usize,
-    /// Its number in the segment.
+    /// Document number in the segment.
     pub(crate) doc: u32,
-    /// Its score.
     pub(crate) score: f32,
-    /// The values by which it is ordered, unless that is its score alone.
+    /// Sort values; empty if hits are sorted by score only.
     pub(crate) sort: Vec<SortValue>,
 }
 
 impl Candidate {
-    /// A candidate that is ordered by its score.
+    /// Creates a candidate without sort values.
     pub(crate) fn new(index: usize, segment: usize, doc: u32, score: f32) -> Candidate {
         Candidate {
             index,
@@ -32,14 +31,14 @@ impl Candidate {
     }
 }
 
-/// The best `limit` candidates. Candidates are pushed in the order of shard, segment and document.
+/// Collector of the best `limit` candidates. Candidates must be pushed in the order of shard, segment and document.
 pub(crate) struct TopDocs {
     specs: Vec<SortSpec>,
     limit: usize,
     kept: Vec<Candidate>,
-    /// The score that a candidate has to beat, once there are enough.
+    /// Score that a further candidate must exceed, once there are `limit` candidates.
     threshold: f32,
-    /// Candidates up to this one are not kept.
+    /// Candidates up to this one in the order are skipped.
     after: Option<Candidate>,
 }
 
@@ -49,13 +48,13 @@ impl TopDocs {
             specs: specs.to_vec(),
             limit,
             kept: Vec::new(),
-            // With a limit of 0 no candidate is kept.
+            // With a limit of 0, no candidate is collected.
             threshold: if limit == 0 { f32::INFINITY } else { f32::NEG_INFINITY },
             after: None,
         }
     }
 
-    /// Keeps only candidates that come after another one.
+    /// Collects only candidates that come after `after` in the order.
     pub(crate) fn after(self, after: Candidate) -> TopDocs {
         TopDocs {
             after: Some(after),
@@ -63,13 +62,13 @@ impl TopDocs {
         }
     }
 
-    /// True if a candidate with that score could be among the best; only asked where the score alone orders.
+    /// Returns whether a candidate with this score can be among the best. Valid only if hits are sorted by score only.
     #[inline]
-    pub(crate) fn wants(&self, score: f32) -> bool {
+    pub(crate) fn is_competitive(&self, score: f32) -> bool {
         score > self.threshold
     }
 
-    /// The score that a candidate has to beat.
+    /// Score that a further candidate must exceed.
     pub(crate) fn threshold(&self) -> f32 {
         self.threshold
     }
@@ -108,7 +107,7 @@ impl TopDocs {
         }
     }
 
-    /// The best, in order.
+    /// Returns the best candidates in order.
     pub(crate) fn finish(mut self) -> Vec<Candidate> {
         self.shrink();
         let specs = &self.specs;

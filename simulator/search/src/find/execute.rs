@@ -1,14 +1,15 @@
-//! Runs a search over the shards that it names.
+//! Execution of a search over the shards of its indices.
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::aggs::{self, Matches, facets};
 use crate::cluster::{Block, Cluster, Expand, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collect::{Candidate, TopDocs};
+use crate::find::failure::Failure;
 use crate::find::prepare::{Target, prepare};
 use crate::find::request::{SearchRequest, SearchType};
 use crate::find::rescore::rescore;
@@ -18,19 +19,11 @@ use crate::query::{QueryField, label};
 use crate::score::{END, Statistics};
 use crate::suggest::suggest;
 
-/// A shard that failed.
-#[derive(Clone, Debug)]
-pub(crate) struct Failure {
-    pub(crate) index: String,
-    pub(crate) shard: u32,
-    pub(crate) error: SearchError,
-}
-
 /// Result of a search.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) total: u64,
-    /// Number of matches of each shard that was searched.
+    /// Number of matches of each searched shard.
     pub(crate) totals: Vec<u64>,
     pub(crate) max_score: Option<f32>,
     pub(crate) hits: Vec<Candidate>,
@@ -51,48 +44,13 @@ impl Outcome {
         u32::try_from(self.failures.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether no shard was searched, though there are some.
+    /// Whether there are shards and all of them failed.
     fn is_failed(&self) -> bool {
         self.shards > 0 && self.searched.is_empty()
     }
 }
 
-/// `_shards` of a response; `show` gives a failure.
-pub(crate) fn shards_json(total: u32, failures: &[Failure], show: impl Fn(&Failure) -> Value) -> Value {
-    let failed = u32::try_from(failures.len()).unwrap_or(u32::MAX);
-    let mut shown = json!({"total": total, "successful": total.saturating_sub(failed), "failed": failed});
-    if failed > 0 {
-        shown["failures"] = failures.iter().map(show).collect();
-    }
-    shown
-}
-
-/// The error of a search in which every shard failed.
-pub(crate) fn all_failed(
-    failures: &[Failure],
-    total: u32,
-    phase: &str,
-    node: impl Fn(&str, u32) -> String,
-) -> Option<SearchError> {
-    if failures.is_empty() || failures.len() < total as usize {
-        return None;
-    }
-    let status = failures.iter().map(|failure| failure.error.status).max().unwrap_or(503);
-    let reasons: String = failures
-        .iter()
-        .map(|failure| {
-            let Failure { index, shard, error } = failure;
-            format!("{{[{}][{index}][{shard}]: {error}}}", node(index, *shard))
-        })
-        .collect();
-    Some(SearchError::new(
-        status,
-        "SearchPhaseExecutionException",
-        format!("Failed to execute phase [{phase}], all shards failed; shardFailures {reasons}"),
-    ))
-}
-
-/// Document frequency and number of documents over all shards of a search.
+/// Returns a function for the document frequency of a term and the number of documents, over all shards of a search.
 fn global_statistics<'a>(
     shards: &'a [(std::sync::Arc<Index>, std::sync::Arc<View>)],
 ) -> impl Fn(&QueryField, &str) -> Result<(u32, u32)> + 'a {
@@ -109,7 +67,7 @@ fn global_statistics<'a>(
     }
 }
 
-/// Searches the indices that an expression names. Failures of shards are part of the outcome.
+/// Searches the indices of a multi-index expression. Failures of shards are part of the outcome.
 ///
 /// # Errors
 /// A missing index, or an aggregation that fails.
@@ -187,15 +145,16 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
     Ok(outcome)
 }
 
-/// Collects the hits of a search whose shards have been prepared.
+/// Collector of the hits of a search, over prepared shards.
 pub(super) struct Collection<'a> {
     request: &'a SearchRequest,
     by_score: bool,
     /// Whether the scores of hits are needed.
     scores: bool,
-    /// Whether the documents are kept for aggregations, and whether with their scores.
-    keeps: bool,
-    keeps_scores: bool,
+    /// Whether all matches are recorded, for aggregations.
+    records_matches: bool,
+    /// Whether they are recorded with their scores.
+    records_scores: bool,
     limit: usize,
     deadline: Option<Duration>,
     best: f32,
@@ -273,13 +232,13 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     match aggregated {
         Ok(aggregations) => outcome.aggregations = aggregations,
         Err(error) if request.budget.is_exceeded() => return Err(error),
-        // What fails while documents are collected fails on every shard.
+        // An error during the collection of documents is a failure of every shard.
         Err(error) => {
             for searched in outcome.searched.drain(..) {
                 outcome.failures.push(Failure {
                     index: searched.index.name.clone(),
                     shard: searched.number,
-                    error: located(&error, request, &searched),
+                    error: with_shard(&error, request, &searched),
                 });
             }
         }
@@ -296,7 +255,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     Ok(())
 }
 
-/// The failure of a shard whose documents cannot be scored.
+/// Wraps an error in the failure of the query phase on a shard.
 fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     let reason = format!(
         "[{}][{}]: query[{}],from[{}],size[{}]: Query Failed [Failed to execute main query]",
@@ -309,8 +268,8 @@ fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searche
     SearchError::new(500, "QueryPhaseExecutionException", reason).caused_by(error)
 }
 
-/// The error of an aggregation, with its place if it is one of parsing or of a document.
-fn located(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
+/// Adds the shard to the error of an aggregation, if it is a parse error or concerns a document.
+fn with_shard(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     match (error.kind, error.status) {
         ("SearchParseException", _) => {}
         ("ElasticsearchIllegalArgumentException", 500) => return query_failure(error.clone(), request, searched),
@@ -331,18 +290,18 @@ fn located(error: &SearchError, request: &SearchRequest, searched: &Searched) ->
 }
 
 impl Collection<'_> {
-    /// A collection of at most `limit` hits.
+    /// Creates a collector of at most `limit` hits.
     pub(super) fn new<'a>(cluster: &Cluster, request: &'a SearchRequest, limit: usize) -> Collection<'a> {
         let by_score = request.sort.is_empty();
-        let keeps_scores = request.aggregations.as_deref().is_some_and(aggs::need_scores);
+        let records_scores = request.aggregations.as_deref().is_some_and(aggs::need_scores);
         Collection {
             request,
             by_score,
             scores: limit > 0
                 && (by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score"))
-                || keeps_scores,
-            keeps: request.aggregations.is_some() || request.facets.is_some(),
-            keeps_scores,
+                || records_scores,
+            records_matches: request.aggregations.is_some() || request.facets.is_some(),
+            records_scores,
             limit,
             deadline: request
                 .timeout
@@ -353,7 +312,8 @@ impl Collection<'_> {
         }
     }
 
-    /// The failure of the query on a shard: of a phrase without positions, of an order, or of a function on a document that matches.
+    /// Returns the failure of the query on a shard, if any: a phrase without positions, an invalid sort, or a function
+    /// that fails on a matching document.
     fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
         let mapping = &searched.mapping;
         let positions = searched.weight.check_positions(mapping);
@@ -395,7 +355,7 @@ impl Collection<'_> {
         let request = self.request;
         let unfiltered =
             searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
-        let plain = unfiltered && !self.keeps;
+        let plain = unfiltered && !self.records_matches;
         let mut collected = 0;
         for (at, view) in searched.view.segments.iter().enumerate() {
             if self
@@ -405,12 +365,13 @@ impl Collection<'_> {
                 outcome.timed_out = true;
                 break;
             }
-            // Where all matches have the same score and enough are collected, the others are only counted.
-            let settled = |top: &TopDocs| {
-                self.by_score && plain && searched.weight.constant().is_some_and(|score| !top.wants(score))
+            // If all matches have the same score and enough are collected, the others are only counted.
+            let is_complete = |top: &TopDocs| {
+                let constant = searched.weight.constant().filter(|_| self.by_score && plain);
+                constant.is_some_and(|score| !top.is_competitive(score))
             };
             if plain
-                && (self.limit == 0 || settled(top))
+                && (self.limit == 0 || is_complete(top))
                 && let Some(count) = searched.weight.count(at, view)
             {
                 outcome.total += count;
@@ -434,7 +395,7 @@ impl Collection<'_> {
                 });
                 continue;
             }
-            if view.deleted.is_none() && unfiltered && self.keeps && !self.keeps_scores && self.limit == 0 {
+            if view.deleted.is_none() && unfiltered && self.records_matches && !self.records_scores && self.limit == 0 {
                 let mut docs = Vec::new();
                 scorer.fill(&mut docs);
                 outcome.total += docs.len() as u64;
@@ -453,10 +414,10 @@ impl Collection<'_> {
                     } else {
                         0.0
                     };
-                    if request.min_score.is_none_or(|least| score >= least) {
-                        if self.keeps {
+                    if request.min_score.is_none_or(|min_score| score >= min_score) {
+                        if self.records_matches {
                             docs.push(doc);
-                            if self.keeps_scores {
+                            if self.records_scores {
                                 scores.push(score);
                             }
                         }
@@ -464,13 +425,13 @@ impl Collection<'_> {
                             outcome.total += 1;
                             collected += 1;
                             self.best = self.best.max(score);
-                            if !self.by_score || top.wants(score) {
+                            if !self.by_score || top.is_competitive(score) {
                                 top.push(Candidate {
                                     sort: reader.read(doc, score),
                                     ..Candidate::new(number, at, doc, score)
                                 });
                             }
-                            if request.terminate_after.is_some_and(|most| collected >= most) {
+                            if request.terminate_after.is_some_and(|limit| collected >= limit) {
                                 outcome.terminated_early = true;
                                 break;
                             }
@@ -478,7 +439,7 @@ impl Collection<'_> {
                     }
                 }
                 if view.deleted.is_none()
-                    && settled(top)
+                    && is_complete(top)
                     && let Some(rest) = scorer.remaining()
                 {
                     outcome.total += rest;
@@ -486,10 +447,10 @@ impl Collection<'_> {
                 }
                 doc = scorer.advance();
             }
-            if self.keeps && !docs.is_empty() {
+            if self.records_matches && !docs.is_empty() {
                 self.matches.push(number, at, docs, scores);
             }
-            if request.terminate_after.is_some_and(|most| collected >= most) {
+            if request.terminate_after.is_some_and(|limit| collected >= limit) {
                 break;
             }
         }

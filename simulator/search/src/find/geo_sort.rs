@@ -1,4 +1,4 @@
-//! The order by distance from points.
+//! Sort by distance from points.
 //!
 //! Source: Elasticsearch 1.5's `GeoDistanceSortParser`.
 
@@ -7,15 +7,15 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::query::{GeoPoint, metres};
 
-/// The points whose distance is a sort value, and the unit that it is given in.
+/// Origins and unit of a sort by distance.
 #[derive(Clone, Debug)]
 pub(super) struct GeoSort {
     points: Vec<GeoPoint>,
-    /// Length of the unit, in metres.
+    /// Unit of the distance, in metres.
     unit: f64,
 }
 
-/// The settings of a sort by distance.
+/// Settings of a sort by distance.
 pub(super) struct GeoSettings {
     pub(super) field: String,
     pub(super) geo: GeoSort,
@@ -35,10 +35,10 @@ fn points_of(value: &Value) -> Vec<GeoPoint> {
 }
 
 impl GeoSettings {
-    /// Reads the settings under `_geo_distance`.
+    /// Parses the settings under `_geo_distance`.
     ///
     /// # Errors
-    /// A unit or a mode that does not exist, no point.
+    /// An unknown unit or mode.
     pub(super) fn parse(settings: &Map<String, Value>) -> Result<GeoSettings> {
         let mut found = GeoSettings {
             field: String::new(),
@@ -78,7 +78,7 @@ impl GeoSettings {
         Ok(found)
     }
 
-    /// The error of a field that has no points.
+    /// Returns the error for a field that is not a `geo_point`.
     pub(super) fn unmapped(field: &str) -> SearchError {
         SearchError::illegal(format!(
             "failed to find mapper for [{field}] for geo distance based sort"
@@ -87,7 +87,8 @@ impl GeoSettings {
 }
 
 impl GeoSort {
-    /// The distances of the encoded points of a document, as one value. A document without a point is the farthest.
+    /// Reduces the distances of the encoded points of a document to one value: `f64::MAX` for a document without
+    /// points.
     pub(super) fn value(&self, encoded: &[i64], descending: bool, mode: Option<&str>) -> f64 {
         let distances = || {
             encoded.iter().flat_map(|encoded| {
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distance_is_that_of_the_nearest_or_the_farthest_point() {
+    fn the_mode_selects_the_nearest_or_the_farthest_point() {
         let settings = json!({"at": [[0, 0], "0,2"], "unit": "km", "order": "asc"});
         let found = GeoSettings::parse(settings.as_object().unwrap()).unwrap();
         let place = [GeoPoint { lat: 0.0, lon: 0.5 }.encode()];
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_unit_is_refused() {
+    fn an_unknown_unit_is_rejected() {
         let settings = json!({"at": "0,0", "unit": "ells"});
         assert!(GeoSettings::parse(settings.as_object().unwrap()).is_err());
     }

@@ -1,4 +1,4 @@
-//! Hits as they are answered.
+//! Rendering of hits as JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -12,9 +12,9 @@ use crate::highlight::{Highlighting, highlight};
 use crate::json::java_text;
 use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TTL};
 use crate::query::label;
-use crate::score::{explain, shown as shown_score};
+use crate::score::{explain, score_json};
 
-/// One hit of a search; with the node of its shard if scores are explained.
+/// Renders one hit of a search. `node` is the node of its shard, shown if scores are explained.
 pub(crate) fn render(
     cluster: &Cluster,
     request: &SearchRequest,
@@ -35,7 +35,7 @@ pub(crate) fn render(
     }
     if by_field {
         let values: Vec<Value> = if hit.sort.is_empty() {
-            vec![shown_score(hit.score)]
+            vec![score_json(hit.score)]
         } else {
             hit.sort.iter().map(crate::find::sort::SortValue::json).collect()
         };
@@ -44,7 +44,7 @@ pub(crate) fn render(
     Ok(Value::Object(shown))
 }
 
-/// One hit, without what orders it.
+/// Renders one hit without its sort values.
 fn hit_json(
     cluster: &Cluster,
     request: &SearchRequest,
@@ -78,7 +78,7 @@ fn hit_json(
     }
     shown.insert(
         "_score".to_owned(),
-        if scored { shown_score(hit.score) } else { Value::Null },
+        if scored { score_json(hit.score) } else { Value::Null },
     );
     let mapping = &searched.mapping;
     let whole_source: Value = crate::json::value(stored.source())?;
@@ -101,7 +101,7 @@ fn hit_json(
     }
     let mut fields = Map::new();
     for wanted in request.fields.iter().flatten().filter(|field| !is_metadata(field)) {
-        // A pattern means stored fields only.
+        // A pattern selects stored fields only.
         let names = if wanted.contains('*') {
             let is_stored = |name: &String| mapping.exact_field(name).is_some_and(|field| field.field_type.store);
             let stored = |name: &String| is_stored(name) && !is_metadata(name);
@@ -110,7 +110,7 @@ fn hit_json(
             vec![wanted.clone()]
         };
         for name in names {
-            // What is not mapped is not looked for.
+            // Unmapped fields are not extracted from the source.
             let Some(field) = mapping.field(&name) else {
                 continue;
             };
@@ -127,7 +127,7 @@ fn hit_json(
                 .cloned()
                 .collect();
             if values.is_empty() && field.field_type.store {
-                values = other_form(mapping, field, source);
+                values = multi_field_values(mapping, field, source);
             }
             if !values.is_empty() {
                 fields.insert(name, values.into());
@@ -141,7 +141,7 @@ fn hit_json(
         );
     }
     for name in &request.fielddata_fields {
-        // A document without values has an empty list.
+        // An unmapped field has an empty list.
         let Some(field) = mapping.field(name) else {
             fields.entry(name.clone()).or_insert_with(|| json!([]));
             continue;
@@ -181,7 +181,7 @@ fn hit_json(
         shown.insert("fields".to_owned(), fields.into());
     }
     if let Some(wanted) = &request.highlight {
-        // Fields are those of the document's type.
+        // Highlighting uses the fields of the document's type only.
         let own = searched.index.mapping().for_types(&[stored.type_name().to_owned()]);
         let context = searched.index.context(&own, cluster);
         let nested_path = stored.identity().map(nested_path).transpose()?;
@@ -232,12 +232,12 @@ fn hit_json(
     Ok(shown)
 }
 
-/// Returns whether a field is one that every type has.
+/// Returns whether a field is a metadata field.
 fn is_metadata(field: &str) -> bool {
     matches!(field, "_source" | "_routing" | "_parent" | TIMESTAMP | TTL)
 }
 
-/// The path of a nested object, from where it is in its document.
+/// Returns the path of a nested object from its `_nested` identity.
 fn nested_path(identity: &str) -> Result<String> {
     let identity: Value = crate::json::value(identity.as_bytes())?;
     let mut names = Vec::new();
@@ -249,7 +249,7 @@ fn nested_path(identity: &str) -> Result<String> {
     Ok(names.join("."))
 }
 
-/// A failure of the fetch phase, with its place.
+/// Adds the shard to a failure of the fetch phase.
 fn fetch_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     if error.kind != "FetchPhaseExecutionException" {
         return error;
@@ -268,8 +268,8 @@ fn fetch_failure(error: SearchError, request: &SearchRequest, searched: &Searche
     }
 }
 
-/// Stored values of a field that has another form of a field's values.
-fn other_form(mapping: &Mapping, field: &Field, source: &Value) -> Vec<Value> {
+/// Returns the stored values of a field under `fields` of another field, which it gets from that field's values.
+fn multi_field_values(mapping: &Mapping, field: &Field, source: &Value) -> Vec<Value> {
     let parent = field.name.rsplit_once('.').map(|(parent, _)| parent);
     let Some(parent) = parent.filter(|parent| mapping.exact_field(parent).is_some()) else {
         return vec![];

@@ -1,6 +1,6 @@
-//! Hits inside of hits: searched for each hit that is shown.
+//! Inner hits: a search within each rendered hit.
 //!
-//! Limits: found in the shard of the hit, which is where its nested objects and its relatives are.
+//! Limits: only the shard of the hit is searched; its nested objects, parent and children are there.
 //! Source: the fetch phase of Elasticsearch 1.5 for `inner_hits`.
 
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::find::sort::check_sort;
 use crate::index::{Bits, Stored, View, nested_docs, outer_docs, term_key};
 use crate::mapping::PARENT;
 use crate::query::{InnerHits, InnerRelation, Query};
-use crate::score::{END, Weight, shown};
+use crate::score::{END, Weight, score_json};
 
-/// Number of inner hits of a hit, unless the request says.
-const SIZE: usize = 3;
+/// Default number of inner hits of a hit.
+const DEFAULT_SIZE: usize = 3;
 
-/// A search for inner hits, prepared for a shard.
+/// Search for inner hits, prepared for a shard.
 struct Prepared {
     relation: Relation,
     request: SearchRequest,
@@ -33,9 +33,9 @@ struct Prepared {
 }
 
 enum Relation {
-    /// By segment, the objects and what they are in.
+    /// By segment: the nested objects, and the documents or objects that contain them.
     Nested(Vec<(Bits, Bits)>),
-    /// Children or parents of a type.
+    /// Children or parent of this type.
     Related(String),
 }
 
@@ -52,11 +52,11 @@ pub(super) struct Outer<'a> {
 /// Prepares inner hits for a shard.
 ///
 /// # Errors
-/// Settings that are not understood.
+/// Invalid settings.
 pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result<Vec<(String, Box<dyn InnerSearch>)>> {
     let prepared = wanted.into_iter().map(|wanted| {
         let mut own = SearchRequest::of_object(&wanted.settings, &outer.cluster.options.limits)?;
-        own.size.get_or_insert(SIZE);
+        own.size.get_or_insert(DEFAULT_SIZE);
         own.budget = outer.request.budget.clone();
         let mapping = outer.index.mapping();
         check_sort(&own.sort, &outer.index.context(&mapping, outer.cluster))?;
@@ -105,7 +105,7 @@ impl InnerSearch for Prepared {
         let by_score = self.request.sort.is_empty() || self.request.track_scores;
         let max_score = match best {
             _ if self.request.page() == 0 => json!(0.0),
-            Some(best) if by_score => shown(best),
+            Some(best) if by_score => score_json(best),
             _ => Value::Null,
         };
         let node = cluster.node_of(&self.searched.index.name, self.searched.number);
@@ -118,7 +118,7 @@ impl InnerSearch for Prepared {
 }
 
 impl Prepared {
-    /// The nested objects of a document that match.
+    /// Returns the matching nested objects of a document.
     fn objects(&self, nested: &Bits, outer: &Bits, segment: usize, doc: u32) -> Result<Matches> {
         let mut matches = Matches::default();
         let start = (0..doc).rev().find(|doc| outer.contains(*doc)).map_or(0, |doc| doc + 1);
@@ -143,7 +143,7 @@ impl Prepared {
         Ok(matches)
     }
 
-    /// The children of a document that are of a type, or its parent if that is of the type.
+    /// Returns the matching children of a document that have this type, or its parent if that has the type.
     fn relatives(&self, type_name: &str, stored: &Stored) -> Result<Matches> {
         let mapping = &self.searched.mapping;
         if mapping.parent_type(type_name) == Some(stored.type_name()) {

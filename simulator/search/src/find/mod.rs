@@ -1,13 +1,17 @@
-//! Searching: a request over the shards of several indices, their hits in one order.
+//! Search: execution of a request over the shards of several indices, with one merged list of hits.
 //!
-//! Guarantees: statistics and errors are those of each shard, unless the search type says otherwise; hits of equal rank are in the order of their
-//! shards and of their arrival.
+//! Guarantees:
+//! - Statistics and errors are per shard, unless the search type is a `dfs` one.
+//! - Hits of equal rank are in the order of their shards, then of indexing.
+//!
 //! Limits: a bounded number of hits and buckets.
+//!
 //! Source: Elasticsearch 1.5's query-then-fetch.
 
 mod best;
 mod collect;
 mod execute;
+mod failure;
 mod geo_sort;
 mod hits;
 mod inner_hits;
@@ -24,7 +28,8 @@ mod values;
 
 pub(crate) use best::best_of;
 pub(crate) use collect::Candidate;
-pub(crate) use execute::{Failure, Outcome, all_failed, search, shards_json};
+pub(crate) use execute::{Outcome, search};
+pub(crate) use failure::{Failure, all_failed, shards_json};
 pub(crate) use hits::render;
 pub(crate) use pages::{Lost, Scan, hits_after};
 pub(crate) use prepare::prepare_query;

@@ -1,6 +1,6 @@
-//! Further pages of a search that is kept open.
+//! Further pages of a scroll.
 //!
-//! Guarantees: pages are of the moment of the search; a page takes memory for its own hits only.
+//! Guarantees: all pages are from the point in time of the search; a page takes memory for its own hits only.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use crate::find::searched::Searched;
 use crate::find::sort_reader::SortReader;
 use crate::score::END;
 
-/// Where a scan continues in a shard: position of the segment, number of the document.
-type Place = (usize, u32);
+/// Position of a scan in a shard: index of the segment, number of the document.
+type Position = (usize, u32);
 
-/// Shards of a search that are there no more, by their position.
+/// Positions of the shards of a search whose index was deleted or closed.
 pub(crate) type Lost = BTreeSet<usize>;
 
-/// The hits of a search that come after another one in its order, without those of lost shards; at most `limit`.
+/// Returns at most `limit` hits that come after `after` in the order of the search, without those of lost shards.
 pub(crate) fn hits_after(
     cluster: &Cluster,
     request: &SearchRequest,
@@ -30,22 +30,22 @@ pub(crate) fn hits_after(
     let mut collection = Collection::new(cluster, request, limit);
     let mut top = TopDocs::new(&request.sort, limit).after(after.clone());
     let mut counted = Outcome::default();
-    let there = outcome.searched.iter().enumerate();
-    for (number, searched) in there.filter(|(number, _)| !lost.contains(number)) {
+    let available = outcome.searched.iter().enumerate();
+    for (number, searched) in available.filter(|(number, _)| !lost.contains(number)) {
         collection.shard(cluster, number, searched, &mut top, &mut counted)?;
     }
     Ok(top.finish())
 }
 
-/// How far a scan has come. A page has so many hits of every shard, in the order of the index.
+/// Progress of a scan: a search in index order whose pages have a number of hits from every shard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scan {
     /// By shard.
-    places: Vec<Place>,
+    positions: Vec<Position>,
 }
 
 impl Scan {
-    /// The next `size` hits of every shard that is not lost.
+    /// Returns the next `size` hits of every shard that is not lost.
     pub(crate) fn page(
         &mut self,
         request: &SearchRequest,
@@ -53,28 +53,28 @@ impl Scan {
         size: usize,
         lost: &Lost,
     ) -> Result<Vec<Candidate>> {
-        let mut places = self.places.clone();
-        places.resize(outcome.searched.len(), (0, 0));
+        let mut positions = self.positions.clone();
+        positions.resize(outcome.searched.len(), (0, 0));
         let mut hits = Vec::new();
-        let shards = outcome.searched.iter().enumerate().zip(&mut places);
-        for ((number, searched), place) in shards.filter(|((number, _), _)| !lost.contains(number)) {
-            *place = scan_shard(request, number, searched, *place, size, &mut hits)?;
+        let shards = outcome.searched.iter().enumerate().zip(&mut positions);
+        for ((number, searched), position) in shards.filter(|((number, _), _)| !lost.contains(number)) {
+            *position = scan_shard(request, number, searched, *position, size, &mut hits)?;
         }
-        self.places = places;
+        self.positions = positions;
         Ok(hits)
     }
 }
 
-/// Adds the next `size` hits of a shard; returns where the following ones are.
+/// Adds the next `size` hits of a shard to `hits`. Returns the position after them.
 fn scan_shard(
     request: &SearchRequest,
     number: usize,
     searched: &Searched,
-    (first, from): Place,
+    (first, from): Position,
     size: usize,
     hits: &mut Vec<Candidate>,
-) -> Result<Place> {
-    let most = hits.len().saturating_add(size);
+) -> Result<Position> {
+    let end = hits.len().saturating_add(size);
     for (at, view) in searched.view.segments.iter().enumerate().skip(first) {
         let Some(mut scorer) = searched.weight.scorer(at, view, &request.budget)? else {
             continue;
@@ -84,10 +84,10 @@ fn scan_shard(
         let mut doc = scorer.seek(if at == first { from } else { 0 });
         while doc != END {
             request.budget.check()?;
-            if hits.len() >= most {
+            if hits.len() >= end {
                 return Ok((at, doc));
             }
-            let scores = request.min_score.is_none_or(|least| scorer.score() >= least);
+            let scores = request.min_score.is_none_or(|min_score| scorer.score() >= min_score);
             if view.is_live(doc) && scores && filter.passes(doc) {
                 hits.push(Candidate {
                     sort: reader.read(doc, 0.0),

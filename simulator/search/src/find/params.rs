@@ -1,6 +1,6 @@
-//! What the parameters of a URI ask of a search.
+//! Search parameters of a URI.
 //!
-//! Source: Elasticsearch 1.5's `RestSearchAction`, whose parameters become a source of their own.
+//! Source: Elasticsearch 1.5's `RestSearchAction`, which converts the parameters to a search source of their own.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::operator;
-use crate::find::request::{Element, QuerySource, SearchRequest, SearchType, Source, flag, positive};
+use crate::find::request::{Element, QuerySource, SearchRequest, SearchType, Source, flag, hit_count};
 use crate::find::sort::parse_sort_text;
 use crate::find::source::{SourceFilter, names};
 use crate::options::Limits;
 use crate::query::StringSettings;
 
-/// The settings that parameters give a query string.
+/// Parses the parameters of a query string.
 fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> {
     let mut settings = StringSettings::default();
     if let Some(field) = params.get("df") {
@@ -29,7 +29,7 @@ fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> 
     Ok(settings)
 }
 
-fn whole(name: &str, text: &str) -> Result<i64> {
+fn int_param(name: &str, text: &str) -> Result<i64> {
     text.parse::<i32>().map(i64::from).map_err(|_| {
         SearchError::illegal(format!("Failed to parse int parameter [{name}] with value [{text}]"))
             .caused_by(SearchError::number(text))
@@ -37,7 +37,7 @@ fn whole(name: &str, text: &str) -> Result<i64> {
 }
 
 impl QuerySource {
-    /// The query of the parameter `q`.
+    /// Creates the query of the parameter `q`.
     pub(super) fn text(text: &str, params: &BTreeMap<String, String>, limits: &Limits) -> Result<QuerySource> {
         if text.len() > limits.query {
             return Err(SearchError::query(format!(
@@ -50,21 +50,21 @@ impl QuerySource {
 }
 
 impl SearchRequest {
-    /// Reads the parameters. They take precedence over the body.
+    /// Applies the parameters. They take precedence over the body.
     pub(super) fn read_params(&mut self, params: &BTreeMap<String, String>, limits: &Limits) -> Result<()> {
         let mut shown = Map::new();
         let mut elements = Vec::new();
         let text = |name: &str| params.get(name);
         for (name, first) in [("from", true), ("size", false)] {
             let Some(number) = text(name)
-                .map(|text| whole(name, text))
+                .map(|text| int_param(name, text))
                 .transpose()?
                 .filter(|number| *number != -1)
             else {
                 continue;
             };
             shown.insert(name.to_owned(), json!(number));
-            elements.push(match (positive(name, number), first) {
+            elements.push(match (hit_count(name, number), first) {
                 (Ok(count), true) => {
                     self.from = count;
                     Element::From(number)
@@ -81,7 +81,7 @@ impl SearchRequest {
             shown.insert("timeout".to_owned(), json!(length));
         }
         if let Some(number) = text("terminate_after") {
-            let number = whole("terminate_after", number)?;
+            let number = int_param("terminate_after", number)?;
             if number < 0 {
                 return Err(SearchError::illegal("terminateAfter must be > 0"));
             }
@@ -160,7 +160,7 @@ impl SearchRequest {
     }
 }
 
-/// A query string as the search source that stands for it.
+/// Returns the search source for a query string.
 fn query_string_json(query: &str, params: &BTreeMap<String, String>) -> Value {
     let mut shown = Map::new();
     shown.insert("query".to_owned(), json!(query));

@@ -1,4 +1,4 @@
-//! The parse phase of a search on one shard: its query, its filters, the check of its order.
+//! Parse phase of a search on one shard: query, filters, and check of the sort.
 //!
 //! Source: Elasticsearch 1.5's `SearchService.parseSource` and the texts of `SearchParseException`.
 
@@ -23,17 +23,17 @@ use crate::query::{
 use crate::score::{Statistics, Weight};
 use crate::suggest;
 
-/// The query of a request against one index, with the types and the alias filters that narrow it.
+/// Parses the query of a request against one index, and restricts it to types and alias filters.
 pub(crate) fn prepare_query(
     context: &Context<'_>,
     source: &QuerySource,
     types: &[String],
     filters: &[Value],
 ) -> Result<Query> {
-    narrow(context, parse_source(context, source)?, types, filters)
+    restrict(context, parse_source(context, source)?, types, filters)
 }
 
-/// The query of a request, for nested objects as for whole documents.
+/// Parses the query of a request. It matches nested objects as well as root documents.
 fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<Query> {
     Ok(match source {
         QuerySource::All => crate::query::QueryKind::All.into(),
@@ -49,30 +49,31 @@ fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<Query> {
     })
 }
 
-fn narrow(context: &Context<'_>, query: Query, types: &[String], filters: &[Value]) -> Result<Query> {
-    let mut narrowing = Vec::new();
+/// Restricts a query to root documents, types and alias filters.
+fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Value]) -> Result<Query> {
+    let mut restrictions = Vec::new();
     if !types.is_empty() {
-        // Nested objects are of types of their own.
+        // Nested objects have types of their own.
         let names = context.mapping.type_names();
         let named = names.filter(|name| types.iter().any(|wanted| crate::pattern::matches(wanted, name)));
         let named: Vec<&str> = named.collect();
         let of_types = context.of_types(named.iter().copied());
-        narrowing.push(match named.len() {
+        restrictions.push(match named.len() {
             1 if context.mapping.has_nested() => {
                 let of_type = of_types.with_caching(Caching::Uncached);
-                let both = Query::every(vec![of_type, context.whole_documents()]);
+                let both = Query::every(vec![of_type, context.root_documents()]);
                 both.filter(FilterClass::And, Caching::Cached)
             }
             _ => of_types,
         });
     } else if context.mapping.has_nested() {
-        narrowing.push(context.whole_documents().with_caching(Caching::Cached));
+        restrictions.push(context.root_documents().with_caching(Caching::Cached));
     }
     if !filters.is_empty() {
         let parsed = filters.iter().map(|filter| parse_filter(context, filter));
         let mut parsed = parsed.collect::<Result<Vec<_>>>()?;
         let count = parsed.len();
-        narrowing.push(match (count, parsed.pop()) {
+        restrictions.push(match (count, parsed.pop()) {
             (1, Some(only)) => only,
             (_, last) => {
                 let any = Query::any(parsed.into_iter().chain(last).collect());
@@ -80,11 +81,11 @@ fn narrow(context: &Context<'_>, query: Query, types: &[String], filters: &[Valu
             }
         });
     }
-    let filter = match (narrowing.len(), narrowing.pop()) {
+    let filter = match (restrictions.len(), restrictions.pop()) {
         (_, None) => return Ok(query),
         (1, Some(only)) => only,
         (_, last) => {
-            let every = Query::every(narrowing.into_iter().chain(last).collect());
+            let every = Query::every(restrictions.into_iter().chain(last).collect());
             every.filter(FilterClass::And, Caching::Uncached)
         }
     };
@@ -94,8 +95,8 @@ fn narrow(context: &Context<'_>, query: Query, types: &[String], filters: &[Valu
     })
 }
 
-/// What has been read of a source when an element fails.
-struct Progress<'a> {
+/// The elements of a source that are already parsed, for error messages.
+struct ParseProgress<'a> {
     index: &'a str,
     shard: u32,
     query: Option<String>,
@@ -103,7 +104,7 @@ struct Progress<'a> {
     size: i64,
 }
 
-impl Progress<'_> {
+impl ParseProgress<'_> {
     fn reason(&self, what: &str) -> String {
         let query = self
             .query
@@ -129,20 +130,20 @@ impl Progress<'_> {
     }
 }
 
-/// A shard to be searched.
+/// A shard to search.
 pub(crate) struct Target<'a> {
     pub(crate) index: &'a Arc<Index>,
     pub(crate) number: u32,
     pub(crate) shard: &'a Shard,
     pub(crate) filters: &'a [Value],
-    /// Factor of the scores.
+    /// Boost of the index: a factor of the scores.
     pub(crate) boost: f32,
 }
 
 /// Parses a request for one shard.
 ///
 /// # Errors
-/// The failure of the shard, as the response shows it.
+/// The failure of the shard, as in the response.
 pub(crate) fn prepare(
     cluster: &Cluster,
     request: &SearchRequest,
@@ -159,7 +160,7 @@ pub(crate) fn prepare(
     };
     let view = target.shard.view();
     let weigh = |query: &Query| Weight::of(query, &view, target.shard, statistics, &request.budget);
-    let mut progress = Progress {
+    let mut progress = ParseProgress {
         index: &target.index.name,
         shard: target.number,
         query: None,
@@ -218,7 +219,7 @@ pub(crate) fn prepare(
                 Some((query, _)) => query,
                 None => parse_source(&context, &request.query)?,
             };
-            let mut query = narrow(&context, query, &request.types, target.filters)?;
+            let mut query = restrict(&context, query, &request.types, target.filters)?;
             if target.boost != 1.0 {
                 query = QueryKind::functions(query, vec![ScoreFunction::factor(target.boost)]).into();
             }

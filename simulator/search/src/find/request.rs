@@ -1,6 +1,6 @@
-//! What a search asks for: from the parameters of its URI and from its body.
+//! Search requests: parameters of the URI, and body.
 //!
-//! Guarantees: the elements of a source are read in their order, so that an error shows what was read before it.
+//! Guarantees: the elements of a source are parsed in their order, so that an error shows the elements before it.
 //! Source: Elasticsearch 1.5's `RestSearchAction`, `SearchSourceBuilder` and search parse elements.
 
 use std::collections::BTreeMap;
@@ -22,21 +22,21 @@ use crate::options::Limits;
 use crate::query::StringSettings;
 use crate::script::Script;
 
-/// Where the query comes from.
+/// The query of a request, before it is parsed for an index.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum QuerySource {
-    /// No query: all documents match.
+    /// No query: matches all documents.
     #[default]
     All,
     /// A query string.
     Text(String, Box<StringSettings>),
     /// A query of the DSL.
     Body(Value),
-    /// A body that has no query that could be parsed.
+    /// A body that cannot be parsed, and its error.
     Invalid(SearchError),
 }
 
-/// An element of a source, in the order of reading.
+/// An element of a source, in the order of parsing.
 #[derive(Clone, Debug)]
 pub(crate) enum Element {
     From(i64),
@@ -51,14 +51,14 @@ pub(crate) enum Element {
     Invalid(SearchError),
 }
 
-/// A source of a search: its text and its elements.
+/// A search source: the body or the parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) elements: Vec<Element>,
 }
 
-/// How the shards are asked.
+/// `search_type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SearchType {
     #[default]
@@ -83,17 +83,17 @@ impl SearchType {
         })
     }
 
-    /// Whether scores use the statistics of all shards.
+    /// Whether scores use the statistics of all shards together.
     pub(crate) fn is_dfs(self) -> bool {
         matches!(self, SearchType::DfsQueryThenFetch | SearchType::DfsQueryAndFetch)
     }
 
-    /// Whether every shard returns its own page.
+    /// Whether every shard returns a full page.
     pub(crate) fn fetches_every_page(self) -> bool {
         matches!(self, SearchType::QueryAndFetch | SearchType::DfsQueryAndFetch)
     }
 
-    /// Name of the first phase, as errors give it.
+    /// Name of the first phase in errors.
     pub(crate) fn phase(self, shards: u32) -> &'static str {
         match self {
             SearchType::QueryThenFetch | SearchType::DfsQueryThenFetch if shards == 1 => "query_fetch",
@@ -110,7 +110,7 @@ impl SearchType {
 pub(crate) struct SearchRequest {
     pub(crate) sources: Vec<Source>,
     pub(crate) search_type: SearchType,
-    /// Whether the search is the first page of a scroll.
+    /// Whether the search opens a scroll.
     pub(crate) scrolls: bool,
     pub(crate) query: QuerySource,
     pub(crate) post_filter: Option<Value>,
@@ -133,23 +133,23 @@ pub(crate) struct SearchRequest {
     pub(crate) aggregations: Option<Vec<Aggregation>>,
     pub(crate) facets: Option<Value>,
     pub(crate) suggest: Option<Value>,
-    /// Routing values, as a comma list. Default: those of the aliases.
+    /// Comma-separated routing values. Default: those of the aliases.
     pub(crate) routing: Option<String>,
     pub(crate) rescore: Vec<Value>,
     pub(crate) inner_hits: Option<Value>,
-    /// Factor of the scores by name of index or alias.
+    /// Boost by name of index or alias.
     pub(crate) indices_boost: Vec<(String, f32)>,
     pub(crate) types: Vec<String>,
-    /// Limits of the work on the request.
+    /// Budget of the request.
     pub(crate) budget: Arc<Budget>,
 }
 
-/// Value of a boolean parameter.
+/// Parses a boolean parameter.
 pub(crate) fn flag(text: &str) -> bool {
     !matches!(text, "false" | "0" | "off" | "no")
 }
 
-/// Fails for settings of a rescorer that none has.
+/// Checks the settings of a rescorer.
 fn check_rescorer(settings: &Value) -> Result<()> {
     if let Value::Array(items) = settings {
         return items.iter().try_for_each(check_rescorer);
@@ -163,8 +163,8 @@ fn check_rescorer(settings: &Value) -> Result<()> {
     }
 }
 
-/// A number of hits: `from` or `size`.
-pub(super) fn positive(name: &str, number: i64) -> Result<usize> {
+/// Converts `from` or `size`.
+pub(super) fn hit_count(name: &str, number: i64) -> Result<usize> {
     usize::try_from(number).map_err(|_| {
         let reason = format!("{name} is set to [{number}] and is expected to be higher or equal to 0");
         SearchError::search(reason)
@@ -172,7 +172,7 @@ pub(super) fn positive(name: &str, number: i64) -> Result<usize> {
 }
 
 impl QuerySource {
-    /// The query of the parameter `q` or of a body with nothing but a query.
+    /// Creates the query of the parameter `q`, or of a body that has only a query.
     ///
     /// # Errors
     /// Parameters that cannot be parsed.
@@ -196,7 +196,7 @@ impl QuerySource {
         })
     }
 
-    /// Counts the parts of the query against a budget.
+    /// Counts the parts of the query in a budget.
     ///
     /// # Errors
     /// More parts than the queries of one request may have.
@@ -209,7 +209,7 @@ impl QuerySource {
 }
 
 impl SearchRequest {
-    /// The request of parameters and a body; parameters take precedence.
+    /// Parses parameters and body; parameters take precedence.
     ///
     /// # Errors
     /// Parameters that cannot be parsed. A body that cannot be parsed fails on every shard instead.
@@ -222,7 +222,7 @@ impl SearchRequest {
         Ok(request)
     }
 
-    /// The request of an object that has been parsed already, such as the settings of `top_hits`.
+    /// Parses a JSON object, such as the settings of `top_hits`.
     ///
     /// # Errors
     /// An element that cannot be parsed.
@@ -234,7 +234,7 @@ impl SearchRequest {
         Ok(request)
     }
 
-    /// Counts the parts of the request against its budget.
+    /// Counts the parts of the request in its budget.
     ///
     /// # Errors
     /// More parts than one request may have.
@@ -267,7 +267,7 @@ impl SearchRequest {
         budget.elements("facets", facets.map_or(0, Map::len))
     }
 
-    /// The request for further pages, which have hits only.
+    /// Converts to the request for further pages, which have hits only.
     pub(crate) fn paged(self) -> SearchRequest {
         SearchRequest {
             aggregations: None,
@@ -277,7 +277,7 @@ impl SearchRequest {
         }
     }
 
-    /// Number of hits of a page.
+    /// Number of hits per page.
     pub(crate) fn page(&self) -> usize {
         if self.search_type == SearchType::Count {
             0
@@ -289,7 +289,7 @@ impl SearchRequest {
     fn read_source(&mut self, body: &[u8], limits: &Limits) {
         let text = String::from_utf8_lossy(body).trim_start().to_owned();
         let mut source = Source {
-            // What does not look like JSON has no text that could be shown.
+            // Elasticsearch shows `_na_` for a body that does not look like JSON.
             text: if text.starts_with('{') { text } else { "_na_".to_owned() },
             elements: Vec::new(),
         };
@@ -301,7 +301,8 @@ impl SearchRequest {
                         Ok(element) => {
                             let is_query = matches!(element, Some(Element::Query));
                             source.elements.extend(element);
-                            // A query is one key; another one is not the end of the object that is expected.
+                            // A query has one key. Elasticsearch fails on a second one, because it expects the end of
+                            // the object.
                             if let Some((second, inner)) = value
                                 .as_object()
                                 .filter(|_| is_query)
@@ -324,13 +325,13 @@ impl SearchRequest {
         self.sources.push(source);
     }
 
-    /// Sets the order. An order by score alone is no order: hits come so by default.
+    /// Sets the sort criteria. Score only is the same as none.
     pub(super) fn set_sort(&mut self, specs: Vec<SortSpec>) {
         let by_score = matches!(specs.as_slice(), [only] if only.field == "_score" && only.descending);
         self.sort = if by_score { vec![] } else { specs };
     }
 
-    /// Reads one element of a source.
+    /// Parses one element of a source.
     fn read_element(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
         let number = || {
             value
@@ -360,12 +361,12 @@ impl SearchRequest {
             }
             "from" => {
                 let number = number()?;
-                self.from = positive(key, number)?;
+                self.from = hit_count(key, number)?;
                 return Ok(Some(Element::From(number)));
             }
             "size" => {
                 let number = number()?;
-                self.size = Some(positive(key, number)?);
+                self.size = Some(hit_count(key, number)?);
                 return Ok(Some(Element::Size(number)));
             }
             "sort" => {

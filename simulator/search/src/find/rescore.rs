@@ -1,4 +1,4 @@
-//! Rescoring: the best documents of a shard get the score of a second query on top.
+//! Rescoring: combination of the scores of a shard's best hits with those of a second query.
 //!
 //! Source: Elasticsearch 1.5's `QueryRescorer`.
 
@@ -12,7 +12,7 @@ use crate::find::request::SearchRequest;
 use crate::query::parse_body;
 use crate::score::Weight;
 
-/// Rescores the best hits of a shard, and orders them anew.
+/// Rescores the best hits of a shard and sorts them again.
 pub(super) fn rescore(
     cluster: &Cluster,
     request: &SearchRequest,

@@ -1,4 +1,4 @@
-//! A shard while it is searched.
+//! Search context of one shard.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,39 +13,39 @@ use crate::mapping::Mapping;
 use crate::query::Query;
 use crate::score::{Scorer, Weight};
 
-/// Finds the hits inside of a hit.
+/// Search for the inner hits of a hit.
 pub(crate) trait InnerSearch: Send + Sync {
-    /// The hits inside of the document at a place (segment and document), as an answer shows them.
+    /// Finds the inner hits of the document at `place` (segment and document), and renders them.
     ///
     /// # Errors
     /// A search that fails.
     fn hits(&self, cluster: &Cluster, place: (usize, u32), stored: &Stored) -> Result<Value>;
 }
 
-/// A shard with the query that it is searched with.
+/// A shard with the prepared query of a search.
 pub(crate) struct Searched {
     pub(crate) index: Arc<Index>,
-    /// Its mapping, as searches of the types of the request have it.
+    /// Mapping of the index, restricted to the types of the request.
     pub(crate) mapping: Arc<Mapping>,
-    /// Number of the shard.
+    /// Shard number.
     pub(crate) number: u32,
     pub(crate) view: Arc<View>,
     pub(crate) weight: Weight,
     pub(crate) query: Query,
     pub(crate) post_filter: Option<Weight>,
-    /// Queries that have a name.
+    /// Named queries.
     pub(crate) named: Vec<(String, Weight)>,
-    /// Which nested objects count for each criterion of the order.
+    /// By sort criterion: the filter of the nested objects whose values count.
     pub(crate) sort_filters: Vec<Option<Weight>>,
-    /// Hits inside of its hits.
+    /// Searches for inner hits, by name.
     pub(crate) inner: Vec<(String, Box<dyn InnerSearch>)>,
 }
 
-/// The filter of the hits of a segment: none, or one that may match nothing.
+/// Post filter of a segment. Outer `None`: no filter. Inner `None`: a filter that matches nothing.
 pub(super) struct PostFilter(Option<Option<Box<dyn Scorer>>>);
 
 impl PostFilter {
-    /// Returns whether a document passes. Documents must not fall.
+    /// Returns whether a document passes. Must be called with ascending document numbers.
     pub(super) fn passes(&mut self, doc: u32) -> bool {
         match &mut self.0 {
             None => true,
@@ -56,12 +56,11 @@ impl PostFilter {
 }
 
 impl Searched {
-    /// The shard.
     pub(crate) fn shard(&self) -> Option<&Shard> {
         self.index.shards.get(self.number as usize)
     }
 
-    /// The documents of a segment that pass the filter of its hits.
+    /// Returns the post filter of a segment.
     pub(super) fn filter(&self, at: usize, budget: &Budget) -> Result<PostFilter> {
         let scorer = match (&self.post_filter, self.view.segments.get(at)) {
             (Some(weight), Some(view)) => Some(weight.scorer(at, view, budget)?),

@@ -1,4 +1,4 @@
-//! In which order hits come.
+//! Sort criteria of hits.
 
 use std::cmp::Ordering;
 
@@ -10,27 +10,27 @@ use crate::mapping::{Kind, TIMESTAMP};
 use crate::query::{Context, check_nested};
 use crate::script::Script;
 
-/// One criterion of the order.
+/// A sort criterion.
 #[derive(Clone, Debug)]
 pub(crate) struct SortSpec {
     pub(crate) field: String,
     pub(crate) descending: bool,
     pub(super) missing: Missing,
     pub(super) mode: Option<String>,
-    /// Type of a field that is not mapped.
+    /// `unmapped_type`: type to assume if the field is not mapped.
     unmapped: Option<String>,
     ignore_unmapped: bool,
-    /// Path of the nested objects whose values count. Default: those that the field is part of.
+    /// Path of the nested objects whose values count. Default: that of the objects that contain the field.
     pub(super) nested_path: Option<String>,
-    /// What makes the value, in the place of a field.
+    /// Script that computes the value, instead of a field.
     pub(super) script: Option<Script>,
-    /// The points from which the field's points are measured.
+    /// Origins of a sort by distance.
     pub(super) geo: Option<GeoSort>,
-    /// Which of these count.
+    /// Filter of the nested objects whose values count.
     pub(super) nested_filter: Option<Value>,
 }
 
-/// Where documents without a value go.
+/// Position of documents without a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Missing {
     Last,
@@ -63,9 +63,9 @@ fn direction(field: &str, text: &str) -> Result<bool> {
     }
 }
 
-/// The order of a parameter `sort=field:desc,other`, and the search source that stands for it.
+/// Parses a parameter `sort=field:desc,other`. Returns the criteria and the equivalent search source.
 ///
-/// A direction that is not known drops its field.
+/// A field with an unknown direction is ignored.
 pub(super) fn parse_sort_text(text: &str) -> (Vec<SortSpec>, Value) {
     let (mut specs, mut shown) = (Vec::new(), Vec::new());
     for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -87,7 +87,7 @@ pub(super) fn parse_sort_text(text: &str) -> (Vec<SortSpec>, Value) {
     (specs, shown.into())
 }
 
-/// The order that a body says.
+/// Parses `sort` of a body.
 pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
     match value {
         Value::Array(items) => items
@@ -126,7 +126,7 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
             }
             for (key, value) in settings {
                 match (key.as_str(), value.as_str()) {
-                    // A direction that does not exist is none here, unlike in the short form.
+                    // An unknown direction is ignored here, unlike in the short form.
                     ("order", Some(order)) => spec.descending = direction(field, order).unwrap_or(spec.descending),
                     ("reverse", _) => spec.descending = crate::mapping::truth(value),
                     ("missing", Some("_last")) => spec.missing = Missing::Last,
@@ -154,7 +154,7 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
     }
 }
 
-/// A value by which a hit is ordered.
+/// Sort value of a hit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SortValue {
     Score(f32),
@@ -170,7 +170,7 @@ impl SortValue {
             (SortValue::Whole(a), SortValue::Whole(b)) => a.cmp(b),
             (SortValue::Floating(a), SortValue::Floating(b)) => a.total_cmp(b),
             (SortValue::Text(a), SortValue::Text(b)) => a.cmp(b),
-            // Indices can disagree about a field's kind.
+            // A field can have different types in different indices.
             (SortValue::Whole(a), SortValue::Floating(b)) => (*a as f64).total_cmp(b),
             (SortValue::Floating(a), SortValue::Whole(b)) => a.total_cmp(&(*b as f64)),
             (a, b) => a.rank().cmp(&b.rank()),
@@ -185,10 +185,10 @@ impl SortValue {
         }
     }
 
-    /// The value as a hit shows it.
+    /// Renders the value for a hit.
     pub(crate) fn json(&self) -> Value {
         match self {
-            SortValue::Score(score) => crate::score::shown(*score),
+            SortValue::Score(score) => crate::score::score_json(*score),
             SortValue::Whole(number) => json!(number),
             SortValue::Floating(number) if number.is_finite() => json!(number),
             SortValue::Floating(number) => json!(if *number > 0.0 { "Infinity" } else { "-Infinity" }),
@@ -197,10 +197,10 @@ impl SortValue {
     }
 }
 
-/// Which of two hits comes first by these criteria.
+/// Compares two hits by these criteria.
 pub(super) fn compare(specs: &[SortSpec], a: &[SortValue], b: &[SortValue]) -> Ordering {
     for ((spec, a), b) in specs.iter().zip(a).zip(b) {
-        // Where documents without a value go does not turn around with the order.
+        // The position of documents without a value does not depend on the direction.
         let missing = match (a, b) {
             (SortValue::Text(a), SortValue::Text(b)) if a.is_none() != b.is_none() => {
                 let after = a.is_none() != (spec.missing == Missing::First);
@@ -216,7 +216,10 @@ pub(super) fn compare(specs: &[SortSpec], a: &[SortValue], b: &[SortValue]) -> O
     Ordering::Equal
 }
 
-/// The kind that a field counts as that is not mapped.
+/// Returns the type to assume for an unmapped field.
+///
+/// # Errors
+/// A criterion without `unmapped_type` or `ignore_unmapped`, or an unknown type.
 pub(super) fn unmapped(spec: &SortSpec) -> Result<Kind> {
     match &spec.unmapped {
         Some(name) => {
@@ -230,7 +233,7 @@ pub(super) fn unmapped(spec: &SortSpec) -> Result<Kind> {
     }
 }
 
-/// Fails if a field of an order is not mapped, or what it is in is not nested.
+/// Checks that the fields are mapped and the nested paths are nested objects.
 pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {
     let mapping = context.mapping;
     for spec in specs {

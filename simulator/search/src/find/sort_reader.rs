@@ -1,4 +1,4 @@
-//! The values by which documents are ordered, as the index has them.
+//! Readers of sort values from the columns of a segment.
 //!
 //! Source: Elasticsearch 1.5's `XFieldComparatorSource` and its modes of fields with several values.
 
@@ -17,7 +17,7 @@ use crate::script::SegmentScript;
 enum Reader {
     Score,
     Script(SegmentScript),
-    /// The number of a document in the shard, which is so much higher than in the segment.
+    /// Document number in the shard. Holds the number of the segment's first document.
     Document(i64),
     Numbers {
         values: Arc<Values>,
@@ -26,18 +26,19 @@ enum Reader {
     },
     Geo(Arc<Values>, GeoSort),
     Terms(Arc<Ordinals>),
-    /// Terms of the nested objects of each document.
+    /// Terms of the nested objects, by document.
     NestedTerms(Arc<Ordinals>, HashMap<u32, Vec<u32>>),
-    Nothing(SortValue),
+    /// The same value for every document.
+    Constant(SortValue),
 }
 
-/// Reads the values of a segment's documents by which they are ordered.
+/// Reader of the sort values of a segment's documents.
 pub(super) struct SortReader {
     readers: Vec<(Reader, bool, Option<String>)>,
 }
 
 impl SortReader {
-    /// The reader of segment number `at` of a shard.
+    /// Creates the reader of segment number `at` of a shard.
     pub(super) fn new(request: &SearchRequest, searched: &Searched, at: usize) -> Result<SortReader> {
         let mapping = &searched.mapping;
         let Some(view) = searched.view.segments.get(at) else {
@@ -78,7 +79,7 @@ impl SortReader {
                 Reader::Score => SortValue::Score(score),
                 Reader::Script(script) => SortValue::Floating(script.value(doc, score)),
                 Reader::Document(first) => SortValue::Whole(i64::from(doc) + first),
-                Reader::Nothing(value) => value.clone(),
+                Reader::Constant(value) => value.clone(),
                 Reader::Numbers {
                     values,
                     floating,
@@ -109,14 +110,14 @@ fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<&s
     let last = match mode {
         Some("max") => true,
         Some("min") => false,
-        // Texts have no sum and no average.
+        // Strings have neither sum nor average.
         _ => descending,
     };
     let picked = if last { own.last() } else { own.first() };
     SortValue::Text(picked.map(|ordinal| ordinals.term(*ordinal).to_owned()))
 }
 
-/// A reader that gives whole documents the values of their nested objects that pass a filter.
+/// Wraps a reader: root documents get the values of their nested objects that pass a filter.
 fn joined(
     reader: Reader,
     view: &SegmentView,
@@ -134,7 +135,7 @@ fn joined(
         };
         if let (true, Some(owner)) = (passes, whole.next(object)) {
             objects.entry(owner).or_default().push(object);
-            // A nested object that is a hit itself has its own values.
+            // A nested object can be a hit itself (an inner hit) and then has its own values.
             objects.insert(object, vec![object]);
         }
     }
@@ -178,7 +179,7 @@ fn joined(
     })
 }
 
-/// One number of several: the least in ascending order, the greatest in descending order, or as the mode says.
+/// Selects one of several numbers by mode. Default: the minimum if ascending, the maximum if descending.
 fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) -> Option<i64> {
     let sum = || {
         if floating {
@@ -195,7 +196,7 @@ fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) ->
         Some("min") => values.first().copied(),
         Some("max") => values.last().copied(),
         Some("sum") => Some(encode(sum())),
-        // Java rounds the average of whole numbers half up.
+        // Java's `Math.round` rounds half up.
         Some("avg") if !floating => Some((sum() / values.len() as f64 + 0.5).floor() as i64),
         Some("avg") => Some(encode(sum() / values.len() as f64)),
         _ if descending => values.last().copied(),
@@ -211,16 +212,16 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
         "_score" => return Ok(Reader::Score),
         "_type" => return Ok(Reader::Terms(view.segment.ordinals(TYPE)?)),
         "_uid" => return Ok(Reader::Terms(view.segment.ordinals(UID)?)),
-        "_index" => return Ok(Reader::Nothing(SortValue::Text(Some(index.to_owned())))),
-        // Ids by themselves, and times of writing unless the mapping wants them, are not indexed.
-        "_id" => return Ok(Reader::Nothing(absent(spec, Kind::String, None))),
+        "_index" => return Ok(Reader::Constant(SortValue::Text(Some(index.to_owned())))),
+        // `_id` is not indexed, and `_timestamp` only if the mapping enables it.
+        "_id" => return Ok(Reader::Constant(absent(spec, Kind::String, None))),
         TIMESTAMP if mapping.exact_field(TIMESTAMP).is_none() => {
-            return Ok(Reader::Nothing(absent(spec, Kind::Long, None)));
+            return Ok(Reader::Constant(absent(spec, Kind::Long, None)));
         }
         _ => {}
     }
     let Some(field) = mapping.field(&spec.field) else {
-        return Ok(Reader::Nothing(absent(spec, unmapped(spec)?, None)));
+        return Ok(Reader::Constant(absent(spec, unmapped(spec)?, None)));
     };
     let kind = field.field_type.kind;
     if let Some(geo) = &spec.geo {
@@ -241,13 +242,13 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
     })
 }
 
-/// The number, encoded, that a text says for fields of a kind. Every kind of whole numbers is read as the widest.
+/// Parses and encodes a number for fields of a kind. Integer kinds are parsed as long, floating-point kinds as double.
 fn number_of(text: &str, kind: Kind) -> Result<i64> {
     let widest = if kind.is_floating() { Kind::Double } else { Kind::Long };
     FieldType::of(widest).encode_text(text)
 }
 
-/// Fails for an order in which documents without a number count as a text that is none.
+/// Checks that `missing` of criteria on numeric fields is a number.
 pub(super) fn check_missing(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
     for spec in specs {
         let field = mapping
@@ -261,7 +262,7 @@ pub(super) fn check_missing(specs: &[SortSpec], mapping: &Mapping) -> Result<()>
     Ok(())
 }
 
-/// What a document without a value counts as.
+/// Returns the sort value of a document without a value.
 fn absent(spec: &SortSpec, kind: Kind, field: Option<&Field>) -> SortValue {
     if let (Missing::As(text), Some(field)) = (&spec.missing, field)
         && let Ok(encoded) = number_of(text, field.field_type.kind)

@@ -1,4 +1,4 @@
-//! Which parts of a document's source are handed out.
+//! Source filtering, and extraction of values from a source.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::index::Stored;
 use crate::mapping::{Mapping, TIMESTAMP, TTL, truth};
 use crate::pattern;
 
-/// Which parts of a document's source are handed out.
+/// Filter of the parts of `_source` that are returned.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SourceFilter {
     pub(crate) enabled: bool,
@@ -26,7 +26,7 @@ impl Default for SourceFilter {
     }
 }
 
-/// A string (a comma list, where lists are written so) or an array of strings.
+/// Parses a comma-separated string or an array of strings.
 pub(crate) fn names(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => text
@@ -43,7 +43,7 @@ pub(crate) fn names(value: &Value) -> Vec<String> {
 }
 
 impl SourceFilter {
-    /// The filter that a body's `_source` says.
+    /// Parses `_source` of a body.
     pub(crate) fn parse(value: &Value) -> SourceFilter {
         match value {
             Value::Bool(enabled) => SourceFilter {
@@ -80,7 +80,7 @@ impl SourceFilter {
         self.include.is_empty() && self.exclude.is_empty()
     }
 
-    /// What is left of a source.
+    /// Returns the filtered source.
     pub(crate) fn apply(&self, source: &Value) -> Value {
         match source {
             Value::Object(object) if !self.is_plain() => {
@@ -132,7 +132,7 @@ impl SourceFilter {
     }
 }
 
-/// What a type keeps of a source. None if it keeps no sources.
+/// Returns the part of a source that the mapping of a type stores. `None` if `_source` is disabled.
 pub(crate) fn visible_source<'a>(mapping: &Mapping, type_name: &str, source: &'a Value) -> Option<Cow<'a, Value>> {
     let settings = mapping.type_mapping(type_name).and_then(|own| own.metadata("_source"));
     let Some(settings) = settings else {
@@ -149,7 +149,7 @@ pub(crate) fn visible_source<'a>(mapping: &Mapping, type_name: &str, source: &'a
     })
 }
 
-/// The stored value of a field that every type has, if the document has one. `now` is in milliseconds since 1970.
+/// Returns the stored value of a metadata field. `now` is in milliseconds since 1970.
 pub(crate) fn metadata_value(mapping: &Mapping, stored: &Stored, name: &str, now: i64) -> Option<Value> {
     match name {
         "_routing" => stored.routing().map(Value::from),
@@ -165,14 +165,14 @@ pub(crate) fn metadata_value(mapping: &Mapping, stored: &Stored, name: &str, now
     }
 }
 
-/// The values at a dotted path of a source, arrays opened.
+/// Returns the values at a dotted path of a source, arrays flattened.
 pub(crate) fn extract<'a>(source: &'a Value, path: &str) -> Vec<&'a Value> {
     let mut found = Vec::new();
     collect(source, path, &mut found);
     found
 }
 
-/// As [`extract`], of the members of a source.
+/// As [`extract`], for an object.
 pub(crate) fn extract_members(source: &Map<String, Value>, path: &str) -> Vec<Value> {
     let mut found = Vec::new();
     collect_members(source, path, &mut found);
@@ -213,7 +213,7 @@ mod tests {
     #[case(json!("b.*"), json!({"b": {"c": 2, "d": 3}}))]
     #[case(json!({"exclude": ["b.d", "e"]}), json!({"a": 1, "b": {"c": 2}}))]
     #[case(json!({"include": ["b", "e"], "exclude": "*.d"}), json!({"b": {"c": 2}, "e": [{"f": 4}]}))]
-    fn a_filter_keeps_what_it_names(#[case] filter: Value, #[case] expected: Value) {
+    fn a_filter_keeps_the_included_paths(#[case] filter: Value, #[case] expected: Value) {
         let source = json!({"a": 1, "b": {"c": 2, "d": 3}, "e": [{"f": 4}]});
         assert_eq!(SourceFilter::parse(&filter).apply(&source), expected);
     }

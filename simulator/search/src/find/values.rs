@@ -1,12 +1,12 @@
-//! Values of parameters and bodies that several parts of a request have.
+//! Values that occur both in parameters and in bodies.
 
 use crate::error::{Result, SearchError};
 use crate::query::Operator;
 
-/// How terms without an operator between them are combined. Default: OR.
+/// Parses the default operator of a query. Default: OR.
 ///
 /// # Errors
-/// Another word.
+/// Any other text.
 pub(crate) fn operator(text: Option<&str>) -> Result<Operator> {
     match text.map(str::to_ascii_lowercase).as_deref() {
         None | Some("or") => Ok(Operator::Or),

@@ -1,15 +1,16 @@
-//! What a query looks for, clause by clause.
+//! Extraction of the clauses of a query that are highlighted.
 //!
-//! Source: Lucene 4.10's `WeightedSpanTermExtractor` and `FieldQuery`: filters and prohibited clauses look for nothing.
+//! Source: Lucene 4.10's `WeightedSpanTermExtractor` and `FieldQuery`. Filters and prohibited clauses are not
+//! highlighted.
 
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, SpanQuery, TermTest};
 
-/// What a part of a query looks for.
+/// A highlighted clause.
 pub(super) struct Clause {
-    /// The field that is searched; several for spans.
+    /// Field of the clause.
     field: Arc<str>,
     pub(super) boost: f32,
     pub(super) kind: ClauseKind,
@@ -17,30 +18,30 @@ pub(super) struct Clause {
 
 pub(super) enum ClauseKind {
     Term(String),
-    /// Any term that passes.
+    /// Terms that pass the test.
     Test(TermTest),
-    /// Terms at positions; several at one position are alternatives.
-    Phrase(Vec<(u32, Vec<Wanted>)>, u32),
-    /// A span query, with the terms and patterns in it.
+    /// Terms by position, and slop. Several terms at one position are alternatives.
+    Phrase(Vec<(u32, Vec<PhraseTerm>)>, u32),
+    /// A span query, with its terms and patterns.
     Span(SpanQuery, Vec<ClauseKind>),
 }
 
-/// A term of a phrase.
-pub(super) enum Wanted {
+/// Term of a phrase.
+pub(super) enum PhraseTerm {
     Term(String),
     Prefix(String),
 }
 
-impl Wanted {
+impl PhraseTerm {
     pub(super) fn accepts(&self, text: &str) -> bool {
         match self {
-            Wanted::Term(term) => term == text,
-            Wanted::Prefix(prefix) => text.starts_with(prefix.as_str()),
+            PhraseTerm::Term(term) => term == text,
+            PhraseTerm::Prefix(prefix) => text.starts_with(prefix.as_str()),
         }
     }
 }
 
-/// The clauses of a query, in order; with a field, those that search it.
+/// Extracts the clauses of a query in order. `field`: only those of this field.
 ///
 /// # Errors
 /// A pattern that cannot be parsed.
@@ -66,7 +67,7 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
         QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => {
             push(field, ClauseKind::Term(text.clone()));
         }
-        QueryKind::Phrase { field, slots, slop } => push(field, ClauseKind::Phrase(wanted(slots), *slop)),
+        QueryKind::Phrase { field, slots, slop } => push(field, ClauseKind::Phrase(phrase_terms(slots), *slop)),
         QueryKind::PhrasePrefix {
             field,
             slots,
@@ -74,9 +75,9 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
             last,
             ..
         } => {
-            let mut slots = wanted(slots);
+            let mut slots = phrase_terms(slots);
             if let Some((position, prefix)) = last {
-                slots.push((*position, vec![Wanted::Prefix(prefix.clone())]));
+                slots.push((*position, vec![PhraseTerm::Prefix(prefix.clone())]));
             }
             push(field, ClauseKind::Phrase(slots, *slop));
         }
@@ -88,7 +89,7 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
                     .iter()
                     .for_each(|term| push(field, ClauseKind::Term(term.clone())));
             }
-            // One document is all that the frequencies are of.
+            // Elasticsearch computes the frequencies from the highlighted document alone, so they are 1.
             FrequencyQuery::Similar {
                 terms, min_doc_freq, ..
             } if *min_doc_freq <= 1 => {
@@ -134,7 +135,7 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
                 .iter()
                 .try_for_each(|query| collect(query, in_constant, found))?;
         }
-        // A filter is constant by itself, within a query that is.
+        // A filter is a constant query within a constant query: not highlighted.
         QueryKind::Constant { query, .. } if !in_constant => collect(query, true, found)?,
         QueryKind::Functions { query, .. } | QueryKind::Filtered { query, .. } => collect(query, in_constant, found)?,
         QueryKind::Boosting { positive, .. } => collect(positive, in_constant, found)?,
@@ -143,8 +144,8 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
     Ok(())
 }
 
-fn wanted(slots: &[(u32, Vec<String>)]) -> Vec<(u32, Vec<Wanted>)> {
-    let of = |texts: &Vec<String>| texts.iter().cloned().map(Wanted::Term).collect();
+fn phrase_terms(slots: &[(u32, Vec<String>)]) -> Vec<(u32, Vec<PhraseTerm>)> {
+    let of = |texts: &Vec<String>| texts.iter().cloned().map(PhraseTerm::Term).collect();
     slots.iter().map(|(position, texts)| (*position, of(texts))).collect()
 }
 
@@ -163,14 +164,14 @@ fn collect_leaves(span: &SpanQuery, found: &mut Vec<ClauseKind>) -> Result<()> {
 }
 
 impl ClauseKind {
-    /// Returns whether a term by itself is one that the clause looks for.
+    /// Returns whether a single term is part of the clause.
     pub(super) fn accepts(&self, text: &str) -> bool {
         match self {
             ClauseKind::Term(term) => term == text,
             ClauseKind::Test(test) => test.accepts(text),
             ClauseKind::Phrase(slots, _) => {
-                let mut wanted = slots.iter().flat_map(|(_, wanted)| wanted);
-                wanted.any(|wanted| wanted.accepts(text))
+                let mut phrase_terms = slots.iter().flat_map(|(_, phrase_terms)| phrase_terms);
+                phrase_terms.any(|phrase_terms| phrase_terms.accepts(text))
             }
             ClauseKind::Span(_, leaves) => leaves.iter().any(|leaf| leaf.accepts(text)),
         }

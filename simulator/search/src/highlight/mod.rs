@@ -1,6 +1,7 @@
-//! Highlighting: the words of a document that a query asked for, between tags.
+//! Highlighting: marks the matches of a query in a document with tags.
 //!
-//! Guarantees: nothing is shown for a field in which nothing was met, unless the request wants its beginning.
+//! Guarantees: a field without a match has no fragments, unless `no_match_size` is set.
+//!
 //! Source: Elasticsearch 1.5's plain, fast vector and postings highlighters.
 
 mod clause;
@@ -19,16 +20,16 @@ use crate::highlight::settings::{Settings, setting};
 use crate::mapping::{Field, Kind, truth};
 use crate::query::{Context, Query, parse_body};
 
-/// What a document is highlighted for.
+/// Input of the highlighting of a document.
 pub(crate) struct Highlighting<'a> {
-    /// The settings of the request.
+    /// `highlight` element of the request.
     pub(crate) wanted: &'a Value,
     pub(crate) query: &'a Query,
     pub(crate) context: &'a Context<'a>,
     pub(crate) source: &'a Value,
-    /// Path of the nested object that the source is of.
+    /// Path of the nested object whose source is highlighted.
     pub(crate) nested_path: Option<&'a str>,
-    /// Whether sources of the type are kept.
+    /// Whether the type stores `_source`.
     pub(crate) has_source: bool,
 }
 
@@ -41,7 +42,7 @@ enum Highlighter {
 }
 
 impl Highlighter {
-    /// The highlighter of a name, or the best for a field.
+    /// Returns the highlighter with a name. Default: the best one for the field.
     fn of(name: Option<&str>, field: &Field) -> Result<Highlighter> {
         match name {
             Some("plain" | "highlighter") => Ok(Highlighter::Plain),
@@ -57,22 +58,24 @@ impl Highlighter {
         }
     }
 
-    /// Why it cannot highlight a field, if it cannot.
-    fn refusal(self, field: &Field) -> Option<String> {
+    /// Returns the reason why the highlighter cannot highlight a field, if it cannot.
+    fn unsupported_reason(self, field: &Field) -> Option<String> {
         let name = &field.name;
         match self {
             Highlighter::Vector if !field.field_type.has_offsets_in_vectors() => Some(format!(
-                "the field [{name}] should be indexed with term vector with position offsets to be used with fast vector highlighter"
+                "the field [{name}] should be indexed with term vector with position offsets \
+                 to be used with fast vector highlighter"
             )),
             Highlighter::Postings if !field.field_type.has_offsets_in_postings() => Some(format!(
-                "the field [{name}] should be indexed with positions and offsets in the postings list to be used with postings highlighter"
+                "the field [{name}] should be indexed with positions and offsets in the postings list \
+                 to be used with postings highlighter"
             )),
             _ => None,
         }
     }
 }
 
-/// The fields that a request names, with their settings.
+/// Returns the highlighted fields of a request, with their settings.
 fn wanted_fields(wanted: &Value) -> Vec<(&String, &Value)> {
     match wanted.get("fields") {
         Some(Value::Object(fields)) => fields.iter().collect(),
@@ -81,19 +84,19 @@ fn wanted_fields(wanted: &Value) -> Vec<(&String, &Value)> {
     }
 }
 
-/// Fails for settings that no document decides about.
+/// Checks the settings that do not depend on a document.
 ///
 /// # Errors
-/// A setting that has to be a number and is none.
+/// A numeric setting whose value is not a number.
 pub(crate) fn check(wanted: &Value) -> Result<()> {
     let own = wanted_fields(wanted).into_iter().map(|(_, own)| own);
     std::iter::once(wanted).chain(own).try_for_each(settings::check)
 }
 
-/// The fragments of a document's fields, by field.
+/// Highlights a document. Returns the fragments by field.
 ///
 /// # Errors
-/// A highlighter that does not exist or cannot highlight the field; a query that cannot be parsed.
+/// An unknown highlighter, one that cannot highlight the field, or a query that cannot be parsed.
 pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, Value>> {
     let Highlighting { wanted, context, .. } = *highlighting;
     let mapping = context.mapping;
@@ -127,7 +130,7 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
                 continue;
             }
             let highlighter = Highlighter::of(get("type").and_then(Value::as_str), field)?;
-            match highlighter.refusal(field) {
+            match highlighter.unsupported_reason(field) {
                 Some(_) if is_pattern => continue,
                 Some(reason) => return Err(SearchError::illegal(reason)),
                 None => {}
@@ -141,7 +144,7 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     Ok(found)
 }
 
-/// The failure to highlight a field.
+/// Wraps the failure to highlight a field.
 fn failed(name: &str, error: SearchError) -> SearchError {
     SearchError::new(
         500,
@@ -164,7 +167,7 @@ fn of_field(
         .and_then(|prefix| name.strip_prefix(prefix.as_str()))
         .unwrap_or(name);
     let mut values = extract(highlighting.source, path);
-    // Other forms of a field have its text.
+    // A multi-field has the text of its parent field.
     if values.is_empty()
         && let Some((parent, _)) = path.rsplit_once('.')
         && highlighting.context.mapping.exact_field(parent).is_some()

@@ -1,4 +1,4 @@
-//! The plain highlighter: cuts a text into fragments of one size and returns those with the best words.
+//! Plain highlighter: splits a text into fragments of one size and returns those with the highest scores.
 //!
 //! Source: Lucene 4.10's `Highlighter` with `QueryScorer` and `SimpleSpanFragmenter`.
 
@@ -11,28 +11,28 @@ use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, spans_of, tokens};
 use crate::score::Span;
 
-/// Tokens that overlap are marked as one, up to this number.
-const MOST_OVERLAPPING: usize = 50;
+/// Maximum number of overlapping tokens that are marked as one.
+const MAX_OVERLAPPING: usize = 50;
 
-/// A word that a query looks for in one text.
-struct Weighted {
+/// A term of the query with its positions in the text (Lucene's `WeightedSpanTerm`).
+struct WeightedTerm {
     weight: f32,
-    /// Where it counts: inside of these spans. None if that is everywhere.
+    /// Spans in which the term matches. `None`: everywhere.
     spans: Option<Vec<Span>>,
-    /// Spans of phrases, which no fragment may cut.
+    /// Spans of phrases, within which no fragment may end.
     whole: Vec<Span>,
 }
 
-impl Weighted {
-    fn counts_at(&self, position: u32) -> bool {
+impl WeightedTerm {
+    fn matches_at(&self, position: u32) -> bool {
         let inside = |span: &Span| (span.0..span.1).contains(&position);
         self.spans.as_ref().is_none_or(|spans| spans.iter().any(inside))
     }
 }
 
-/// The words of the clauses in a text.
-fn weighted(clauses: &[Clause], tokens: &[Token]) -> Result<HashMap<String, Weighted>> {
-    let mut words: HashMap<String, Weighted> = HashMap::new();
+/// Returns the terms of the clauses that occur in a text.
+fn weighted(clauses: &[Clause], tokens: &[Token]) -> Result<HashMap<String, WeightedTerm>> {
+    let mut words: HashMap<String, WeightedTerm> = HashMap::new();
     let texts: HashSet<&String> = tokens.iter().map(|token| &token.text).collect();
     for clause in clauses {
         let spans = spans_of(clause, tokens)?;
@@ -51,7 +51,7 @@ fn weighted(clauses: &[Clause], tokens: &[Token]) -> Result<HashMap<String, Weig
                     }
                 }
                 (_, _) => {
-                    let word = Weighted {
+                    let word = WeightedTerm {
                         weight: clause.boost,
                         spans: spans.clone(),
                         whole: spans.clone().unwrap_or_default(),
@@ -64,10 +64,10 @@ fn weighted(clauses: &[Clause], tokens: &[Token]) -> Result<HashMap<String, Weig
     Ok(words)
 }
 
-/// Where a text is cut.
+/// Splits a text into fragments.
 struct Fragmenter {
     size: usize,
-    /// Whether a fragment may end inside of a phrase, and just before the end of the text.
+    /// Whether a fragment can end within a phrase or shortly before the end of the text (`simple` fragmenter).
     simple: bool,
     length: usize,
     fragments: usize,
@@ -76,8 +76,8 @@ struct Fragmenter {
 }
 
 impl Fragmenter {
-    /// Whether a token that does not overlap the one before it begins a new fragment.
-    fn starts(&mut self, token: &Token, increment: i64, words: &HashMap<String, Weighted>) -> bool {
+    /// Returns whether a token that does not overlap its predecessor starts a new fragment.
+    fn starts(&mut self, token: &Token, increment: i64, words: &HashMap<String, WeightedTerm>) -> bool {
         if self.size == 0 {
             return false;
         }
@@ -110,7 +110,7 @@ struct Fragment {
     end: usize,
 }
 
-/// Tokens that overlap one another.
+/// A group of overlapping tokens.
 #[derive(Default)]
 struct Group {
     count: usize,
@@ -121,7 +121,7 @@ struct Group {
 
 impl Group {
     fn add(&mut self, token: &Token, score: f32) {
-        if self.count >= MOST_OVERLAPPING {
+        if self.count >= MAX_OVERLAPPING {
             return;
         }
         if self.count == 0 {
@@ -142,10 +142,10 @@ impl Group {
     }
 }
 
-/// The best fragments of a text with their scores, the best first.
+/// Returns the best fragments of a text with their scores, the best first.
 ///
 /// # Errors
-/// A fragmenter that does not exist.
+/// An unknown fragmenter.
 pub(super) fn fragments(
     name: &str,
     text: &str,
@@ -187,7 +187,7 @@ pub(super) fn fragments(
         start: 0,
         end: 0,
     };
-    let mut met: HashSet<&str> = HashSet::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     let (mut group, mut last_end) = (Group::default(), 0);
     let write = |group: &Group, marked: &mut String, last_end: &mut usize| {
         let (start, end) = group.matched;
@@ -218,12 +218,12 @@ pub(super) fn fragments(
                     end: 0,
                 };
                 found.push(std::mem::replace(&mut current, next));
-                met.clear();
+                seen.clear();
             }
         }
-        let word = words.get(&token.text).filter(|word| word.counts_at(token.position));
+        let word = words.get(&token.text).filter(|word| word.matches_at(token.position));
         let score = word.map_or(0.0, |word| word.weight);
-        if word.is_some() && met.insert(&token.text) {
+        if word.is_some() && seen.insert(&token.text) {
             current.score += score;
         }
         group.add(token, score);
@@ -241,7 +241,7 @@ pub(super) fn fragments(
     Ok(found.iter().map(|fragment| (fragment.score, text(fragment))).collect())
 }
 
-/// The beginning of a text without a match: as many whole words as fit.
+/// Returns the beginning of a text without a match: the whole tokens that fit into `size`.
 pub(super) fn beginning(text: &str, analyzer: &Analyzer, size: usize) -> Option<String> {
     let mut end = None;
     for token in tokens(analyzer, text) {

@@ -1,4 +1,4 @@
-//! The postings highlighter: the best sentences, in the order of the text.
+//! Postings highlighter: the best sentences, in the order of the text.
 //!
 //! Source: Lucene 4.10's `PostingsHighlighter` and `PassageScorer`, and Elasticsearch 1.5's use of them.
 
@@ -9,12 +9,12 @@ use crate::highlight::clause::Clause;
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
 
-/// Length of a typical passage.
+/// Length of an average passage, for the BM25 norm.
 const PIVOT: f32 = 87.0;
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// A sentence, or a whole value.
+/// A passage: a sentence, or a whole value.
 struct Passage {
     start: usize,
     end: usize,
@@ -22,13 +22,13 @@ struct Passage {
     matches: Vec<(usize, usize)>,
 }
 
-/// The passages of the values of a field.
+/// Returns the best passages of the values of a field.
 pub(super) fn passages(values: &[String], analyzer: &Analyzer, clauses: &[Clause], settings: &Settings) -> Vec<String> {
     let mut passages = Vec::new();
     let mut text = String::new();
     let mut length = 0;
     for value in values {
-        // A separator ends the last sentence of a value.
+        // The separator ends the last sentence of a value.
         let own = format!("{value}\u{2029}");
         let parts: Vec<&str> = if settings.fragments == 0 {
             vec![own.as_str()]
@@ -103,22 +103,22 @@ pub(super) fn passages(values: &[String], analyzer: &Analyzer, clauses: &[Clause
         passages.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
     let units = Units::of(&text);
-    let shown = passages.iter().map(|passage| shown(passage, &units, settings));
-    shown.filter(|text| !text.trim().is_empty()).collect()
+    let texts = passages.iter().map(|passage| render(passage, &units, settings));
+    texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
-fn shown(passage: &Passage, text: &Units, settings: &Settings) -> String {
-    let mut shown = String::new();
+fn render(passage: &Passage, text: &Units, settings: &Settings) -> String {
+    let mut rendered = String::new();
     let mut at = passage.start;
     for (start, end) in &passage.matches {
         if *start > at {
-            shown.push_str(&settings.encode(&text.slice(at, *start)));
+            rendered.push_str(&settings.encode(&text.slice(at, *start)));
         }
         if *end > at {
-            shown.push_str(&settings.mark(&text.slice(at.max(*start), *end), 0));
+            rendered.push_str(&settings.mark(&text.slice(at.max(*start), *end), 0));
             at = *end;
         }
     }
-    shown.push_str(&settings.encode(&text.slice(at, at.max(passage.end))));
-    shown.trim_end_matches('\u{2029}').trim().to_owned()
+    rendered.push_str(&settings.encode(&text.slice(at, at.max(passage.end))));
+    rendered.trim_end_matches('\u{2029}').trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Settings of highlighting: of one field, else of all fields.
+//! Settings of highlighting, per field with global defaults.
 //!
 //! Source: Elasticsearch 1.5's `HighlighterParseElement` and its defaults.
 
@@ -8,11 +8,11 @@ use crate::error::Result;
 use crate::json;
 use crate::mapping::truth;
 
-/// Where fragments of the fast vector highlighter may begin and end.
-const BOUNDARIES: &str = ".,!? \t\n";
+/// Default of `boundary_chars`.
+const BOUNDARY_CHARS: &str = ".,!? \t\n";
 
-/// Settings that are numbers.
-const NUMBERS: [&str; 6] = [
+/// Numeric settings.
+const NUMERIC_SETTINGS: [&str; 6] = [
     "fragment_size",
     "number_of_fragments",
     "fragment_offset",
@@ -21,7 +21,7 @@ const NUMBERS: [&str; 6] = [
     "phrase_limit",
 ];
 
-/// A setting, which may be written in camel case.
+/// Returns a setting by its snake-case or camel-case name.
 pub(super) fn setting<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> {
     settings.get(name).or_else(|| settings.get(camel_case(name)))
 }
@@ -37,9 +37,9 @@ fn camel_case(name: &str) -> String {
     camel
 }
 
-/// Fails for a setting that has to be a number and is none.
+/// Checks that numeric settings are numbers.
 pub(super) fn check(settings: &Value) -> Result<()> {
-    let numbers = NUMBERS.iter().filter_map(|name| setting(settings, name));
+    let numbers = NUMERIC_SETTINGS.iter().filter_map(|name| setting(settings, name));
     let mut given = numbers.filter(|value| value.is_number() || value.is_string());
     given.try_for_each(|value| json::int(value).map(drop))
 }
@@ -49,7 +49,7 @@ pub(super) struct Settings {
     pub(super) close: Vec<String>,
     /// In UTF-16 units.
     pub(super) fragment_size: usize,
-    /// Number of fragments; 0 for the whole text.
+    /// Maximum number of fragments. 0: the whole text.
     pub(super) fragments: usize,
     pub(super) no_match_size: usize,
     pub(super) match_field: bool,
@@ -59,7 +59,7 @@ pub(super) struct Settings {
     pub(super) boundary_chars: String,
     pub(super) boundary_max_scan: usize,
     pub(super) phrase_limit: usize,
-    /// Space before the first match of a fragment, in UTF-16 units.
+    /// Margin before the first match of a fragment, in UTF-16 units.
     pub(super) fragment_offset: usize,
     pub(super) matched_fields: Vec<String>,
 }
@@ -93,7 +93,7 @@ impl Settings {
             by_score: text("order") == Some("score"),
             html: text("encoder") == Some("html"),
             fragmenter: text("fragmenter").map(str::to_owned),
-            boundary_chars: text("boundary_chars").unwrap_or(BOUNDARIES).to_owned(),
+            boundary_chars: text("boundary_chars").unwrap_or(BOUNDARY_CHARS).to_owned(),
             boundary_max_scan: number("boundary_max_scan", 20),
             phrase_limit: number("phrase_limit", 256),
             fragment_offset: number("fragment_offset", 6),
@@ -103,7 +103,7 @@ impl Settings {
         }
     }
 
-    /// A part of a text as fragments show it.
+    /// Encodes a part of a text for a fragment.
     pub(super) fn encode(&self, text: &str) -> String {
         if !self.html {
             return text.to_owned();
@@ -123,7 +123,7 @@ impl Settings {
         encoded
     }
 
-    /// A part of a text between the tags of a number; the tags repeat.
+    /// Encloses a part of a text in tag number `number`, modulo the number of tags.
     pub(super) fn mark(&self, text: &str, number: usize) -> String {
         let tag = |tags: &[String]| tags.get(number % tags.len().max(1)).cloned().unwrap_or_default();
         format!("{}{}{}", tag(&self.open), self.encode(text), tag(&self.close))

@@ -1,4 +1,4 @@
-//! The tokens of a text, and the spans of a query among them.
+//! Tokens of a text, and spans of a query in them.
 
 use crate::analysis::Analyzer;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::highlight::clause::{Clause, ClauseKind};
 use crate::query::{SpanQuery, TermTest};
 use crate::score::{Span, ordered, unordered};
 
-/// A token, with its place in UTF-16 units.
+/// A token, with offsets in UTF-16 units.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     pub(super) text: String,
@@ -15,7 +15,7 @@ pub(super) struct Token {
     pub(super) end: usize,
 }
 
-/// A text that offsets of UTF-16 units cut.
+/// A text as UTF-16 units, to which offsets refer.
 pub(super) struct Units {
     units: Vec<u16>,
 }
@@ -31,7 +31,7 @@ impl Units {
         self.units.len()
     }
 
-    /// The unit at a place, as a character if it is one by itself.
+    /// Returns the unit at `at` as a character, unless it is a surrogate.
     pub(super) fn char_at(&self, at: usize) -> Option<char> {
         char::from_u32(u32::from(*self.units.get(at)?))
     }
@@ -42,7 +42,7 @@ impl Units {
     }
 }
 
-/// The tokens of a text, in the order in which the analyzer gives them.
+/// Returns the tokens of a text in the order of the analyzer.
 pub(super) fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
     let mut units = Vec::new();
     if !text.is_ascii() {
@@ -71,7 +71,7 @@ pub(super) fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
     found
 }
 
-/// The tokens of the values of a field, as those of one text in which a unit separates the values.
+/// Returns the tokens of the values of a field, as of one text in which one unit separates the values.
 pub(super) fn tokens_of_values(analyzer: &Analyzer, values: &[String]) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut length = 0;
@@ -88,7 +88,7 @@ pub(super) fn tokens_of_values(analyzer: &Analyzer, values: &[String]) -> Vec<To
     found
 }
 
-/// The spans of a clause of positions. None for a clause of terms.
+/// Returns the spans of a phrase or span clause. `None` for a clause of terms.
 pub(super) fn spans_of(clause: &Clause, tokens: &[Token]) -> Result<Option<Vec<Span>>> {
     match &clause.kind {
         ClauseKind::Term(_) | ClauseKind::Test(_) => Ok(None),
@@ -96,16 +96,16 @@ pub(super) fn spans_of(clause: &Clause, tokens: &[Token]) -> Result<Option<Vec<S
         ClauseKind::Phrase(slots, slop) => {
             let all: Vec<Vec<Span>> = slots
                 .iter()
-                .map(|(_, wanted)| {
-                    let fits = |token: &&Token| wanted.iter().any(|wanted| wanted.accepts(&token.text));
-                    positions(tokens.iter().filter(fits))
+                .map(|(_, terms)| {
+                    let matches = |token: &&Token| terms.iter().any(|term| term.accepts(&token.text));
+                    positions(tokens.iter().filter(matches))
                 })
                 .collect();
             let gaps = slots.windows(2).filter_map(|pair| match pair {
                 [(before, _), (after, _)] => after.checked_sub(*before),
                 _ => None,
             });
-            // What is left out between the terms makes room.
+            // Position gaps in the phrase increase the slop.
             let gap = gaps.max().filter(|gap| *gap > 1).unwrap_or(0);
             let slop = i64::from(*slop) + i64::from(gap);
             Ok(Some(if slop == 0 {

@@ -1,26 +1,26 @@
-//! The fast vector highlighter: fragments around matches, and phrases marked as a whole.
+//! Fast vector highlighter: fragments around matches; phrases are marked as a whole.
 //!
 //! Source: Lucene 4.10's `FieldPhraseList`, `BaseFragListBuilder`, `BaseFragmentsBuilder` and `SimpleBoundaryScanner`.
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
-use crate::highlight::clause::{Clause, ClauseKind, Wanted};
+use crate::highlight::clause::{Clause, ClauseKind, PhraseTerm};
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
 
-/// Least size of a fragment.
-const LEAST_SIZE: usize = 18;
-/// Most phrases that alternatives make of one phrase.
-const MOST_COMBINATIONS: usize = 256;
+/// Minimum size of a fragment.
+const MIN_FRAGMENT_SIZE: usize = 18;
+/// Maximum number of combinations of alternatives in one phrase.
+const MAX_COMBINATIONS: usize = 256;
 
-/// Terms that follow one another in a query; one term alone, mostly.
+/// A phrase of the query, often a single term.
 struct Phrase {
     texts: Vec<String>,
     slop: u32,
     boost: f32,
 }
 
-/// A match: its parts, the number of its phrase in the query, and its weight.
+/// A match: its parts, the number of its phrase in the query, and its boost.
 #[derive(Clone)]
 struct Match {
     parts: Vec<(usize, usize)>,
@@ -38,14 +38,14 @@ impl Match {
     }
 }
 
-/// A piece of the text with its matches.
+/// A fragment of the text with its matches.
 struct Fragment {
     start: usize,
     end: usize,
     matches: Vec<Match>,
 }
 
-/// The phrases that clauses look for among the terms of a text.
+/// Returns the phrases of clauses, with patterns expanded to the terms of the text.
 fn phrases(clauses: &[Clause], tokens: &[Token]) -> Vec<Phrase> {
     let mut found: Vec<Phrase> = Vec::new();
     let mut push = |texts: Vec<String>, slop: u32, boost: f32| {
@@ -67,7 +67,7 @@ fn phrases(clauses: &[Clause], tokens: &[Token]) -> Vec<Phrase> {
                             texts
                         })
                     });
-                    combinations = longer.take(MOST_COMBINATIONS).collect();
+                    combinations = longer.take(MAX_COMBINATIONS).collect();
                 }
                 combinations
                     .into_iter()
@@ -85,14 +85,14 @@ fn phrases(clauses: &[Clause], tokens: &[Token]) -> Vec<Phrase> {
     found
 }
 
-/// The terms that may stand in one place of a phrase.
-fn alternatives(wanted: &[Wanted], tokens: &[Token]) -> Vec<String> {
+/// Returns the alternative terms at one position of a phrase.
+fn alternatives(terms: &[PhraseTerm], tokens: &[Token]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
-    for wanted in wanted {
-        match wanted {
-            Wanted::Term(text) => texts.push(text.clone()),
-            Wanted::Prefix(_) => {
-                let own = tokens.iter().filter(|token| wanted.accepts(&token.text));
+    for term in terms {
+        match term {
+            PhraseTerm::Term(text) => texts.push(text.clone()),
+            PhraseTerm::Prefix(_) => {
+                let own = tokens.iter().filter(|token| term.accepts(&token.text));
                 texts.extend(own.map(|token| token.text.clone()));
             }
         }
@@ -102,7 +102,7 @@ fn alternatives(wanted: &[Wanted], tokens: &[Token]) -> Vec<String> {
     texts
 }
 
-/// The matches in a text: the longest phrase at each place, none overlapping another.
+/// Finds the matches in a text: the longest phrase at each position, without overlaps.
 fn matches(phrases: &[Phrase], tokens: &[Token], limit: usize) -> Vec<Match> {
     let wanted = |token: &&Token| phrases.iter().any(|phrase| phrase.texts.contains(&token.text));
     let stack: Vec<&Token> = tokens.iter().filter(wanted).collect();
@@ -113,7 +113,7 @@ fn matches(phrases: &[Phrase], tokens: &[Token], limit: usize) -> Vec<Match> {
         let longest = phrases
             .iter()
             .enumerate()
-            .filter(|(_, phrase)| fits(phrase, rest))
+            .filter(|(_, phrase)| is_phrase_at(phrase, rest))
             .max_by_key(|(_, phrase)| phrase.texts.len());
         let Some((number, phrase)) = longest else {
             at += 1;
@@ -145,7 +145,7 @@ fn matches(phrases: &[Phrase], tokens: &[Token], limit: usize) -> Vec<Match> {
     found
 }
 
-fn fits(phrase: &Phrase, tokens: &[&Token]) -> bool {
+fn is_phrase_at(phrase: &Phrase, tokens: &[&Token]) -> bool {
     let Some(tokens) = tokens.get(..phrase.texts.len()) else {
         return false;
     };
@@ -160,7 +160,7 @@ fn fits(phrase: &Phrase, tokens: &[&Token]) -> bool {
         && tokens.windows(2).all(near)
 }
 
-/// The matches of several fields in one, those that overlap made one.
+/// Merges the matches of several fields. Overlapping matches become one.
 fn merged(mut all: Vec<Match>) -> Vec<Match> {
     all.sort_by_key(|found| (found.start(), found.end()));
     let mut merged: Vec<Match> = Vec::new();
@@ -185,11 +185,11 @@ fn merged(mut all: Vec<Match>) -> Vec<Match> {
     merged
 }
 
-/// Fragments of one size around the matches.
-fn around(matches: Vec<Match>, settings: &Settings) -> Result<Vec<Fragment>> {
+/// Creates fragments of one size around the matches.
+fn fragments_around(matches: Vec<Match>, settings: &Settings) -> Result<Vec<Fragment>> {
     let size = settings.fragment_size;
-    if size < LEAST_SIZE {
-        let reason = format!("fragCharSize({size}) is too small. It must be {LEAST_SIZE} or higher.");
+    if size < MIN_FRAGMENT_SIZE {
+        let reason = format!("fragCharSize({size}) is too small. It must be {MIN_FRAGMENT_SIZE} or higher.");
         return Err(SearchError::argument(reason));
     }
     let accepted = |own: &Match, length: usize| own.parts.len() <= 1 || length <= size;
@@ -216,7 +216,7 @@ fn around(matches: Vec<Match>, settings: &Settings) -> Result<Vec<Fragment>> {
             continue;
         }
         let length = to - from;
-        // The matches are in the middle.
+        // Center the matches.
         let margin = size.saturating_sub(length) / 2;
         let span_start = from.saturating_sub(margin).max(start);
         let end = span_start + length.max(size);
@@ -230,7 +230,7 @@ fn around(matches: Vec<Match>, settings: &Settings) -> Result<Vec<Fragment>> {
     Ok(fragments)
 }
 
-/// Cuts fragments where one value ends and the next begins.
+/// Splits fragments at the boundaries of values.
 fn by_value(fragments: Vec<Fragment>, values: &[(usize, usize)]) -> Vec<Fragment> {
     let mut found = Vec::new();
     for fragment in fragments {
@@ -258,7 +258,7 @@ fn by_value(fragments: Vec<Fragment>, values: &[(usize, usize)]) -> Vec<Fragment
     found
 }
 
-/// The fragments of the values of a field.
+/// Returns the best fragments of the values of a field.
 ///
 /// # Errors
 /// A fragment size that is too small.
@@ -268,13 +268,13 @@ pub(super) fn fragments(
     settings: &Settings,
 ) -> Result<Vec<String>> {
     let mut all = Vec::new();
-    let (mut buffer, mut places) = (String::new(), Vec::new());
+    let (mut buffer, mut value_ranges) = (String::new(), Vec::new());
     for value in values {
         let start = buffer.encode_utf16().count();
         buffer.push_str(value);
         buffer.push(' ');
         if !value.is_empty() {
-            places.push((start, start + value.encode_utf16().count() + 1));
+            value_ranges.push((start, start + value.encode_utf16().count() + 1));
         }
     }
     for (analyzer, clauses) in analyzers {
@@ -290,36 +290,36 @@ pub(super) fn fragments(
             matches: all,
         }],
         (0, true) => vec![],
-        _ => around(all, settings)?,
+        _ => fragments_around(all, settings)?,
     };
-    let mut most = if settings.fragments == 0 {
+    let mut limit = if settings.fragments == 0 {
         usize::MAX
     } else {
         settings.fragments
     };
     if fragments.is_empty() && settings.no_match_size > 0 && !values.is_empty() {
-        most = 1;
+        limit = 1;
         fragments.push(Fragment {
             start: 0,
             end: settings.no_match_size,
             matches: vec![],
         });
     } else if values.len() > 1 {
-        fragments = by_value(fragments, &places);
+        fragments = by_value(fragments, &value_ranges);
     }
     if settings.by_score {
         let weight = |fragment: &Fragment| fragment.matches.iter().map(|own| own.boost).sum::<f32>();
         fragments.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.start.cmp(&b.start)));
     }
-    fragments.truncate(most);
+    fragments.truncate(limit);
     let text = Units::of(&buffer);
     Ok(fragments
         .iter()
-        .map(|fragment| shown(fragment, &text, settings))
+        .map(|fragment| render(fragment, &text, settings))
         .collect())
 }
 
-fn shown(fragment: &Fragment, text: &Units, settings: &Settings) -> String {
+fn render(fragment: &Fragment, text: &Units, settings: &Settings) -> String {
     // The text ends with a separator.
     let length = text.len().saturating_sub(1);
     let end = if length < fragment.end {
@@ -328,16 +328,16 @@ fn shown(fragment: &Fragment, text: &Units, settings: &Settings) -> String {
         boundary_after(text, fragment.end, settings)
     };
     let mut at = boundary_before(text, fragment.start, settings);
-    let mut shown = String::new();
+    let mut rendered = String::new();
     for own in &fragment.matches {
         for (from, to) in &own.parts {
-            shown.push_str(&settings.encode(&text.slice(at, *from)));
-            shown.push_str(&settings.mark(&text.slice(*from, *to), own.number));
+            rendered.push_str(&settings.encode(&text.slice(at, *from)));
+            rendered.push_str(&settings.mark(&text.slice(*from, *to), own.number));
             at = *to;
         }
     }
-    shown.push_str(&settings.encode(&text.slice(at, end)));
-    shown
+    rendered.push_str(&settings.encode(&text.slice(at, end)));
+    rendered
 }
 
 fn is_boundary(text: &Units, at: usize, settings: &Settings) -> bool {
@@ -348,16 +348,16 @@ fn boundary_before(text: &Units, start: usize, settings: &Settings) -> usize {
     if start > text.len() || start < 1 {
         return start;
     }
-    let least = start.saturating_sub(settings.boundary_max_scan);
-    let found = (least + 1..=start).rev().find(|at| is_boundary(text, at - 1, settings));
+    let min = start.saturating_sub(settings.boundary_max_scan);
+    let found = (min + 1..=start).rev().find(|at| is_boundary(text, at - 1, settings));
     match found {
         Some(at) => at,
-        None if least == 0 => 0,
+        None if min == 0 => 0,
         None => start,
     }
 }
 
 fn boundary_after(text: &Units, end: usize, settings: &Settings) -> usize {
-    let most = end.saturating_add(settings.boundary_max_scan).min(text.len());
-    (end..most).find(|at| is_boundary(text, *at, settings)).unwrap_or(end)
+    let limit = end.saturating_add(settings.boundary_max_scan).min(text.len());
+    (end..limit).find(|at| is_boundary(text, *at, settings)).unwrap_or(end)
 }

@@ -1,6 +1,6 @@
-//! A set of documents, a bit each.
+//! Bit set of documents.
 
-/// A set of document numbers; grows as it has to.
+/// A growable set of document numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bits {
     words: Vec<u64>,
@@ -8,15 +8,15 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// An empty set with room for the numbers below `max_doc`.
-    pub(crate) fn with_room(max_doc: u32) -> Bits {
+    /// Creates an empty set with capacity for the numbers below `max_doc`.
+    pub(crate) fn with_capacity(max_doc: u32) -> Bits {
         Bits {
             words: vec![0; max_doc.div_ceil(64) as usize],
             len: 0,
         }
     }
 
-    /// The set of all numbers below `max_doc`.
+    /// Creates the set of all numbers below `max_doc`.
     pub(crate) fn full(max_doc: u32) -> Bits {
         let mut words = vec![u64::MAX; (max_doc / 64) as usize];
         if !max_doc.is_multiple_of(64) {
@@ -25,19 +25,19 @@ impl Bits {
         Bits { words, len: max_doc }
     }
 
-    /// The set whose bits these words are, the lowest first.
+    /// Creates a set from its words, the lowest first.
     pub(crate) fn of_words(words: Vec<u64>) -> Bits {
         let len = words.iter().map(|word| word.count_ones()).sum();
         Bits { words, len }
     }
 
-    /// The numbers that are in both.
+    /// Returns the intersection.
     pub(crate) fn and(&self, other: &Bits) -> Bits {
         Bits::of_words(self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect())
     }
 
-    /// How many numbers of the set are above `doc`.
-    pub(crate) fn above(&self, doc: u32) -> u32 {
+    /// Returns the number of members above `doc`.
+    pub(crate) fn count_above(&self, doc: u32) -> u32 {
         let (at, bit) = ((doc / 64) as usize, doc % 64);
         let first = self
             .words
@@ -52,7 +52,7 @@ impl Bits {
                 .sum::<u32>()
     }
 
-    /// How many numbers are in the set.
+    /// Number of members.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }
@@ -85,7 +85,7 @@ impl Bits {
         }
     }
 
-    /// The first number of the set that is not below `from`.
+    /// Returns the first member that is at least `from`.
     #[inline]
     pub(crate) fn next(&self, from: u32) -> Option<u32> {
         let mut at = (from / 64) as usize;
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_has_what_was_put_in_and_not_taken_out() {
-        let mut set = Bits::with_room(10);
+    fn members_are_inserted_removed_and_counted() {
+        let mut set = Bits::with_capacity(10);
         for doc in [3, 64, 200, 3] {
             set.insert(doc);
         }
@@ -121,7 +121,12 @@ mod tests {
         set.remove(65);
         assert_eq!((set.iter().collect::<Vec<_>>(), set.len()), (vec![3, 200], 2));
         assert_eq!(
-            (set.above(0), set.above(3), set.above(200), set.above(900)),
+            (
+                set.count_above(0),
+                set.count_above(3),
+                set.count_above(200),
+                set.count_above(900)
+            ),
             (2, 1, 0, 0)
         );
         assert_eq!(

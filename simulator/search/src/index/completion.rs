@@ -1,6 +1,6 @@
-//! Terms of completion fields: the contexts, the analyzed input, then weight, text and payload.
+//! Terms of completion fields: contexts, analyzed input, weight, output and payload.
 //!
-//! Source: the fields of Elasticsearch 1.5's completion mapper; the layout is our own.
+//! Source: the fields of Elasticsearch 1.5's completion mapper. The layout of the terms is our own.
 
 use serde_json::{Map, Value};
 
@@ -8,21 +8,21 @@ use crate::error::{Result, SearchError};
 use crate::json::java_text;
 use crate::mapping::{Contexts, Field, truth};
 
-/// Between the words of an input.
-const WORD: &str = "\u{1e}";
-/// Between the parts of a term.
-const PART: char = '\u{1f}';
-/// Most characters of an input, unless the mapping says otherwise.
-const LONGEST_INPUT: usize = 50;
+/// Separator of the words of an input.
+const WORD_SEPARATOR: &str = "\u{1e}";
+/// Separator of the parts of a term.
+const PART_SEPARATOR: char = '\u{1f}';
+/// Default of `max_input_length`, in characters.
+const MAX_INPUT_LENGTH: usize = 50;
 
-/// What a document offers.
+/// A suggestion of a document.
 pub(crate) struct Completion {
     pub(crate) text: String,
     pub(crate) weight: i64,
     pub(crate) payload: Option<Value>,
 }
 
-/// The words of a text, as they begin the terms of a field.
+/// Returns the analyzed text: a prefix of the terms of the field.
 pub(crate) fn completion_key(field: &Field, text: &str, searched: bool) -> String {
     let analyzer = if searched {
         &field.search_analyzer
@@ -31,18 +31,18 @@ pub(crate) fn completion_key(field: &Field, text: &str, searched: bool) -> Strin
     };
     let words: Vec<String> = analyzer.terms(text).into_iter().map(|(_, word)| word).collect();
     let apart = field.field_type.setting("preserve_separators").is_none_or(truth);
-    words.join(if apart { WORD } else { "" })
+    words.join(if apart { WORD_SEPARATOR } else { "" })
 }
 
-/// The contexts of a field.
+/// Parses the contexts of a field.
 ///
 /// # Errors
-/// Contexts that no mapping takes.
+/// Invalid context settings.
 pub(crate) fn contexts_of(field: &Field) -> Result<Contexts> {
     Contexts::parse(field.field_type.setting("context"))
 }
 
-/// The weight that a number or a text says.
+/// Parses a weight from a number or a string.
 fn weight_of(weight: &Value) -> Result<i64> {
     let refuse =
         |reason: String| SearchError::illegal(format!("Weight must be {reason}, but was [{}]", java_text(weight)));
@@ -59,10 +59,10 @@ fn weight_of(weight: &Value) -> Result<i64> {
     }
 }
 
-/// The terms of a value of a completion field. `at` gives the values of another field of the document.
+/// Returns the terms of a value of a completion field. `at` returns the values at a path of the document.
 ///
 /// # Errors
-/// A value that offers nothing, or in no context.
+/// An invalid value, or a value without the required contexts.
 pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
     let refuse = |reason: &str| Err(SearchError::illegal(reason));
     let empty = Map::new();
@@ -93,22 +93,27 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
     let payload = own.get("payload").map(Value::to_string).unwrap_or_default();
     let output = own.get("output").and_then(Value::as_str);
     let longest = field.field_type.setting("max_input_length").and_then(Value::as_u64);
-    let longest = longest.map_or(LONGEST_INPUT, |most| usize::try_from(most).unwrap_or(LONGEST_INPUT));
+    let longest = longest.map_or(MAX_INPUT_LENGTH, |most| {
+        usize::try_from(most).unwrap_or(MAX_INPUT_LENGTH)
+    });
     let contexts = contexts_of(field)?;
     let prefixes = contexts.of_document(own.get("context"), at)?;
     let inputs = inputs.into_iter().filter(|input| !input.is_empty());
     let terms = inputs.flat_map(|input| {
         let cut: String = input.chars().take(longest).collect();
         let key = completion_key(field, &cut, false);
-        let offer = format!("{key}{PART}{weight}{PART}{}{PART}{payload}", output.unwrap_or(input));
+        let offer = format!(
+            "{key}{PART_SEPARATOR}{weight}{PART_SEPARATOR}{}{PART_SEPARATOR}{payload}",
+            output.unwrap_or(input)
+        );
         prefixes.iter().map(move |prefix| format!("{prefix}{offer}"))
     });
     Ok(terms.collect())
 }
 
-/// The parts of a term: its input and what it offers.
+/// Splits a term into its input and its suggestion.
 pub(crate) fn completion_of(term: &str) -> Option<(&str, Completion)> {
-    let mut parts = term.splitn(4, PART);
+    let mut parts = term.splitn(4, PART_SEPARATOR);
     let input = parts.next()?;
     let weight = parts.next()?.parse().ok()?;
     let text = parts.next()?.to_owned();

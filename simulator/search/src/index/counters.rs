@@ -1,4 +1,4 @@
-//! What was done to a shard, and how long it took.
+//! Operation counters of a shard.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-/// Operations of one kind: their number and their time in all.
+/// Number and total duration of operations of one kind.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     total: AtomicU64,
@@ -26,13 +26,13 @@ impl Meter {
         self.total.load(Ordering::Relaxed)
     }
 
-    /// Time of all operations in milliseconds.
+    /// Total duration in milliseconds.
     pub(crate) fn millis(&self) -> u64 {
         self.nanos.load(Ordering::Relaxed) / 1_000_000
     }
 }
 
-/// Operations of a shard.
+/// Operation counters of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) indexing: Meter,
@@ -49,7 +49,7 @@ pub(crate) struct Counters {
     pub(crate) merge: Meter,
     pub(crate) merged_docs: AtomicU64,
     pub(crate) merged_bytes: AtomicU64,
-    /// Writes and deletions by type.
+    /// Number of writes and of deletions, by type.
     pub(crate) types: Mutex<BTreeMap<String, [u64; 2]>>,
 }
 

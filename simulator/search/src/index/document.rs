@@ -1,8 +1,10 @@
-//! From the source of a document to what the index takes in.
+//! Document parser: converts the source of a document to its indexed form.
 //!
-//! Promises: a value that does not fit its field refuses the whole document; nothing is indexed halfway.
-//! Limits: 20 levels of objects; 10,000 nested objects a document; terms of 32,766 bytes.
-//! Source: Elasticsearch 1.5's document parsing: `_all` in the order of the values, no gap between values.
+//! - Guarantees: a value that does not fit its field rejects the whole document; documents are never indexed partially.
+//! - Limits: 20 levels of objects; 10,000 nested objects per document; terms of 32,766 bytes.
+//!
+//! Source: Elasticsearch 1.5's document parsing: `_all` has the values in their order, without position gaps between
+//! values.
 
 use std::collections::HashSet;
 
@@ -10,9 +12,9 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
-use crate::index::building::Building;
 use crate::index::completion::completion_terms;
-use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
+use crate::index::document_builder::DocumentBuilder;
+use crate::index::encoded::{ColumnKind, Encoded, MAX_TERM_BYTES};
 use crate::json::java_text;
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
@@ -20,18 +22,18 @@ use crate::mapping::{
 };
 use crate::routing::Placement;
 
-/// Most nested objects of a document.
-const MOST_NESTED: usize = 10_000;
+/// Maximum number of nested objects of a document.
+const MAX_NESTED_DOCS: usize = 10_000;
 
-/// What came of reading a document.
-pub(crate) enum Outcome {
-    /// It can be indexed.
+/// Result of parsing a document.
+pub(crate) enum ParsedDocument {
+    /// The document can be indexed.
     Ready(Box<Encoded>),
-    /// It has fields that the mapping has to learn first.
+    /// The document has fields that must be added to the mapping first.
     Unmapped(Unmapped),
 }
 
-/// The fields of a document, which may be below the name of its type.
+/// Parses the JSON of a document. The fields can be wrapped in an object named like the type.
 pub(crate) fn parse(type_name: &str, source: &[u8]) -> Result<Map<String, Value>> {
     let document = crate::json::object(source)?;
     Ok(match document.get(type_name) {
@@ -40,7 +42,7 @@ pub(crate) fn parse(type_name: &str, source: &[u8]) -> Result<Map<String, Value>
     })
 }
 
-/// Reads a document of a type. The type must be mapped.
+/// Parses a document of a type. The type must be mapped.
 pub(crate) fn read<'a>(
     mapping: &'a Mapping,
     type_name: &'a str,
@@ -49,32 +51,32 @@ pub(crate) fn read<'a>(
     times: Times,
     source: &'a [u8],
     document: &'a Map<String, Value>,
-) -> Result<Outcome> {
+) -> Result<ParsedDocument> {
     let type_mapping = mapping
         .type_mapping(type_name)
         .ok_or_else(|| SearchError::new(404, "TypeMissingException", format!("type[[{type_name}]] missing")))?;
-    let mut reader = Reader {
+    let mut parser = DocumentParser {
         mapping,
         type_name,
         type_mapping,
         id,
-        doc: Building::default(),
+        doc: DocumentBuilder::default(),
         outer: Vec::new(),
         blocks: Vec::new(),
         flat: 0,
         unmapped: Vec::new(),
-        known: HashSet::new(),
+        unmapped_paths: HashSet::new(),
         source,
         document,
         in_all: true,
     };
     let mut path = Vec::new();
-    reader.object(&mut path, Some(&type_mapping.root), document)?;
-    if !reader.unmapped.is_empty() {
-        return Ok(Outcome::Unmapped(reader.unmapped));
+    parser.object(&mut path, Some(&type_mapping.root), document)?;
+    if !parser.unmapped.is_empty() {
+        return Ok(ParsedDocument::Unmapped(parser.unmapped));
     }
-    reader.times(times);
-    let mut encoded = reader.doc.finish(type_name);
+    parser.times(times);
+    let mut encoded = parser.doc.finish(type_name);
     let parent = placement.parent.unwrap_or("");
     if let Some(parent_type) = mapping.parent_type(type_name).filter(|_| !parent.is_empty()) {
         encoded.push_term(PARENT, &format!("{parent_type}#{parent}"), 0);
@@ -84,36 +86,37 @@ pub(crate) fn read<'a>(
         times,
         source,
     );
-    // An object comes after the objects inside of it.
-    reader.blocks.reverse();
-    encoded.put_after(reader.blocks);
-    Ok(Outcome::Ready(Box::new(encoded)))
+    // A nested object must come after the objects that it contains.
+    parser.blocks.reverse();
+    encoded.set_nested(parser.blocks);
+    Ok(ParsedDocument::Ready(Box::new(encoded)))
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct DocumentParser<'a> {
     pub(super) mapping: &'a Mapping,
     pub(super) type_name: &'a str,
     pub(super) type_mapping: &'a TypeMapping,
     pub(super) id: &'a str,
-    /// What is being read: the whole document, or a nested object.
-    pub(super) doc: Building,
-    /// What that is in, the whole document first.
-    pub(super) outer: Vec<Building>,
-    /// The nested objects, each before those inside of it.
+    /// The document that is being built: the root document, or a nested object.
+    pub(super) doc: DocumentBuilder,
+    /// The documents that contain it, the root document first.
+    pub(super) outer: Vec<DocumentBuilder>,
+    /// Finished nested objects, each before those that it contains.
     pub(super) blocks: Vec<Encoded>,
-    /// Above 0 where fields of a nested object are read as those of what it is in.
+    /// Above 0 while the fields of a nested object are added to its parent or root (`include_in_parent`,
+    /// `include_in_root`).
     pub(super) flat: usize,
     pub(super) unmapped: Unmapped,
     /// The paths of `unmapped`.
-    pub(super) known: HashSet<Vec<String>>,
+    pub(super) unmapped_paths: HashSet<Vec<String>>,
     pub(super) source: &'a [u8],
-    /// The fields of the whole document.
+    /// The members of the root document.
     document: &'a Map<String, Value>,
-    /// Whether values go into `_all`, unless a field says otherwise.
+    /// Default of `include_in_all` at the current object.
     in_all: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DocumentParser<'a> {
     fn object(
         &mut self,
         path: &mut Vec<String>,
@@ -139,7 +142,7 @@ impl<'a> Reader<'a> {
         node: Option<&'a ObjectNode>,
         object: &Map<String, Value>,
     ) -> Result<()> {
-        // An object that says nothing does as the whole document does.
+        // The default of an object's `dynamic` is that of the root object.
         let own = node.and_then(|node| node.dynamic);
         let policy = own.or(self.type_mapping.root.dynamic).unwrap_or(Dynamic::Yes);
         for (key, value) in object {
@@ -180,7 +183,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Fails for an id in the document that is not the document's.
+    /// Checks that an `_id` within the document is the id of the request.
     fn check_id(&self, value: &Value) -> Result<()> {
         let id = java_text(value);
         if value.is_null() || value.is_object() || value.is_array() || id == self.id {
@@ -198,7 +201,7 @@ impl<'a> Reader<'a> {
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Completion => {
                 self.completion(&path.join("."), value)
             }
-            (Value::Array(_), None) if dynamic && self.learns_list(path)? => Ok(()),
+            (Value::Array(_), None) if dynamic && self.add_unmapped_list(path)? => Ok(()),
             (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
             (Value::Object(object), Some(Node::Object(node))) if node.nested && self.flat == 0 => {
                 self.nested(path, node, object)
@@ -210,11 +213,11 @@ impl<'a> Reader<'a> {
             (Value::Object(object), None) => {
                 if dynamic {
                     self.doc.names.insert(path.join("."));
-                    // What a template says of the object is known when the document is read again.
+                    // If a template matches, the object is parsed again once the mapping has it.
                     if let Some(node) = object_of_template(self.type_mapping, path)? {
-                        return self.learn(path, node);
+                        return self.add_unmapped(path, node);
                     }
-                    self.learn(path, Node::Object(Box::default()))?;
+                    self.add_unmapped(path, Node::Object(Box::default()))?;
                     self.object(path, None, object)?;
                 }
                 Ok(())
@@ -239,19 +242,20 @@ impl<'a> Reader<'a> {
                 let (name, above) = path.split_last().map_or(("", &[][..]), |(name, above)| (name, above));
                 let object = above.last().map_or(self.type_name, String::as_str);
                 Err(SearchError::mapping(format!(
-                    "object mapping for [{object}] tried to parse field [{name}] as object, but got EOF, has a concrete value been provided to it?"
+                    "object mapping for [{object}] tried to parse field [{name}] as object, but got EOF, \
+                     has a concrete value been provided to it?"
                 )))
             }
             (_, None) => {
-                // A field of the type at a dotted path says what it is.
-                if dynamic && !self.known.contains(path) {
+                // A field that the type maps at the dotted path determines the definition.
+                if dynamic && !self.unmapped_paths.contains(path) {
                     let node = match self.type_mapping.root.field(&path.join(".")) {
                         Some(field) => Some(FieldNode::of(field.field_type.clone())),
                         None => guess(self.type_mapping, path, value)?,
                     };
                     if let Some(node) = node {
                         self.check_size(path, value)?;
-                        self.learn(path, Node::Field(Box::new(node)))?;
+                        self.add_unmapped(path, Node::Field(Box::new(node)))?;
                     }
                 }
                 Ok(())
@@ -259,7 +263,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Indexes the times of the whole document.
+    /// Indexes `_timestamp` and `_ttl`.
     fn times(&mut self, times: Times) {
         for (name, time) in [(TIMESTAMP, times.timestamp), (TTL, times.expiry)] {
             let field = self.mapping.exact_field(name);
@@ -271,21 +275,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a nested object as a document of its own.
+    /// Parses a nested object to a document of its own.
     fn nested(&mut self, path: &mut Vec<String>, node: &'a ObjectNode, object: &Map<String, Value>) -> Result<()> {
-        if self.blocks.len() >= MOST_NESTED {
+        if self.blocks.len() >= MAX_NESTED_DOCS {
             return Err(SearchError::mapping(format!(
-                "a document has more than {MOST_NESTED} nested objects"
+                "a document has more than {MAX_NESTED_DOCS} nested objects"
             )));
         }
         let name = path.join(".");
         let identity = self.doc.next_identity(&name);
         let slot = self.blocks.len();
         self.blocks.push(Encoded::default());
-        let own = Building {
+        let own = DocumentBuilder {
             path: name.clone(),
             identity: Some(identity.clone()),
-            ..Building::default()
+            ..DocumentBuilder::default()
         };
         self.outer.push(std::mem::replace(&mut self.doc, own));
         let read = self.object(path, Some(node), object);
@@ -316,35 +320,36 @@ impl<'a> Reader<'a> {
         included
     }
 
-    /// Exchanges what is being read and the whole document.
+    /// Swaps the current document with the root document.
     fn swap_root(&mut self) {
         if let Some(root) = self.outer.first_mut() {
             std::mem::swap(root, &mut self.doc);
         }
     }
 
-    /// Remembers a path that the mapping does not have, if a template makes a field of it that takes lists as a whole.
-    fn learns_list(&mut self, path: &[String]) -> Result<bool> {
+    /// Records an unmapped path of an array if a template maps it to a type that consumes whole arrays. Returns whether
+    /// it does.
+    fn add_unmapped_list(&mut self, path: &[String]) -> Result<bool> {
         match object_of_template(self.type_mapping, path)? {
             Some(Node::Field(field)) if matches!(field.field_type.kind, Kind::GeoPoint | Kind::Completion) => {
-                self.learn(path, Node::Field(field)).map(|()| true)
+                self.add_unmapped(path, Node::Field(field)).map(|()| true)
             }
             _ => Ok(false),
         }
     }
 
-    /// Remembers a path that the mapping does not have.
-    fn learn(&mut self, path: &[String], node: Node) -> Result<()> {
-        if self.known.insert(path.to_vec()) {
-            if self.unmapped.len() >= self.mapping.room() {
-                return Err(self.mapping.full());
+    /// Records an unmapped path and its definition.
+    fn add_unmapped(&mut self, path: &[String], node: Node) -> Result<()> {
+        if self.unmapped_paths.insert(path.to_vec()) {
+            if self.unmapped.len() >= self.mapping.remaining_fields() {
+                return Err(self.mapping.too_many_fields());
             }
             self.unmapped.push((path.to_vec(), node));
         }
         Ok(())
     }
 
-    /// Fails for a whole number that a long cannot hold.
+    /// Fails for an integer that overflows a long.
     fn check_size(&self, path: &[String], value: &Value) -> Result<()> {
         let Some(number) = value.as_f64().filter(|_| value.is_f64()) else {
             return Ok(());
@@ -356,7 +361,8 @@ impl<'a> Reader<'a> {
                     400,
                     "JsonParseException",
                     format!(
-                        "Numeric value ({literal}) out of range of long ({} - {})\n at [Source: [B@1; line: 1, column: 1]",
+                        "Numeric value ({literal}) out of range of long ({} - {})\n \
+                         at [Source: [B@1; line: 1, column: 1]",
                         i64::MIN,
                         i64::MAX
                     ),
@@ -365,7 +371,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Indexes what a document offers for the beginning of a text.
+    /// Indexes a value of a completion field.
     fn completion(&mut self, name: &str, value: &Value) -> Result<()> {
         let Some(field) = self.mapping.field_of(self.type_name, name).filter(|_| !value.is_null()) else {
             return Ok(());
@@ -378,14 +384,14 @@ impl<'a> Reader<'a> {
             .map_err(|error| SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error))?;
         self.doc.names.insert(field.name.clone());
         for term in terms {
-            if term.len() <= LONGEST_TERM {
+            if term.len() <= MAX_TERM_BYTES {
                 self.doc.encoded.push_term(field.ordinal, &term, 0);
             }
         }
         Ok(())
     }
 
-    /// Indexes a value, also in the fields that it is copied to.
+    /// Indexes a value in its field and in the fields of `copy_to`.
     fn copied_field(&mut self, name: &str, node: &'a FieldNode, value: &Value) -> Result<()> {
         self.field(name, node, value, true)?;
         let targets = node
@@ -399,7 +405,7 @@ impl<'a> Reader<'a> {
                 None => {
                     let path: Vec<String> = target.split('.').map(str::to_owned).collect();
                     if let Some(node) = guess(self.type_mapping, &path, value)? {
-                        self.learn(&path, Node::Field(Box::new(node)))?;
+                        self.add_unmapped(&path, Node::Field(Box::new(node)))?;
                     }
                 }
             }
@@ -407,7 +413,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Indexes a value; the other ways of indexing a field leave `_all` alone.
+    /// Indexes a value in its field and in its multi-fields. Only the field itself can be in `_all`.
     pub(super) fn field(&mut self, name: &str, node: &FieldNode, value: &Value, in_all: bool) -> Result<()> {
         let mapping = self.mapping;
         let Some(field) = mapping.field_of(self.type_name, name) else {
@@ -439,7 +445,7 @@ impl<'a> Reader<'a> {
         let taken = self.index(field, value, text, shared);
         match taken {
             Ok(()) => {}
-            // What the parser itself refuses is not passed over.
+            // `ignore_malformed` does not cover errors of the JSON parser.
             Err(error) if field.field_type.ignore_malformed && error.kind != "JsonParseException" => return Ok(()),
             Err(error) => {
                 return Err(SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error));

@@ -1,9 +1,12 @@
-//! A document as tantivy takes it in: one stream of terms, columns of whole numbers, and the stored bytes.
+//! Encoding of a document for tantivy: one stream of terms, integer columns, and stored bytes.
 //!
-//! Promises: terms of all fields share one tantivy text field, each behind a character that says its field, so that fields can be added without a new schema;
-//! positions run per field; the length norm of every field is a column of its own, encoded as Lucene encodes it.
+//! Layout (our own):
+//! - The terms of all fields are in one tantivy text field, each with a prefix character that identifies its field.
+//!   Fields can be added without a new schema.
+//! - Positions count per field.
+//! - The length norm of every field is a column of its own, encoded as in Lucene.
+//!
 //! Limits: a term has at most 32,766 bytes.
-//! Source: our own layout.
 
 use std::sync::Arc;
 
@@ -13,10 +16,10 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use crate::mapping::{FieldOrdinal, Times};
 
-/// The longest term, in bytes.
-pub(crate) const LONGEST_TERM: usize = 32_766;
+/// Maximum length of a term, in bytes.
+pub(crate) const MAX_TERM_BYTES: usize = 32_766;
 
-/// The fields of every segment's schema.
+/// Fields of the tantivy schema.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
     pub(super) terms: Field,
@@ -24,16 +27,16 @@ pub(super) struct Fields {
     pub(super) stored: Field,
 }
 
-/// Which column of a field.
+/// Kind of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
-    /// The length norm, as a byte.
+    /// Length norm, as a byte.
     Norm,
-    /// The value: a number, a date, an address.
+    /// Value: a number, a date, an address.
     Value,
 }
 
-/// The name of a column: four characters.
+/// Name of a column: four characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnName([u8; 4]);
 
@@ -54,28 +57,28 @@ impl ColumnName {
     }
 }
 
-/// The character that stands before every term of a field.
+/// Prefix character of every term of a field.
 pub(crate) fn field_prefix(field: FieldOrdinal) -> char {
     let code = field + 1;
-    // Surrogates are no characters; the fields above go around them.
+    // Surrogates are not characters: skip them.
     char::from_u32(if code < 0xD800 { code } else { code + 0x800 }).unwrap_or('\u{10FFFF}')
 }
 
-/// A document ready for the index.
+/// A document that is ready to be indexed.
 #[derive(Debug, Default)]
 pub(crate) struct Encoded {
     stream: String,
     columns: Vec<(ColumnName, i64)>,
     stored: Arc<Vec<u8>>,
-    /// Its nested objects, in the order in which they come before it.
+    /// Nested objects, in index order; they come before the document.
     nested: Vec<Encoded>,
     #[cfg(test)]
-    pub(super) unfit: bool,
+    pub(super) invalid: bool,
     pub(super) fields: Option<Fields>,
 }
 
 impl Encoded {
-    /// Adds a term of a field. Positions of one field must not fall.
+    /// Adds a term of a field. The positions of a field must not decrease.
     pub(crate) fn push_term(&mut self, field: FieldOrdinal, text: &str, position: u32) {
         let prefix = field_prefix(field);
         push_number(
@@ -91,14 +94,14 @@ impl Encoded {
         self.columns.push((ColumnName::new(kind, field), value));
     }
 
-    /// Makes a segment fail to add the document.
+    /// Makes [`SegmentWriter::add`](super::segment::SegmentWriter::add) fail.
     #[cfg(test)]
-    pub(super) fn make_unfit(&mut self) {
-        self.unfit = true;
+    pub(super) fn make_invalid(&mut self) {
+        self.invalid = true;
     }
 
-    /// Sets the nested objects that come before it.
-    pub(crate) fn put_after(&mut self, nested: Vec<Encoded>) {
+    /// Sets the nested objects.
+    pub(crate) fn set_nested(&mut self, nested: Vec<Encoded>) {
         self.nested = nested;
     }
 
@@ -106,16 +109,20 @@ impl Encoded {
         std::mem::take(&mut self.nested)
     }
 
-    /// Sets what is stored: the parts in the order of [`Stored`]'s, the times if there are any, then the source.
-    pub(crate) fn store(&mut self, parts: [&str; PARTS], times: Times, source: &[u8]) {
-        let length: usize = parts.iter().map(|part| part.len() + 4).sum();
+    /// Sets the stored bytes: the strings (see [`STORED_STRINGS`]), the times if there are any, then the source.
+    pub(crate) fn store(&mut self, strings: [&str; STORED_STRINGS], times: Times, source: &[u8]) {
+        let length: usize = strings.iter().map(|string| string.len() + 4).sum();
         let mut stored = Vec::with_capacity(source.len() + length + TIMES_LENGTH);
         let has_times = times != Times::default();
-        for (number, part) in parts.into_iter().enumerate() {
-            let length = u32::try_from(part.len()).unwrap_or(0);
-            let flag = if has_times && number + 1 == PARTS { HAS_TIMES } else { 0 };
+        for (number, string) in strings.into_iter().enumerate() {
+            let length = u32::try_from(string.len()).unwrap_or(0);
+            let flag = if has_times && number + 1 == STORED_STRINGS {
+                HAS_TIMES
+            } else {
+                0
+            };
             stored.extend_from_slice(&(length | flag).to_le_bytes());
-            stored.extend_from_slice(part.as_bytes());
+            stored.extend_from_slice(string.as_bytes());
         }
         if has_times {
             for time in [times.timestamp, times.expiry] {
@@ -126,35 +133,35 @@ impl Encoded {
         self.stored = Arc::new(stored);
     }
 
-    /// What is stored of the document.
+    /// The stored bytes.
     pub(super) fn stored(&self) -> Arc<Vec<u8>> {
         self.stored.clone()
     }
 }
 
-/// Number of stored texts: type, id, routing value, parent, identity of a nested object.
-pub(crate) const PARTS: usize = 5;
+/// Number of stored strings: type, id, routing value, parent, identity of a nested object.
+pub(crate) const STORED_STRINGS: usize = 5;
 
-/// Flag in the length of the last part: the times follow it.
+/// Flag in the length of the last string: times follow.
 const HAS_TIMES: u32 = 1 << 31;
-/// Length of the times: two numbers.
+/// Size of the times in bytes: two numbers.
 const TIMES_LENGTH: usize = 16;
-/// The number of a time that there is not.
+/// Encoding of an absent time.
 const NO_TIME: i64 = i64::MIN;
 
-/// What was stored of a document.
+/// Stored fields of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     bytes: Vec<u8>,
-    ends: [usize; PARTS],
+    ends: [usize; STORED_STRINGS],
     times: Times,
-    /// Where the source begins.
+    /// Offset of the source.
     source: usize,
 }
 
 impl Stored {
     pub(crate) fn decode(bytes: Vec<u8>) -> Option<Stored> {
-        let mut ends = [0; PARTS];
+        let mut ends = [0; STORED_STRINGS];
         let mut at = 0;
         let mut has_times = false;
         for end in &mut ends {
@@ -184,7 +191,7 @@ impl Stored {
         })
     }
 
-    fn part(&self, number: usize) -> &str {
+    fn string(&self, number: usize) -> &str {
         let end = |number: usize| self.ends.get(number).copied().unwrap_or(0);
         let start = number.checked_sub(1).map_or(0, end) + 4;
         self.bytes
@@ -194,28 +201,28 @@ impl Stored {
     }
 
     pub(crate) fn type_name(&self) -> &str {
-        self.part(0)
+        self.string(0)
     }
 
     pub(crate) fn id(&self) -> &str {
-        self.part(1)
+        self.string(1)
     }
 
-    /// The routing value that it was written with, or its parent's id.
+    /// Routing value of the write: the explicit one, else the parent's id.
     pub(crate) fn routing(&self) -> Option<&str> {
-        Some(self.part(2)).filter(|routing| !routing.is_empty())
+        Some(self.string(2)).filter(|routing| !routing.is_empty())
     }
 
     pub(crate) fn parent(&self) -> Option<&str> {
-        Some(self.part(3)).filter(|parent| !parent.is_empty())
+        Some(self.string(3)).filter(|parent| !parent.is_empty())
     }
 
-    /// Where a nested object is in its document, as JSON.
+    /// Position of a nested object in its root document, as the JSON of `_nested`.
     pub(crate) fn identity(&self) -> Option<&str> {
-        Some(self.part(4)).filter(|identity| !identity.is_empty())
+        Some(self.string(4)).filter(|identity| !identity.is_empty())
     }
 
-    /// The times that it was written with.
+    /// `_timestamp` and expiry.
     pub(crate) fn times(&self) -> Times {
         self.times
     }
@@ -225,7 +232,7 @@ impl Stored {
     }
 }
 
-/// Writes a number in ASCII characters, six bits each.
+/// Appends a number as ASCII characters of six bits each.
 fn push_number(stream: &mut String, mut number: u32) {
     while number >= 64 {
         stream.push(char::from(64 + (number % 64) as u8));
@@ -248,7 +255,7 @@ fn take_number(bytes: &[u8], at: &mut usize) -> Option<u32> {
     }
 }
 
-/// Hands tantivy the terms that [`Encoded::push_term`] wrote.
+/// Tokenizer over the terms that [`Encoded::push_term`] wrote.
 #[derive(Clone, Default)]
 pub(super) struct StreamTokenizer {
     token: Token,
@@ -299,9 +306,9 @@ impl TokenStream for Stream<'_> {
     }
 }
 
-/// A value of a document, borrowed.
+/// A borrowed value of a document.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Part<'a> {
+pub(crate) enum FieldValue<'a> {
     Text(&'a str),
     Bytes(&'a [u8]),
     Columns(&'a [(ColumnName, i64)]),
@@ -311,35 +318,37 @@ pub(crate) enum Part<'a> {
 pub(crate) struct Columns<'a>(std::slice::Iter<'a, (ColumnName, i64)>);
 
 impl<'a> Iterator for Columns<'a> {
-    type Item = (&'a str, Part<'a>);
+    type Item = (&'a str, FieldValue<'a>);
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(name, value)| (name.as_str(), Part::Number(*value)))
+        self.0
+            .next()
+            .map(|(name, value)| (name.as_str(), FieldValue::Number(*value)))
     }
 }
 
-impl<'a> Value<'a> for Part<'a> {
-    type ArrayIter = std::iter::Empty<Part<'a>>;
+impl<'a> Value<'a> for FieldValue<'a> {
+    type ArrayIter = std::iter::Empty<FieldValue<'a>>;
     type ObjectIter = Columns<'a>;
     fn as_value(&self) -> ReferenceValue<'a, Self> {
         match *self {
-            Part::Text(text) => ReferenceValue::Leaf(ReferenceValueLeaf::Str(text)),
-            Part::Bytes(bytes) => ReferenceValue::Leaf(ReferenceValueLeaf::Bytes(bytes)),
-            Part::Number(number) => ReferenceValue::Leaf(ReferenceValueLeaf::I64(number)),
-            Part::Columns(columns) => ReferenceValue::Object(Columns(columns.iter())),
+            FieldValue::Text(text) => ReferenceValue::Leaf(ReferenceValueLeaf::Str(text)),
+            FieldValue::Bytes(bytes) => ReferenceValue::Leaf(ReferenceValueLeaf::Bytes(bytes)),
+            FieldValue::Number(number) => ReferenceValue::Leaf(ReferenceValueLeaf::I64(number)),
+            FieldValue::Columns(columns) => ReferenceValue::Object(Columns(columns.iter())),
         }
     }
 }
 
 impl Document for Encoded {
-    type Value<'a> = Part<'a>;
-    type FieldsValuesIter<'a> = std::vec::IntoIter<(Field, Part<'a>)>;
+    type Value<'a> = FieldValue<'a>;
+    type FieldsValuesIter<'a> = std::vec::IntoIter<(Field, FieldValue<'a>)>;
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         let values = match self.fields {
             Some(fields) => {
                 vec![
-                    (fields.terms, Part::Text(&self.stream)),
-                    (fields.columns, Part::Columns(&self.columns)),
-                    (fields.stored, Part::Bytes(&self.stored)),
+                    (fields.terms, FieldValue::Text(&self.stream)),
+                    (fields.columns, FieldValue::Columns(&self.columns)),
+                    (fields.stored, FieldValue::Bytes(&self.stored)),
                 ]
             }
             None => vec![],
@@ -353,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stream_hands_out_the_terms_that_went_in() {
+    fn the_stream_round_trips_terms() {
         let mut encoded = Encoded::default();
         let long = "x".repeat(5000);
         encoded.push_term(0, "größe", 0);
@@ -377,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_comes_back() {
+    fn stored_fields_round_trip() {
         let mut encoded = Encoded::default();
         let none = Times::default();
         let expiry = Times {

@@ -1,6 +1,6 @@
-//! Values of documents on their way into the index: texts as terms, numbers as columns.
+//! Indexing of values: strings as terms, numbers as columns.
 //!
-//! Limits: hashes of texts are equal for equal texts, and others than those of the original.
+//! Limits: `murmur3` fields use another hash function than Elasticsearch. Equal strings have equal hashes.
 //! Source: Elasticsearch 1.5's field mappers.
 
 use serde_json::Value;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::analysis::Analyzer;
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
-use crate::index::document::Reader;
-use crate::index::encoded::{ColumnKind, LONGEST_TERM};
+use crate::index::document::DocumentParser;
+use crate::index::encoded::{ColumnKind, MAX_TERM_BYTES};
 use crate::index::numbers::encoded_number;
 use crate::json::java_text;
 use crate::mapping::{ALL, Field, FieldOrdinal, Indexing, Kind};
 
-/// The hash of a text (FNV-1a).
+/// Returns the FNV-1a hash of a text.
 fn hash(text: &str) -> i64 {
     let mixed = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -22,52 +22,53 @@ fn hash(text: &str) -> i64 {
     mixed as i64
 }
 
-/// Returns whether a kind is one of numbers alone: no date, no address.
+/// Returns whether a kind is a plain number, unlike dates and addresses.
 fn is_number(kind: Kind) -> bool {
     kind.is_numeric() && !matches!(kind, Kind::Date | Kind::Ip | Kind::TokenCount | Kind::Hash)
 }
 
-impl Reader<'_> {
-    /// Indexes a value of a field; with `shared`, in `_all`, too.
+impl DocumentParser<'_> {
+    /// Indexes a value of a field. `shared`: also in `_all`.
     pub(super) fn index(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
         let kind = &field.field_type;
         if kind.indexing == Indexing::No {
             return Ok(());
         }
-        if kind.ignore_above.is_some_and(|most| text.chars().count() > most) && kind.kind == Kind::String {
+        if kind.ignore_above.is_some_and(|limit| text.chars().count() > limit) && kind.kind == Kind::String {
             return Ok(());
         }
-        let instead;
+        let null_text;
         let (value, text) = match &kind.null_value {
             _ if !text.is_empty() || !is_number(kind.kind) => (value, text),
-            // An empty text is no number.
+            // An empty string in a numeric field is skipped if there is no `null_value`.
             None => return Ok(()),
             Some(own) => {
-                instead = java_text(own);
-                (own, instead.as_str())
+                null_text = java_text(own);
+                (own, null_text.as_str())
             }
         };
         self.index_value(field, value, text, shared)?;
-        // A value that is left out is none.
+        // Skipped values do not count for `exists` filters.
         if !self.doc.names.contains(&field.name) {
             self.doc.names.insert(field.name.clone());
         }
         Ok(())
     }
 
-    /// Indexes a value that is not left out.
+    /// Indexes a value that is not skipped.
     fn index_value(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
         let kind = &field.field_type;
         match kind.kind {
             Kind::String => {
-                if kind.indexing == Indexing::NotAnalyzed && text.len() > LONGEST_TERM {
+                if kind.indexing == Indexing::NotAnalyzed && text.len() > MAX_TERM_BYTES {
                     return Err(SearchError::illegal(format!(
-                        "Document contains at least one immense term in field=\"{}\" (whose UTF8 encoding is longer than the max length {LONGEST_TERM})",
+                        "Document contains at least one immense term in field=\"{}\" \
+                         (whose UTF8 encoding is longer than the max length {MAX_TERM_BYTES})",
                         field.name
                     )));
                 }
                 if shared {
-                    self.analyze_twice(field, text)
+                    self.analyze_with_all(field, text)
                 } else {
                     self.analyze(
                         (field.ordinal, kind.has_frequencies()),
@@ -105,7 +106,8 @@ impl Reader<'_> {
                 };
                 let millis = millis.ok_or_else(|| {
                     SearchError::mapping(format!(
-                        "failed to parse date field [{text}], tried both date format [{}], and timestamp number with locale []",
+                        "failed to parse date field [{text}], tried both date format [{}], \
+                         and timestamp number with locale []",
                         kind.format.as_str()
                     ))
                     .caused_by(kind.format.invalid(text))
@@ -138,7 +140,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Indexes the terms of a text; without frequencies, each term of the document once.
+    /// Indexes the terms of a text. Without frequencies, each distinct term of the document is added once.
     pub(super) fn analyze(
         &mut self,
         (field, has_frequencies): (FieldOrdinal, bool),
@@ -147,7 +149,7 @@ impl Reader<'_> {
         norms: bool,
         boost: f32,
     ) -> Result<()> {
-        // `_all` is of the whole document.
+        // `_all` belongs to the root document.
         let doc = match self.outer.first_mut() {
             Some(root) if field == ALL => root,
             _ => &mut self.doc,
@@ -157,9 +159,9 @@ impl Reader<'_> {
         let base = state.position;
         let encoded = &mut doc.encoded;
         let end = analyzer.analyze(text, &mut |token| {
-            if token.text.len() <= LONGEST_TERM {
+            if token.text.len() <= MAX_TERM_BYTES {
                 state.length += 1;
-                if has_frequencies || state.once.insert(token.text.into()) {
+                if has_frequencies || state.unique.insert(token.text.into()) {
                     encoded.push_term(field, token.text, base.saturating_add(token.position));
                 }
             }
@@ -168,8 +170,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// One pass for the field and `_all`, which see the same terms.
-    fn analyze_twice(&mut self, field: &Field, text: &str) -> Result<()> {
+    /// Indexes the terms of a text in its field and in `_all`, with one pass of the analyzer that both share.
+    fn analyze_with_all(&mut self, field: &Field, text: &str) -> Result<()> {
         let mut own = self.doc.states.remove(&field.ordinal).unwrap_or_default();
         let mut all = self.doc.states.remove(&ALL).unwrap_or_default();
         (own.norms, own.boost) = (field.field_type.norms, field.field_type.boost);

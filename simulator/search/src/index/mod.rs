@@ -1,17 +1,21 @@
-//! The index: documents in, segments out.
+//! Index: conversion of documents to segments, and access to the segments.
 //!
-//! Promises: what was written is found after the next refresh and read back by id at once; a version grows by one with every change of a document; writers of different documents do not wait for one another longer than a buffer needs to be taken.
-//! Limits: in memory, or in a data directory; segments of like size are merged when there are ten of them.
-//! Source: near-real-time search as Lucene does it; the formats are tantivy's.
+//! Guarantees:
+//! - A write is visible to searches after the next refresh, and to reads by id at once.
+//! - The version of a document is incremented by each change.
+//! - A writer waits for writers of other documents only if all buffers are busy.
+//!
+//! Limits: in memory, or in a data directory. Ten segments of similar size are merged into one.
+//!
+//! Source: near-real-time search as in Lucene. The file formats are tantivy's.
 
 mod bits;
 mod blocks;
-mod building;
 mod completion;
 mod counters;
 mod document;
+mod document_builder;
 mod encoded;
-mod ids;
 mod indexing;
 mod numbers;
 mod ordinals;
@@ -19,17 +23,18 @@ mod points;
 mod segment;
 mod shard;
 mod values;
+mod version_map;
 mod view;
 
 pub(crate) use bits::Bits;
 pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use completion::{Completion, completion_key, completion_of, contexts_of};
 pub(crate) use counters::{Counters, Meter};
-pub(crate) use document::{Outcome, parse, read};
+pub(crate) use document::{ParsedDocument, parse, read};
 pub(crate) use encoded::{Stored, field_prefix};
-pub(crate) use ids::{Condition, VersionType, Written};
 pub(crate) use ordinals::Ordinals;
 pub(crate) use segment::{Segment, term_key};
 pub(crate) use shard::Shard;
 pub(crate) use values::{Values, Within};
+pub(crate) use version_map::{Condition, VersionType, Written};
 pub(crate) use view::{SegmentView, View};

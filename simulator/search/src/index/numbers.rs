@@ -1,6 +1,6 @@
-//! Numbers of documents on their way into the index.
+//! Conversion of values to the numbers of numeric fields.
 //!
-//! Source: the parser of Elasticsearch 1.5 over Jackson 2.5, and the mappers of its fields of numbers.
+//! Source: Elasticsearch 1.5's parser on Jackson 2.5, and its number field mappers.
 
 use serde_json::{Number, Value};
 
@@ -8,7 +8,7 @@ use crate::error::{Result, SearchError};
 use crate::json::java_number;
 use crate::mapping::{FieldType, Kind, out_of_range, truth};
 
-/// Class of Java in which a number is read.
+/// Name of the Java class of a number, for error messages.
 fn class(kind: Kind) -> &'static str {
     match kind {
         Kind::Long => "Long",
@@ -19,16 +19,16 @@ fn class(kind: Kind) -> &'static str {
     }
 }
 
-/// The error of a token that the parser does not read as a number.
+/// Returns the error for a token that the parser cannot convert to a number.
 fn unreadable(reason: &str) -> SearchError {
     let reason = format!("{reason}\n at [Source: [B@1; line: 1, column: 1]");
     SearchError::new(400, "JsonParseException", reason)
 }
 
-/// A value of a field of numbers, encoded so that it compares as a number. `text` is the value as text.
+/// Encodes a value of a numeric field; the order of encoded values is that of the numbers. `text` is the value as text.
 ///
 /// # Errors
-/// What is no number of the field's kind.
+/// A value that is not a number of the field's kind.
 pub(super) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
     let coerces = field.setting("coerce").is_none_or(truth);
     match value {
@@ -42,8 +42,8 @@ pub(super) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Re
             let reason = format!("{} value passed as String", class(field.kind));
             Err(SearchError::argument(reason))
         }
-        Value::Number(number) if !field.kind.is_floating() => whole(field.kind, number, coerces),
-        // A byte is what is left of a short.
+        Value::Number(number) if !field.kind.is_floating() => integer(field.kind, number, coerces),
+        // A byte is a truncated short.
         _ if field.kind == Kind::Byte => match text.parse::<i16>() {
             Ok(short) => Ok(i64::from(short as i8)),
             Err(_) => Err(out_of_range(text)),
@@ -52,9 +52,9 @@ pub(super) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Re
     }
 }
 
-/// A number without its fraction.
-fn whole(kind: Kind, number: &Number, coerces: bool) -> Result<i64> {
-    let (least, most, range) = match kind {
+/// Converts a number to an integer: truncates its fraction.
+fn integer(kind: Kind, number: &Number, coerces: bool) -> Result<i64> {
+    let (min, max, range) = match kind {
         Kind::Integer => (
             i64::from(i32::MIN),
             i64::from(i32::MAX),
@@ -68,7 +68,7 @@ fn whole(kind: Kind, number: &Number, coerces: bool) -> Result<i64> {
         let fits = (i64::MIN as f64..i64::MAX as f64).contains(&float);
         fits.then_some(float as i64)
     });
-    let Some(own) = own.filter(|own| (least..=most).contains(own)) else {
+    let Some(own) = own.filter(|own| (min..=max).contains(own)) else {
         return Err(unreadable(&format!("Numeric value ({number}) out of range of {range}")));
     };
     if !coerces && own as f64 != float {
@@ -100,27 +100,42 @@ mod tests {
     #[case("short", json!(-32_768), -32_768)]
     #[case("byte", json!(128), -128)]
     #[case("byte", json!("300"), 44)]
-    fn a_number_fits_its_field(#[case] kind: &str, #[case] value: Value, #[case] expected: i64) {
+    fn a_value_is_coerced_to_its_field(#[case] kind: &str, #[case] value: Value, #[case] expected: i64) {
         assert_eq!(encoded(kind, true, &value).unwrap(), expected);
     }
 
     #[rstest]
-    #[case("long", true, json!(1e30), "JsonParseException[Numeric value (1e+30) out of range of long (-9223372036854775808 - 9223372036854775807)")]
-    #[case("integer", true, json!(3_000_000_000u32), "JsonParseException[Numeric value (3000000000) out of range of int (-2147483648 - 2147483647)")]
+    #[case(
+        "long",
+        true,
+        json!(1e30),
+        "JsonParseException[Numeric value (1e+30) out of range of long (-9223372036854775808 - 9223372036854775807)"
+    )]
+    #[case(
+        "integer",
+        true,
+        json!(3_000_000_000u32),
+        "JsonParseException[Numeric value (3000000000) out of range of int (-2147483648 - 2147483647)"
+    )]
     #[case("byte", true, json!(40_000), "JsonParseException[Numeric value (40000) out of range of Java short")]
-    #[case("double", true, json!(false), "JsonParseException[Current token (VALUE_FALSE) not numeric, can not use numeric value accessors")]
+    #[case(
+        "double",
+        true,
+        json!(false),
+        "JsonParseException[Current token (VALUE_FALSE) not numeric, can not use numeric value accessors"
+    )]
     #[case("short", true, json!("40000"), "NumberFormatException[Value out of range. Value:\"40000\" Radix:10]")]
     #[case("byte", true, json!("12x"), "NumberFormatException[For input string: \"12x\"]")]
     #[case("integer", true, json!("3000000000"), "NumberFormatException[For input string: \"3000000000\"]")]
     #[case("integer", false, json!("5"), "IllegalArgumentException[Integer value passed as String]")]
     #[case("long", false, json!(5.5), "IllegalArgumentException[5.5 cannot be converted to Long without data loss]")]
-    fn what_is_no_number_of_its_field_is_refused(
+    fn invalid_numbers_are_rejected(
         #[case] kind: &str,
         #[case] coerces: bool,
         #[case] value: Value,
         #[case] expected: &str,
     ) {
-        let refused = encoded(kind, coerces, &value).unwrap_err().to_string();
-        assert!(refused.starts_with(expected), "{refused}");
+        let error = encoded(kind, coerces, &value).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
     }
 }

@@ -1,6 +1,6 @@
-//! The terms of a field, document by document: the postings turned around.
+//! Uninverted terms of a field: the ordinals of the terms of each document.
 //!
-//! Limits: built when it is first asked for, and kept; four bytes for every term of every document.
+//! Limits: built on first use and cached; four bytes per term of a document.
 
 use tantivy::DocSet;
 use tantivy::TERMINATED;
@@ -11,10 +11,10 @@ use super::segment::Segment;
 use crate::error::{Result, SearchError};
 use crate::mapping::{FieldOrdinal, UID};
 
-/// Most terms of all documents of a segment that are turned around.
-const MOST: usize = 100_000_000;
+/// Maximum number of ordinals of one field in a segment.
+const MAX_ORDINALS: usize = 100_000_000;
 
-/// The terms of a field by document.
+/// Terms of a field, by document.
 pub(crate) struct Ordinals {
     terms: Vec<Box<str>>,
     starts: Vec<u32>,
@@ -28,7 +28,7 @@ impl Ordinals {
         (texts + (self.starts.len() + self.ordinals.len()) * size_of::<u32>()) as u64
     }
 
-    /// One text of every document.
+    /// Creates the ordinals of a field with one term per document.
     fn of_texts(texts: &[String]) -> Ordinals {
         let mut terms: Vec<Box<str>> = texts.iter().map(|text| text.as_str().into()).collect();
         terms.sort_unstable();
@@ -77,11 +77,11 @@ impl Ordinals {
                 pairs.push((doc, ordinal));
                 doc = postings.advance();
             }
-            if pairs.len() > MOST {
+            if pairs.len() > MAX_ORDINALS {
                 return Err(SearchError::new(
                     500,
                     "CircuitBreakingException",
-                    format!("Data too large, data for field would be larger than limit of [{MOST}] terms"),
+                    format!("Data too large, data for field would be larger than limit of [{MAX_ORDINALS}] terms"),
                 ));
             }
         }
@@ -98,7 +98,7 @@ impl Ordinals {
         }
         let mut next = starts.clone();
         let mut ordinals = vec![0; pairs.len()];
-        // Terms come in order, so each document's terms do.
+        // The pairs are in term order, so the ordinals of each document are ascending.
         for (doc, ordinal) in pairs {
             if let Some(at) = next.get_mut(doc as usize) {
                 if let Some(slot) = ordinals.get_mut(*at as usize) {
@@ -114,7 +114,7 @@ impl Ordinals {
         })
     }
 
-    /// The ordinals of a document's terms, ascending, each once.
+    /// Ordinals of a document's terms, ascending and distinct.
     pub(crate) fn of(&self, doc: u32) -> &[u32] {
         match (self.starts.get(doc as usize), self.starts.get(doc as usize + 1)) {
             (Some(from), Some(to)) => self.ordinals.get(*from as usize..*to as usize).unwrap_or(&[]),
@@ -126,7 +126,7 @@ impl Ordinals {
         self.terms.get(ordinal as usize).map_or("", |term| term)
     }
 
-    /// The ordinal of a term, if the segment has it.
+    /// Returns the ordinal of a term, if the segment has it.
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
         self.terms
             .binary_search_by(|term| (**term).cmp(text))

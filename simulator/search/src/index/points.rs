@@ -1,17 +1,17 @@
-//! Points on the earth on their way into the index.
+//! Indexing of geo points.
 //!
 //! Source: `GeoPointFieldMapper` of Elasticsearch 1.5.
 
 use serde_json::Value;
 
 use crate::error::{Result, SearchError};
-use crate::index::document::Reader;
+use crate::index::document::DocumentParser;
 use crate::index::encoded::ColumnKind;
 use crate::mapping::FieldNode;
 use crate::query::GeoPoint;
 
-impl Reader<'_> {
-    /// Indexes a point, or several.
+impl DocumentParser<'_> {
+    /// Indexes one point or an array of points.
     pub(super) fn points(&mut self, name: &str, node: &FieldNode, value: &Value) -> Result<()> {
         let Some(field) = self.mapping.field_of(self.type_name, name) else {
             return Ok(());
@@ -33,7 +33,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Indexes a point in the fields below it: its two numbers, its geohash or every beginning of it, its value.
+    /// Indexes a point in its sub-fields: `lat` and `lon`, `geohash` (with its prefixes if they are enabled),
+    /// multi-fields.
     fn point_fields(&mut self, name: &str, node: &FieldNode, point: GeoPoint, value: &Value) -> Result<()> {
         for (other, below) in &node.fields {
             let values: Vec<Value> = match other.as_str() {

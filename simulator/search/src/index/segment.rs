@@ -1,8 +1,9 @@
-//! A segment: an immutable part of an index, on tantivy's postings, columns and document store.
+//! Segment: an immutable part of an index, on tantivy's postings, columns and document store.
 //!
-//! Promises: what is read of a segment is cached where queries need it over and over (norms, values); documents keep their order of arrival.
-//! Limits: in memory, or with a data directory in files that are mapped.
-//! Source: our own; the formats are tantivy's.
+//! - Guarantees: norms and values are cached; documents stay in the order of indexing.
+//! - Limits: in memory, or in memory-mapped files of a data directory.
+//!
+//! The file formats are tantivy's.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,8 +33,8 @@ const TERMS: &str = "t";
 const COLUMNS: &str = "c";
 const STORED_FIELD: &str = "d";
 const TOKENIZER: &str = "stream";
-/// What tantivy's writer may reserve at the start.
-const BUDGET: usize = 3_000_000;
+/// Initial memory budget of tantivy's writer, in bytes.
+const WRITER_MEMORY_BYTES: usize = 3_000_000;
 
 fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
@@ -60,7 +61,7 @@ fn tokenizers() -> TokenizerManager {
     tokenizers
 }
 
-/// Where tantivy has its files: in `files`, or in memory.
+/// Returns the directory of tantivy's files: `files`, or memory.
 fn directory(files: Option<&SegmentFiles>) -> Box<dyn Directory> {
     match files {
         Some(files) => Box::new(files.clone()),
@@ -68,7 +69,7 @@ fn directory(files: Option<&SegmentFiles>) -> Box<dyn Directory> {
     }
 }
 
-/// A segment being written.
+/// Writer of a segment.
 pub(super) struct SegmentWriter {
     files: Option<SegmentFiles>,
     writer: SingleSegmentIndexWriter<Encoded>,
@@ -77,14 +78,14 @@ pub(super) struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// A writer into `files`, or into memory.
+    /// Creates a writer to `files`, or to memory.
     pub(super) fn new(files: Option<SegmentFiles>) -> Result<SegmentWriter> {
         let (schema, fields) = schema();
         let writer = IndexBuilder::new()
             .schema(schema)
             .settings(settings())
             .tokenizers(tokenizers())
-            .single_segment_index_writer(directory(files.as_ref()), BUDGET)?;
+            .single_segment_index_writer(directory(files.as_ref()), WRITER_MEMORY_BYTES)?;
         Ok(SegmentWriter {
             files,
             writer,
@@ -101,14 +102,14 @@ impl SegmentWriter {
         self.writer.mem_usage()
     }
 
-    /// Adds a document. If that fails, an empty document takes its number, which the caller has to delete.
+    /// Adds a document. If that fails, adds an empty document in its place, which the caller must delete.
     pub(super) fn add(&mut self, mut document: Encoded) -> Result<()> {
         document.fields = Some(self.fields);
         #[cfg(test)]
-        if document.unfit {
+        if document.invalid {
             self.writer.add_document(Encoded::default())?;
             self.documents += 1;
-            return Err(crate::error::SearchError::engine("an unfit document"));
+            return Err(crate::error::SearchError::engine("an invalid document"));
         }
         let added = self.writer.add_document(document);
         if added.is_err() {
@@ -126,11 +127,11 @@ impl SegmentWriter {
 
 /// A finished segment.
 pub(crate) struct Segment {
-    /// Its number in the index; segments are in the order of their numbers.
+    /// Number in the index. Segments are in the order of their numbers.
     pub(crate) number: u32,
-    /// Its files. `None` in memory.
+    /// Files; `None` in memory.
     pub(super) files: Option<SegmentFiles>,
-    /// Whether a commit has it.
+    /// Whether a commit contains the segment.
     committed: AtomicBool,
     source: tantivy::Segment,
     fields: Fields,
@@ -143,7 +144,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// A segment whose files are there.
+    /// Opens a segment from its files.
     pub(super) fn open(number: u32, files: SegmentFiles) -> Result<Segment> {
         let index = tantivy::Index::open(files.clone())?;
         let segment = Segment::of_index(number, Some(files), &index)?;
@@ -176,7 +177,7 @@ impl Segment {
         })
     }
 
-    /// Merges segments without their deleted documents.
+    /// Merges segments, without their deleted documents.
     pub(super) fn merged(
         segments: &[Arc<Segment>],
         deleted: &[Option<Bits>],
@@ -206,7 +207,7 @@ impl Segment {
         Segment::of_index(number, files, &index)
     }
 
-    /// Returns whether a commit has it.
+    /// Returns whether a commit contains the segment.
     pub(crate) fn is_committed(&self) -> bool {
         self.committed.load(Ordering::Relaxed)
     }
@@ -220,7 +221,7 @@ impl Segment {
         self.reader.max_doc()
     }
 
-    /// How many bytes its files take.
+    /// Size of the files, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.reader.space_usage().map_or(0, |usage| usage.total().get_bytes())
     }
@@ -229,7 +230,7 @@ impl Segment {
         &self.terms
     }
 
-    /// Where a term of a field is, if any document has it. `key` is from [`term_key`].
+    /// Looks up a term in the dictionary. `key` is from [`term_key`].
     pub(crate) fn term_info(&self, key: &[u8]) -> Result<Option<TermInfo>> {
         Ok(self.terms.terms().get(key)?)
     }
@@ -238,7 +239,7 @@ impl Segment {
         Ok(self.terms.read_postings_from_terminfo(info, option)?)
     }
 
-    /// What was stored of a document.
+    /// Reads the stored fields of a document.
     pub(crate) fn stored(&self, doc: u32) -> Result<Stored> {
         let document: TantivyDocument = self.store.get(doc)?;
         let bytes = document
@@ -249,7 +250,7 @@ impl Segment {
             .ok_or_else(|| SearchError::engine("a document was stored without its source"))
     }
 
-    /// The length norms of a field, a byte a document.
+    /// Length norms of a field, one byte per document.
     pub(crate) fn norms(&self, field: FieldOrdinal) -> Result<Arc<[u8]>> {
         if let Some(norms) = self.norms.lock().get(&field) {
             return Ok(norms.clone());
@@ -265,7 +266,7 @@ impl Segment {
         Ok(norms)
     }
 
-    /// The numbers of a field.
+    /// Numbers of a field.
     pub(crate) fn values(&self, field: FieldOrdinal) -> Result<Arc<Values>> {
         if let Some(values) = self.values.lock().get(&field) {
             return Ok(values.clone());
@@ -278,7 +279,7 @@ impl Segment {
         Ok(values)
     }
 
-    /// The terms of a field by document.
+    /// Terms of a field, by document.
     pub(crate) fn ordinals(&self, field: FieldOrdinal) -> Result<Arc<super::ordinals::Ordinals>> {
         if let Some(ordinals) = self.ordinals.lock().get(&field) {
             return Ok(ordinals.clone());
@@ -288,7 +289,7 @@ impl Segment {
         Ok(ordinals)
     }
 
-    /// The fields whose values or terms are loaded, with their memory in bytes.
+    /// Fields with loaded values or terms, and the size of these in bytes.
     pub(crate) fn field_data(&self) -> Vec<(FieldOrdinal, u64)> {
         let values = self.values.lock();
         let ordinals = self.ordinals.lock();
@@ -306,7 +307,7 @@ impl Segment {
     }
 }
 
-/// The key of a term of a field in the dictionary.
+/// Returns the key of a field's term in the dictionary.
 pub(crate) fn term_key(field: FieldOrdinal, text: &str) -> Vec<u8> {
     let mut key = String::with_capacity(text.len() + 4);
     key.push(field_prefix(field));

@@ -1,8 +1,8 @@
-//! One shard of an index: its buffers, its version map, its segments.
+//! Shard of an index: write buffers, version map, segments.
 //!
-//! Guarantees: locks are taken in the order maintenance, buffer, version map, view, unpublished; no buffer and no version map is locked
-//! while segments are merged.
-//! Limits: a buffer is flushed at 16 MB.
+//! - Guarantees: locks are taken in the order maintenance, buffer, version map, view, unpublished. No buffer and no
+//!   version map is locked during a merge of segments.
+//! - Limits: a buffer is flushed at 16 MB.
 
 mod commit;
 mod merge;
@@ -19,14 +19,14 @@ use crate::durable::{Operation, SegmentFiles, ShardFolder, Translog};
 use crate::error::{Result, SearchError};
 use crate::index::counters::Counters;
 use crate::index::encoded::{Encoded, Stored};
-use crate::index::ids::{Condition, Ids, Written, id_key};
 use crate::index::segment::SegmentWriter;
+use crate::index::version_map::{Condition, VersionMap, Written, id_key};
 use crate::index::view::{SegmentView, View};
 
 use commit::Recovery;
 
 /// Size at which a buffer is flushed, in bytes.
-const BUFFER_BYTES: usize = 16_000_000;
+const MAX_BUFFER_BYTES: usize = 16_000_000;
 /// Number of concurrent writers.
 const BUFFERS: usize = 8;
 
@@ -35,7 +35,7 @@ const BUFFERS: usize = 8;
 struct IndexBuffer {
     number: u32,
     writer: Option<SegmentWriter>,
-    /// What is stored of its documents, by their numbers.
+    /// Stored bytes of its documents, by document number.
     stored: Vec<Arc<Vec<u8>>>,
 }
 
@@ -44,22 +44,22 @@ pub(crate) struct Shard {
     number: u32,
     pub(crate) counters: Counters,
     pub(crate) translog: Translog,
-    /// Its files. `None` in memory.
+    /// Files; `None` in memory.
     folder: Option<ShardFolder>,
-    /// What it was made of when it was opened, if it was.
+    /// Statistics of the recovery, if the shard was opened from files.
     recovery: Mutex<Option<Recovery>>,
     /// Time of the last commit.
     committed: Mutex<Duration>,
     buffers: Vec<Mutex<IndexBuffer>>,
-    ids: Mutex<Ids>,
+    versions: Mutex<VersionMap>,
     maintenance: Mutex<()>,
     view: RwLock<Arc<View>>,
-    /// Time of the oldest change that the view does not show.
+    /// Time of the oldest change that the view does not have.
     unpublished: Mutex<Option<Duration>>,
 }
 
 impl Shard {
-    /// An empty shard in memory with its number in the index.
+    /// Creates an empty shard in memory.
     pub(crate) fn new(number: u32) -> Shard {
         Shard {
             number,
@@ -69,19 +69,19 @@ impl Shard {
             recovery: Mutex::default(),
             committed: Mutex::default(),
             buffers: (0..BUFFERS).map(|_| Mutex::default()).collect(),
-            ids: Mutex::default(),
+            versions: Mutex::default(),
             maintenance: Mutex::default(),
             view: RwLock::default(),
             unpublished: Mutex::default(),
         }
     }
 
-    /// Its number in the index.
+    /// Number in the index.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
-    /// The folder of a new segment. `None` in memory.
+    /// Creates the folder of a new segment; `None` in memory.
     fn new_files(&self) -> Result<Option<SegmentFiles>> {
         self.folder.as_ref().map(ShardFolder::new_segment).transpose()
     }
@@ -90,7 +90,7 @@ impl Shard {
         self.unpublished.lock().get_or_insert(now);
     }
 
-    /// Time of the oldest change that no search sees yet.
+    /// Time of the oldest change that is not visible to searches yet.
     pub(crate) fn unpublished_since(&self) -> Option<Duration> {
         *self.unpublished.lock()
     }
@@ -98,7 +98,7 @@ impl Shard {
     /// Writes a document at time `now`.
     ///
     /// # Errors
-    /// A precondition that does not hold, or a document that the index cannot take; the id then keeps its document.
+    /// A precondition that does not hold, or a document that cannot be indexed. The existing document then stays.
     pub(crate) fn write(
         &self,
         type_name: &str,
@@ -118,14 +118,14 @@ impl Shard {
         let key = id_key(type_name, id);
         let writer = match &mut buffer.writer {
             Some(writer) => {
-                self.ids.lock().check(&key, condition)?;
+                self.versions.lock().check(&key, condition)?;
                 writer
             }
             none => {
-                let mut ids = self.ids.lock();
-                ids.check(&key, condition)?;
-                buffer.number = ids.new_segment();
-                drop(ids);
+                let mut versions = self.versions.lock();
+                versions.check(&key, condition)?;
+                buffer.number = versions.new_segment();
+                drop(versions);
                 none.insert(SegmentWriter::new(self.new_files()?)?)
             }
         };
@@ -140,11 +140,11 @@ impl Shard {
         let block = first..=writer.documents().saturating_sub(1);
         let memory = writer.memory();
         let written = {
-            let mut ids = self.ids.lock();
-            // Another buffer may have taken the id since the check.
-            let written = added.and_then(|()| ids.put(key, buffer.number, block.clone(), condition));
+            let mut versions = self.versions.lock();
+            // Another buffer may have written the id since the check.
+            let written = added.and_then(|()| versions.put(key, buffer.number, block.clone(), condition));
             if written.is_err() {
-                ids.delete_block(buffer.number, block);
+                versions.delete_block(buffer.number, block);
             }
             let written = written?;
             self.translog.append(Operation::Index {
@@ -154,7 +154,7 @@ impl Shard {
             written
         };
         self.mark_unpublished(now);
-        if memory > BUFFER_BYTES {
+        if memory > MAX_BUFFER_BYTES {
             self.flush(buffer)?;
         }
         Ok(written)
@@ -165,8 +165,8 @@ impl Shard {
         let key = id_key(type_name, id);
         self.translog.check()?;
         let written = {
-            let mut ids = self.ids.lock();
-            let written = ids.delete(key.clone(), condition)?;
+            let mut versions = self.versions.lock();
+            let written = versions.delete(key.clone(), condition)?;
             self.translog.append(Operation::Delete {
                 version: written.version,
                 key: &key,
@@ -179,31 +179,32 @@ impl Shard {
 
     /// Deletes every document whose type and id match; returns their number.
     pub(crate) fn delete_where(&self, unwanted: impl Fn(&str, &str) -> bool, now: Duration) -> Result<usize> {
-        let mut ids = self.ids.lock();
-        let deleted = ids.delete_where(|key| {
+        let mut versions = self.versions.lock();
+        let deleted = versions.delete_where(|key| {
             key.split_once('\u{0}')
                 .is_some_and(|(type_name, id)| unwanted(type_name, id))
         });
         for (key, version) in &deleted {
             self.translog.append(Operation::Delete { version: *version, key })?;
         }
-        drop(ids);
+        drop(versions);
         self.mark_unpublished(now);
         Ok(deleted.len())
     }
 
-    /// Version and stored fields of a document, published or not.
+    /// Returns the version and the stored fields of a document, visible to searches or not.
     pub(crate) fn get(&self, type_name: &str, id: &str) -> Result<Option<(u64, Stored)>> {
         let key = id_key(type_name, id);
         for _ in 0..3 {
             let (slot, segment) = {
-                let ids = self.ids.lock();
-                let Some(slot) = ids.get(&key) else {
+                let versions = self.versions.lock();
+                let Some(slot) = versions.get(&key) else {
                     return Ok(None);
                 };
                 (
                     slot,
-                    ids.segments
+                    versions
+                        .segments
                         .iter()
                         .find(|segment| segment.number == slot.segment)
                         .cloned(),
@@ -218,10 +219,12 @@ impl Shard {
                 }
             }
         }
-        Err(SearchError::engine("a document moved faster than it could be read"))
+        Err(SearchError::engine(
+            "a document was moved by merges during each of three attempts to read it",
+        ))
     }
 
-    /// What is stored of a document that is still in a buffer.
+    /// Returns the stored fields of a document that is still in a buffer.
     fn buffered(&self, segment: u32, doc: u32) -> Option<Stored> {
         self.buffers.iter().find_map(|buffer| {
             let buffer = buffer.lock();
@@ -232,22 +235,25 @@ impl Shard {
 
     /// Version of a document, if it exists.
     pub(crate) fn version(&self, type_name: &str, id: &str) -> Option<u64> {
-        self.ids.lock().get(&id_key(type_name, id)).map(|slot| slot.version)
+        self.versions
+            .lock()
+            .get(&id_key(type_name, id))
+            .map(|slot| slot.version)
     }
 
     /// Segment number and document number of a document.
     pub(crate) fn locate(&self, type_name: &str, id: &str) -> Option<(u32, u32)> {
-        self.ids
+        self.versions
             .lock()
             .get(&id_key(type_name, id))
             .map(|slot| (slot.segment, slot.doc))
     }
 
-    /// Segment numbers and document numbers of the documents whose ids fit.
-    pub(crate) fn locate_where(&self, fits: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
-        self.ids
+    /// Segment numbers and document numbers of the documents whose ids match.
+    pub(crate) fn locate_where(&self, matches: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
+        self.versions
             .lock()
-            .find(|key| key.split_once('\u{0}').is_some_and(|(_, id)| fits(id)))
+            .find(|key| key.split_once('\u{0}').is_some_and(|(_, id)| matches(id)))
     }
 
     /// The view that searches use.
@@ -258,10 +264,10 @@ impl Shard {
     fn flush(&self, buffer: &mut IndexBuffer) -> Result<()> {
         if let Some(writer) = buffer.writer.take_if(|writer| writer.documents() > 0) {
             let segment = Arc::new(writer.finish(buffer.number)?);
-            let mut ids = self.ids.lock();
-            ids.segments.push(segment);
-            ids.segments.sort_by_key(|segment| segment.number);
-            drop(ids);
+            let mut versions = self.versions.lock();
+            versions.segments.push(segment);
+            versions.segments.sort_by_key(|segment| segment.number);
+            drop(versions);
             buffer.stored.clear();
         }
         Ok(())
@@ -277,7 +283,7 @@ impl Shard {
     pub(crate) fn refresh(&self) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
         let began = Instant::now();
-        // The mark goes first: a change that comes from here on sets it again.
+        // Cleared before the flush, so that a concurrent change sets it again.
         if self.unpublished.lock().take().is_none() {
             return Ok(());
         }
@@ -288,12 +294,12 @@ impl Shard {
     }
 
     fn publish(&self) {
-        let mut ids = self.ids.lock();
-        let segments = ids.segments.clone();
+        let mut versions = self.versions.lock();
+        let segments = versions.segments.clone();
         let segments = segments
             .into_iter()
             .map(|segment| {
-                let deleted = ids.live_docs.get_mut(&segment.number).map(|live_docs| {
+                let deleted = versions.live_docs.get_mut(&segment.number).map(|live_docs| {
                     live_docs
                         .published
                         .get_or_insert_with(|| Arc::new(live_docs.deleted.clone()))

@@ -1,27 +1,28 @@
-//! The numbers of a field in a segment, document by document.
+//! Numbers of a field in a segment, by document.
 
 use tantivy::columnar::Column;
 
 use super::bits::Bits;
 
-/// The numbers of a field: none, at most one a document, or several.
+/// Numbers of a field.
 pub(crate) enum Values {
     Empty,
-    /// One a document; with what says which documents have one, unless all do.
+    /// At most one per document.
     Single {
         values: Vec<i64>,
+        /// Documents with a number. `None`: all documents.
         present: Option<Bits>,
-        least: i64,
-        most: i64,
+        min: i64,
+        max: i64,
     },
-    /// Several: those of document `d` are `values[starts[d]..starts[d + 1]]`.
+    /// Several per document: those of document `d` are `values[starts[d]..starts[d + 1]]`.
     Many {
         starts: Vec<u32>,
         values: Vec<i64>,
     },
 }
 
-/// Which documents of a segment have a number in a range.
+/// Documents of a segment with a number in a range.
 pub(crate) enum Within {
     Nothing,
     Everything,
@@ -30,13 +31,13 @@ pub(crate) enum Within {
 
 impl Values {
     fn single(values: Vec<i64>, present: Option<Bits>) -> Values {
-        let least = values.iter().copied().min().unwrap_or(0);
-        let most = values.iter().copied().max().unwrap_or(0);
+        let min = values.iter().copied().min().unwrap_or(0);
+        let max = values.iter().copied().max().unwrap_or(0);
         Values::Single {
             values,
             present,
-            least,
-            most,
+            min,
+            max,
         }
     }
 
@@ -50,7 +51,7 @@ impl Values {
         (values * size_of::<i64>() + starts * size_of::<u32>()) as u64
     }
 
-    /// The numbers by document, if every document has one.
+    /// Returns the numbers by document, if every document has exactly one.
     pub(crate) fn one_each(&self) -> Option<&[i64]> {
         match self {
             Values::Single {
@@ -60,7 +61,7 @@ impl Values {
         }
     }
 
-    /// The numbers of several a document.
+    /// Creates values with several numbers per document.
     pub(crate) fn several(documents: impl Iterator<Item = Vec<i64>>) -> Values {
         let (mut starts, mut values) = (vec![0], Vec::new());
         for mut own in documents {
@@ -76,7 +77,7 @@ impl Values {
         match column.get_cardinality() {
             Cardinality::Full => Values::single((0..max_doc).map(|doc| column.first(doc).unwrap_or(0)).collect(), None),
             Cardinality::Optional => {
-                let mut present = Bits::with_room(max_doc);
+                let mut present = Bits::with_capacity(max_doc);
                 let mut values = vec![0; max_doc as usize];
                 for (doc, slot) in (0..max_doc).zip(&mut values) {
                     if let Some(value) = column.first(doc) {
@@ -90,19 +91,19 @@ impl Values {
         }
     }
 
-    /// The documents with a number from `lower` to `upper`.
+    /// Returns the documents with a number from `lower` to `upper`, inclusive.
     pub(crate) fn within(&self, lower: i64, upper: i64, max_doc: u32) -> Within {
         let found = match self {
             Values::Empty => return Within::Nothing,
-            Values::Single { least, most, .. } if *most < lower || *least > upper => {
+            Values::Single { min, max, .. } if *max < lower || *min > upper => {
                 return Within::Nothing;
             }
             Values::Single {
-                least,
-                most,
+                min,
+                max,
                 present: None,
                 ..
-            } if lower <= *least && *most <= upper => return Within::Everything,
+            } if lower <= *min && *max <= upper => return Within::Everything,
             Values::Single { values, present, .. } => {
                 let words = values.chunks(64).map(|chunk| {
                     let bits = chunk
@@ -118,7 +119,7 @@ impl Values {
                 }
             }
             Values::Many { .. } => {
-                let mut found = Bits::with_room(max_doc);
+                let mut found = Bits::with_capacity(max_doc);
                 (0..max_doc)
                     .filter(|doc| self.of(*doc).iter().any(|value| (lower..=upper).contains(value)))
                     .for_each(|doc| found.insert(doc));
@@ -132,7 +133,7 @@ impl Values {
         }
     }
 
-    /// The numbers of a document, in ascending order.
+    /// Numbers of a document, in ascending order.
     #[inline]
     pub(crate) fn of(&self, doc: u32) -> &[i64] {
         let at = doc as usize;

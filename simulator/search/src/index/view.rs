@@ -1,4 +1,4 @@
-//! The segments of a shard as of one refresh, which is what a search sees.
+//! View of a shard: its segments as of one refresh. Searches use views.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl View {
         self.segments.iter().map(SegmentView::live_docs).sum()
     }
 
-    /// Position of the segment of that number, and the document, if the view has them.
+    /// Returns the position of a segment in the view, and the document, if the view has both.
     pub(crate) fn place(&self, (segment, doc): (u32, u32)) -> Option<(usize, u32)> {
         let at = self.segments.iter().position(|view| view.segment.number == segment)?;
         let view = self.segments.get(at)?;

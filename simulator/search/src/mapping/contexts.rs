@@ -1,4 +1,4 @@
-//! Contexts of completion fields: categories and places, of which a search names the ones it wants.
+//! Contexts of completion fields: categories and locations that filter suggestions.
 //!
 //! Source: Elasticsearch 1.5's `CategoryContextMapping` and `GeolocationContextMapping`.
 
@@ -8,18 +8,18 @@ use serde_json::{Map, Value};
 
 use super::field::truth;
 use crate::error::{Result, SearchError};
-use crate::query::{GeoPoint, LONGEST_GEOHASH, geohash_length, metres, neighbors};
+use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, geohash_length, metres, neighbors};
 
-/// Most combinations of contexts of one value.
-const MOST_COMBINATIONS: usize = 10_000;
-/// Behind each context of a term.
+/// Maximum number of context combinations of one value.
+const MAX_COMBINATIONS: usize = 10_000;
+/// Follows each context in the prefix of a term.
 const SEPARATOR: char = '\u{1d}';
 
 /// One context of a field.
 #[derive(Clone, Debug, PartialEq)]
 struct Context {
     kind: Kind,
-    /// The field of the document that has it, where the value says nothing.
+    /// The document field with the context, for values without their own.
     path: Option<String>,
     default: Option<Value>,
 }
@@ -28,9 +28,9 @@ struct Context {
 enum Kind {
     Category,
     Geo {
-        /// Lengths of geohashes.
+        /// Lengths of the indexed geohashes.
         precision: BTreeSet<usize>,
-        /// Whether the cells around a place have the value too.
+        /// Whether the neighbor cells are indexed too.
         neighbors: bool,
     },
 }
@@ -40,25 +40,27 @@ enum Kind {
 pub(crate) struct Contexts(BTreeMap<String, Context>);
 
 impl Contexts {
-    /// The contexts of a field with the setting `context`.
+    /// Parses the setting `context` of a field.
     ///
     /// # Errors
-    /// A context without a type, or of an unknown one; a precision that is none.
+    /// A missing or unknown type, or an invalid precision.
     pub(crate) fn parse(setting: Option<&Value>) -> Result<Contexts> {
         let definitions = setting.and_then(Value::as_object).into_iter().flatten();
         let contexts = definitions.map(|(name, own)| Ok((name.clone(), Context::parse(own)?)));
         contexts.collect::<Result<_>>().map(Contexts)
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the field has no contexts.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What the terms of a value begin with. `given` is its `context`, `at` gives the values of a field of the document.
+    /// Returns the prefixes of the indexed terms of a value.
+    ///
+    /// `given` is the member `context` of the value; `at` returns the values of another field of the document.
     ///
     /// # Errors
-    /// A context that the field does not have, a value that is none of its kind, no value.
+    /// An undefined context, a value of the wrong type, or a missing value.
     pub(crate) fn of_document(&self, given: Option<&Value>, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
         let empty = Map::new();
         let given = match given {
@@ -84,15 +86,15 @@ impl Contexts {
             if found.is_empty() {
                 return Err(SearchError::illegal("one or more prefixes needed"));
             }
-            Ok(context.indexed(&found))
+            Ok(context.index_texts(&found))
         });
         combined(values)
     }
 
-    /// What the terms that a search wants begin with. `given` is its `context`.
+    /// Returns the prefixes of the terms that a search matches. `given` is the member `context` of the search.
     ///
     /// # Errors
-    /// A context that the field does not have, or one of the field's that is not given.
+    /// An undefined or a missing context.
     pub(crate) fn of_search(&self, given: Option<&Value>) -> Result<Vec<String>> {
         let given = match given {
             None if self.is_empty() => return Ok(vec![String::new()]),
@@ -116,19 +118,19 @@ impl Contexts {
             let value = given
                 .get(name)
                 .ok_or_else(|| SearchError::illegal(format!("context [{name}] is missing")))?;
-            context.wanted(value)
+            context.query_texts(value)
         }))
     }
 }
 
-/// Every combination of one text of each context.
+/// Returns all combinations of one text per context.
 fn combined(contexts: impl Iterator<Item = Result<BTreeSet<String>>>) -> Result<Vec<String>> {
     let mut prefixes = vec![String::new()];
     for texts in contexts {
         let texts = texts?;
-        if prefixes.len().saturating_mul(texts.len()) > MOST_COMBINATIONS {
+        if prefixes.len().saturating_mul(texts.len()) > MAX_COMBINATIONS {
             return Err(SearchError::illegal(format!(
-                "contexts have more than {MOST_COMBINATIONS} combinations"
+                "contexts have more than {MAX_COMBINATIONS} combinations"
             )));
         }
         prefixes = prefixes
@@ -148,7 +150,7 @@ impl Context {
                 let precision = precisions(definition.get("precision"))?;
                 Kind::Geo {
                     precision: if precision.is_empty() {
-                        [LONGEST_GEOHASH].into()
+                        [MAX_GEOHASH_LENGTH].into()
                     } else {
                         precision
                     },
@@ -167,7 +169,7 @@ impl Context {
         })
     }
 
-    /// The categories, or the geohashes of the places, of a value.
+    /// Returns the categories or geohashes of a value.
     fn texts(&self, value: &Value) -> Result<Vec<String>> {
         match (&self.kind, value) {
             (_, Value::Null) => Ok(vec![]),
@@ -177,7 +179,7 @@ impl Context {
                 Ok(texts?.concat())
             }
             (Kind::Geo { .. }, place) => GeoPoint::parse(place)
-                .map(|point| vec![point.geohash(LONGEST_GEOHASH)])
+                .map(|point| vec![point.geohash(MAX_GEOHASH_LENGTH)])
                 .ok_or_else(|| SearchError::parse("geo point expected")),
             (Kind::Category, Value::String(text)) => Ok(vec![text.clone()]),
             (Kind::Category, Value::Number(number)) => Ok(vec![number.to_string()]),
@@ -189,8 +191,8 @@ impl Context {
         }
     }
 
-    /// What is indexed of the texts of a value.
-    fn indexed(&self, texts: &[String]) -> BTreeSet<String> {
+    /// Returns the texts to index for the texts of a value.
+    fn index_texts(&self, texts: &[String]) -> BTreeSet<String> {
         let Kind::Geo {
             precision,
             neighbors: around,
@@ -203,7 +205,7 @@ impl Context {
             .iter()
             .flat_map(|hash| precision.iter().map(move |length| (hash, *length)))
         {
-            let cell = cut(hash, length);
+            let cell = geohash_prefix(hash, length);
             if *around {
                 cells.extend(neighbors(&cell));
             }
@@ -212,8 +214,8 @@ impl Context {
         cells
     }
 
-    /// What a search for a value looks for.
-    fn wanted(&self, value: &Value) -> Result<BTreeSet<String>> {
+    /// Returns the texts that match a value of a search.
+    fn query_texts(&self, value: &Value) -> Result<BTreeSet<String>> {
         let Kind::Geo { precision, .. } = &self.kind else {
             let value = if value.is_null() {
                 self.default.as_ref().unwrap_or(value)
@@ -227,23 +229,23 @@ impl Context {
         let texts = self.texts(value.get("value").unwrap_or(value))?;
         let cells = texts
             .iter()
-            .flat_map(|hash| precision.iter().map(move |length| cut(hash, *length)));
+            .flat_map(|hash| precision.iter().map(move |length| geohash_prefix(hash, *length)));
         Ok(cells.collect())
     }
 }
 
-/// The beginning of a geohash.
-fn cut(hash: &str, length: usize) -> String {
+/// Returns the prefix of a geohash with `length` characters, at least 1.
+fn geohash_prefix(hash: &str, length: usize) -> String {
     hash.chars().take(length.max(1)).collect()
 }
 
-/// Lengths of geohashes: numbers, or the distances that a cell must not exceed.
+/// Parses geohash lengths: numbers, or distances that a cell must not exceed.
 fn precisions(setting: Option<&Value>) -> Result<BTreeSet<usize>> {
     let one = |value: &Value| {
         let length = value.as_u64().and_then(|length| usize::try_from(length).ok());
         let length = length.or_else(|| metres(value, None).map(geohash_length));
         length
-            .map(|length| length.clamp(1, LONGEST_GEOHASH))
+            .map(|length| length.clamp(1, MAX_GEOHASH_LENGTH))
             .ok_or_else(|| SearchError::parse(format!("invalid precision [{value}]")))
     };
     match setting {
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_has_its_contexts_in_a_field_or_by_default() {
+    fn a_document_has_its_contexts_from_a_field_or_by_default() {
         let setting = json!({"a": {"type": "category", "path": "kind", "default": ["x", "y"]}});
         let contexts = Contexts::parse(Some(&setting)).unwrap();
         let at = |path: &str| vec![json!(format!("of {path}"))];
@@ -296,7 +298,7 @@ mod tests {
     #[case(json!({"a": {}}), "missing [type] in context mapping")]
     #[case(json!({"a": {"type": "colour"}}), "unknown context type[colour]")]
     #[case(json!({"a": {"type": "geo", "precision": "far"}}), "invalid precision [\"far\"]")]
-    fn a_context_that_is_none_is_refused(#[case] setting: Value, #[case] reason: &str) {
+    fn invalid_contexts_are_errors(#[case] setting: Value, #[case] reason: &str) {
         assert_eq!(Contexts::parse(Some(&setting)).unwrap_err().reason, reason);
     }
 

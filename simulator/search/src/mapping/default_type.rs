@@ -1,13 +1,13 @@
-//! What the mapping `_default_` gives to a type that is new.
+//! The mapping `_default_`, whose settings every new type inherits.
 //!
-//! Source: Elasticsearch 1.5's `XContentHelper.mergeDefaults`: what the type says of itself comes first.
+//! Source: Elasticsearch 1.5's `XContentHelper.mergeDefaults`: settings of the type have precedence.
 
 use serde_json::{Map, Value};
 
-/// The name of the mapping that new types start from.
+/// Name of the default mapping.
 pub(super) const DEFAULT: &str = "_default_";
 
-/// Adds to a definition what defaults say and it does not.
+/// Adds the default settings that a definition does not have.
 pub(super) fn add_defaults(definition: &mut Map<String, Value>, defaults: &Map<String, Value>) {
     for (key, default) in defaults {
         match (definition.get_mut(key), default) {
@@ -19,7 +19,7 @@ pub(super) fn add_defaults(definition: &mut Map<String, Value>, defaults: &Map<S
     }
 }
 
-/// Adds the items of a list that have another name, where every item is an object of one name.
+/// Merges lists. Lists of single-member objects are merged by name; other lists are concatenated without duplicates.
 fn add_items(own: &mut Vec<Value>, defaults: &[Value]) {
     let name = |item: &Value| item.as_object().filter(|item| item.len() == 1)?.keys().next().cloned();
     if own.iter().chain(defaults).any(|item| name(item).is_none()) {
@@ -48,9 +48,13 @@ mod tests {
     #[rstest]
     #[case(json!({"a": 1}), json!({"a": 2, "b": 3}), json!({"a": 1, "b": 3}))]
     #[case(json!({"o": {"a": 1}}), json!({"o": {"a": 2, "b": 3}}), json!({"o": {"a": 1, "b": 3}}))]
-    #[case(json!({"l": [{"x": {"a": 1}}]}), json!({"l": [{"y": {}}, {"x": {"b": 2}}]}), json!({"l": [{"x": {"a": 1, "b": 2}}, {"y": {}}]}))]
+    #[case(
+        json!({"l": [{"x": {"a": 1}}]}),
+        json!({"l": [{"y": {}}, {"x": {"b": 2}}]}),
+        json!({"l": [{"x": {"a": 1, "b": 2}}, {"y": {}}]})
+    )]
     #[case(json!({"l": ["c", "a"]}), json!({"l": ["a", "b"]}), json!({"l": ["a", "b", "c"]}))]
-    fn a_definition_comes_before_its_defaults(#[case] own: Value, #[case] defaults: Value, #[case] expected: Value) {
+    fn a_definition_overrides_its_defaults(#[case] own: Value, #[case] defaults: Value, #[case] expected: Value) {
         let mut merged = own.as_object().unwrap().clone();
         add_defaults(&mut merged, defaults.as_object().unwrap());
         assert_eq!(Value::Object(merged), expected);

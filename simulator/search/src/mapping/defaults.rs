@@ -1,4 +1,4 @@
-//! Fields with the settings that a mapping does not set.
+//! Field mappings with all settings, including those that have their default value.
 //!
 //! Source: `include_defaults` of Elasticsearch 1.5's field mappings.
 
@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use super::times::{TIMESTAMP, TTL};
 use crate::mapping::{FieldNode, Indexing, Kind, TypeMapping};
 
-/// A field with all of its settings.
+/// Returns a field with all of its settings.
 pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
     let field = &node.field_type;
     let whole = field.indexing == Indexing::NotAnalyzed;
     let text = field.kind == Kind::String;
-    let mut shown = json!({
+    let mut definition = json!({
         "type": field.kind.name(),
         "index_name": name,
         "boost": 1.0,
@@ -29,8 +29,8 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
         "null_value": null,
     });
     let mut add = |settings: Value| {
-        if let (Value::Object(shown), Value::Object(settings)) = (&mut shown, settings) {
-            shown.extend(settings);
+        if let (Value::Object(definition), Value::Object(settings)) = (&mut definition, settings) {
+            definition.extend(settings);
         }
     };
     if let Some((kind, step)) = field.kind.precision() {
@@ -70,10 +70,10 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             .collect();
         add(json!({"fields": fields}));
     }
-    shown
+    definition
 }
 
-/// The fields that every type has, by name, with their settings.
+/// Returns the metadata fields of a type, with all of their settings.
 pub(crate) fn metadata_fields(mapping: &TypeMapping) -> Map<String, Value> {
     let formats = json!({"postings_format": "default", "doc_values_format": "default", "fielddata": {}});
     let mut id = json!({"store": false, "index": "no", "path": null});
@@ -85,12 +85,47 @@ pub(crate) fn metadata_fields(mapping: &TypeMapping) -> Map<String, Value> {
         TTL: mapping.times.ttl.with_defaults(),
         "_index": {"store": false, "enabled": false, "fielddata": {}},
         "_type": {"store": false, "index": "not_analyzed"},
-        "_all": {"enabled": mapping.all_enabled, "auto_boost": false, "store": false, "store_term_vectors": false, "store_term_vector_offsets": false, "store_term_vector_positions": false, "store_term_vector_payloads": false, "omit_norms": false, "analyzer": "default", "similarity": "default", "fielddata": {}},
+        "_all": {
+            "enabled": mapping.all_enabled,
+            "auto_boost": false,
+            "store": false,
+            "store_term_vectors": false,
+            "store_term_vector_offsets": false,
+            "store_term_vector_positions": false,
+            "store_term_vector_payloads": false,
+            "omit_norms": false,
+            "analyzer": "default",
+            "similarity": "default",
+            "fielddata": {},
+        },
         "_size": {"enabled": false, "store": false},
         "_boost": {"name": "_boost", "null_value": null, "index": "no", "store": false, "fielddata": {}},
         "_parent": null,
-        "_field_names": {"enabled": true, "type": "_field_names", "index_name": "_field_names", "boost": 1.0, "index": "not_analyzed", "store": false, "doc_values": false, "term_vector": "no", "norms": {"enabled": false}, "index_options": "docs", "analyzer": "_keyword", "postings_format": "default", "doc_values_format": "default", "similarity": "default", "fielddata": {}},
-        "_source": {"enabled": true, "format": null, "compress": false, "compress_threshold": -1, "includes": [], "excludes": []},
+        "_field_names": {
+            "enabled": true,
+            "type": "_field_names",
+            "index_name": "_field_names",
+            "boost": 1.0,
+            "index": "not_analyzed",
+            "store": false,
+            "doc_values": false,
+            "term_vector": "no",
+            "norms": {"enabled": false},
+            "index_options": "docs",
+            "analyzer": "_keyword",
+            "postings_format": "default",
+            "doc_values_format": "default",
+            "similarity": "default",
+            "fielddata": {},
+        },
+        "_source": {
+            "enabled": true,
+            "format": null,
+            "compress": false,
+            "compress_threshold": -1,
+            "includes": [],
+            "excludes": [],
+        },
         "_id": id,
         TIMESTAMP: mapping.times.timestamp.with_defaults(),
         "_version": {"doc_values_format": "default"},

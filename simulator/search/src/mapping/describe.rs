@@ -1,4 +1,4 @@
-//! A field as a mapping shows it: the settings that are not the default ones, in one form.
+//! Fields as JSON: the settings that differ from their defaults, in normalized form.
 //!
 //! Source: `doXContentBody` of Elasticsearch 1.5's field mappers.
 
@@ -8,8 +8,8 @@ use crate::json::leaves;
 
 use super::field::{FieldType, Indexing, Kind, truth};
 
-/// Settings of geographic points that are off by default, and that are on.
-const POINTS: [(&str, bool); 11] = [
+/// Boolean settings of `geo_point` fields, with their defaults.
+const POINT_SETTINGS: [(&str, bool); 11] = [
     ("lat_lon", false),
     ("geohash", false),
     ("geohash_prefix", false),
@@ -24,47 +24,47 @@ const POINTS: [(&str, bool); 11] = [
 ];
 
 impl FieldType {
-    /// The field as a mapping shows it.
+    /// Returns the definition of the field, normalized and without default values.
     pub(crate) fn describe(&self) -> Map<String, Value> {
-        let mut shown = Map::new();
-        shown.insert("type".to_owned(), json!(self.kind.name()));
+        let mut definition = Map::new();
+        definition.insert("type".to_owned(), json!(self.kind.name()));
         if let Some(name) = self.setting("index_name") {
-            shown.insert("index_name".to_owned(), name.clone());
+            definition.insert("index_name".to_owned(), name.clone());
         }
         if self.boost != 1.0 {
-            shown.insert("boost".to_owned(), json!(self.boost));
+            definition.insert("boost".to_owned(), json!(self.boost));
         }
         let default = FieldType::of(self.kind).indexing;
         if self.indexing != default && self.kind != Kind::Completion {
-            shown.insert("index".to_owned(), json!(self.indexing.name()));
+            definition.insert("index".to_owned(), json!(self.indexing.name()));
         }
         if self.store {
-            shown.insert("store".to_owned(), json!(true));
+            definition.insert("store".to_owned(), json!(true));
         }
         if let Some(values) = self.setting("doc_values") {
-            shown.insert("doc_values".to_owned(), json!(truth(values)));
+            definition.insert("doc_values".to_owned(), json!(truth(values)));
         }
         if self.has_vectors() {
-            shown.extend(
+            definition.extend(
                 self.setting("term_vector")
                     .map(|kept| ("term_vector".to_owned(), kept.clone())),
             );
         }
-        self.describe_norms(&mut shown);
+        self.describe_norms(&mut definition);
         if let Some(options) = self
             .index_options()
             .filter(|options| *options != self.default_index_options())
         {
-            shown.insert("index_options".to_owned(), json!(options));
+            definition.insert("index_options".to_owned(), json!(options));
         }
-        self.describe_analyzers(&mut shown);
+        self.describe_analyzers(&mut definition);
         for key in ["similarity", "copy_to", "postings_format", "doc_values_format"] {
             if let Some(value) = self.setting(key) {
                 let value = match (key, value) {
                     ("copy_to", Value::String(_)) => json!([value]),
                     _ => value.clone(),
                 };
-                shown.insert(key.to_owned(), value);
+                definition.insert(key.to_owned(), value);
             }
         }
         if let Some(settings) = self.setting("fielddata") {
@@ -72,13 +72,13 @@ impl FieldType {
             leaves("", settings, &mut |name, text| {
                 drop(flat.insert(name.to_owned(), text.into()))
             });
-            shown.insert("fielddata".to_owned(), flat.into());
+            definition.insert("fielddata".to_owned(), flat.into());
         }
-        self.describe_kind(&mut shown);
-        shown
+        self.describe_kind(&mut definition);
+        definition
     }
 
-    fn describe_norms(&self, shown: &mut Map<String, Value>) {
+    fn describe_norms(&self, definition: &mut Map<String, Value>) {
         let loading = self.setting("norms").and_then(|norms| norms.get("loading"));
         let default = self.kind == Kind::String && self.indexing == Indexing::Analyzed;
         let mut norms = Map::new();
@@ -87,11 +87,11 @@ impl FieldType {
         }
         norms.extend(loading.map(|loading| ("loading".to_owned(), loading.clone())));
         if !norms.is_empty() {
-            shown.insert("norms".to_owned(), norms.into());
+            definition.insert("norms".to_owned(), norms.into());
         }
     }
 
-    /// What postings hold, if the mapping says.
+    /// Returns the setting `index_options`.
     fn index_options(&self) -> Option<&str> {
         self.setting("index_options").and_then(Value::as_str)
     }
@@ -104,7 +104,7 @@ impl FieldType {
         )
     }
 
-    /// Returns whether postings say how often a document has a term.
+    /// Returns whether postings have term frequencies.
     pub(crate) fn has_frequencies(&self) -> bool {
         self.index_options().unwrap_or(self.default_index_options()) != "docs"
     }
@@ -117,13 +117,13 @@ impl FieldType {
         }
     }
 
-    fn describe_analyzers(&self, shown: &mut Map<String, Value>) {
+    fn describe_analyzers(&self, definition: &mut Map<String, Value>) {
         if !matches!(self.kind, Kind::String | Kind::Completion | Kind::TokenCount) {
             return;
         }
         let mut add = |key: &str, name: &String| {
             if name != "default" {
-                shown.insert(key.to_owned(), json!(name));
+                definition.insert(key.to_owned(), json!(name));
             }
         };
         match (&self.analyzer, &self.search_analyzer) {
@@ -139,11 +139,11 @@ impl FieldType {
         }
     }
 
-    /// The settings of one kind of field.
-    fn describe_kind(&self, shown: &mut Map<String, Value>) {
+    /// Adds the settings of single field types.
+    fn describe_kind(&self, definition: &mut Map<String, Value>) {
         let mut keep = |keys: &[&str]| {
             for key in keys {
-                shown.extend(self.setting(key).map(|value| ((*key).to_owned(), value.clone())));
+                definition.extend(self.setting(key).map(|value| ((*key).to_owned(), value.clone())));
             }
         };
         match self.kind {
@@ -161,34 +161,34 @@ impl FieldType {
         if self.kind == Kind::String {
             for (key, default) in [("position_offset_gap", 0), ("ignore_above", -1)] {
                 if let Some(own) = number(key).filter(|own| *own != default) {
-                    shown.insert(key.to_owned(), json!(own));
+                    definition.insert(key.to_owned(), json!(own));
                 }
             }
         }
         if self.kind.is_numeric() {
             for key in ["ignore_malformed", "coerce"] {
-                shown.extend(self.setting(key).map(|value| (key.to_owned(), json!(truth(value)))));
+                definition.extend(self.setting(key).map(|value| (key.to_owned(), json!(truth(value)))));
             }
             let default = self.kind.precision().map(|(_, step)| i64::from(step));
             if let Some(own) = number("precision_step").filter(|own| Some(*own) != default) {
-                shown.insert("precision_step".to_owned(), json!(own));
+                definition.insert("precision_step".to_owned(), json!(own));
             }
         }
         match self.kind {
             Kind::Date => {
-                shown.insert("format".to_owned(), json!(self.format.as_str()));
+                definition.insert("format".to_owned(), json!(self.format.as_str()));
                 for (key, default) in [("numeric_resolution", "milliseconds"), ("locale", "ROOT")] {
                     let own = self.setting(key).filter(|own| **own != *default);
-                    shown.extend(own.map(|own| (key.to_owned(), own.clone())));
+                    definition.extend(own.map(|own| (key.to_owned(), own.clone())));
                 }
             }
             Kind::GeoPoint => {
-                for (key, default) in POINTS {
+                for (key, default) in POINT_SETTINGS {
                     let own = self.setting(key).map(truth).filter(|own| *own != default);
-                    shown.extend(own.map(|own| (key.to_owned(), json!(own))));
+                    definition.extend(own.map(|own| (key.to_owned(), json!(own))));
                 }
-                if shown.contains_key("geohash_prefix") {
-                    shown.insert("geohash".to_owned(), json!(true));
+                if definition.contains_key("geohash_prefix") {
+                    definition.insert("geohash".to_owned(), json!(true));
                 }
             }
             Kind::Completion => {
@@ -200,14 +200,14 @@ impl FieldType {
                     ("max_input_length", json!(50)),
                 ] {
                     let own = self.setting(key).cloned();
-                    shown.entry(key).or_insert(own.unwrap_or(default));
+                    definition.entry(key).or_insert(own.unwrap_or(default));
                 }
             }
             _ => {}
         }
     }
 
-    /// Why another definition of the field cannot take the place of this one.
+    /// Returns the conflicts that prevent replacing this definition by another one.
     pub(super) fn conflicts(&self, other: &FieldType, name: &str) -> Vec<String> {
         let is_indexed = |field: &FieldType| field.indexing != Indexing::No;
         let is_tokenized = |field: &FieldType| field.indexing == Indexing::Analyzed;
@@ -278,20 +278,41 @@ mod tests {
 
     #[rstest]
     #[case(json!({"type": "string", "store": "no", "index": "analyzed", "foo": 1}), json!({"type": "string"}))]
-    #[case(json!({"type": "string", "norms": {"enabled": true}, "index": "not_analyzed"}), json!({"type": "string", "index": "not_analyzed", "norms": {"enabled": true}}))]
-    #[case(json!({"type": "string", "omit_norms": true, "analyzer": "default"}), json!({"type": "string", "norms": {"enabled": false}}))]
-    #[case(json!({"type": "string", "index_analyzer": "a", "search_analyzer": "b"}), json!({"type": "string", "index_analyzer": "a", "search_analyzer": "b"}))]
-    #[case(json!({"type": "string", "copy_to": "x", "fielddata": {"filter": {"min": 2}}}), json!({"type": "string", "copy_to": ["x"], "fielddata": {"filter.min": "2"}}))]
-    #[case(json!({"type": "string", "index_options": "docs", "store": "yes"}), json!({"type": "string", "index_options": "docs", "store": true}))]
+    #[case(
+        json!({"type": "string", "norms": {"enabled": true}, "index": "not_analyzed"}),
+        json!({"type": "string", "index": "not_analyzed", "norms": {"enabled": true}})
+    )]
+    #[case(
+        json!({"type": "string", "omit_norms": true, "analyzer": "default"}),
+        json!({"type": "string", "norms": {"enabled": false}})
+    )]
+    #[case(
+        json!({"type": "string", "index_analyzer": "a", "search_analyzer": "b"}),
+        json!({"type": "string", "index_analyzer": "a", "search_analyzer": "b"})
+    )]
+    #[case(
+        json!({"type": "string", "copy_to": "x", "fielddata": {"filter": {"min": 2}}}),
+        json!({"type": "string", "copy_to": ["x"], "fielddata": {"filter.min": "2"}})
+    )]
+    #[case(
+        json!({"type": "string", "index_options": "docs", "store": "yes"}),
+        json!({"type": "string", "index_options": "docs", "store": true})
+    )]
     #[case(json!({"type": "boolean", "index": "not_analyzed"}), json!({"type": "boolean"}))]
-    #[case(json!({"type": "long", "precision_step": 16, "ignore_malformed": "true", "index": "no"}), json!({"type": "long", "index": "no", "ignore_malformed": true}))]
-    #[case(json!({"type": "geo_point", "geohash_prefix": true, "validate": true}), json!({"type": "geo_point", "geohash_prefix": true, "geohash": true}))]
-    fn a_field_is_shown_in_one_form(#[case] given: Value, #[case] shown: Value) {
-        assert_eq!(Value::Object(parsed(&given).describe()), shown);
+    #[case(
+        json!({"type": "long", "precision_step": 16, "ignore_malformed": "true", "index": "no"}),
+        json!({"type": "long", "index": "no", "ignore_malformed": true})
+    )]
+    #[case(
+        json!({"type": "geo_point", "geohash_prefix": true, "validate": true}),
+        json!({"type": "geo_point", "geohash_prefix": true, "geohash": true})
+    )]
+    fn definitions_are_normalized(#[case] given: Value, #[case] expected: Value) {
+        assert_eq!(Value::Object(parsed(&given).describe()), expected);
     }
 
     #[test]
-    fn what_an_index_cannot_change_conflicts() {
+    fn unchangeable_settings_conflict() {
         let [text, whole] =
             ["analyzed", "not_analyzed"].map(|index| parsed(&json!({"type": "string", "index": index})));
         let conflicts = [

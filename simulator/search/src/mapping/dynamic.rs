@@ -1,4 +1,4 @@
-//! Dynamic mapping: the kind of a field from the first value that is seen of it.
+//! Dynamic mapping: derives a field from its first value.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
 use crate::pattern;
 
-/// The field that `value` would make at `path`, or none if it says nothing (null, empty list).
+/// Returns the dynamic field for a value at a path, or `None` for null and arrays.
 pub(crate) fn guess(mapping: &TypeMapping, path: &[String], value: &Value) -> Result<Option<FieldNode>> {
     let (kind, format) = match value {
         Value::Bool(_) => (Kind::Boolean, None),
@@ -29,7 +29,7 @@ pub(crate) fn guess(mapping: &TypeMapping, path: &[String], value: &Value) -> Re
     })))
 }
 
-/// What a dynamic template makes of an object, or of a list, if one fits.
+/// Returns the field or object that a dynamic template defines for an object or array, if one matches.
 pub(crate) fn object_of_template(mapping: &TypeMapping, path: &[String]) -> Result<Option<Node>> {
     let name = path.last().map_or("", String::as_str);
     let Some(definition) = template(mapping, path, name, "object") else {
@@ -63,12 +63,12 @@ fn of_text(mapping: &TypeMapping, text: &str) -> (Kind, Option<DateFormat>) {
     (Kind::String, None)
 }
 
-/// The definition that the first fitting dynamic template gives.
+/// Returns the definition of the first dynamic template that matches.
 fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: &str) -> Option<Map<String, Value>> {
     let full = path.join(".");
-    let fits = |template: &&DynamicTemplate| template.fits(&full, name, kind);
-    let found = mapping.templates.iter().find(fits)?;
-    let mut definition = fill(&found.mapping, name, kind);
+    let matches = |template: &&DynamicTemplate| template.matches(&full, name, kind);
+    let found = mapping.templates.iter().find(matches)?;
+    let mut definition = substitute(&found.mapping, name, kind);
     let Value::Object(definition) = &mut definition else {
         return None;
     };
@@ -76,17 +76,17 @@ fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: &str) -> O
     Some(std::mem::take(definition))
 }
 
-/// A dynamic template: which fields it fits, and their definition.
+/// A dynamic template: matching rules and a definition.
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicTemplate {
     pub(super) name: String,
     definition: Map<String, Value>,
     mapping: Value,
-    /// The pattern of each of [`RULES`] that it has.
+    /// Patterns of the rules in [`RULES`] that the template has.
     patterns: [Option<Pattern>; RULES.len()],
 }
 
-/// The settings that say which fields a template fits, and whether what they say is to match: the name, the path and the kind.
+/// The matching rules, in terms of name, name, path, path and type. The flag is the required result of the match.
 const RULES: [(&str, bool); 5] = [
     ("match", true),
     ("unmatch", false),
@@ -95,11 +95,11 @@ const RULES: [(&str, bool); 5] = [
     ("match_mapping_type", true),
 ];
 
-/// A pattern of names.
+/// A pattern for names, paths or types.
 #[derive(Clone, Debug)]
 enum Pattern {
     Simple(String),
-    /// None for one that is no regular expression, which nothing matches.
+    /// `None` if the regular expression is invalid; it matches nothing.
     Regex(Option<regex::Regex>),
 }
 
@@ -120,10 +120,10 @@ impl Pattern {
 }
 
 impl DynamicTemplate {
-    /// The templates of a list, each an object of one name.
+    /// Parses a list of templates, each an object with one member: its name and its definition.
     ///
     /// # Errors
-    /// What is no list of templates, and a template that fits nothing or has no definition.
+    /// An invalid list, or a template without rules or without a mapping.
     pub(super) fn parse_all(given: &Value) -> Result<Vec<DynamicTemplate>> {
         let cast = |value: &Value, class: &str| {
             let reason = format!("{} cannot be cast to {class}", java_class(value));
@@ -172,21 +172,22 @@ impl DynamicTemplate {
         })
     }
 
-    /// The template as a mapping shows it.
+    /// Returns the template as JSON.
     pub(super) fn describe(&self) -> Value {
-        let mut shown = Map::new();
-        shown.insert(self.name.clone(), self.definition.clone().into());
-        shown.into()
+        let mut definition = Map::new();
+        definition.insert(self.name.clone(), self.definition.clone().into());
+        definition.into()
     }
 
-    /// Returns whether it fits a field of a path, a name and a kind.
-    fn fits(&self, path: &str, name: &str, kind: &str) -> bool {
+    /// Returns whether the template matches a field.
+    fn matches(&self, path: &str, name: &str, kind: &str) -> bool {
         let mut rules = RULES.iter().zip(&self.patterns).zip([name, name, path, path, kind]);
         rules.all(|(((_, wanted), pattern), text)| pattern.as_ref().is_none_or(|own| own.matches(text) == *wanted))
     }
 }
 
-fn fill(value: &Value, name: &str, kind: &str) -> Value {
+/// Replaces `{name}` and `{dynamic_type}` in a definition.
+fn substitute(value: &Value, name: &str, kind: &str) -> Value {
     match value {
         Value::String(text) => Value::String(
             text.replace("{name}", name)
@@ -195,10 +196,10 @@ fn fill(value: &Value, name: &str, kind: &str) -> Value {
         ),
         Value::Object(map) => Value::Object(
             map.iter()
-                .map(|(key, value)| (key.replace("{name}", name), fill(value, name, kind)))
+                .map(|(key, value)| (key.replace("{name}", name), substitute(value, name, kind)))
                 .collect(),
         ),
-        Value::Array(items) => Value::Array(items.iter().map(|item| fill(item, name, kind)).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(|item| substitute(item, name, kind)).collect()),
         other => other.clone(),
     }
 }

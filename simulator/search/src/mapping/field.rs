@@ -1,47 +1,47 @@
-//! The type of one field and its settings.
+//! Field types and their settings.
 
 use serde_json::{Map, Value, json};
 
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 
-/// What values a field holds.
+/// The type of the values of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Text, analyzed or whole.
+    /// A string, analyzed or not.
     String,
-    /// 64 bits, signed.
+    /// A 64-bit signed integer.
     Long,
-    /// 32 bits, signed.
+    /// A 32-bit signed integer.
     Integer,
-    /// 16 bits, signed.
+    /// A 16-bit signed integer.
     Short,
-    /// 8 bits, signed.
+    /// An 8-bit signed integer.
     Byte,
-    /// 64 bits, floating.
+    /// A 64-bit floating-point number.
     Double,
-    /// 32 bits, floating.
+    /// A 32-bit floating-point number.
     Float,
     /// Milliseconds since 1970.
     Date,
-    /// True or false.
+    /// A boolean.
     Boolean,
     /// An IPv4 address.
     Ip,
-    /// Bytes, stored and never indexed.
+    /// Bytes in base64, stored but not indexed.
     Binary,
-    /// A point on the earth.
+    /// A geographic point.
     GeoPoint,
-    /// What is suggested for the beginning of a text.
+    /// A suggestion for the prefix of an input.
     Completion,
-    /// The number of terms of a text.
+    /// The number of tokens of a string.
     TokenCount,
-    /// The hash of a text.
+    /// The Murmur3 hash of a string.
     Hash,
 }
 
 impl Kind {
-    /// The kind that a mapping names.
+    /// Returns the type with this name in mappings.
     pub(crate) fn named(name: &str) -> Option<Kind> {
         Some(match name {
             "string" | "multi_field" => Kind::String,
@@ -63,7 +63,7 @@ impl Kind {
         })
     }
 
-    /// The name that a mapping gives the kind.
+    /// The name in mappings.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::String => "string",
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// True for what is compared as a number.
+    /// Returns whether values are indexed and compared as numbers.
     pub(crate) fn is_numeric(self) -> bool {
         !matches!(
             self,
@@ -92,7 +92,7 @@ impl Kind {
         )
     }
 
-    /// Name of a numeric kind in analyzers, and its precision step.
+    /// The name in analyzers and the default precision step. `None` if the type is not numeric.
     pub(crate) fn precision(self) -> Option<(&'static str, u32)> {
         Some(match self {
             Kind::Long | Kind::Hash => ("long", 16),
@@ -107,25 +107,25 @@ impl Kind {
         })
     }
 
-    /// True for what has a fractional part.
+    /// Returns whether values are floating-point numbers.
     pub(crate) fn is_floating(self) -> bool {
         matches!(self, Kind::Double | Kind::Float)
     }
 }
 
-/// How a string field is indexed.
+/// The setting `index` of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Indexing {
-    /// Cut into terms.
+    /// Split into terms.
     Analyzed,
     /// As one term.
     NotAnalyzed,
-    /// Not at all.
+    /// Not indexed.
     No,
 }
 
 impl Indexing {
-    /// The name in a mapping.
+    /// The value of the setting.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Indexing::Analyzed => "analyzed",
@@ -134,45 +134,45 @@ impl Indexing {
         }
     }
 
-    /// The way of that name in a mapping.
+    /// Parses the setting.
     pub(super) fn parse(name: &Value) -> Option<Indexing> {
         let all = [Indexing::Analyzed, Indexing::NotAnalyzed, Indexing::No];
         all.into_iter().find(|own| name.as_str() == Some(own.name()))
     }
 }
 
-/// A field's kind and settings.
+/// The type of a field and its settings.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldType {
-    /// What values it holds.
+    /// The type of its values.
     pub(crate) kind: Kind,
     /// How it is indexed.
     pub(crate) indexing: Indexing,
-    /// The analyzer at index time, if not the default.
+    /// The analyzer at index time. Default: that of the index.
     pub(crate) analyzer: Option<String>,
-    /// The analyzer at query time, if not that of index time.
+    /// The analyzer at query time. Default: the one at index time.
     pub(crate) search_analyzer: Option<String>,
-    /// The format of dates.
+    /// The format of a date field.
     pub(crate) format: DateFormat,
-    /// Whether its values go into `_all`.
+    /// Whether values are added to `_all`.
     pub(crate) include_in_all: bool,
-    /// Whether the length of a value counts in scores.
+    /// Whether field length affects scores.
     pub(crate) norms: bool,
-    /// What takes the place of null.
+    /// Replacement of null values.
     pub(crate) null_value: Option<Value>,
-    /// The longest string that is indexed, in characters.
+    /// Maximum length of an indexed string, in characters.
     pub(crate) ignore_above: Option<usize>,
-    /// Whether a value of another kind is passed over.
+    /// Whether malformed values are ignored.
     pub(crate) ignore_malformed: bool,
-    /// Whether it is handed out by `fields` even without `_source`.
+    /// Whether `fields` can return the field even if `_source` is disabled.
     pub(crate) store: bool,
-    /// A factor of every score in the field.
+    /// Factor for scores of the field.
     pub(crate) boost: f32,
     settings: Map<String, Value>,
 }
 
 impl FieldType {
-    /// A field of `kind` with every setting at its default.
+    /// Returns a field of this type with default settings.
     pub(crate) fn of(kind: Kind) -> FieldType {
         FieldType {
             kind,
@@ -200,7 +200,7 @@ impl FieldType {
         }
     }
 
-    /// A date field that detection made, in the format that fitted.
+    /// Returns a date field created by date detection, with the detected format.
     pub(crate) fn detected_date(format: DateFormat) -> FieldType {
         let mut field = FieldType::of(Kind::Date);
         field.settings.insert("format".to_owned(), json!(format.as_str()));
@@ -208,10 +208,10 @@ impl FieldType {
         field
     }
 
-    /// The field that a mapping describes.
+    /// Parses a field definition.
     ///
     /// # Errors
-    /// A type that is not there, or a setting that is not understood.
+    /// An unknown type or an invalid setting.
     pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
         let type_name = definition.get("type").and_then(Value::as_str).unwrap_or("string");
         let kind = Kind::named(type_name).ok_or_else(|| {
@@ -242,12 +242,12 @@ impl FieldType {
                 }
                 "include_in_all" => field.include_in_all = truth(value),
                 "null_value" => field.null_value = Some(value.clone()),
-                "ignore_above" => field.ignore_above = value.as_u64().and_then(|most| usize::try_from(most).ok()),
+                "ignore_above" => field.ignore_above = value.as_u64().and_then(|max| usize::try_from(max).ok()),
                 "ignore_malformed" => field.ignore_malformed = truth(value),
                 "store" => field.store = truth(value),
                 "boost" => field.boost = value.as_f64().unwrap_or(1.0) as f32,
                 "type" | "fields" | "path" | "properties" => continue,
-                // Settings that change nothing of what is answered (such as doc_values or precision_step) are kept and echoed.
+                // Settings without effect, such as `doc_values` and `precision_step`, are only stored and returned.
                 _ => {}
             }
             field.settings.insert(key.clone(), value.clone());
@@ -262,7 +262,7 @@ impl FieldType {
         Ok(field)
     }
 
-    /// The definition that [`FieldType::parse`] makes the same field of.
+    /// Returns the definition that [`FieldType::parse`] restores the field from.
     pub(crate) fn definition(&self) -> Map<String, Value> {
         let mut definition = Map::new();
         definition.insert("type".to_owned(), json!(self.kind.name()));
@@ -270,12 +270,12 @@ impl FieldType {
         definition
     }
 
-    /// A setting as the mapping has it.
+    /// Returns a setting as it was defined.
     pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
         self.settings.get(name)
     }
 
-    /// Returns whether term vectors are kept.
+    /// Returns whether term vectors are stored.
     pub(crate) fn has_vectors(&self) -> bool {
         self.settings
             .get("term_vector")
@@ -283,7 +283,7 @@ impl FieldType {
             .is_some_and(|kept| kept != "no")
     }
 
-    /// Returns whether term vectors with positions and offsets are kept.
+    /// Returns whether term vectors are stored with positions and offsets.
     pub(crate) fn has_offsets_in_vectors(&self) -> bool {
         self.settings
             .get("term_vector")
@@ -296,10 +296,10 @@ impl FieldType {
         self.settings.get("index_options").and_then(Value::as_str) == Some("offsets")
     }
 
-    /// The number that `text` says, encoded so that whole numbers compare as values do.
+    /// Encodes the number in `text` as an integer; encoded values compare as the numbers do.
     ///
     /// # Errors
-    /// A text that is no number, or one that is out of the kind's range.
+    /// Not a number, or out of the range of the type.
     pub(crate) fn encode_text(&self, text: &str) -> Result<i64> {
         let refuse = || SearchError::number(text);
         Ok(match self.kind {
@@ -316,7 +316,7 @@ impl FieldType {
         })
     }
 
-    /// The time that a number of a date field says, in milliseconds.
+    /// Converts a number of a date field to milliseconds, by `numeric_resolution`.
     pub(crate) fn millis_of(&self, number: i64) -> i64 {
         let resolution = self.setting("numeric_resolution").and_then(Value::as_str);
         match resolution.map(str::to_ascii_lowercase).as_deref() {
@@ -330,7 +330,7 @@ impl FieldType {
         }
     }
 
-    /// The value that [`FieldType::encode_text`] made `encoded` of.
+    /// Decodes a value of [`FieldType::encode_text`].
     pub(crate) fn decode(&self, encoded: i64) -> f64 {
         if self.kind.is_floating() {
             unsortable(encoded)
@@ -340,7 +340,7 @@ impl FieldType {
     }
 }
 
-/// The error of a text that is no number of fewer than 32 bits.
+/// Returns the error for a text that is not a valid `byte` or `short`.
 pub(crate) fn out_of_range(text: &str) -> SearchError {
     if text.parse::<i32>().is_err() {
         return SearchError::number(text);
@@ -349,7 +349,7 @@ pub(crate) fn out_of_range(text: &str) -> SearchError {
     SearchError::new(400, "NumberFormatException", reason)
 }
 
-/// A floating number as Java reads it: no `inf`, no `nan`.
+/// Parses a floating-point number as Java does, without `inf` and `nan`.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     if text
@@ -362,7 +362,7 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// `value` as a whole number of the same order.
+/// Encodes a floating-point number as an integer that compares as the number does.
 pub(crate) fn sortable(value: f64) -> i64 {
     let bits = value.to_bits() as i64;
     bits ^ ((bits >> 63) & i64::MAX)
@@ -373,7 +373,8 @@ pub(crate) fn unsortable(encoded: i64) -> f64 {
     f64::from_bits((encoded ^ ((encoded >> 63) & i64::MAX)) as u64)
 }
 
-/// What settings take for true: anything but `false`, `no`, `off`, `0` and the empty string.
+/// Interprets a setting as a boolean: everything is true except `false`, `no`, `off`, `0`, the empty string, null,
+/// arrays and objects.
 pub(crate) fn truth(value: &Value) -> bool {
     match value {
         Value::Bool(truth) => *truth,
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_out_of_range_is_refused() {
+    fn numbers_out_of_range_are_errors() {
         assert!(FieldType::of(Kind::Byte).encode_text("128").is_err());
         assert!(FieldType::of(Kind::Long).encode_text("6004.5").is_err());
         assert!(FieldType::of(Kind::Double).encode_text("nan").is_err());

@@ -1,4 +1,4 @@
-//! Settings that a field cannot have.
+//! Validation of field settings.
 //!
 //! Source: `TypeParsers` and the field mappers of Elasticsearch 1.5.
 
@@ -19,21 +19,21 @@ const TERM_VECTORS: [&str; 7] = [
     "with_positions_offsets_payloads",
 ];
 
-/// The error of a setting that Java cannot read as a number.
-fn no_number(error: SearchError) -> SearchError {
+/// Returns the error of Elasticsearch for an invalid number in a setting: status 500.
+fn number_error(error: SearchError) -> SearchError {
     SearchError { status: 500, ..error }
 }
 
-/// Fails for a text that is no whole number.
+/// Fails for a string that is not an integer.
 fn check_integer(value: &Value) -> Result<()> {
     match value.as_str() {
-        Some(text) if text.parse::<i32>().is_err() => Err(no_number(SearchError::number(text))),
+        Some(text) if text.parse::<i32>().is_err() => Err(number_error(SearchError::number(text))),
         _ => Ok(()),
     }
 }
 
 impl FieldType {
-    /// Fails for settings that a field cannot have.
+    /// Fails for settings that are invalid for the field.
     pub(super) fn check(&self, name: &str, definition: &Map<String, Value>) -> Result<()> {
         definition
             .iter()
@@ -55,7 +55,7 @@ impl FieldType {
         match key {
             "null_value" if value.is_null() => Err(SearchError::mapping("Property [null_value] cannot be null.")),
             "null_value" if self.kind.is_numeric() && !matches!(self.kind, Kind::Date | Kind::Ip) => match text {
-                Some(text) => self.encode_text(text).map(drop).map_err(no_number),
+                Some(text) => self.encode_text(text).map(drop).map_err(number_error),
                 None => Ok(()),
             },
             "term_vector" if !text.is_some_and(|text| TERM_VECTORS.contains(&text)) => Err(SearchError::mapping(
@@ -70,7 +70,7 @@ impl FieldType {
                 java_class(value)
             ))),
             "boost" if text.is_some_and(|text| text.parse::<f32>().is_err()) => {
-                Err(no_number(SearchError::number(&java_text(value))))
+                Err(number_error(SearchError::number(&java_text(value))))
             }
             "omit_term_freq_and_positions" => Err(SearchError::parse(
                 "'omit_term_freq_and_positions' is not supported anymore - use ['index_options' : 'docs']  instead",
@@ -83,7 +83,7 @@ impl FieldType {
     }
 }
 
-/// Returns whether postings can hold what a text says.
+/// Returns whether a text is a value of `index_options`.
 fn is_index_option(text: &str) -> bool {
     ["docs", "freqs", "positions", "offsets"]
         .iter()
@@ -97,20 +97,42 @@ mod tests {
     use serde_json::json;
 
     #[rstest]
-    #[case(json!({"type": "string", "term_vector": "maybe"}), "MapperParsingException[Wrong value for termVector [maybe] for field [x]]")]
-    #[case(json!({"type": "string", "index_options": "maybe"}), "ElasticsearchParseException[Failed to parse index option [maybe]]")]
-    #[case(json!({"type": "string", "norms": 5}), "ElasticsearchParseException[norms should be a hash but was of type: class java.lang.Integer]")]
-    #[case(json!({"type": "string", "null_value": null}), "MapperParsingException[Property [null_value] cannot be null.]")]
-    #[case(json!({"type": "string", "omit_term_freq_and_positions": true}), "ElasticsearchParseException['omit_term_freq_and_positions' is not supported anymore - use ['index_options' : 'docs']  instead]")]
+    #[case(
+        json!({"type": "string", "term_vector": "maybe"}),
+        "MapperParsingException[Wrong value for termVector [maybe] for field [x]]"
+    )]
+    #[case(
+        json!({"type": "string", "index_options": "maybe"}),
+        "ElasticsearchParseException[Failed to parse index option [maybe]]"
+    )]
+    #[case(
+        json!({"type": "string", "norms": 5}),
+        "ElasticsearchParseException[norms should be a hash but was of type: class java.lang.Integer]"
+    )]
+    #[case(
+        json!({"type": "string", "null_value": null}),
+        "MapperParsingException[Property [null_value] cannot be null.]"
+    )]
+    #[case(
+        json!({"type": "string", "omit_term_freq_and_positions": true}),
+        "ElasticsearchParseException['omit_term_freq_and_positions' is not supported anymore - use \
+         ['index_options' : 'docs']  instead]"
+    )]
     #[case(json!({"type": "long", "null_value": "abc"}), "NumberFormatException[For input string: \"abc\"]")]
     #[case(json!({"type": "long", "precision_step": "abc"}), "NumberFormatException[For input string: \"abc\"]")]
     #[case(json!({"type": "string", "boost": "abc"}), "NumberFormatException[For input string: \"abc\"]")]
     #[case(json!({"type": "string", "ignore_above": "abc"}), "NumberFormatException[For input string: \"abc\"]")]
-    #[case(json!({"type": "string", "path": "sideways"}), "MapperParsingException[Wrong value for pathType [sideways] for object [x]]")]
-    #[case(json!({"type": "string", "doc_values": true}), "MapperParsingException[Field [x] cannot be analyzed and have doc values]")]
+    #[case(
+        json!({"type": "string", "path": "sideways"}),
+        "MapperParsingException[Wrong value for pathType [sideways] for object [x]]"
+    )]
+    #[case(
+        json!({"type": "string", "doc_values": true}),
+        "MapperParsingException[Field [x] cannot be analyzed and have doc values]"
+    )]
     #[case(json!({"type": "token_count"}), "MapperParsingException[Analyzer must be set for field [x] but wasn't.]")]
-    fn a_setting_that_a_field_cannot_have_is_refused(#[case] definition: Value, #[case] expected: &str) {
-        let refused = FieldType::parse("x", definition.as_object().unwrap()).unwrap_err();
-        assert_eq!(refused.to_string(), expected);
+    fn invalid_settings_are_errors(#[case] definition: Value, #[case] expected: &str) {
+        let error = FieldType::parse("x", definition.as_object().unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), expected);
     }
 }

@@ -1,7 +1,11 @@
-//! Mappings: which fields documents have, and of what kind.
+//! Mappings: the fields of documents and their types.
 //!
-//! Promises: a field keeps its kind once it has one; the same field name and kind in two types of an index has one place in the index; a mapping is shown as it was given, with what dynamic mapping added.
-//! Limits: kinds are those of `field.rs`, objects and nested objects; a bounded number of fields an index.
+//! Guarantees:
+//! - The type of a field never changes.
+//! - Fields with the same name and type in several document types share one ordinal, and so one index field.
+//! - A mapping is returned as it was defined, with the fields that dynamic mapping added.
+//!
+//! Limits: field types are those of `field.rs`, objects and nested objects; a bounded number of fields per index.
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
 mod contexts;
@@ -11,11 +15,11 @@ mod describe;
 mod dynamic;
 mod field;
 mod field_checks;
-mod own_fields;
 mod point_fields;
 mod saved;
 mod times;
 mod tree;
+mod type_fields;
 mod type_mapping;
 
 use std::collections::{BTreeSet, HashMap};
@@ -35,67 +39,64 @@ pub(crate) use point_fields::geohash_levels;
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, illegal_ttl, ttl_millis};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
 pub(crate) use type_mapping::TypeMapping;
-use type_mapping::unmergeable;
+use type_mapping::merge_conflict;
 
-/// The place of a field in its index.
+/// The number of a field in its index.
 pub(crate) type FieldOrdinal = u32;
 
-/// The field that holds every value.
+/// `_all`: the values of all fields.
 pub(crate) const ALL: FieldOrdinal = 0;
-/// The field that holds the type of a document.
+/// `_type`: the type of a document.
 pub(crate) const TYPE: FieldOrdinal = 1;
-/// The field that holds the names of a document's fields.
+/// `_field_names`: the names of a document's fields.
 pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
-
-/// The field that holds the type and the id of a document's parent.
+/// `_parent`: type and id of the parent document.
 pub(crate) const PARENT: FieldOrdinal = 3;
-
-/// The type and the id of a document, which are stored and not indexed.
+/// `_uid`: type and id of a document, which are stored but not indexed.
 pub(crate) const UID: FieldOrdinal = FieldOrdinal::MAX;
 
-/// Paths that a mapping does not have yet, each with its field or object.
+/// Paths of unmapped fields and objects, with their dynamic mappings.
 pub(crate) type Unmapped = Vec<(Vec<String>, Node)>;
 
-/// A field of an index: its place, its name in full, its kind and its analyzers.
+/// A field of an index.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    /// Its place.
     pub(crate) ordinal: FieldOrdinal,
-    /// Its full name, with dots.
+    /// Full name: the dotted path.
     pub(crate) name: String,
-    /// Its kind and settings.
     pub(crate) field_type: FieldType,
-    /// From text to terms when documents are indexed.
+    /// Analyzer at index time.
     pub(crate) index_analyzer: Analyzer,
-    /// From text to terms when queries are read.
+    /// Analyzer at query time.
     pub(crate) search_analyzer: Analyzer,
 }
 
-/// The mappings of one index.
+/// The mapping of an index: the mappings of its types.
 #[derive(Clone, Debug)]
 pub(crate) struct Mapping {
     types: IndexMap<String, TypeMapping>,
     /// The first field of each full name.
     fields: HashMap<String, Field>,
-    /// Fields of a type that differ from the first of their name, by type and full name.
-    own_fields: HashMap<String, HashMap<String, Field>>,
-    /// Number of places that fields have had.
-    places: u32,
-    /// Full names by the last part of the path, and by the names that mappings give. The first field of a short name has it.
+    /// Fields of a type that differ from the first field of the same name, by type and full name.
+    type_fields: HashMap<String, HashMap<String, Field>>,
+    /// Number of ordinals allocated to fields.
+    ordinal_count: u32,
+    /// Full names by short name: the last part of the path, or `index_name`. The first field with a short name has
+    /// it.
     short_names: HashMap<String, String>,
     analysis: Option<Map<String, Value>>,
     all: Field,
-    most_fields: usize,
+    max_fields: usize,
     /// Paths of nested objects.
     nested: BTreeSet<String>,
 }
 
 impl Mapping {
-    /// An empty mapping; `analysis` is the section of that name in the index's settings.
+    /// Creates an empty mapping. `analysis` is the `analysis` section of the index settings.
     ///
     /// # Errors
-    /// A default analyzer that is not understood.
-    pub(crate) fn new(analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
+    /// An invalid default analyzer.
+    pub(crate) fn new(analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
         let default = Analyzer::configured("default", analysis.as_ref()).map_err(SearchError::illegal)?;
         let all = Field {
             ordinal: ALL,
@@ -107,17 +108,17 @@ impl Mapping {
         Ok(Mapping {
             types: IndexMap::new(),
             fields: HashMap::new(),
-            own_fields: HashMap::new(),
-            places: 0,
+            type_fields: HashMap::new(),
+            ordinal_count: 0,
             short_names: HashMap::new(),
             analysis,
             all,
-            most_fields,
+            max_fields,
             nested: BTreeSet::new(),
         })
     }
 
-    /// The field of that name: after a type's name, in full, or the last part of its path.
+    /// Returns a field by its name: `type.path`, the full name, or a short name.
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         if name == "_all" {
             return Some(&self.all);
@@ -130,12 +131,12 @@ impl Mapping {
             .or_else(|| self.fields.get(self.short_names.get(name)?))
     }
 
-    /// The field whose name is `name` in full.
+    /// Returns a field by its full name.
     pub(crate) fn exact_field(&self, name: &str) -> Option<&Field> {
         self.fields.get(name)
     }
 
-    /// The name of the field at a place, in full.
+    /// Returns the full name of a field.
     pub(crate) fn name_of(&self, ordinal: FieldOrdinal) -> Option<&str> {
         match ordinal {
             ALL => Some("_all"),
@@ -146,13 +147,13 @@ impl Mapping {
             _ => self
                 .fields
                 .values()
-                .chain(self.own_fields.values().flat_map(HashMap::values))
+                .chain(self.type_fields.values().flat_map(HashMap::values))
                 .find(|field| field.ordinal == ordinal)
                 .map(|field| field.name.as_str()),
         }
     }
 
-    /// The names of all fields that `pattern` (with `*`) fits, sorted.
+    /// Returns the full names that match a pattern with `*`, sorted.
     pub(crate) fn field_names(&self, pattern: &str) -> Vec<String> {
         let mut names: Vec<String> = self
             .fields
@@ -164,23 +165,23 @@ impl Mapping {
         names
     }
 
-    /// Returns whether objects at a path are nested.
+    /// Returns whether a path is mapped as nested.
     pub(crate) fn is_nested(&self, path: &str) -> bool {
         self.nested.contains(path)
     }
 
-    /// Returns whether a path is one of objects: fields are below it, and it is none itself.
+    /// Returns whether a path is an object: it has fields below it and is not a field.
     pub(crate) fn is_object(&self, path: &str) -> bool {
         let is_below = |name: &String| name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
         !self.fields.contains_key(path) && self.fields.keys().any(is_below)
     }
 
-    /// Returns whether there are nested objects.
+    /// Returns whether any path is mapped as nested.
     pub(crate) fn has_nested(&self) -> bool {
         !self.nested.is_empty()
     }
 
-    /// The path of the innermost nested objects that a field is part of.
+    /// Returns the innermost nested path that contains a field.
     pub(crate) fn nested_path(&self, field: &str) -> Option<&str> {
         let ends = field.match_indices('.').map(|(at, _)| at).rev();
         ends.filter_map(|end| self.nested.get(field.get(..end)?))
@@ -188,7 +189,7 @@ impl Mapping {
             .map(String::as_str)
     }
 
-    /// The type of the parents of documents of a type.
+    /// Returns the parent type of a type.
     pub(crate) fn parent_type(&self, type_name: &str) -> Option<&str> {
         self.types.get(type_name)?.metadata("_parent")?.get("type")?.as_str()
     }
@@ -199,16 +200,16 @@ impl Mapping {
         self.parent_type(type_name).is_some() || routing.and_then(|own| own.get("required")).is_some_and(truth)
     }
 
-    /// How many fields may still be added.
-    pub(crate) fn room(&self) -> usize {
-        self.most_fields.saturating_sub(self.field_count())
+    /// Returns the number of fields that can still be added.
+    pub(crate) fn remaining_fields(&self) -> usize {
+        self.max_fields.saturating_sub(self.field_count())
     }
 
-    /// The error of a mapping with too many fields.
-    pub(crate) fn full(&self) -> SearchError {
+    /// Returns the error for a mapping with too many fields.
+    pub(crate) fn too_many_fields(&self) -> SearchError {
         SearchError::illegal(format!(
             "Limit of total fields [{}] in index has been exceeded",
-            self.most_fields
+            self.max_fields
         ))
     }
 
@@ -220,7 +221,7 @@ impl Mapping {
         self.analysis.as_ref()
     }
 
-    /// The names of the types, in the order in which they came.
+    /// Returns the names of the types, in order of creation.
     pub(crate) fn type_names(&self) -> impl Iterator<Item = &str> {
         self.types.keys().map(String::as_str)
     }
@@ -229,10 +230,10 @@ impl Mapping {
         self.types.get(name)
     }
 
-    /// Adds the definition of a type to what is there. What conflicts with it is left out, or refused.
+    /// Merges a definition into the mapping of a type. With `ignore_conflicts`, conflicting settings are ignored.
     ///
     /// # Errors
-    /// A definition that is not understood, conflicts unless they are ignored, too many fields.
+    /// An invalid definition, conflicts, or too many fields.
     pub(crate) fn put(&mut self, type_name: &str, definition: &Value, ignore_conflicts: bool) -> Result<()> {
         if type_name != DEFAULT {
             check_type_name(type_name)?;
@@ -258,12 +259,12 @@ impl Mapping {
             conflicts.extend(known.times.conflicts(&fresh.times, definition)?);
         }
         if !conflicts.is_empty() && !ignore_conflicts {
-            return Err(unmergeable(&conflicts));
+            return Err(merge_conflict(&conflicts));
         }
-        self.adopt(type_name, fresh)
+        self.replace_type(type_name, fresh)
     }
 
-    /// Makes sure of a type, as the first document of it does.
+    /// Adds an empty mapping of a type, unless the type is mapped.
     pub(crate) fn ensure_type(&mut self, type_name: &str) -> Result<()> {
         if self.types.contains_key(type_name) {
             Ok(())
@@ -272,16 +273,17 @@ impl Mapping {
         }
     }
 
-    /// Adds fields that documents of a type turned out to have.
+    /// Adds dynamically mapped fields to a type.
     pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Unmapped) -> Result<()> {
         let mut fresh = self.types.get(type_name).cloned().unwrap_or_default();
         for (path, node) in found {
             fresh.root.insert(&path, node)?;
         }
-        self.adopt(type_name, fresh)
+        self.replace_type(type_name, fresh)
     }
 
-    fn adopt(&mut self, type_name: &str, fresh: TypeMapping) -> Result<()> {
+    /// Replaces the mapping of a type by its merged successor, and updates the fields of the index.
+    fn replace_type(&mut self, type_name: &str, fresh: TypeMapping) -> Result<()> {
         let (mut added, mut changed, mut differing) = (Vec::new(), Vec::new(), Vec::new());
         let before = self.types.get(type_name);
         let is_own = |name: &str| before.is_some_and(|before| before.root.field(name).is_some());
@@ -293,7 +295,7 @@ impl Mapping {
                     }
                 }
                 Some(known) if known.field_type.kind != node.field_type.kind => {
-                    return Err(unmergeable(&[format!(
+                    return Err(merge_conflict(&[format!(
                         "mapper [{name}] of different type, current_type [{}], merged_type [{}]",
                         known.field_type.kind.name(),
                         node.field_type.kind.name()
@@ -322,35 +324,35 @@ impl Mapping {
                 added.push(self.new_field(name.to_owned(), &field_type)?);
             }
         }
-        if self.field_count() + added.len() + differing.len() > self.most_fields {
-            return Err(self.full());
+        if self.field_count() + added.len() + differing.len() > self.max_fields {
+            return Err(self.too_many_fields());
         }
         if type_name == DEFAULT {
-            // No document is of this type: it has no fields.
+            // No document has this type, so its fields are not indexed.
             self.types.insert(type_name.to_owned(), fresh);
             return Ok(());
         }
         for field in changed {
             let own = self
-                .own_fields
+                .type_fields
                 .get_mut(type_name)
                 .filter(|own| own.contains_key(&field.name));
             own.unwrap_or(&mut self.fields).insert(field.name.clone(), field);
         }
         for mut field in added {
-            field.ordinal = self.next_place();
+            field.ordinal = self.next_ordinal();
             self.add_field(field);
         }
         differing
             .into_iter()
-            .for_each(|field| self.add_own_field(type_name, field));
+            .for_each(|field| self.add_type_field(type_name, field));
         self.nested.extend(fresh.root.nested_paths());
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
         Ok(())
     }
 
-    /// The analyzers of a field at index time and at query time.
+    /// Returns the analyzers of a field, at index time and at query time.
     fn analyzers(&self, full_name: &str, field: &FieldType) -> Result<(Analyzer, Analyzer)> {
         let analyzer = |name: Option<&str>| match (field.indexing, field.kind) {
             (Indexing::Analyzed, Kind::Completion) => {
@@ -369,7 +371,7 @@ impl Mapping {
         Ok((analyzer(field.analyzer.as_deref())?, analyzer(search)?))
     }
 
-    /// A field that has no place yet.
+    /// Creates a field without an ordinal.
     fn new_field(&self, name: String, field_type: &FieldType) -> Result<Field> {
         let (index_analyzer, search_analyzer) = self.analyzers(&name, field_type)?;
         Ok(Field {
@@ -381,7 +383,7 @@ impl Mapping {
         })
     }
 
-    /// Adds a field, the first of its name.
+    /// Adds a field, the first with its name.
     fn add_field(&mut self, field: Field) {
         if let Some((_, short)) = field.name.rsplit_once('.') {
             self.short_names
@@ -397,7 +399,7 @@ impl Mapping {
         self.fields.insert(field.name.clone(), field);
     }
 
-    /// The mappings as they are shown, by type.
+    /// Returns the mappings as JSON, by type.
     pub(crate) fn describe(&self) -> Map<String, Value> {
         self.types
             .iter()
@@ -406,7 +408,7 @@ impl Mapping {
     }
 }
 
-/// Fails for what no type can be called.
+/// Fails for an invalid type name.
 pub(crate) fn check_type_name(name: &str) -> Result<()> {
     let reason = if name.is_empty() {
         "mapping type name is empty".to_owned()
@@ -420,7 +422,7 @@ pub(crate) fn check_type_name(name: &str) -> Result<()> {
     Err(SearchError::new(400, "InvalidTypeNameException", reason))
 }
 
-/// The error of an analyzer that a field cannot have.
+/// Returns the error for an unknown analyzer of a field.
 fn unknown_analyzer(error: String, analyzer: &str, field: &str) -> String {
     if error == format!("Analyzer [{analyzer}] not found") {
         let field = field.rsplit('.').next().unwrap_or(field);

@@ -1,4 +1,4 @@
-//! The fields that a geographic point is indexed in beside its own: `lat`, `lon` and `geohash`.
+//! The subfields of geo points: `lat`, `lon` and `geohash`.
 //!
 //! Source: `GeoPointFieldMapper` of Elasticsearch 1.5.
 
@@ -6,30 +6,30 @@ use serde_json::{Map, Value, json};
 
 use super::field::{FieldType, Kind, truth};
 use crate::error::{Result, SearchError};
-use crate::query::{LONGEST_GEOHASH, geohash_length, metres};
+use crate::query::{MAX_GEOHASH_LENGTH, geohash_length, metres};
 
-/// Names of the fields, and the setting that each of them needs.
-const MADE: [(&str, &str); 3] = [("lat", "lat_lon"), ("lon", "lat_lon"), ("geohash", "geohash")];
+/// Names of the subfields, and the settings that enable them.
+const SUBFIELDS: [(&str, &str); 3] = [("lat", "lat_lon"), ("lon", "lat_lon"), ("geohash", "geohash")];
 
-/// Returns whether a setting of a point is on. Prefixes of geohashes need geohashes.
-fn is_on(point: &FieldType, setting: &str) -> bool {
+/// Returns whether a setting of a point is enabled. `geohash_prefix` enables `geohash`.
+fn is_enabled(point: &FieldType, setting: &str) -> bool {
     let own = |key| point.setting(key).is_some_and(truth);
     own(setting) || setting == "geohash" && own("geohash_prefix")
 }
 
-/// Returns whether a field below a point is one of these.
-pub(super) fn is_made(point: &FieldType, name: &str) -> bool {
-    let made = |(own, setting): &(&str, &str)| *own == name && is_on(point, setting);
-    point.kind == Kind::GeoPoint && MADE.iter().any(made)
+/// Returns whether `name` is a generated subfield of the point.
+pub(super) fn is_subfield(point: &FieldType, name: &str) -> bool {
+    let matches = |(own, setting): &(&str, &str)| *own == name && is_enabled(point, setting);
+    point.kind == Kind::GeoPoint && SUBFIELDS.iter().any(matches)
 }
 
-/// The fields of a point. None for another field.
-pub(super) fn of(point: &FieldType) -> Result<Vec<(&'static str, FieldType)>> {
-    let made = MADE
+/// Returns the subfields of a point. Empty for fields of other types.
+pub(super) fn subfields(point: &FieldType) -> Result<Vec<(&'static str, FieldType)>> {
+    let names = SUBFIELDS
         .into_iter()
         .map(|(name, _)| name)
-        .filter(|name| is_made(point, name));
-    let with_type = made.map(|name| {
+        .filter(|name| is_subfield(point, name));
+    let with_type = names.map(|name| {
         let definition = match name {
             "geohash" => json!({"type": "string", "index": "not_analyzed", "include_in_all": false}),
             _ => json!({"type": "double", "include_in_all": false}),
@@ -43,23 +43,23 @@ pub(super) fn of(point: &FieldType) -> Result<Vec<(&'static str, FieldType)>> {
 }
 
 impl FieldType {
-    /// Returns whether every beginning of a point's geohash is indexed.
+    /// Returns whether all prefixes of a geohash are indexed.
     pub(crate) fn has_geohash_prefixes(&self) -> bool {
-        is_on(self, "geohash_prefix")
+        is_enabled(self, "geohash_prefix")
     }
 
-    /// Most letters of the geohashes that are indexed.
+    /// Maximum length of an indexed geohash, in characters.
     pub(crate) fn geohash_precision(&self) -> usize {
         self.setting("geohash_precision")
             .and_then(|setting| geohash_levels(setting).ok())
-            .unwrap_or(LONGEST_GEOHASH)
+            .unwrap_or(MAX_GEOHASH_LENGTH)
     }
 }
 
-/// The length of geohashes that a setting says: a number, or the distance that a cell must not exceed.
+/// Parses a geohash length: a number, or a distance that a cell must not exceed.
 ///
 /// # Errors
-/// A text that is no distance.
+/// A text that is not a distance.
 pub(crate) fn geohash_levels(setting: &Value) -> Result<usize> {
     let number = setting.as_f64().map(|number| number as usize);
     let distance = || metres(setting, None).map(geohash_length);

@@ -1,7 +1,7 @@
-//! A mapping as it is saved: the definitions of its types, and its fields with their places.
+//! Saving and restoring of a mapping: the definitions of its types, and its fields with their ordinals.
 //!
-//! A field is saved as its name, its definition, its place and, unless it is the first of its name, its type. Saved mappings of
-//! before have no places: there, fields are in the order of their places, and all of them are the first of their names.
+//! A field is saved as its name, definition, ordinal and, unless it is the first with its name, type. Mappings saved
+//! by older versions have no ordinals: their fields are in order of ordinals, and all are the first with their names.
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,10 @@ use super::{Field, FieldType, Mapping, TypeMapping};
 use crate::error::{Result, SearchError};
 
 impl Mapping {
-    /// What [`Mapping::restore`] makes the same mapping of.
+    /// Returns the state that [`Mapping::restore`] restores.
     pub(crate) fn saved(&self) -> Value {
         let first = self.fields.values().map(|field| (field, None));
-        let own = self.own_fields.iter();
+        let own = self.type_fields.iter();
         let own = own.flat_map(|(type_name, own)| own.values().map(move |field| (field, Some(type_name))));
         let mut fields: Vec<(&Field, Option<&String>)> = first.chain(own).collect();
         fields.sort_by_key(|(field, type_name)| (field.ordinal, *type_name));
@@ -25,31 +25,37 @@ impl Mapping {
             .iter()
             .map(|(name, own)| (name.clone(), own.describe(FieldType::definition)))
             .collect();
-        json!({"types": types, "fields": fields, "places": self.places, "nested": self.nested, "all_norms": self.all.field_type.norms})
+        json!({
+            "types": types,
+            "fields": fields,
+            "places": self.ordinal_count,
+            "nested": self.nested,
+            "all_norms": self.all.field_type.norms,
+        })
     }
 
-    /// A mapping that was saved; `analysis` is the section of that name in the index's settings.
+    /// Restores a saved mapping. `analysis` is the `analysis` section of the index settings.
     ///
     /// # Errors
-    /// What no mapping was saved as.
-    pub(crate) fn restore(saved: &Value, analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
-        let mut mapping = Mapping::new(analysis, most_fields)?;
+    /// An invalid state.
+    pub(crate) fn restore(saved: &Value, analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
+        let mut mapping = Mapping::new(analysis, max_fields)?;
         for field in saved["fields"].as_array().ok_or_else(malformed)? {
             let name = field[0].as_str().ok_or_else(malformed)?;
             let short = name.rsplit('.').next().unwrap_or(name);
             let field_type = FieldType::parse(short, field[1].as_object().ok_or_else(malformed)?)?;
             let mut restored = mapping.new_field(name.to_owned(), &field_type)?;
             restored.ordinal = match field[2].as_u64() {
-                Some(place) => u32::try_from(place).map_err(|_| malformed())?,
-                None => mapping.next_place(),
+                Some(ordinal) => u32::try_from(ordinal).map_err(|_| malformed())?,
+                None => mapping.next_ordinal(),
             };
             match field[3].as_str() {
-                Some(type_name) => mapping.put_own_field(type_name, restored),
+                Some(type_name) => mapping.put_type_field(type_name, restored),
                 None => mapping.add_field(restored),
             }
         }
-        let places = saved["places"].as_u64().and_then(|places| u32::try_from(places).ok());
-        mapping.places = places.unwrap_or(mapping.places);
+        let ordinal_count = saved["places"].as_u64().and_then(|last| u32::try_from(last).ok());
+        mapping.ordinal_count = ordinal_count.unwrap_or(mapping.ordinal_count);
         for (name, definition) in saved["types"].as_object().ok_or_else(malformed)? {
             let mut own = TypeMapping::default();
             own.merge(definition, false)?;
@@ -63,7 +69,7 @@ impl Mapping {
 }
 
 fn malformed() -> SearchError {
-    SearchError::parse("a mapping that cannot be read")
+    SearchError::parse("invalid saved mapping")
 }
 
 #[cfg(test)]
@@ -72,14 +78,26 @@ mod tests {
     use crate::mapping::{FieldNode, Node};
 
     #[test]
-    fn a_saved_mapping_is_restored_with_the_places_of_its_fields() {
+    fn a_saved_mapping_is_restored_with_the_ordinals_of_its_fields() {
         let mut mapping = Mapping::new(None, 100).unwrap();
         let first = json!({
             "_all": {"norms": {"enabled": false}},
-            "dynamic_templates": [{"text": {"match": "*_text", "mapping": {"type": "string", "index": "not_analyzed"}}}],
+            "dynamic_templates": [
+                {"text": {"match": "*_text", "mapping": {"type": "string", "index": "not_analyzed"}}},
+            ],
             "properties": {
-                "b": {"type": "string", "analyzer": "whitespace", "search_analyzer": "simple", "copy_to": "all", "fields": {"raw": {"type": "string", "index": "not_analyzed"}}},
-                "a": {"type": "nested", "include_in_parent": true, "properties": {"n": {"type": "date", "format": "yyyy"}}},
+                "b": {
+                    "type": "string",
+                    "analyzer": "whitespace",
+                    "search_analyzer": "simple",
+                    "copy_to": "all",
+                    "fields": {"raw": {"type": "string", "index": "not_analyzed"}},
+                },
+                "a": {
+                    "type": "nested",
+                    "include_in_parent": true,
+                    "properties": {"n": {"type": "date", "format": "yyyy"}},
+                },
             },
         });
         mapping.put("first", &first, false).unwrap();

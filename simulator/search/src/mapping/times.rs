@@ -1,6 +1,6 @@
-//! `_timestamp` and `_ttl`: the time of a document, and when it expires.
+//! `_timestamp` and `_ttl`: the time of a document and its expiry.
 //!
-//! Guarantees: both are computed when a document is written, and stored with it.
+//! Guarantees: both are computed when a document is written, and are stored with it.
 //! Source: Elasticsearch 1.5's `TimestampFieldMapper`, `TTLFieldMapper` and `MappingMetaData`.
 
 use serde_json::{Map, Value, json};
@@ -10,22 +10,22 @@ use crate::dates::{DateFormat, Fill};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 
-/// Name of the field of the time of a document.
+/// Metadata field with the time of a document.
 pub(crate) const TIMESTAMP: &str = "_timestamp";
-/// Name of the field of the time at which a document expires.
+/// Metadata field with the expiry of a document.
 pub(crate) const TTL: &str = "_ttl";
 
-/// The default of `_timestamp` that means the time of the write.
+/// Default of `_timestamp`: the time of the write.
 const NOW: &str = "now";
 
-/// Times of a document, in milliseconds since 1970. `None` where its mapping has none.
+/// Times of a document, in milliseconds since 1970. `None` if the mapping does not enable the field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     pub(crate) timestamp: Option<i64>,
     pub(crate) expiry: Option<i64>,
 }
 
-/// When a document is written, and what the request says of its times, in milliseconds.
+/// The time of a write and the times in the request, in milliseconds since 1970; `ttl` is in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteTime {
     pub(crate) now: i64,
@@ -33,7 +33,7 @@ pub(crate) struct WriteTime {
     pub(crate) ttl: Option<i64>,
 }
 
-/// `_timestamp` of a type.
+/// Settings of `_timestamp`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TimestampSettings {
     enabled: Option<bool>,
@@ -46,18 +46,18 @@ pub(crate) struct TimestampSettings {
     ignore_missing: Option<bool>,
 }
 
-/// `_timestamp` and `_ttl` of a type.
+/// Settings of `_timestamp` and `_ttl`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TimeSettings {
     pub(crate) timestamp: TimestampSettings,
     pub(super) ttl: TtlSettings,
 }
 
-/// `_ttl` of a type.
+/// Settings of `_ttl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct TtlSettings {
     enabled: Option<bool>,
-    /// Milliseconds.
+    /// In milliseconds.
     default: Option<i64>,
 }
 
@@ -76,6 +76,7 @@ impl Default for TimestampSettings {
     }
 }
 
+/// Returns the error for an invalid timestamp.
 fn malformed(text: &str) -> SearchError {
     SearchError::new(
         500,
@@ -84,15 +85,15 @@ fn malformed(text: &str) -> SearchError {
     )
 }
 
-/// A setting as text.
+/// Returns a setting as a string.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A time to live in milliseconds, as a number or a duration.
+/// Parses a time to live, a number or a duration, to milliseconds.
 ///
 /// # Errors
-/// What is no duration.
+/// An invalid duration.
 pub(crate) fn ttl_millis(value: &Value) -> Result<i64> {
     match value {
         Value::String(text) if text.starts_with('-') => text.parse().map_err(|_| SearchError::number(text)),
@@ -101,13 +102,13 @@ pub(crate) fn ttl_millis(value: &Value) -> Result<i64> {
     }
 }
 
-/// The reason why a time to live is refused.
+/// Returns the reason why a time to live is refused.
 pub(crate) fn illegal_ttl(ttl: i64) -> String {
     format!("TTL value must be > 0. Illegal value provided [{ttl}]")
 }
 
 impl TimestampSettings {
-    /// Adds a definition.
+    /// Merges a definition.
     pub(super) fn merge(&mut self, definition: &Value) -> Result<()> {
         let mut has_default = false;
         for (key, value) in definition.as_object().into_iter().flatten() {
@@ -138,7 +139,7 @@ impl TimestampSettings {
         self.enabled == Some(true)
     }
 
-    /// Every setting.
+    /// Returns all settings as JSON.
     pub(super) fn with_defaults(&self) -> Value {
         json!({
             "enabled": self.is_enabled(),
@@ -154,13 +155,13 @@ impl TimestampSettings {
         })
     }
 
-    /// The settings that are not the default ones, if there are any.
+    /// Returns the settings that differ from their defaults as JSON, if any.
     pub(super) fn describe(&self) -> Option<Value> {
         let default = TimestampSettings::default();
-        let mut shown = Map::new();
+        let mut settings = Map::new();
         let mut add = |is_set: bool, key: &str, value: Value| {
             if is_set {
-                shown.insert(key.to_owned(), value);
+                settings.insert(key.to_owned(), value);
             }
         };
         add(self.enabled.is_some(), "enabled", self.enabled.into());
@@ -175,19 +176,19 @@ impl TimestampSettings {
             "ignore_missing",
             self.ignore_missing.into(),
         );
-        (!shown.is_empty()).then_some(Value::Object(shown))
+        (!settings.is_empty()).then_some(Value::Object(settings))
     }
 
-    /// The date that a text says.
+    /// Parses a date or a number of milliseconds.
     fn parse(&self, text: &str) -> Result<i64> {
         let parsed = text.parse().ok().or_else(|| self.format.parse(text, Fill::Floor));
         parsed.ok_or_else(|| malformed(text).caused_by(self.format.invalid(text)))
     }
 
-    /// The time of a document: what the request says, else the document, else the default.
+    /// Returns the time of a document: that of the request, else of the document, else the default.
     ///
     /// # Errors
-    /// A text that is no date; no time where the mapping requires one.
+    /// An invalid date, or a missing time if the mapping requires one.
     pub(crate) fn of(&self, given: Option<&str>, document: &Map<String, Value>, now: i64) -> Result<i64> {
         if let Some(given) = given {
             return self.parse(given);
@@ -205,7 +206,7 @@ impl TimestampSettings {
         }
     }
 
-    /// The field of the index.
+    /// Returns the type of the index field.
     fn field_type(&self) -> Result<FieldType> {
         let definition = json!({
             "type": "date",
@@ -216,7 +217,7 @@ impl TimestampSettings {
         FieldType::parse(TIMESTAMP, definition.as_object().unwrap_or(&Map::new()))
     }
 
-    /// Why another definition cannot take the place of this one.
+    /// Returns the conflicts that prevent replacing this definition by another one.
     fn conflicts(&self, other: &TimestampSettings) -> Result<Vec<String>> {
         let mut conflicts = self.field_type()?.conflicts(&other.field_type()?, TIMESTAMP);
         if other.default != self.default {
@@ -235,7 +236,7 @@ impl TimestampSettings {
     }
 }
 
-/// The text or number at a dotted path.
+/// Returns the string or number at a dotted path.
 fn value_at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let (first, rest) = path
         .split_once('.')
@@ -248,7 +249,7 @@ fn value_at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Valu
 }
 
 impl TtlSettings {
-    /// Adds a definition.
+    /// Merges a definition.
     pub(super) fn merge(&mut self, definition: &Value) -> Result<()> {
         if let Some(enabled) = definition.get("enabled") {
             self.enabled = Some(truth(enabled));
@@ -263,23 +264,23 @@ impl TtlSettings {
         self.enabled == Some(true)
     }
 
-    /// Every setting.
+    /// Returns all settings as JSON.
     pub(super) fn with_defaults(&self) -> Value {
         json!({"enabled": self.is_enabled(), "default": self.default.unwrap_or(-1)})
     }
 
-    /// The settings that are not the default ones, if there are any.
+    /// Returns the settings that differ from their defaults as JSON, if any.
     pub(super) fn describe(&self) -> Option<Value> {
-        let mut shown = Map::new();
-        shown.extend(self.enabled.map(|enabled| ("enabled".to_owned(), enabled.into())));
+        let mut settings = Map::new();
+        settings.extend(self.enabled.map(|enabled| ("enabled".to_owned(), enabled.into())));
         let default = self.default.filter(|_| self.is_enabled());
-        shown.extend(default.map(|default| ("default".to_owned(), default.into())));
-        (!shown.is_empty()).then_some(Value::Object(shown))
+        settings.extend(default.map(|default| ("default".to_owned(), default.into())));
+        (!settings.is_empty()).then_some(Value::Object(settings))
     }
 }
 
 impl TimeSettings {
-    /// Adds what a definition of the type says of them.
+    /// Merges the definitions of both fields in a type definition.
     pub(super) fn merge(&mut self, definition: &Map<String, Value>) -> Result<()> {
         definition
             .get(TIMESTAMP)
@@ -287,7 +288,7 @@ impl TimeSettings {
         definition.get(TTL).map_or(Ok(()), |own| self.ttl.merge(own))
     }
 
-    /// Their settings that are not the default ones, by field.
+    /// Returns the settings that differ from their defaults as JSON, by field.
     pub(super) fn describe(&self) -> [(&'static str, Option<Value>); 2] {
         [(TIMESTAMP, self.timestamp.describe()), (TTL, self.ttl.describe())]
     }
@@ -297,12 +298,12 @@ impl TimeSettings {
         self.ttl.is_enabled()
     }
 
-    /// Returns whether `_timestamp` can be read back.
+    /// Returns whether `_timestamp` is stored.
     pub(crate) fn stores_timestamp(&self) -> bool {
         self.timestamp.is_enabled() && self.timestamp.store
     }
 
-    /// The fields that the two settings need in the index.
+    /// Returns the index fields that the settings require.
     pub(super) fn fields(&self) -> Result<Vec<(&'static str, FieldType)>> {
         let mut fields = Vec::new();
         if self.timestamp.is_enabled() {
@@ -318,7 +319,7 @@ impl TimeSettings {
         Ok(fields)
     }
 
-    /// Why other settings, as far as `definition` has them, cannot take the place of these.
+    /// Returns the conflicts that prevent replacing these settings by those in `definition`.
     pub(super) fn conflicts(&self, fresh: &TimeSettings, definition: &Value) -> Result<Vec<String>> {
         let mut conflicts = Vec::new();
         if definition.get(TIMESTAMP).is_some() {
@@ -330,15 +331,15 @@ impl TimeSettings {
         Ok(conflicts)
     }
 
-    /// Times of a document of the type. `place` names it in errors.
+    /// Computes the times of a document. `location` names the document in errors.
     ///
     /// # Errors
-    /// A time to live in the document that is none, a document that has expired.
+    /// An invalid time to live in the document, or a document that has expired.
     pub(crate) fn of(
         &self,
         at: WriteTime,
         document: &Map<String, Value>,
-        place: impl FnOnce() -> String,
+        location: impl FnOnce() -> String,
     ) -> Result<Times> {
         let failed = |cause| SearchError::mapping(format!("failed to parse [{TTL}]")).caused_by(cause);
         let mut times = Times {
@@ -363,7 +364,7 @@ impl TimeSettings {
                 "AlreadyExpiredException",
                 format!(
                     "already expired {} due to expire at [{expiry}] and was processed at [{}]",
-                    place(),
+                    location(),
                     at.now
                 ),
             ))),

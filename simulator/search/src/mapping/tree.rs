@@ -1,4 +1,4 @@
-//! The tree of objects and fields that a type's mapping is.
+//! The object tree of a type's mapping.
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -9,34 +9,34 @@ use super::point_fields;
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
 
-/// How a field is written: as the API shows it, or as it was defined.
-pub(crate) type ShowField = fn(&FieldType) -> Map<String, Value>;
+/// Conversion of a field to JSON: normalized for the API, or as it was defined.
+pub(crate) type DescribeField = fn(&FieldType) -> Map<String, Value>;
 
-/// A leaf of the tree: a field, and the other ways in which its values are indexed.
+/// A field and its multi-fields.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldNode {
     pub(crate) field_type: FieldType,
     pub(crate) fields: IndexMap<String, FieldNode>,
 }
 
-/// A branch of the tree.
+/// An object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObjectNode {
     pub(crate) properties: IndexMap<String, Node>,
     pub(crate) dynamic: Option<Dynamic>,
     pub(crate) enabled: Option<bool>,
     pub(crate) nested: bool,
-    /// Whether fields of nested objects are indexed with what they are directly in, too.
+    /// Whether fields of nested objects are also indexed in the parent document.
     pub(crate) include_in_parent: bool,
-    /// Whether fields of nested objects are indexed with the whole document, too.
+    /// Whether fields of nested objects are also indexed in the root document.
     pub(crate) include_in_root: bool,
-    /// Whether values go into `_all`, unless a field says otherwise.
+    /// Default of `include_in_all` for the fields of the object.
     pub(crate) include_in_all: Option<bool>,
-    /// How names of fields are made, if not of the whole path.
+    /// The setting `path`, if it is not `full`: how the names of fields are formed.
     path: Option<String>,
 }
 
-/// What happens to a field that the mapping does not know.
+/// Handling of unmapped fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dynamic {
     Yes,
@@ -44,18 +44,19 @@ pub(crate) enum Dynamic {
     Strict,
 }
 
+/// A node of the object tree.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Object(Box<ObjectNode>),
     Field(Box<FieldNode>),
 }
 
-/// PHP has no other empty object.
+/// Returns whether a value is `[]`, which PHP clients send for an empty object.
 fn is_empty_list(value: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// How names of fields of an object are made, if not of the whole path.
+/// Parses the setting `path`. `full` is the default.
 pub(super) fn path_type(object: &str, given: &Value) -> Result<Option<String>> {
     match given.as_str() {
         Some("full") => Ok(None),
@@ -106,7 +107,7 @@ impl FieldNode {
                 && other == name
                 && own.get("type").and_then(Value::as_str) == Some("multi_field")
             {
-                // The old form, in which the field itself is one of the fields.
+                // In the old form, one of the fields is the field itself.
                 own = definition.clone();
             } else {
                 fields.insert(other.clone(), FieldNode::parse(other, definition)?);
@@ -116,13 +117,13 @@ impl FieldNode {
         if field_type.kind == Kind::Completion {
             Contexts::parse(field_type.setting("context"))?;
         }
-        for (other, made) in point_fields::of(&field_type)? {
-            fields.insert(other.to_owned(), FieldNode::of(made));
+        for (other, subfield) in point_fields::subfields(&field_type)? {
+            fields.insert(other.to_owned(), FieldNode::of(subfield));
         }
         Ok(FieldNode { field_type, fields })
     }
 
-    /// Takes the settings of another definition; what cannot be changed is noted in `conflicts`.
+    /// Merges another definition. Adds settings that cannot be changed to `conflicts`.
     fn merge(&mut self, fresh: FieldNode, path: &str, conflicts: &mut Vec<String>) {
         let (own, other) = (self.field_type.kind, fresh.field_type.kind);
         if own != other {
@@ -146,22 +147,24 @@ impl FieldNode {
         }
     }
 
-    pub(crate) fn describe(&self, show: ShowField) -> Value {
-        let mut shown = show(&self.field_type);
+    pub(crate) fn describe(&self, describe_field: DescribeField) -> Value {
+        let mut definition = describe_field(&self.field_type);
         let own = self
             .fields
             .iter()
-            .filter(|(name, _)| !point_fields::is_made(&self.field_type, name));
-        let own: Map<String, Value> = own.map(|(name, field)| (name.clone(), field.describe(show))).collect();
+            .filter(|(name, _)| !point_fields::is_subfield(&self.field_type, name));
+        let own: Map<String, Value> = own
+            .map(|(name, field)| (name.clone(), field.describe(describe_field)))
+            .collect();
         if !own.is_empty() {
-            shown.insert("fields".to_owned(), own.into());
+            definition.insert("fields".to_owned(), own.into());
         }
-        Value::Object(shown)
+        Value::Object(definition)
     }
 }
 
 impl ObjectNode {
-    /// Adds a definition; what cannot be changed is noted in `conflicts`.
+    /// Merges a definition. Adds settings that cannot be changed to `conflicts`.
     pub(super) fn merge(
         &mut self,
         definition: &Map<String, Value>,
@@ -204,7 +207,7 @@ impl ObjectNode {
             let definition = match definition {
                 Value::Object(definition) => definition,
                 other if is_empty_list(other) => continue,
-                // The class is that of the name.
+                // The class in the message is that of the name, as in Elasticsearch.
                 _ => {
                     return Err(SearchError::mapping(format!(
                         "Expected map for property [fields] on field [{name}] but got a class java.lang.String"
@@ -264,14 +267,14 @@ impl ObjectNode {
         Ok(())
     }
 
-    /// The object that a definition makes.
+    /// Parses an object definition.
     pub(super) fn parse(definition: &Map<String, Value>, path: &str) -> Result<ObjectNode> {
         let mut node = ObjectNode::default();
         node.merge(definition, path, 0, &mut Vec::new())?;
         Ok(node)
     }
 
-    /// Puts a field or an object where `path` leads, with the objects on the way.
+    /// Adds a field or object at a path, with the objects above it.
     pub(crate) fn insert(&mut self, path: &[String], node: Node) -> Result<()> {
         match path {
             [] => Ok(()),
@@ -292,7 +295,7 @@ impl ObjectNode {
         }
     }
 
-    /// The field at a dotted path below this object.
+    /// Returns the field at a dotted path.
     pub(crate) fn field(&self, path: &str) -> Option<&FieldNode> {
         if let Some(Node::Field(field)) = self.properties.get(path) {
             return Some(field);
@@ -306,7 +309,7 @@ impl ObjectNode {
         })
     }
 
-    /// Paths of the nested objects below this object.
+    /// Returns the paths of nested objects.
     pub(crate) fn nested_paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         for (name, node) in &self.properties {
@@ -318,7 +321,7 @@ impl ObjectNode {
         paths
     }
 
-    /// Every field below this object with its name in full.
+    /// Returns all fields with their full names.
     pub(crate) fn leaves(&self) -> Vec<(String, &FieldNode)> {
         let mut leaves = Vec::new();
         for (name, node) in &self.properties {
@@ -343,50 +346,50 @@ impl ObjectNode {
         leaves
     }
 
-    pub(super) fn describe(&self, show: ShowField) -> Map<String, Value> {
-        let mut shown = Map::new();
+    pub(super) fn describe(&self, describe_field: DescribeField) -> Map<String, Value> {
+        let mut definition = Map::new();
         if self.nested {
-            shown.insert("type".to_owned(), "nested".into());
+            definition.insert("type".to_owned(), "nested".into());
             for (key, included) in [
                 ("include_in_parent", self.include_in_parent),
                 ("include_in_root", self.include_in_root),
             ] {
                 if included {
-                    shown.insert(key.to_owned(), true.into());
+                    definition.insert(key.to_owned(), true.into());
                 }
             }
         }
         match self.dynamic {
-            Some(Dynamic::Strict) => drop(shown.insert("dynamic".to_owned(), "strict".into())),
-            Some(Dynamic::Yes) => drop(shown.insert("dynamic".to_owned(), "true".into())),
-            Some(Dynamic::No) => drop(shown.insert("dynamic".to_owned(), "false".into())),
+            Some(Dynamic::Strict) => drop(definition.insert("dynamic".to_owned(), "strict".into())),
+            Some(Dynamic::Yes) => drop(definition.insert("dynamic".to_owned(), "true".into())),
+            Some(Dynamic::No) => drop(definition.insert("dynamic".to_owned(), "false".into())),
             None => {}
         }
         if self.enabled == Some(false) {
-            shown.insert("enabled".to_owned(), false.into());
+            definition.insert("enabled".to_owned(), false.into());
         }
         if let Some(path) = &self.path {
-            shown.insert("path".to_owned(), path.clone().into());
+            definition.insert("path".to_owned(), path.clone().into());
         }
         if let Some(included) = self.include_in_all {
-            shown.insert("include_in_all".to_owned(), included.into());
+            definition.insert("include_in_all".to_owned(), included.into());
         }
         if !self.properties.is_empty() {
             let properties = self.properties.iter().map(|(name, node)| {
-                let shown = match node {
+                let definition = match node {
                     Node::Object(object) => {
-                        let mut shown = object.describe(show);
+                        let mut definition = object.describe(describe_field);
                         if object.properties.is_empty() && !object.nested {
-                            shown.insert("type".to_owned(), "object".into());
+                            definition.insert("type".to_owned(), "object".into());
                         }
-                        Value::Object(shown)
+                        Value::Object(definition)
                     }
-                    Node::Field(field) => field.describe(show),
+                    Node::Field(field) => field.describe(describe_field),
                 };
-                (name.clone(), shown)
+                (name.clone(), definition)
             });
-            shown.insert("properties".to_owned(), Value::Object(properties.collect()));
+            definition.insert("properties".to_owned(), Value::Object(properties.collect()));
         }
-        shown
+        definition
     }
 }

@@ -1,18 +1,19 @@
-//! The mapping of one type.
+//! The mapping of a type.
 //!
-//! Source: `RootObjectMapper` and `DocumentMapperParser` of Elasticsearch 1.5, and how its mappers of metadata merge.
+//! Source: `RootObjectMapper` and `DocumentMapperParser` of Elasticsearch 1.5, and the merging of its metadata
+//! mappers.
 
 use serde_json::{Map, Value};
 
 use super::dynamic::DynamicTemplate;
 use super::field::truth;
 use super::times::{TIMESTAMP, TTL, TimeSettings};
-use super::tree::{ObjectNode, ShowField};
+use super::tree::{DescribeField, ObjectNode};
 use crate::dates::{DateFormat, default_detection};
 use crate::error::{Result, SearchError};
 use crate::json::java_text;
 
-/// The mapping of one type.
+/// The mapping of a type.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeMapping {
     pub(crate) root: ObjectNode,
@@ -40,14 +41,14 @@ impl Default for TypeMapping {
     }
 }
 
-/// The error of a definition that conflicts with what is there.
-pub(super) fn unmergeable(conflicts: &[String]) -> SearchError {
+/// Returns the error for a definition that conflicts with the mapping.
+pub(super) fn merge_conflict(conflicts: &[String]) -> SearchError {
     let reason = format!("Merge failed with failures {{[{}]}}", conflicts.join(", "));
     SearchError::new(400, "MergeMappingException", reason)
 }
 
 impl TypeMapping {
-    /// Adds a definition. Returns what it cannot change of a mapping that `is_known`.
+    /// Merges a definition. Returns its conflicts with a mapping that `is_known`.
     pub(crate) fn merge(&mut self, definition: &Value, is_known: bool) -> Result<Vec<String>> {
         let Value::Object(definition) = definition else {
             return Err(SearchError::mapping("a mapping must be an object"));
@@ -64,7 +65,7 @@ impl TypeMapping {
                     self.add_templates(value)?;
                     continue;
                 }
-                // What a type has of these, it keeps.
+                // These settings cannot be changed.
                 "date_detection"
                 | "numeric_detection"
                 | "dynamic_date_formats"
@@ -110,11 +111,11 @@ impl TypeMapping {
         self.times.merge(definition)?;
         let described = self.times.describe().into_iter();
         self.meta
-            .extend(described.filter_map(|(name, shown)| Some((name.to_owned(), shown?))));
+            .extend(described.filter_map(|(name, settings)| Some((name.to_owned(), settings?))));
         Ok(conflicts)
     }
 
-    /// What a definition says of metadata that cannot be changed.
+    /// Returns the conflicts of metadata fields.
     fn conflicts(&self, definition: &Map<String, Value>) -> Vec<String> {
         let mut conflicts = Vec::new();
         let enables_all = definition.get("_all").and_then(|all| all.get("enabled")).map(truth);
@@ -138,7 +139,7 @@ impl TypeMapping {
         conflicts
     }
 
-    /// Adds dynamic templates; one of a known name takes the place of the known one.
+    /// Adds dynamic templates. A template replaces one with the same name.
     fn add_templates(&mut self, given: &Value) -> Result<()> {
         for template in DynamicTemplate::parse_all(given)? {
             match self.templates.iter_mut().find(|known| known.name == template.name) {
@@ -147,18 +148,18 @@ impl TypeMapping {
             }
         }
         if !self.templates.is_empty() {
-            let shown = self.templates.iter().map(DynamicTemplate::describe).collect();
-            self.meta.insert("dynamic_templates".to_owned(), shown);
+            let templates = self.templates.iter().map(DynamicTemplate::describe).collect();
+            self.meta.insert("dynamic_templates".to_owned(), templates);
         }
         Ok(())
     }
 
-    /// The settings of a field that every type has, if they were set.
+    /// Returns the settings of a metadata field, if it has any.
     pub(crate) fn metadata(&self, name: &str) -> Option<&Value> {
         self.meta.get(name)
     }
 
-    /// Whether the length of `_all` counts in scores.
+    /// Returns whether the length of `_all` affects scores.
     pub(crate) fn all_has_norms(&self) -> bool {
         let all = self.meta.get("_all");
         let omits = all.and_then(|all| all.get("omit_norms")).is_some_and(truth);
@@ -168,9 +169,9 @@ impl TypeMapping {
         !omits && norms.is_none_or(truth)
     }
 
-    pub(crate) fn describe(&self, show: ShowField) -> Value {
-        let mut shown = self.meta.clone();
-        shown.extend(self.root.describe(show));
-        Value::Object(shown)
+    pub(crate) fn describe(&self, describe_field: DescribeField) -> Value {
+        let mut definition = self.meta.clone();
+        definition.extend(self.root.describe(describe_field));
+        Value::Object(definition)
     }
 }

@@ -1,4 +1,4 @@
-//! From the tree of a query string to a query against one index.
+//! Conversion of the syntax tree of a query string to a query for one index.
 
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
@@ -6,10 +6,10 @@ use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
 use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
 
-/// The query that `text` is against the index of `context`.
+/// Parses a query string for the index of `context`.
 ///
 /// # Errors
-/// A text that is no query, or one that asks a field for what it cannot hold.
+/// A syntax error, or a value that is invalid for its field.
 pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringSettings) -> Result<Query> {
     if text.trim().is_empty() {
         return Ok(QueryKind::Nothing.into());
@@ -71,7 +71,7 @@ impl Builder<'_> {
     fn clauses(&self, clauses: &[Clause]) -> Result<Option<Query>> {
         let mut built: Vec<(Occur, Query)> = Vec::new();
         for clause in clauses {
-            // An operator is a modifier of the clause before it, too.
+            // As in Lucene, an operator also modifies the clause before it.
             if let Some((occur, _)) = built.last_mut()
                 && *occur != Occur::MustNot
             {
@@ -93,8 +93,8 @@ impl Builder<'_> {
                 (_, Operator::And) => Occur::Must,
             };
             built.push((occur, query));
-            if built.len() > self.context.most_clauses {
-                return Err(too_many_clauses(self.context.most_clauses));
+            if built.len() > self.context.max_clauses {
+                return Err(too_many_clauses(self.context.max_clauses));
             }
         }
         Ok((!built.is_empty()).then(|| Query::bool(built).fix_negative()))
@@ -103,7 +103,7 @@ impl Builder<'_> {
     fn node(&self, node: &Node) -> Result<Option<Query>> {
         let (query, boost) = match node {
             Node::Group { clauses, boost } => (self.clauses(clauses)?, boost),
-            Node::Term { field, term, boost } if is_everything(field.as_deref(), term) => {
+            Node::Term { field, term, boost } if is_match_all(field.as_deref(), term) => {
                 (Some(QueryKind::All.into()), boost)
             }
             Node::Term { field, term, boost } => {
@@ -142,7 +142,7 @@ impl Builder<'_> {
         })
     }
 
-    /// One query, or the best (or all) of those for several fields.
+    /// Builds the query for one field, or combines those for several fields.
     fn over_fields(&self, field: Option<&str>, build: impl Fn(&str) -> Result<Option<Query>>) -> Result<Option<Query>> {
         let built = |name: &str| -> Result<Option<Query>> {
             match build(name) {
@@ -195,13 +195,15 @@ impl Builder<'_> {
 
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
         let multi = |matcher: Matcher| {
-            let of_terms = || {
+            let multi_term = || {
                 Query::from(QueryKind::MultiTerm {
                     field: self.context.field(name),
                     matcher: matcher.clone(),
                 })
             };
-            Ok(Some(super::value::of_ids(name, &matcher).unwrap_or_else(of_terms)))
+            Ok(Some(
+                super::value::id_pattern_query(name, &matcher).unwrap_or_else(multi_term),
+            ))
         };
         match (term.kind, &term.fuzzy) {
             (TermKind::Wildcard, _) if term.text == "*" => {
@@ -272,11 +274,11 @@ impl Builder<'_> {
             .mapped(name)
             .filter(|field| field.field_type.kind.is_numeric())
         {
-            // A number or a date is fuzzy by so much; a tilde alone means two.
+            // For a number or a date, the value is an absolute distance. A tilde alone means 2.
             let by = if similarity.is_empty() { "2" } else { similarity };
             return super::text::fuzzy_number(self.context, field, text, by).map(Some);
         }
-        // What is no number says nothing: two edits.
+        // An invalid number means the default: 2 edits.
         let similarity = similarity.parse::<f32>().unwrap_or(2.0);
         let term = self.expanded(text);
         let edits = super::levenshtein::edits(similarity, term.chars().count());
@@ -303,7 +305,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A pattern whose pieces between the wildcards have gone through the analyzer.
+    /// Analyzes the text between the wildcards of a pattern.
     fn analyzed_pattern(&self, name: &str, pattern: &str) -> String {
         let analyzer = self.analyzer(name);
         let mut analyzed = String::new();
@@ -382,11 +384,11 @@ impl Builder<'_> {
 }
 
 /// Returns whether a term is `*:*`.
-fn is_everything(field: Option<&str>, term: &Term) -> bool {
+fn is_match_all(field: Option<&str>, term: &Term) -> bool {
     field == Some("*") && matches!(term.kind, TermKind::Wildcard) && term.text == "*"
 }
 
-/// `>=x` or `>x` as a bound and whether it belongs to the range.
+/// Parses `>=x` or `>x`. Returns the bound and whether it is inclusive.
 fn one_sided(text: &str, sign: char) -> Option<(&str, bool)> {
     let rest = text.strip_prefix(sign)?;
     match rest.strip_prefix('=') {

@@ -1,6 +1,7 @@
-//! The query DSL of request bodies: the queries that are made of others.
+//! Query DSL of request bodies: compound queries.
 //!
-//! Guarantees: every body is a query or an error; queries nest to a bounded depth, with a bounded number of clauses.
+//! Guarantees: every body is parsed to a query or an error; nesting depth and number of clauses are bounded.
+//!
 //! Source: the query parsers of Elasticsearch 1.5.
 
 use base64::Engine;
@@ -10,14 +11,16 @@ use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
-use crate::query::dsl_parts::{boost_of, check_minimum, minimum, number, only, refuse, several, with_boost};
+use crate::query::dsl_parts::{
+    boost_of, check_keys, check_minimum, minimum, number, parse_clauses, parsing_error, with_boost,
+};
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, Occur, Query, QueryKind};
 
-/// Settings that are numbers, or texts of numbers.
+/// Numeric settings. Their values can be numbers or strings.
 const NUMBERS: [&str; 15] = [
     "boost",
     "slop",
@@ -39,17 +42,23 @@ const NUMBERS: [&str; 15] = [
 /// Parses a query of the DSL.
 ///
 /// # Errors
-/// A body that is no query, or that nests too deep.
+/// A body that is not a query, or that is nested too deeply.
 pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
     let context = &context.nested()?;
     let Value::Object(object) = body else {
-        return Err(refuse(context, "[_na] query malformed, must start with start_object"));
+        return Err(parsing_error(
+            context,
+            "[_na] query malformed, must start with start_object",
+        ));
     };
     let Some((name, inner)) = object.iter().next() else {
-        return Err(refuse(context, "[_na] query malformed, no field after start_object"));
+        return Err(parsing_error(
+            context,
+            "[_na] query malformed, no field after start_object",
+        ));
     };
     if !matches!(inner, Value::Object(_) | Value::Array(_)) {
-        return Err(refuse(
+        return Err(parsing_error(
             context,
             "[_na] query malformed, no start_object after query name",
         ));
@@ -65,7 +74,7 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
     Ok(query)
 }
 
-/// Returns whether a query has its settings below the name of a field.
+/// Returns whether a query has its settings under the name of a field.
 fn is_of_field(query: &str) -> bool {
     query.starts_with("match") && query != "match_all"
         || matches!(
@@ -74,7 +83,7 @@ fn is_of_field(query: &str) -> bool {
         )
 }
 
-/// The `_name` among the settings of a query's field.
+/// Returns `_name` from the settings under the name of a field.
 fn name_beside_value<'a>(query: &str, object: &'a Map<String, Value>) -> Option<&'a Value> {
     object
         .values()
@@ -82,7 +91,7 @@ fn name_beside_value<'a>(query: &str, object: &'a Map<String, Value>) -> Option<
         .find_map(|settings| settings.get("_name"))
 }
 
-/// Fails for a text that is no number where a query takes one.
+/// Checks that numeric settings are numbers.
 fn check_numbers(query: &str, object: &Map<String, Value>) -> Result<()> {
     let malformed = |settings: &Map<String, Value>| {
         let mut given = NUMBERS.iter().filter_map(|key| settings.get(*key)?.as_str());
@@ -98,7 +107,7 @@ fn check_numbers(query: &str, object: &Map<String, Value>) -> Result<()> {
     found.map_or(Ok(()), |text| Err(SearchError::number(&text)))
 }
 
-/// The query of that name, if it is one that is made of others.
+/// Parses a compound query. Returns `None` if `name` is not one.
 fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
     let part = |key: &str| {
         object
@@ -116,26 +125,26 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
     };
     let query = match name {
         "match_all" => {
-            only(context, name, object, &["boost", "_name"])?;
+            check_keys(context, name, object, &["boost", "_name"])?;
             Query::from(QueryKind::All).boosted(boost_of(object))
         }
         "bool" => boolean(context, object, parse_body, "query")?.fix_negative(),
         "filtered" => {
             let known = ["query", "filter", "strategy", "_name", "boost", "_cache", "_cache_key"];
-            only(context, name, object, &known)?;
+            check_keys(context, name, object, &known)?;
             let query = part("query")?.unwrap_or_else(|| QueryKind::All.into());
             let boost = boost_of(object);
             match filter("filter")?.map(|filter| filter.cached_if(object)) {
-                // A filter of all documents is left out.
+                // A filter that matches all documents is omitted.
                 None => query,
                 Some(filter) if filter.kind == QueryKind::All => query,
-                // All documents that pass a filter have the same score.
+                // All documents that match the filter have the same score.
                 Some(filter) if query.kind == QueryKind::All => filter.constant().boosted(query.boost * boost),
                 Some(filter) => with_boost(query.filtered(filter), boost),
             }
         }
         "constant_score" => {
-            only(
+            check_keys(
                 context,
                 name,
                 object,
@@ -146,12 +155,12 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
                 None => part("query")?,
             };
             inner
-                .ok_or_else(|| refuse(context, "[constant_score] requires either 'filter' or 'query' element"))?
+                .ok_or_else(|| parsing_error(context, "[constant_score] requires either 'filter' or 'query' element"))?
                 .constant()
                 .boosted(boost_of(object))
         }
         "dis_max" | "disMax" => {
-            only(
+            check_keys(
                 context,
                 "dis_max",
                 object,
@@ -159,25 +168,26 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
             )?;
             let queries = object
                 .get("queries")
-                .ok_or_else(|| refuse(context, "[dis_max] requires 'queries' field"))?;
-            let queries = several(context, queries, parse_body)?;
+                .ok_or_else(|| parsing_error(context, "[dis_max] requires 'queries' field"))?;
+            let queries = parse_clauses(context, queries, parse_body)?;
             let tie = number(object.get("tie_breaker").or_else(|| object.get("tieBreaker"))).unwrap_or(0.0);
             Query::from(QueryKind::DisjunctionMax { queries, tie }).boosted(boost_of(object))
         }
         "boosting" => {
-            only(
+            check_keys(
                 context,
                 name,
                 object,
                 &["positive", "negative", "negative_boost", "negativeBoost", "boost"],
             )?;
-            let missing = |what: &str| refuse(context, &format!("[boosting] query requires '{what}' query to be set'"));
+            let missing =
+                |what: &str| parsing_error(context, &format!("[boosting] query requires '{what}' query to be set'"));
             let negative_boost = object.get("negative_boost").or_else(|| object.get("negativeBoost"));
             Query::from(QueryKind::Boosting {
                 positive: Box::new(part("positive")?.ok_or_else(|| missing("positive"))?),
                 negative: Box::new(part("negative")?.ok_or_else(|| missing("negative"))?),
                 factor: number(negative_boost).ok_or_else(|| {
-                    refuse(
+                    parsing_error(
                         context,
                         "[boosting] query requires 'negative_boost' to be set to be a positive value'",
                     )
@@ -203,20 +213,20 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
     Ok(Some(query))
 }
 
-/// The body that a `wrapper` holds, in base 64 or as text.
+/// Decodes the body of a `wrapper`: base64, or plain text.
 pub(super) fn unwrap(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value> {
     let text = ["query", "filter"]
         .iter()
         .find_map(|key| object.get(*key))
         .and_then(Value::as_str)
-        .ok_or_else(|| refuse(context, "[wrapper] query malformed"))?;
+        .ok_or_else(|| parsing_error(context, "[wrapper] query malformed"))?;
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(text)
         .unwrap_or_else(|_| text.as_bytes().to_vec());
     crate::json::object(&bytes).map(Value::Object)
 }
 
-/// `indices`: one query for the indices that are named, another for the rest.
+/// Parses `indices`: one query for the named indices, another one for the others.
 pub(super) fn indices(
     context: &Context<'_>,
     object: &Map<String, Value>,
@@ -227,10 +237,10 @@ pub(super) fn indices(
         .iter()
         .find_map(|key| object.get(*key))
         .map(crate::find::names)
-        .ok_or_else(|| refuse(context, "[indices] requires 'indices' or 'index' element"))?;
+        .ok_or_else(|| parsing_error(context, "[indices] requires 'indices' or 'index' element"))?;
     let inner = object
         .get(kind)
-        .ok_or_else(|| refuse(context, &format!("[indices] requires '{kind}' element")))?;
+        .ok_or_else(|| parsing_error(context, &format!("[indices] requires '{kind}' element")))?;
     if names.iter().any(|name| crate::pattern::matches(name, context.index)) {
         return parse(context, inner);
     }
@@ -242,7 +252,7 @@ pub(super) fn indices(
     }
 }
 
-/// `bool`, of queries or of filters.
+/// Parses `bool`, of queries or of filters.
 pub(super) fn boolean(
     context: &Context<'_>,
     object: &Map<String, Value>,
@@ -269,19 +279,34 @@ pub(super) fn boolean(
             "boost" | "adjust_pure_negative" if kind == "query" => continue,
             "_name" => continue,
             "_cache" | "_cache_key" | "_cacheKey" if kind == "filter" => continue,
-            // A list is refused in other words.
+            // Elasticsearch has another text for arrays.
             other if value.is_array() && kind == "query" => {
-                return Err(refuse(context, &format!("bool query does not support [{other}]")));
+                return Err(parsing_error(
+                    context,
+                    &format!("bool query does not support [{other}]"),
+                ));
             }
-            other => return Err(refuse(context, &format!("[bool] {kind} does not support [{other}]"))),
+            other => {
+                return Err(parsing_error(
+                    context,
+                    &format!("[bool] {kind} does not support [{other}]"),
+                ));
+            }
         };
         if !matches!(value, Value::Object(_) | Value::Array(_)) {
-            return Err(refuse(context, &format!("[bool] {kind} does not support [{key}]")));
+            return Err(parsing_error(
+                context,
+                &format!("[bool] {kind} does not support [{key}]"),
+            ));
         }
-        clauses.extend(several(context, value, parse)?.into_iter().map(|query| (occur, query)));
+        clauses.extend(
+            parse_clauses(context, value, parse)?
+                .into_iter()
+                .map(|query| (occur, query)),
+        );
     }
-    if clauses.len() > context.most_clauses {
-        return Err(too_many_clauses(context.most_clauses));
+    if clauses.len() > context.max_clauses {
+        return Err(too_many_clauses(context.max_clauses));
     }
     if clauses.is_empty() {
         return Ok(QueryKind::All.into());

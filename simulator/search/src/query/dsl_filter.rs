@@ -1,4 +1,4 @@
-//! The filters of the DSL, which have names of their own and no scores.
+//! Filters of the DSL: queries without scores.
 //!
 //! Source: the filter parsers of Elasticsearch 1.5.
 
@@ -9,24 +9,29 @@ use crate::find::extract;
 use crate::mapping::{Kind, truth};
 use crate::query::dsl::{boolean, indices, unwrap};
 use crate::query::dsl_geo::{geo, geohash_cell};
-use crate::query::dsl_leaf::{ids_of, one_field, ranged};
-use crate::query::dsl_parts::{refuse, several, text_of, with_flags};
+use crate::query::dsl_leaf::{ids_query, one_field, range_query};
+use crate::query::dsl_parts::{parse_clauses, parsing_error, text_of, with_flags};
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
-use crate::query::value::{of_ids, term};
+use crate::query::value::{id_pattern_query, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 use crate::script::Script;
 
 /// Parses a filter of the DSL.
 ///
 /// # Errors
-/// A body that is no filter, or that nests too deep.
+/// A body that is not a filter, or that is nested too deeply.
 pub(crate) fn parse_filter(context: &Context<'_>, body: &Value) -> Result<Query> {
     let context = &context.nested()?;
     let object = match body {
         Value::Object(object) => object,
-        Value::Array(_) => return several(context, body, parse_filter).map(Query::every),
-        _ => return Err(refuse(context, "[_na] filter malformed, must start with start_object")),
+        Value::Array(_) => return parse_clauses(context, body, parse_filter).map(Query::every),
+        _ => {
+            return Err(parsing_error(
+                context,
+                "[_na] filter malformed, must start with start_object",
+            ));
+        }
     };
     let Some((name, inner)) = object.iter().next() else {
         return Ok(QueryKind::All.into());
@@ -34,7 +39,7 @@ pub(crate) fn parse_filter(context: &Context<'_>, body: &Value) -> Result<Query>
     let empty = Map::new();
     let settings = inner.as_object().unwrap_or(&empty);
     let filter = filter(context, name, inner, settings)?;
-    // Settings beside the filter's name are its own, too.
+    // `_name` can also be beside the name of the filter.
     context.name(settings.get("_name").or_else(|| object.get("_name")), &filter);
     Ok(filter)
 }
@@ -56,8 +61,8 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         }
         "and" | "or" => {
             let list = object.values().find(|value| value.is_array()).unwrap_or(inner);
-            match (name, several(context, list, parse_filter)?) {
-                // No filters filter nothing.
+            match (name, parse_clauses(context, list, parse_filter)?) {
+                // An empty list matches all documents.
                 (_, filters) if filters.is_empty() => QueryKind::All.into(),
                 ("and", filters) => Query::every(filters).filter(FilterClass::And, cached(false)),
                 (_, filters) => Query::any(filters).filter(FilterClass::Or, cached(false)),
@@ -71,7 +76,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "fquery" => {
             let query = object
                 .get("query")
-                .ok_or_else(|| refuse(context, "[fquery] requires 'query' element"))?;
+                .ok_or_else(|| parsing_error(context, "[fquery] requires 'query' element"))?;
             wrapper(context.parse_query(query)?, cached(false))
         }
         "term" => {
@@ -87,7 +92,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
                 value => value,
             };
             if value.is_null() {
-                return Err(refuse(context, "No value specified for term filter"));
+                return Err(parsing_error(context, "No value specified for term filter"));
             }
             let filter = term(context, field, value)?.filter(FilterClass::Plain, cached(true));
             context.filter_of_named_type(field, filter)
@@ -102,7 +107,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             } else {
                 (FilterClass::Regexp, Matcher::Regexp(with_flags(&text, settings)?))
             };
-            let query = of_ids(field, &matcher).unwrap_or_else(|| {
+            let query = id_pattern_query(field, &matcher).unwrap_or_else(|| {
                 let field = context.field(field);
                 QueryKind::MultiTerm { field, matcher }.into()
             });
@@ -112,10 +117,10 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "type" => context.of_type(object.get("value").and_then(Value::as_str).unwrap_or("")),
         "exists" | "missing" => {
             let fields = object.get("field").map(crate::find::names).unwrap_or_default();
-            // Of several fields the last one counts.
+            // Elasticsearch uses the last one of several fields.
             let field = fields
                 .last()
-                .ok_or_else(|| refuse(context, &format!("{name} must be provided with a [field]")))?;
+                .ok_or_else(|| parsing_error(context, &format!("{name} must be provided with a [field]")))?;
             if name == "exists" {
                 context.exists(field)
             } else {
@@ -145,11 +150,11 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             let script = Script::parse(inner)?.mapped(context.mapping)?;
             Query::from(QueryKind::Script(script)).filter(FilterClass::Plain, cached(false))
         }
-        other => return Err(refuse(context, &format!("No filter registered for [{other}]"))),
+        other => return Err(parsing_error(context, &format!("No filter registered for [{other}]"))),
     })
 }
 
-/// A query as a filter. Queries of relatives run on a whole shard.
+/// Wraps a query in a filter. Parent and child queries run on a whole shard, in another wrapper class.
 fn wrapper(query: Query, caching: Caching) -> Query {
     match query.kind {
         QueryKind::Related(_) => query.filter(FilterClass::CustomWrapper, caching),
@@ -157,10 +162,10 @@ fn wrapper(query: Query, caching: Caching) -> Query {
     }
 }
 
-/// `range`: dates are cached unless they change with every moment.
+/// Parses `range`. Date ranges with unrounded `now` are not cached.
 fn range(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
     let (field, settings) = one_field(context, name, inner)?;
-    let query = ranged(context, &format!("[{name}] filter"), field, settings)?;
+    let query = range_query(context, &format!("[{name}] filter"), field, settings)?;
     let kind = context.mapped(field).map(|field| field.field_type.kind);
     let execution = object.get("execution").map(text_of);
     let reason = match execution.as_deref() {
@@ -172,43 +177,43 @@ fn range(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
         Some(_) => None,
     };
     if let Some(reason) = reason {
-        return Err(refuse(context, &reason));
+        return Err(parsing_error(context, &reason));
     }
-    let is_of_the_moment = || {
+    let has_unrounded_now = || {
         let values = settings.as_object().into_iter().flat_map(Map::values);
         values.filter_map(Value::as_str).any(is_now_unrounded)
     };
     let caching = match Caching::of(object, execution.as_deref() != Some("fielddata")) {
         Caching::Uncached if kind == Some(Kind::Date) && object.contains_key("_cache") => Caching::Never,
-        _ if kind == Some(Kind::Date) && is_of_the_moment() => Caching::Never,
+        _ if kind == Some(Kind::Date) && has_unrounded_now() => Caching::Never,
         caching => caching,
     };
     Ok(context.filter_of_named_type(field, query.filter(FilterClass::Plain, caching)))
 }
 
-/// Returns whether a date is `now` without being rounded.
+/// Returns whether a date has `now` without rounding.
 fn is_now_unrounded(date: &str) -> bool {
     let math = date.split_once("now").map(|(_, math)| math);
     math.is_some_and(|math| !math.split(' ').next().is_some_and(|math| math.contains('/')))
 }
 
-/// `ids`, as a filter.
+/// Parses `ids` as a filter.
 fn ids(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let values = object.get("values").and_then(Value::as_array);
-    let values = values.ok_or_else(|| refuse(context, "[ids] filter requires providing a values element"))?;
+    let values = values.ok_or_else(|| parsing_error(context, "[ids] filter requires providing a values element"))?;
     Ok(match values.len() {
         0 => QueryKind::Nothing.into(),
-        _ => ids_of(context, object)?.filter(FilterClass::Plain, Caching::Uncached),
+        _ => ids_query(context, object)?.filter(FilterClass::Plain, Caching::Uncached),
     })
 }
 
-/// `missing`: no value, only nulls that the field has a value for, or either.
+/// Parses `missing`: matches documents without a value (`existence`), with a null that `null_value` replaces, or both.
 fn missing(context: &Context<'_>, field: &str, object: &Map<String, Value>) -> Result<Query> {
     let existence = object.get("existence").is_none_or(truth);
     let null_value = object.get("null_value").is_some_and(truth);
     if !existence && !null_value {
         let reason = "missing must have either existence, or null_value, or both set to true";
-        return Err(refuse(context, reason));
+        return Err(parsing_error(context, reason));
     }
     let null = context
         .mapped(field)
@@ -225,7 +230,7 @@ fn missing(context: &Context<'_>, field: &str, object: &Map<String, Value>) -> R
     })
 }
 
-/// Fails for a setting that a filter does not have.
+/// Checks the settings of a filter.
 fn check_settings<'k>(
     context: &Context<'_>,
     name: &str,
@@ -234,18 +239,21 @@ fn check_settings<'k>(
 ) -> Result<()> {
     let unknown = settings.find(|key| !known.contains(&key.as_str()));
     unknown.map_or(Ok(()), |key| {
-        Err(refuse(context, &format!("[{name}] filter does not support [{key}]")))
+        Err(parsing_error(
+            context,
+            &format!("[{name}] filter does not support [{key}]"),
+        ))
     })
 }
 
-/// Fails for a value, beside the filters in a filter, that is no setting.
+/// Checks the settings of a filter that contains other filters.
 fn check_values(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<()> {
     let is_value = |value: &Value| !value.is_array() && !value.is_object();
     let values = object.iter().filter(|(_, value)| is_value(value)).map(|(key, _)| key);
     check_settings(context, name, values, &["_cache", "_cache_key", "_cacheKey", "_name"])
 }
 
-/// Fails for a filter that lacks what it needs.
+/// Checks that a filter has its required elements.
 fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<()> {
     match name {
         "and" | "or" | "not" | "fquery" => check_values(context, name, object)?,
@@ -282,27 +290,33 @@ fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<St
         "prefix" | "regexp" | "limit" if is_empty => format!("No value specified for {name} filter"),
         _ => return Ok(()),
     };
-    Err(refuse(context, &reason))
+    Err(parsing_error(context, &reason))
 }
 
-/// `terms`: any of several values, listed or read from a document.
+/// Parses `terms`: matches any of several values, from a list or from a field of a document (terms lookup).
 fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
     if object.values().filter(|value| value.is_array()).count() > 1 {
-        return Err(refuse(context, "[terms] filter does not support multiple fields"));
+        return Err(parsing_error(
+            context,
+            "[terms] filter does not support multiple fields",
+        ));
     }
     let (field, values) = one_field(context, "terms", inner)?;
     let values: Vec<Value> = match values {
         Value::Array(values) if values.iter().any(Value::is_null) => {
-            return Err(refuse(context, "No value specified for terms filter"));
+            return Err(parsing_error(context, "No value specified for terms filter"));
         }
         Value::Array(values) => values.clone(),
-        Value::Object(lookup) => looked_up(context, lookup)?,
+        Value::Object(lookup) => lookup_terms(context, lookup)?,
         _ => {
-            return Err(refuse(context, &format!("[terms] filter does not support [{field}]")));
+            return Err(parsing_error(
+                context,
+                &format!("[terms] filter does not support [{field}]"),
+            ));
         }
     };
-    if values.len() > context.most_clauses * 64 {
-        return Err(too_many_clauses(context.most_clauses * 64));
+    if values.len() > context.max_clauses * 64 {
+        return Err(too_many_clauses(context.max_clauses * 64));
     }
     let execution = object.get("execution").map_or_else(|| "plain".to_owned(), text_of);
     if values.is_empty() {
@@ -319,19 +333,19 @@ fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> R
         "or" => (FilterClass::Or, false),
         "or_nocache" => (FilterClass::Or, true),
         _ => {
-            return Err(refuse(
+            return Err(parsing_error(
                 context,
                 &format!("terms filter execution value [{execution}] not supported"),
             ));
         }
     };
-    // A filter is cached as a whole, or each of its terms is.
-    let of_each = if is_whole { Caching::Uncached } else { Caching::Cached };
+    // Either the whole filter is cached, or each of its terms.
+    let term_caching = if is_whole { Caching::Uncached } else { Caching::Cached };
     let clause = |value: &Value| {
         let term = term(context, field, value)?;
         Ok(match class {
             FilterClass::Terms => term,
-            _ => term.filter(FilterClass::Plain, of_each),
+            _ => term.filter(FilterClass::Plain, term_caching),
         })
     };
     let clauses = values.iter().map(clause).collect::<Result<Vec<_>>>()?;
@@ -343,17 +357,17 @@ fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> R
     Ok(context.filter_of_named_type(field, filter))
 }
 
-/// The values at a path of a document.
-fn looked_up(context: &Context<'_>, lookup: &Map<String, Value>) -> Result<Vec<Value>> {
+/// Returns the values of a terms lookup.
+fn lookup_terms(context: &Context<'_>, lookup: &Map<String, Value>) -> Result<Vec<Value>> {
     let known = ["index", "type", "id", "path", "routing", "cache"];
     if let Some(key) = lookup.keys().find(|key| !known.contains(&key.as_str())) {
         let reason = format!("[terms] filter does not support [{key}] within lookup element");
-        return Err(refuse(context, &reason));
+        return Err(parsing_error(context, &reason));
     }
     let text = |key: &str| lookup.get(key).map(text_of);
     let needed = |key: &str| {
         let reason = || {
-            refuse(
+            parsing_error(
                 context,
                 &format!("[terms] filter lookup element requires specifying the {key}"),
             )

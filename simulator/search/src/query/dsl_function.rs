@@ -8,7 +8,7 @@ use crate::dates::{Fill, parse_math};
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::mapping::Kind;
-use crate::query::dsl_parts::{boost_of, number, refuse, text_of};
+use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of};
 use crate::query::function::Decay;
 use crate::query::{Context, Function, FunctionSettings, Modifier, Query, QueryField, QueryKind, ScoreFunction};
 use crate::script::Script;
@@ -25,22 +25,25 @@ const FUNCTIONS: [&str; 9] = [
     "scriptScore",
 ];
 
-/// How scores are put together: one of `modes`.
+/// Parses `score_mode` or `boost_mode`: one of `modes`.
 fn mode(context: &Context<'_>, name: &str, value: &Value, modes: &[&str]) -> Result<String> {
     let text = text_of(value);
     if modes.contains(&text.as_str()) {
         return Ok(text);
     }
-    Err(refuse(context, &format!("function_score illegal {name} [{text}]")))
+    Err(parsing_error(
+        context,
+        &format!("function_score illegal {name} [{text}]"),
+    ))
 }
 
-/// The error of a modifier that does not exist.
+/// Returns the error for an unknown modifier.
 fn unknown_modifier(name: &str) -> SearchError {
     let class = "org.elasticsearch.common.lucene.search.function.FieldValueFactorFunction.Modifier";
     SearchError::argument(format!("No enum constant {class}.{}", name.to_uppercase()))
 }
 
-/// `function_score`: a query whose scores functions change.
+/// Parses `function_score`.
 pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let mut query = None;
     let mut filter = None;
@@ -81,7 +84,7 @@ pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>)
                 function: function(context, name, value)?,
             }),
             other => {
-                return Err(refuse(
+                return Err(parsing_error(
                     context,
                     &format!("No function with the name [{other}] is registered."),
                 ));
@@ -107,7 +110,7 @@ pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>)
     .boosted(boost_of(object)))
 }
 
-/// One element of `functions`.
+/// Parses an element of `functions`.
 fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
     let mut parsed = ScoreFunction::factor(1.0);
     let mut found = false;
@@ -123,7 +126,7 @@ fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
                 found = true;
             }
             other => {
-                return Err(refuse(
+                return Err(parsing_error(
                     context,
                     &format!("No function with the name [{other}] is registered."),
                 ));
@@ -142,10 +145,10 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
         "random_score" | "randomScore" => {
             let seed = match value.get("seed") {
                 Some(Value::String(text)) => java_hash(text),
-                Some(seed) => fold(seed.as_i64().unwrap_or_default()),
-                None => fold(context.now),
+                Some(seed) => seed_of(seed.as_i64().unwrap_or_default()),
+                None => seed_of(context.now),
             };
-            // The number of the shard is added where it is known.
+            // The shard number is mixed in later, when the query is weighed.
             Ok(Function::Random {
                 seed: seed ^ java_hash(context.index) << 10,
             })
@@ -154,7 +157,7 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             let name = value
                 .get("field")
                 .map(text_of)
-                .ok_or_else(|| refuse(context, "[field_value_factor] required field 'field' missing"))?;
+                .ok_or_else(|| parsing_error(context, "[field_value_factor] required field 'field' missing"))?;
             let field = context.mapped(&name).ok_or_else(|| {
                 SearchError::new(
                     500,
@@ -166,7 +169,7 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             let mut keys = value.as_object().into_iter().flat_map(Map::keys);
             if let Some(key) = keys.find(|key| !known.contains(&key.as_str())) {
                 let reason = format!("field_value_factor query does not support [{key}]");
-                return Err(refuse(context, &reason));
+                return Err(parsing_error(context, &reason));
             }
             if !field.field_type.kind.is_numeric() {
                 return Err(SearchError::no_numbers());
@@ -184,14 +187,14 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
     }
 }
 
-/// `String.hashCode` of Java.
+/// Returns Java's `String.hashCode`.
 fn java_hash(text: &str) -> u32 {
     text.encode_utf16()
         .fold(0, |hash: u32, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)))
 }
 
-/// A whole number as a seed: itself, or the hash that Java has of a long.
-fn fold(number: i64) -> u32 {
+/// Converts an integer to a seed: itself, or Java's `Long.hashCode` if it does not fit.
+fn seed_of(number: i64) -> u32 {
     match i32::try_from(number) {
         Ok(small) => small as u32,
         Err(_) => (number ^ (number as u64 >> 32) as i64) as u32,
@@ -199,17 +202,17 @@ fn fold(number: i64) -> u32 {
 }
 
 fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> {
-    let malformed = || refuse(context, &format!("malformed score function score parameters [{shape}]"));
+    let malformed = || parsing_error(context, &format!("malformed score function score parameters [{shape}]"));
     let (name, settings) = value
         .as_object()
         .and_then(|object| object.iter().find(|(key, _)| *key != "multi_value_mode"))
         .ok_or_else(malformed)?;
     let field = context
         .mapped(name)
-        .ok_or_else(|| refuse(context, &format!("Unknown field [{name}]")))?;
+        .ok_or_else(|| parsing_error(context, &format!("Unknown field [{name}]")))?;
     let kind = field.field_type.kind;
     if !kind.is_numeric() || kind == Kind::GeoPoint {
-        return Err(refuse(
+        return Err(parsing_error(
             context,
             &format!(
                 "Field [{name}] is of type [{}], but only numeric types are supported.",

@@ -1,4 +1,4 @@
-//! Filters of points on the earth.
+//! Geo filters of the DSL.
 //!
 //! Source: the filter parsers of Elasticsearch 1.5.
 
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::mapping::{Field, Kind, geohash_levels, truth};
-use crate::query::dsl_parts::{refuse, text_of};
-use crate::query::geo::{LONGEST_GEOHASH, metres, neighbors};
+use crate::query::dsl_parts::{parsing_error, text_of};
+use crate::query::geo::{MAX_GEOHASH_LENGTH, metres, neighbors};
 use crate::query::value::term;
 use crate::query::{Caching, Context, FilterClass, GeoPoint, GeoShape, Query, QueryField, QueryKind};
 
-/// `geo_distance`, `geo_distance_range`, `geo_bounding_box` and `geo_polygon`.
+/// Parses `geo_distance`, `geo_distance_range`, `geo_bounding_box` and `geo_polygon`.
 pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
     const SETTINGS: [&str; 22] = [
         "distance",
@@ -38,8 +38,8 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         "validation_method",
     ];
     let field = object.iter().find(|(key, _)| !SETTINGS.contains(&key.as_str()));
-    let (path, value) = field.ok_or_else(|| refuse(context, &format!("[{name}] filter malformed, no field")))?;
-    // The point may be in fields below that of its name.
+    let (path, value) = field.ok_or_else(|| parsing_error(context, &format!("[{name}] filter malformed, no field")))?;
+    // The point can also be given by the sub-fields of the field.
     let path = path
         .trim_end_matches(".lat")
         .trim_end_matches(".lon")
@@ -62,7 +62,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             center: point(Some(value))?,
             from: 0.0,
             to: length(&["distance"])?
-                .ok_or_else(|| refuse(context, "geo_distance requires 'distance' to be specified"))?,
+                .ok_or_else(|| parsing_error(context, "geo_distance requires 'distance' to be specified"))?,
         },
         "geo_distance_range" => GeoShape::Distance {
             center: point(Some(value))?,
@@ -74,9 +74,9 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             let corners = corners.map(|corner| point(Some(corner))).collect::<Result<Vec<_>>>()?;
             let is_closed = corners.first() == corners.last();
             match corners.len() {
-                0 => return Err(refuse(context, "no points defined for geo_polygon filter")),
-                1 | 2 => return Err(refuse(context, "too few points defined for geo_polygon filter")),
-                3 if is_closed => return Err(refuse(context, "too few points defined for geo_polygon filter")),
+                0 => return Err(parsing_error(context, "no points defined for geo_polygon filter")),
+                1 | 2 => return Err(parsing_error(context, "too few points defined for geo_polygon filter")),
+                3 if is_closed => return Err(parsing_error(context, "too few points defined for geo_polygon filter")),
                 _ => GeoShape::Polygon(corners),
             }
         }
@@ -86,7 +86,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
     Ok(QueryKind::Geo { field, shape }.into())
 }
 
-/// `geohash_cell`: points within the cell of a geohash, and the cells around it.
+/// Parses `geohash_cell`: matches points in the cell of a geohash, and in its neighbors.
 pub(super) fn geohash_cell(context: &Context<'_>, inner: &Value) -> Result<Query> {
     let object = inner
         .as_object()
@@ -95,16 +95,17 @@ pub(super) fn geohash_cell(context: &Context<'_>, inner: &Value) -> Result<Query
     let mut members = object.iter().rev();
     let given = members.find(|(key, _)| !settings.contains(&key.as_str()));
     let levels = object.get("precision").map(geohash_levels).transpose()?;
-    let (path, value) = given.ok_or_else(|| refuse(context, "no geohash value provided to geohash_cell filter"))?;
+    let (path, value) =
+        given.ok_or_else(|| parsing_error(context, "no geohash value provided to geohash_cell filter"))?;
     let hash = GeoPoint::geohash_of(value).ok_or_else(|| SearchError::parse("geo_point expected"))?;
     let field = point_field(context, path)?;
     if !field.field_type.has_geohash_prefixes() {
         let reason = format!("can't execute geohash_cell on field [{path}], geohash_prefix is not enabled");
-        return Err(refuse(context, &reason));
+        return Err(parsing_error(context, &reason));
     }
     let letters = levels
         .filter(|levels| *levels > 0)
-        .unwrap_or(LONGEST_GEOHASH.max(hash.len()));
+        .unwrap_or(MAX_GEOHASH_LENGTH.max(hash.len()));
     let cell: String = hash.chars().take(letters).collect();
     let around = object.get("neighbors").is_some_and(truth);
     let term = |hash: String| term(context, &format!("{}.geohash", field.name), &hash.into());
@@ -117,18 +118,21 @@ pub(super) fn geohash_cell(context: &Context<'_>, inner: &Value) -> Result<Query
     Ok(any.filter(FilterClass::Terms, caching))
 }
 
-/// The field of points at a path.
+/// Returns the `geo_point` field at a path.
 fn point_field<'c>(context: &'c Context<'_>, path: &str) -> Result<&'c Field> {
     let field = context
         .mapped(path)
-        .ok_or_else(|| refuse(context, &format!("failed to find geo_point field [{path}]")))?;
+        .ok_or_else(|| parsing_error(context, &format!("failed to find geo_point field [{path}]")))?;
     match field.field_type.kind {
         Kind::GeoPoint => Ok(field),
-        _ => Err(refuse(context, &format!("field [{path}] is not a geo_point field"))),
+        _ => Err(parsing_error(
+            context,
+            &format!("field [{path}] is not a geo_point field"),
+        )),
     }
 }
 
-/// A box between its sides, or two of its corners.
+/// Parses a box from its sides, or from two corners.
 fn bounding_box(value: &Value, point: impl Fn(Option<&Value>) -> Result<GeoPoint>) -> Result<GeoShape> {
     let (mut top, mut left, mut bottom, mut right) = (90.0, -180.0, -90.0, 180.0);
     for (key, value) in value.as_object().into_iter().flatten() {

@@ -1,14 +1,15 @@
-//! Hits inside of hits: which nested objects, children or parents of a hit matched.
+//! `inner_hits` of the DSL: the matching nested objects, children or parents of a hit.
 //!
-//! Source: `inner_hits` of Elasticsearch 1.5, beside a query of relatives and as an element of a search.
+//! Source: `inner_hits` of Elasticsearch 1.5, within a nested, parent or child query and as an element of a search.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::query::dsl_parts::{refuse, text_of};
+use crate::json::token_of;
+use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::{Context, InnerHits, InnerRelation, Query, QueryKind};
 
-/// The settings of inner hits that are those of a search.
+/// Settings of inner hits that are also settings of a search.
 const SETTINGS: [&str; 10] = [
     "from",
     "size",
@@ -28,14 +29,7 @@ fn settings_of(object: &Map<String, Value>, skipped: &[&str]) -> Result<Map<Stri
         if SETTINGS.contains(&key.as_str()) {
             return Ok((key.clone(), value.clone()));
         }
-        let token = match value {
-            Value::Object(_) => "START_OBJECT",
-            Value::Array(_) => "START_ARRAY",
-            Value::String(_) => "VALUE_STRING",
-            Value::Number(_) => "VALUE_NUMBER",
-            Value::Bool(_) => "VALUE_BOOLEAN",
-            Value::Null => "VALUE_NULL",
-        };
+        let token = token_of(value);
         Err(SearchError::illegal(format!(
             "Unknown key for a {token} for nested query: [{key}]."
         )))
@@ -43,7 +37,7 @@ fn settings_of(object: &Map<String, Value>, skipped: &[&str]) -> Result<Map<Stri
     .collect()
 }
 
-/// Records the inner hits that a query of relatives wants.
+/// Records the inner hits of a nested, parent or child query.
 pub(super) fn record(
     context: &Context<'_>,
     object: &Map<String, Value>,
@@ -54,7 +48,7 @@ pub(super) fn record(
     let (Some(wanted), Some(recorded)) = (object.get("inner_hits"), context.inner_hits) else {
         return Ok(());
     };
-    let failed = || refuse(context, "Failed to parse [_inner_hits]");
+    let failed = || parsing_error(context, "Failed to parse [_inner_hits]");
     let wanted = wanted.as_object().ok_or_else(failed)?;
     let settings = settings_of(wanted, &["name"]).map_err(|error| failed().caused_by(error))?;
     recorded.borrow_mut().push(InnerHits {
@@ -70,7 +64,7 @@ pub(super) fn record(
 /// Parses the element `inner_hits` of a search.
 ///
 /// # Errors
-/// A definition that is not understood, or that names an unknown path or type.
+/// An invalid definition, or an unknown path or type.
 pub(crate) fn parse_inner_hits(context: &Context<'_>, body: &Value) -> Result<Vec<InnerHits>> {
     let context = &context.nested()?;
     let empty = Map::new();
@@ -81,7 +75,7 @@ pub(crate) fn parse_inner_hits(context: &Context<'_>, body: &Value) -> Result<Ve
             let (key, places) = definition
                 .as_object()
                 .and_then(|definition| definition.iter().next())
-                .ok_or_else(|| SearchError::illegal(format!("Inner hit definition for [{name}] is no object")))?;
+                .ok_or_else(|| SearchError::illegal(format!("Inner hit definition for [{name}] is not an object")))?;
             let place = places.as_object().and_then(|places| places.iter().next());
             let (place, settings) = place
                 .and_then(|(place, settings)| Some((place, settings.as_object()?)))

@@ -1,23 +1,23 @@
-//! The leaves of the query DSL: queries for the values of a field.
+//! Leaf queries of the DSL: queries for the values of a field.
 
 use serde_json::{Map, Value};
 
 use crate::dates::{DateFormat, TimeZone, parse_math};
 use crate::error::Result;
 use crate::mapping::Kind;
-use crate::query::dsl_match::{matching, multi_match};
+use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, minimum, number, only, refuse, rewrite_of, text_for, text_of, unsupported,
-    with_flags,
+    auto_edits, boost_of, check_fuzziness, check_keys, minimum, number, parsing_error, rewrite_of, text_for, text_of,
+    unsupported, with_boost, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{date_range, ids_of_type, of_ids, term};
+use crate::query::value::{date_range, id_pattern_query, ids_of_types, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
-/// The field of an object, and its settings. Settings of the query beside the field are skipped.
+/// Returns the field of a query object and its settings. Skips settings of the query beside the field.
 pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value) -> Result<(&'a str, &'a Value)> {
-    let malformed = || refuse(context, &format!("[{name}] query malformed, no field"));
+    let malformed = || parsing_error(context, &format!("[{name}] query malformed, no field"));
     let object = inner.as_object().ok_or_else(malformed)?;
     let is_setting = |key: &str| {
         matches!(
@@ -26,14 +26,14 @@ pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value)
         )
     };
     let field = object.iter().find(|(key, _)| !is_setting(key));
-    // A field may be called as a setting is.
+    // A field can have the name of a setting.
     field
         .or_else(|| object.iter().find(|(key, _)| !key.starts_with('_')))
         .map(|(key, value)| (key.as_str(), value))
         .ok_or_else(malformed)
 }
 
-/// The value and the boost of a field: bare, or in an object under one of `keys`.
+/// Returns the value and the boost: a plain value, or an object with the value under one of `keys`.
 pub(super) fn value_and_boost(
     context: &Context<'_>,
     name: &str,
@@ -68,46 +68,46 @@ pub(super) fn value_and_boost(
                 .iter()
                 .find_map(|key| object.get(*key))
                 .cloned()
-                .ok_or_else(|| refuse(context, &format!("No value specified for {name} query")))?;
+                .ok_or_else(|| parsing_error(context, &format!("No value specified for {name} query")))?;
             Ok((value, number(object.get("boost")).unwrap_or(1.0)))
         }
         other => Ok((other.clone(), 1.0)),
     }
 }
 
-/// `ids`.
-pub(super) fn ids_of(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+/// Parses `ids`.
+pub(super) fn ids_query(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let list = |keys: [&str; 2]| {
         keys.iter().find_map(|key| object.get(*key)).map(|value| match value {
             Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>(),
             other => vec![text_of(other)],
         })
     };
-    only(
+    check_keys(
         context,
         "ids",
         object,
         &["type", "types", "values", "ids", "boost", "_name"],
     )?;
-    let ids = list(["values", "ids"]).ok_or_else(|| refuse(context, "[ids] query, no ids values provided"))?;
-    Ok(boosted(
-        ids_of_type(context, &list(["type", "types"]).unwrap_or_default(), &ids),
+    let ids = list(["values", "ids"]).ok_or_else(|| parsing_error(context, "[ids] query, no ids values provided"))?;
+    Ok(with_boost(
+        ids_of_types(context, &list(["type", "types"]).unwrap_or_default(), &ids),
         boost_of(object),
     ))
 }
 
-/// The multi-term query of that name, if it is one.
+/// Parses a multi-term query. Returns `None` if `name` is not one.
 pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Result<Option<Query>> {
     if !matches!(name, "prefix" | "wildcard" | "regexp" | "fuzzy" | "range") {
         return Ok(None);
     }
     if name == "range" && inner.as_object().is_some_and(Map::is_empty) {
         let reason = "[range] query malformed, no field to indicate field name";
-        return Err(refuse(context, reason));
+        return Err(parsing_error(context, reason));
     }
     let (field, settings) = one_field(context, name, inner)?;
     if name == "range" {
-        return ranged(context, "[range] query", field, settings).map(Some);
+        return range_query(context, "[range] query", field, settings).map(Some);
     }
     let (value, boost) = value_and_boost(context, name, settings, &["value", name, "term"])?;
     if name == "fuzzy" {
@@ -120,7 +120,7 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
         _ => Matcher::Regexp(with_flags(&text, settings)?),
     };
     let rewrite = rewrite_of(settings)?;
-    if let Some(query) = of_ids(field, &matcher) {
+    if let Some(query) = id_pattern_query(field, &matcher) {
         return Ok(Some(query.boosted(boost)));
     }
     let query = match rewrite {
@@ -135,7 +135,7 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
     Ok(Some(query.boosted(boost)))
 }
 
-/// The leaf query of that name.
+/// Parses the leaf query `name`.
 pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Query> {
     let empty = Map::new();
     let object = inner.as_object().unwrap_or(&empty);
@@ -152,24 +152,20 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
         | "match_phrase_prefix"
         | "matchPhrasePrefix"
         | "match_fuzzy"
-        | "fuzzy_match" => matching(context, name, object),
+        | "fuzzy_match" => match_query(context, name, object),
         "multi_match" | "multiMatch" => multi_match(context, object),
         "term" => {
             let (field, settings) = one_field(context, name, inner)?;
             let (value, boost) = value_and_boost(context, name, settings, &["value", "term"])?;
             if value.is_null() {
-                return Err(refuse(context, "No value specified for term query"));
+                return Err(parsing_error(context, "No value specified for term query"));
             }
-            Ok(context.of_named_type(field, boosted(term(context, field, &value)?, boost)))
+            Ok(context.of_named_type(field, with_boost(term(context, field, &value)?, boost)))
         }
         "terms" | "in" => terms(context, name, inner, object),
-        "ids" => ids_of(context, object),
-        other => Err(refuse(context, &format!("No query registered for [{other}]"))),
+        "ids" => ids_query(context, object),
+        other => Err(parsing_error(context, &format!("No query registered for [{other}]"))),
     }
-}
-
-fn boosted(query: Query, boost: f32) -> Query {
-    if boost == 1.0 { query } else { query.boosted(boost) }
 }
 
 fn multi(context: &Context<'_>, field: &str, matcher: Matcher) -> Query {
@@ -184,7 +180,7 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
     let (field, values) = one_field(context, name, inner)?;
     let values = values.as_array().ok_or_else(|| unsupported(context, "terms", field))?;
     if values.iter().any(Value::is_null) {
-        return Err(refuse(context, "No value specified for terms query"));
+        return Err(parsing_error(context, "No value specified for terms query"));
     }
     const SETTINGS: [&str; 7] = [
         "disable_coord",
@@ -201,8 +197,8 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
     }) {
         return Err(unsupported(context, "terms", key));
     }
-    if values.len() > context.most_clauses * 64 {
-        return Err(crate::query::text::too_many_clauses(context.most_clauses * 64));
+    if values.len() > context.max_clauses * 64 {
+        return Err(crate::query::text::too_many_clauses(context.max_clauses * 64));
     }
     let queries = values
         .iter()
@@ -223,12 +219,12 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
         minimum_should_match,
         coord,
     };
-    Ok(context.of_named_type(field, boosted(query.into(), boost)))
+    Ok(context.of_named_type(field, with_boost(query.into(), boost)))
 }
 
-/// `range`, as a query or as a filter: `kind` says which in errors.
-pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &Value) -> Result<Query> {
-    let malformed = || refuse(context, &format!("{kind} malformed, after field missing start object"));
+/// Parses `range`, as a query or as a filter. `kind` is its name in errors.
+pub(super) fn range_query(context: &Context<'_>, kind: &str, field: &str, settings: &Value) -> Result<Query> {
+    let malformed = || parsing_error(context, &format!("{kind} malformed, after field missing start object"));
     let object = settings.as_object().ok_or_else(malformed)?;
     let (mut lower, mut upper) = (None, None);
     let (mut include_lower, mut include_upper) = (true, true);
@@ -250,7 +246,7 @@ pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &
             "format" => own_format = value.as_str().map(DateFormat::new).transpose()?,
             "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
             "_name" | "_cache" | "_cache_key" | "execution" => {}
-            other => return Err(refuse(context, &format!("{kind} does not support [{other}]"))),
+            other => return Err(parsing_error(context, &format!("{kind} does not support [{other}]"))),
         }
     }
     let [lower, upper] = [(lower, include_lower), (upper, include_upper)]
@@ -263,11 +259,11 @@ pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &
         })?;
         let field = QueryField::of(mapped);
         let query = QueryKind::Range { field, range };
-        return Ok(boosted(query.into(), boost));
+        return Ok(with_boost(query.into(), boost));
     }
     let text = |bound: Option<(&Value, bool)>| bound.map(|(value, included)| (text_for(mapped, value), included));
     let (lower, upper) = (text(lower), text(upper));
-    Ok(boosted(range(context, field, lower, upper, offset)?, boost))
+    Ok(with_boost(range(context, field, lower, upper, offset)?, boost))
 }
 
 fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boost: f32) -> Result<Query> {
@@ -276,7 +272,7 @@ fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boo
     let fuzziness = get(["fuzziness", "min_similarity"]).map_or_else(|| "AUTO".to_owned(), text_of);
     rewrite_of(settings)?;
     if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
-        return Ok(boosted(fuzzy_number(context, field, &text, &fuzziness)?, boost));
+        return Ok(with_boost(fuzzy_number(context, field, &text, &fuzziness)?, boost));
     }
     check_fuzziness(&fuzziness)?;
     let number = |key: &str, default: usize| {
@@ -289,7 +285,7 @@ fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boo
         edits: auto_edits(&fuzziness, &text),
         term: text,
         prefix: number("prefix_length", 0),
-        expansions: number("max_expansions", 50).min(context.most_clauses),
+        expansions: number("max_expansions", 50).min(context.max_clauses),
         transpositions: settings.get("transpositions").is_some_and(crate::mapping::truth),
     };
     Ok(multi(context, name, matcher).boosted(boost))

@@ -1,4 +1,4 @@
-//! The full-text queries of the DSL: match in all its forms.
+//! Full-text queries of the DSL: `match` and its variants.
 
 use serde_json::{Map, Value};
 
@@ -6,18 +6,19 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_minimum, minimum, refuse, rewrite_of, text_of, unsupported, with_boost,
+    auto_edits, boost_of, check_fuzziness, check_minimum, minimum, parsing_error, rewrite_of, text_of, unsupported,
+    with_boost,
 };
 use crate::query::text::{Style, analyzed};
 use crate::query::value::exact_value;
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
 
-/// The settings of a match query.
+/// Settings of a match query.
 struct MatchSettings {
     text: String,
-    /// What the text was given as.
+    /// JSON value of the text.
     value: Value,
-    kind: Form,
+    kind: MatchType,
     operator: Operator,
     analyzer: Option<Analyzer>,
     slop: u32,
@@ -56,7 +57,7 @@ const MATCH_KEYS: [&str; 21] = [
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum MatchType {
     Boolean,
     Phrase,
     PhrasePrefix,
@@ -76,19 +77,22 @@ impl MatchSettings {
             return Err(unsupported(context, "match", key));
         }
         let kind = match (name, object.get("type").and_then(Value::as_str)) {
-            ("match_phrase" | "matchPhrase", _) | (_, Some("phrase")) => Form::Phrase,
+            ("match_phrase" | "matchPhrase", _) | (_, Some("phrase")) => MatchType::Phrase,
             ("match_phrase_prefix" | "matchPhrasePrefix", _) | (_, Some("phrase_prefix" | "phrasePrefix")) => {
-                Form::PhrasePrefix
+                MatchType::PhrasePrefix
             }
-            (_, None | Some("boolean")) => Form::Boolean,
+            (_, None | Some("boolean")) => MatchType::Boolean,
             (_, Some(other)) => {
-                return Err(refuse(context, &format!("[match] query does not support type {other}")));
+                return Err(parsing_error(
+                    context,
+                    &format!("[match] query does not support type {other}"),
+                ));
             }
         };
         let text = if value.is_object() {
             object
                 .get("query")
-                .ok_or_else(|| refuse(context, "No text specified for text query"))?
+                .ok_or_else(|| parsing_error(context, "No text specified for text query"))?
         } else {
             value
         };
@@ -97,16 +101,16 @@ impl MatchSettings {
             .and_then(Value::as_str)
             .map(|name| {
                 Analyzer::configured(name, context.mapping.analysis())
-                    .map_err(|_| refuse(context, &format!("[match] analyzer [{name}] not found")))
+                    .map_err(|_| parsing_error(context, &format!("[match] analyzer [{name}] not found")))
             })
             .transpose()?;
         if text.is_null() {
-            return Err(refuse(context, "No text specified for text query"));
+            return Err(parsing_error(context, "No text specified for text query"));
         }
         if value.is_array() {
             let reason = "[match] query parsed in simplified form, with direct field name, but included more options \
                           than just the field name, possibly use its 'options' form, with 'query' element?";
-            return Err(refuse(context, reason));
+            return Err(parsing_error(context, reason));
         }
         let operator = match object.get("operator").map(text_of) {
             None => Operator::Or,
@@ -114,13 +118,16 @@ impl MatchSettings {
             Some(text) if text.eq_ignore_ascii_case("and") => Operator::And,
             Some(text) => {
                 let reason = format!("text query requires operator to be either 'and' or 'or', not [{text}]");
-                return Err(refuse(context, &reason));
+                return Err(parsing_error(context, &reason));
             }
         };
         let zero_terms_all = match object.get("zero_terms_query").map(text_of) {
             Some(text) if text.eq_ignore_ascii_case("all") => true,
             Some(text) if !text.eq_ignore_ascii_case("none") => {
-                return Err(refuse(context, &format!("Unsupported zero_terms_docs value [{text}]")));
+                return Err(parsing_error(
+                    context,
+                    &format!("Unsupported zero_terms_docs value [{text}]"),
+                ));
             }
             _ => false,
         };
@@ -140,7 +147,7 @@ impl MatchSettings {
             boost: boost_of(object),
             fuzziness,
             prefix_length: number("prefix_length", 0),
-            max_expansions: number("max_expansions", 50).min(context.most_clauses),
+            max_expansions: number("max_expansions", 50).min(context.max_clauses),
             minimum_should_match: object.get("minimum_should_match").cloned(),
             lenient: object.get("lenient").is_some_and(truth),
             transpositions: object.get("fuzzy_transpositions").is_some_and(truth),
@@ -148,7 +155,7 @@ impl MatchSettings {
         })
     }
 
-    /// The query for a field, or none if the text says nothing.
+    /// Builds the query for a field. Returns `None` if the text has no terms.
     fn build(&self, context: &Context<'_>, name: &str) -> Result<Option<Query>> {
         let built = self.of_any_type(context, name)?;
         Ok(built.map(|query| context.of_named_type(name, query)))
@@ -169,7 +176,7 @@ impl MatchSettings {
         }
         let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
         let style = Style {
-            phrase: self.kind != Form::Boolean,
+            phrase: self.kind != MatchType::Boolean,
             slop: self.slop,
             occur: self.operator.occur(),
         };
@@ -177,8 +184,8 @@ impl MatchSettings {
             return Ok(None);
         };
         match self.kind {
-            Form::PhrasePrefix => query = self.with_prefix(query),
-            Form::Boolean => {
+            MatchType::PhrasePrefix => query = self.with_prefix(query),
+            MatchType::Boolean => {
                 if let Some(fuzziness) = &self.fuzziness {
                     self.make_fuzzy(&mut query, fuzziness);
                 }
@@ -195,12 +202,12 @@ impl MatchSettings {
                     *minimum_should_match = minimum(wanted, optional);
                 }
             }
-            Form::Phrase => {}
+            MatchType::Phrase => {}
         }
         Ok(Some(query))
     }
 
-    /// The last term of a phrase stands for all that start with it. The terms are found where the phrase is weighed.
+    /// Converts to a phrase whose last term is a prefix. The prefix is expanded when the query is weighed.
     fn with_prefix(&self, query: Query) -> Query {
         match query.kind {
             QueryKind::Term { field, text } => QueryKind::PhrasePrefix {
@@ -259,13 +266,13 @@ impl MatchSettings {
     }
 }
 
-/// `match`, `match_phrase`, `match_phrase_prefix`.
-pub(super) fn matching(context: &Context<'_>, name: &str, inner: &Map<String, Value>) -> Result<Query> {
+/// Parses `match`, `match_phrase` and `match_phrase_prefix`.
+pub(super) fn match_query(context: &Context<'_>, name: &str, inner: &Map<String, Value>) -> Result<Query> {
     let Some((field, value)) = inner.iter().next() else {
-        return Err(refuse(context, "[match] query malformed, no field"));
+        return Err(parsing_error(context, "[match] query malformed, no field"));
     };
     if inner.len() > 1 && !value.is_object() {
-        return Err(refuse(
+        return Err(parsing_error(
             context,
             "[match] query parsed in simplified form, with direct field name, but included more options than just the \
              field name, possibly use its 'options' form, with 'query' element?",
@@ -276,7 +283,7 @@ pub(super) fn matching(context: &Context<'_>, name: &str, inner: &Map<String, Va
     Ok(with_boost(query, settings.boost))
 }
 
-/// `field^2` as a name and a boost.
+/// Parses `field^2` to a name and a boost.
 fn name_and_boost(text: &str) -> (String, f32) {
     match text.rsplit_once('^') {
         Some((name, boost)) => (name.to_owned(), boost.parse().unwrap_or(1.0)),
@@ -284,7 +291,7 @@ fn name_and_boost(text: &str) -> (String, f32) {
     }
 }
 
-/// The fields of a list, patterns opened.
+/// Parses a list of fields and expands its patterns.
 pub(super) fn fields_of(context: &Context<'_>, value: &Value) -> Vec<(String, f32)> {
     crate::find::names(value)
         .iter()
@@ -293,7 +300,7 @@ pub(super) fn fields_of(context: &Context<'_>, value: &Value) -> Vec<(String, f3
         .collect()
 }
 
-/// `multi_match`.
+/// Parses `multi_match`.
 pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let kind = object.get("type").and_then(Value::as_str).unwrap_or("best_fields");
     let name = match kind {
@@ -320,14 +327,14 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
         context,
         object
             .get("fields")
-            .ok_or_else(|| refuse(context, "No fields specified for multi_match query"))?,
+            .ok_or_else(|| parsing_error(context, "No fields specified for multi_match query"))?,
     );
     if object
         .get("fields")
         .and_then(Value::as_array)
         .is_some_and(Vec::is_empty)
     {
-        return Err(refuse(context, "No fields specified for multi_match query"));
+        return Err(parsing_error(context, "No fields specified for multi_match query"));
     }
     let tie = ["tie_breaker", "tieBreaker"]
         .iter()
@@ -339,7 +346,7 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
         .find_map(|key| object.get(*key))
         .is_none_or(truth);
     if kind == "cross_fields" || kind == "crossFields" {
-        let query = settings.across(context, &fields, tie.unwrap_or(0.0))?;
+        let query = settings.cross_fields(context, &fields, tie.unwrap_or(0.0))?;
         return Ok(with_boost(query.unwrap_or_else(|| settings.empty()), settings.boost));
     }
     let mut queries = Vec::new();
@@ -361,8 +368,8 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
 }
 
 impl MatchSettings {
-    /// The query for terms that may each be in another field: fields with the same analyzer are one field.
-    fn across(&self, context: &Context<'_>, fields: &[(String, f32)], tie: f32) -> Result<Option<Query>> {
+    /// Builds a `cross_fields` query: fields with the same terms after analysis are searched as one field.
+    fn cross_fields(&self, context: &Context<'_>, fields: &[(String, f32)], tie: f32) -> Result<Option<Query>> {
         type Terms = Vec<(u32, String)>;
         let mut groups: Vec<(Terms, Vec<(String, f32)>)> = Vec::new();
         for (name, boost) in fields {

@@ -1,4 +1,4 @@
-//! What the parsers of the DSL share: errors, settings, numbers.
+//! Shared parts of the DSL parsers: errors, settings, numbers.
 //!
 //! Source: Elasticsearch 1.5's query parsers and `Queries.calculateMinShouldMatch`.
 
@@ -9,30 +9,31 @@ use crate::mapping::{Field, Kind};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, Query, Rewrite};
 
-pub(super) fn refuse(context: &Context<'_>, reason: &str) -> SearchError {
+/// Returns a `QueryParsingException` with the name of the index.
+pub(super) fn parsing_error(context: &Context<'_>, reason: &str) -> SearchError {
     SearchError::query(format!("[{}] {reason}", context.index))
 }
 
 pub(super) fn unsupported(context: &Context<'_>, name: &str, key: &str) -> SearchError {
-    refuse(context, &format!("[{name}] query does not support [{key}]"))
+    parsing_error(context, &format!("[{name}] query does not support [{key}]"))
 }
 
-/// Fails for the first key of an object that a query does not have.
-pub(super) fn only(context: &Context<'_>, name: &str, object: &Map<String, Value>, keys: &[&str]) -> Result<()> {
+/// Checks the keys of a query object.
+pub(super) fn check_keys(context: &Context<'_>, name: &str, object: &Map<String, Value>, keys: &[&str]) -> Result<()> {
     match object.keys().find(|key| !keys.contains(&key.as_str())) {
         Some(key) => Err(unsupported(context, name, key)),
         None => Ok(()),
     }
 }
 
-/// One query, or the queries of a list.
-pub(super) fn several(
+/// Parses one query or an array of queries.
+pub(super) fn parse_clauses(
     context: &Context<'_>,
     value: &Value,
     parse: fn(&Context<'_>, &Value) -> Result<Query>,
 ) -> Result<Vec<Query>> {
     match value {
-        Value::Array(items) if items.len() > context.most_clauses => Err(too_many_clauses(context.most_clauses)),
+        Value::Array(items) if items.len() > context.max_clauses => Err(too_many_clauses(context.max_clauses)),
         Value::Array(items) => items.iter().map(|item| parse(context, item)).collect(),
         other => Ok(vec![parse(context, other)?]),
     }
@@ -54,7 +55,7 @@ pub(super) fn with_boost(query: Query, boost: f32) -> Query {
     if boost == 1.0 { query } else { query.boosted(boost) }
 }
 
-/// How many of `optional` clauses have to match: `2`, `-1`, `75%`, `-25%`, `2<75%`.
+/// Computes `minimum_should_match` for a number of optional clauses, from `2`, `-1`, `75%`, `-25%` or `2<75%`.
 pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
     let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
     let count = i64::try_from(optional).unwrap_or(i64::MAX);
@@ -92,7 +93,7 @@ pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
     usize::try_from(result.clamp(0, count)).unwrap_or(0)
 }
 
-/// Fails for a minimum of clauses that is no number.
+/// Checks `minimum_should_match`.
 pub(super) fn check_minimum(wanted: &Value) -> Result<()> {
     let text = text_of(wanted);
     let number = |text: &str| {
@@ -107,7 +108,7 @@ pub(super) fn check_minimum(wanted: &Value) -> Result<()> {
         .try_for_each(number)
 }
 
-/// Fails for a fuzziness that is neither `AUTO` nor a number.
+/// Checks that a fuzziness is `AUTO` or a number.
 pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
     if fuzziness.eq_ignore_ascii_case("auto") || fuzziness.parse::<f32>().is_ok() {
         return Ok(());
@@ -115,10 +116,10 @@ pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
     Err(SearchError::number(fuzziness))
 }
 
-/// How a multi-term query is rewritten. None if all its terms have the same score.
+/// Parses `rewrite` of a multi-term query. Returns `None` for the constant-score methods.
 ///
 /// # Errors
-/// A method that does not exist.
+/// An unknown method.
 pub(super) fn rewrite_of(settings: &Value) -> Result<Option<Rewrite>> {
     let Some(text) = settings.get("rewrite").filter(|text| !text.is_null()).map(text_of) else {
         return Ok(None);
@@ -136,10 +137,10 @@ pub(super) fn rewrite_of(settings: &Value) -> Result<Option<Rewrite>> {
     }
 }
 
-/// A regular expression in which the operators that `flags` leaves out are characters.
+/// Escapes the operators of a regular expression that `flags` does not enable.
 ///
 /// # Errors
-/// A flag that does not exist.
+/// An unknown flag.
 pub(super) fn with_flags(pattern: &str, settings: &Value) -> Result<String> {
     let Some(flags) = settings.get("flags").and_then(Value::as_str) else {
         return Ok(pattern.to_owned());
@@ -176,12 +177,12 @@ pub(super) fn with_flags(pattern: &str, settings: &Value) -> Result<String> {
     Ok(escaped)
 }
 
-/// A value as text.
+/// Converts a value to text.
 pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A value as the text that a field reads: a number without its fraction where the field holds whole numbers.
+/// Converts a value to the text that a field parses. For an integer field, numbers are truncated.
 pub(super) fn text_for(field: Option<&Field>, value: &Value) -> String {
     let kind = field.map(|field| field.field_type.kind);
     let is_whole = kind.is_some_and(|kind| kind.is_numeric() && !kind.is_floating() && kind != Kind::Ip);
@@ -191,7 +192,7 @@ pub(super) fn text_for(field: Option<&Field>, value: &Value) -> String {
     }
 }
 
-/// How many edits `AUTO` or a number allows a term.
+/// Number of edits that a fuzziness allows for a term.
 pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
     let length = text.chars().count();
     if fuzziness.eq_ignore_ascii_case("auto") {
@@ -205,7 +206,7 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
     }
 }
 
-/// Why there are no nested objects at a path.
+/// Message for a path without nested objects.
 fn not_nested(context: &Context<'_>, path: &str) -> String {
     if context.mapping.field_names(&format!("{path}.*")).is_empty() {
         format!("[nested] failed to find nested object under path [{path}]")
@@ -214,15 +215,15 @@ fn not_nested(context: &Context<'_>, path: &str) -> String {
     }
 }
 
-/// Fails unless there are nested objects at a path.
+/// Checks that there are nested objects at a path.
 pub(crate) fn check_nested(context: &Context<'_>, path: &str) -> Result<()> {
     match context.mapping.is_nested(path) {
         true => Ok(()),
-        false => Err(refuse(context, &not_nested(context, path))),
+        false => Err(parsing_error(context, &not_nested(context, path))),
     }
 }
 
-/// The error of a query about nested objects or related documents that are not mapped.
+/// Returns the error for a nested, parent or child query whose path or type is not mapped.
 pub(super) fn join_error(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> SearchError {
     let text = |keys: [&str; 3]| {
         keys.iter()
@@ -231,7 +232,7 @@ pub(super) fn join_error(context: &Context<'_>, name: &str, object: &Map<String,
             .unwrap_or_default()
     };
     let kind = text(["type", "child_type", "childType"]);
-    refuse(
+    parsing_error(
         context,
         &match name {
             "nested" => not_nested(context, &text(["path", "path", "path"])),
@@ -255,7 +256,7 @@ mod tests {
     #[case("a<1-2>&b", "NONE", "a\\<1-2>\\&b")]
     #[case("a<1-2>&b", "INTERVAL|intersection", "a<1-2>&b")]
     #[case("\"#\"#\\#", "COMPLEMENT", "\"#\"\\#\\#")]
-    fn operators_without_their_flag_are_characters(#[case] pattern: &str, #[case] flags: &str, #[case] expected: &str) {
+    fn operators_without_their_flag_are_escaped(#[case] pattern: &str, #[case] flags: &str, #[case] expected: &str) {
         assert_eq!(with_flags(pattern, &json!({"flags": flags})).unwrap(), expected);
         assert!(with_flags(pattern, &json!({"flags": "NOPE"})).is_err());
     }
@@ -278,7 +279,7 @@ mod tests {
     #[case(json!("3<90%"), 3, 3)]
     #[case(json!("3<50%"), 4, 2)]
     #[case(json!(9), 4, 4)]
-    fn a_minimum_is_a_number_or_a_share(#[case] wanted: Value, #[case] optional: usize, #[case] expected: usize) {
+    fn a_minimum_is_a_number_or_a_percentage(#[case] wanted: Value, #[case] optional: usize, #[case] expected: usize) {
         assert_eq!(minimum(&wanted, optional), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Queries whose clauses depend on how frequent their terms are: `more_like_this` and `common`.
+//! Queries whose clauses depend on document frequencies: `more_like_this`, `common`, `fuzzy_like_this`.
 //!
 //! Source: Elasticsearch 1.5's `MoreLikeThisQueryParser`, `CommonTermsQueryParser`; Lucene 4.10's `CommonTermsQuery`.
 
@@ -11,13 +11,13 @@ use crate::error::{Result, SearchError};
 use crate::find::{extract, names, operator};
 use crate::mapping::truth;
 use crate::query::dsl_leaf::one_field;
-use crate::query::dsl_parts::{boost_of, number, refuse, text_of, unsupported};
+use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of, unsupported};
 use crate::query::frequency::FrequencyQuery;
 use crate::query::text::too_many_clauses;
-use crate::query::value::ids_of_type;
+use crate::query::value::ids_of_types;
 use crate::query::{Context, Occur, Query, QueryField, QueryKind};
 
-/// The query of that name, if it is one of these.
+/// Parses one of these queries. Returns `None` if `name` is not one.
 pub(super) fn similar(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
     match name {
         "more_like_this" | "moreLikeThis" | "mlt" => more_like_this(context, object).map(Some),
@@ -39,12 +39,12 @@ pub(super) fn similar(context: &Context<'_>, name: &str, object: &Map<String, Va
 fn analyzer(context: &Context<'_>, field: &str, own: Option<&Value>, name: &str) -> Result<Analyzer> {
     match own.and_then(Value::as_str) {
         Some(own) => Analyzer::configured(own, context.mapping.analysis())
-            .map_err(|_| refuse(context, &format!("[{name}] analyzer [{own}] not found"))),
+            .map_err(|_| parsing_error(context, &format!("[{name}] analyzer [{own}] not found"))),
         None => Ok(context.search_analyzer(field)),
     }
 }
 
-/// Terms like those of a text.
+/// Parses `fuzzy_like_this`: matches terms similar to those of a text.
 fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String, Value>) -> Result<Query> {
     const KNOWN: [&str; 16] = [
         "fields",
@@ -70,7 +70,7 @@ fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String
     let find = |keys: [&str; 2]| keys.iter().find_map(|key| object.get(*key));
     let text = find(["like_text", "likeText"])
         .map(text_of)
-        .ok_or_else(|| refuse(context, "fuzzy_like_this requires 'like_text' to be specified"))?;
+        .ok_or_else(|| parsing_error(context, "fuzzy_like_this requires 'like_text' to be specified"))?;
     let mut texts = Vec::new();
     for field in fields {
         let analyzer = analyzer(context, field, object.get("analyzer"), "fuzzy_like_this")?;
@@ -83,8 +83,8 @@ fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String
             }
         }
     }
-    if texts.len() > context.most_clauses {
-        return Err(too_many_clauses(context.most_clauses));
+    if texts.len() > context.max_clauses {
+        return Err(too_many_clauses(context.max_clauses));
     }
     let fuzziness = find(["fuzziness", "min_similarity"]).or(object.get("minSimilarity"));
     Ok(Query::from(QueryKind::ByFrequency(FrequencyQuery::Fuzzy {
@@ -184,13 +184,16 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
         documents.push((index, text("_type"), text("_id").unwrap_or_default()));
     }
     if texts.is_empty() && documents.is_empty() {
-        return Err(refuse(
+        return Err(parsing_error(
             context,
             "more_like_this requires 'like', 'like_text', 'ids' or 'docs' to be specified",
         ));
     }
     if fields.is_empty() {
-        return Err(refuse(context, "more_like_this requires 'fields' to be non-empty"));
+        return Err(parsing_error(
+            context,
+            "more_like_this requires 'fields' to be non-empty",
+        ));
     }
     let is_text = |field: &String| {
         let mapped = context.mapped(field);
@@ -253,7 +256,7 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
     }
     let liked = documents.iter().map(|(_, type_name, id)| {
         let types = type_name.iter().cloned().collect::<Vec<_>>();
-        (Occur::MustNot, ids_of_type(context, &types, std::slice::from_ref(id)))
+        (Occur::MustNot, ids_of_types(context, &types, std::slice::from_ref(id)))
     });
     Ok(Query::bool(
         std::iter::once((Occur::Should, similar)).chain(liked).collect(),
@@ -269,7 +272,7 @@ fn common(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
             settings
                 .get("query")
                 .map(text_of)
-                .ok_or_else(|| refuse(context, "No text specified for text query"))?,
+                .ok_or_else(|| parsing_error(context, "No text specified for text query"))?,
             settings,
         ),
         other => (text_of(other), &empty),

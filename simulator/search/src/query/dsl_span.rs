@@ -1,13 +1,13 @@
-//! The span queries of the DSL.
+//! Span queries of the DSL.
 
 use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::query::dsl_leaf::{multi_term, one_field, value_and_boost};
-use crate::query::dsl_parts::{boost_of, number, refuse, text_of, unsupported};
+use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of, unsupported};
 use crate::query::{Context, Query, QueryKind, SpanQuery};
 
-/// The span query of that name, if there is one.
+/// Parses a span query. Returns `None` if `name` is not one.
 pub(super) fn span(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
     let boost = if name == "span_term" || name == "spanTerm" {
         object
@@ -20,23 +20,23 @@ pub(super) fn span(context: &Context<'_>, name: &str, object: &Map<String, Value
     Ok(parse(context, name, object)?.map(|span| Query::from(QueryKind::Span(span)).boosted(boost)))
 }
 
-/// A span query inside another.
+/// Parses a span query within another one.
 fn inner(context: &Context<'_>, value: &Value, outer: &str) -> Result<SpanQuery> {
     let context = &context.nested()?;
     let (name, settings) = value
         .as_object()
         .and_then(|object| object.iter().next())
         .and_then(|(name, settings)| Some((name, settings.as_object()?)))
-        .ok_or_else(|| refuse(context, &format!("{outer} [clauses] must be of type span query")))?;
+        .ok_or_else(|| parsing_error(context, &format!("{outer} [clauses] must be of type span query")))?;
     parse(context, name, settings)?
-        .ok_or_else(|| refuse(context, &format!("{outer} [clauses] must be of type span query")))
+        .ok_or_else(|| parsing_error(context, &format!("{outer} [clauses] must be of type span query")))
 }
 
 fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<SpanQuery>> {
     let part = |key: &str, name: &str| {
         object
             .get(key)
-            .ok_or_else(|| refuse(context, &format!("{name} must have [{key}] span query clause")))
+            .ok_or_else(|| parsing_error(context, &format!("{name} must have [{key}] span query clause")))
             .and_then(|value| inner(context, value, name))
     };
     let clauses = |name: &str| -> Result<Vec<SpanQuery>> {
@@ -44,7 +44,7 @@ fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
             .get("clauses")
             .and_then(Value::as_array)
             .filter(|list| !list.is_empty())
-            .ok_or_else(|| refuse(context, &format!("{name} must include [clauses]")))?;
+            .ok_or_else(|| parsing_error(context, &format!("{name} must include [clauses]")))?;
         list.iter().map(|clause| inner(context, clause, name)).collect()
     };
     let whole = |key: &str| object.get(key).and_then(Value::as_i64);
@@ -69,7 +69,7 @@ fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
         }
         "span_near" | "spanNear" => SpanQuery::Near {
             clauses: clauses("span_near")?,
-            slop: whole("slop").ok_or_else(|| refuse(context, "span_near must include [slop]"))?,
+            slop: whole("slop").ok_or_else(|| parsing_error(context, "span_near must include [slop]"))?,
             in_order: ["in_order", "inOrder"]
                 .iter()
                 .find_map(|key| object.get(*key))
@@ -79,7 +79,7 @@ fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
             inner: Box::new(part("match", "spanFirst")?),
             end: whole("end")
                 .and_then(|end| u32::try_from(end).ok())
-                .ok_or_else(|| refuse(context, "spanFirst must have [end] set for it"))?,
+                .ok_or_else(|| parsing_error(context, "spanFirst must have [end] set for it"))?,
         },
         "span_not" | "spanNot" => {
             let both = whole("dist");
@@ -101,11 +101,11 @@ fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
                 .get("match")
                 .and_then(Value::as_object)
                 .and_then(|wrapped| wrapped.iter().next())
-                .ok_or_else(|| refuse(context, "spanMultiTerm must have [match] multi term query clause"))?;
+                .ok_or_else(|| parsing_error(context, "spanMultiTerm must have [match] multi term query clause"))?;
             match multi_term(context, kind, settings)?.map(|query| query.kind) {
                 Some(QueryKind::MultiTerm { field, matcher }) => SpanQuery::MultiTerm { field, matcher },
                 _ => {
-                    return Err(refuse(
+                    return Err(parsing_error(
                         context,
                         "spanMultiTerm [match] must be of type multi term query",
                     ));

@@ -1,4 +1,4 @@
-//! The query strings of the DSL.
+//! Query strings in the DSL.
 //!
 //! Source: Elasticsearch 1.5's `QueryStringQueryParser` and `SimpleQueryStringParser`.
 
@@ -10,12 +10,12 @@ use crate::error::Result;
 use crate::mapping::truth;
 use crate::query::dsl_match::fields_of;
 use crate::query::dsl_parts::{
-    boost_of, check_minimum, minimum, only, refuse, rewrite_of, text_of, unsupported, with_boost,
+    boost_of, check_keys, check_minimum, minimum, parsing_error, rewrite_of, text_of, unsupported, with_boost,
 };
 use crate::query::simple::{self, Flags, SimpleSettings};
 use crate::query::{Context, Occur, Query, QueryKind, StringSettings, parse_string};
 
-/// `simple_query_string`.
+/// Parses `simple_query_string`.
 pub(super) fn simple_query_string(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     const KNOWN: [&str; 12] = [
         "query",
@@ -31,11 +31,11 @@ pub(super) fn simple_query_string(context: &Context<'_>, object: &Map<String, Va
         "boost",
         "_name",
     ];
-    only(context, "simple_query_string", object, &KNOWN)?;
+    check_keys(context, "simple_query_string", object, &KNOWN)?;
     let text = object
         .get("query")
         .map(text_of)
-        .ok_or_else(|| refuse(context, "[simple_query_string] query text missing"))?;
+        .ok_or_else(|| parsing_error(context, "[simple_query_string] query text missing"))?;
     let fields = object
         .get("fields")
         .map(|fields| fields_of(context, fields))
@@ -51,7 +51,7 @@ pub(super) fn simple_query_string(context: &Context<'_>, object: &Map<String, Va
         .and_then(Value::as_str)
         .map(|name| {
             Analyzer::configured(name, context.mapping.analysis())
-                .map_err(|_| refuse(context, &format!("[simple_query_string] analyzer [{name}] not found")))
+                .map_err(|_| parsing_error(context, &format!("[simple_query_string] analyzer [{name}] not found")))
         })
         .transpose()?;
     let settings = SimpleSettings {
@@ -82,12 +82,12 @@ pub(super) fn simple_query_string(context: &Context<'_>, object: &Map<String, Va
     Ok(with_boost(query, boost_of(object)))
 }
 
-/// `query_string`.
+/// Parses `query_string`.
 pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let text = object
         .get("query")
         .map(text_of)
-        .ok_or_else(|| refuse(context, "query_string must be provided with a [query]"))?;
+        .ok_or_else(|| parsing_error(context, "query_string must be provided with a [query]"))?;
     let mut settings = StringSettings::default();
     let mut boost = 1.0;
     let mut minimum_should_match = None;
@@ -111,7 +111,7 @@ pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -
             "phrase_slop" => settings.phrase_slop = u32::try_from(count()).unwrap_or(u32::MAX),
             "fuzzy_prefix_length" => settings.fuzzy_prefix_length = usize::try_from(count()).unwrap_or(0),
             "fuzzy_max_expansions" => {
-                settings.fuzzy_max_expansions = usize::try_from(count()).unwrap_or(50).min(context.most_clauses)
+                settings.fuzzy_max_expansions = usize::try_from(count()).unwrap_or(50).min(context.max_clauses)
             }
             "use_dis_max" => settings.use_dis_max = truth(value),
             "tie_breaker" => settings.tie_breaker = value.as_f64().unwrap_or(0.0) as f32,

@@ -1,11 +1,11 @@
-//! The terms of an index that a pattern means, and where they are.
+//! Expansion of multi-term queries to the terms of an index.
 
 use std::collections::BTreeMap;
 
 use tantivy::postings::TermInfo;
 use tantivy_fst::Automaton;
 
-use super::automaton::Behind;
+use super::automaton::Prefixed;
 use super::levenshtein::Levenshtein;
 use super::regexp::Regexp;
 use super::{Matcher, QueryField};
@@ -13,37 +13,37 @@ use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::index::{Segment, View, field_prefix};
 
-/// The postings of some terms, segment by segment.
+/// Postings of terms, by segment.
 pub(crate) type Postings = Vec<Vec<TermInfo>>;
 
-/// A term that a fuzzy query found near enough, with how near.
-pub(crate) struct Near {
+/// A term with a boost from its similarity.
+pub(crate) struct ScoredTerm {
     pub(crate) text: String,
     pub(crate) boost: f32,
 }
 
-/// How far terms may be from a fuzzy one.
+/// Limits of a fuzzy query.
 #[derive(Clone, Copy)]
-struct Limits {
+struct FuzzyLimits {
     edits: u8,
-    /// Number of characters that have to be the same.
+    /// Number of leading characters that must be equal.
     prefix: usize,
     expansions: usize,
     transpositions: bool,
 }
 
-/// What a pattern comes to.
+/// Result of an expansion.
 pub(crate) enum Expansion {
-    /// All of these, with the same score.
+    /// Terms that all have the same score.
     Constant(Postings),
-    /// These, each with its own.
-    Scored(Vec<Near>),
+    /// Terms with their own scores.
+    Scored(Vec<ScoredTerm>),
 }
 
-/// Finds the terms of `field` that `matcher` means.
+/// Finds the terms of `field` that `matcher` accepts.
 pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget: &Budget) -> Result<Expansion> {
     let Some(ordinal) = field.ordinal else {
-        // An expression that is none is refused even where there is nothing to find.
+        // An invalid expression is an error even for an unmapped field.
         if let Matcher::Regexp(pattern) = matcher {
             Regexp::parse(pattern)?;
         }
@@ -59,7 +59,7 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget:
         Matcher::Prefix(text) => {
             let start = format!("{prefix}{text}");
             constant(view, |segment| {
-                span(
+                term_range(
                     segment,
                     start.as_bytes(),
                     successor(start.as_bytes()).as_deref(),
@@ -71,15 +71,15 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget:
             let key = |text: &str| format!("{prefix}{text}").into_bytes();
             let from = match lower {
                 None => prefix.clone().into_bytes(),
-                Some((text, included)) => after(key(text), !included),
+                Some((text, included)) => bound_key(key(text), !included),
             };
             let to = match upper {
                 None => end.clone().into_bytes(),
-                Some((text, included)) => after(key(text), *included),
+                Some((text, included)) => bound_key(key(text), *included),
             };
             constant(view, |segment| {
                 if from < to {
-                    span(segment, &from, Some(&to), budget)
+                    term_range(segment, &from, Some(&to), budget)
                 } else {
                     Ok(vec![])
                 }
@@ -94,7 +94,7 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget:
             expansions,
             transpositions,
         } => {
-            let limits = Limits {
+            let limits = FuzzyLimits {
                 edits: *edits,
                 prefix: *fixed,
                 expansions: *expansions,
@@ -113,15 +113,15 @@ fn constant(view: &View, find: impl Fn(&Segment) -> Result<Vec<TermInfo>>) -> Re
         .map(Expansion::Constant)
 }
 
-/// The smallest key above `key`, if `beyond`; else `key`.
-fn after(mut key: Vec<u8>, beyond: bool) -> Vec<u8> {
-    if beyond {
+/// Returns the bound of a range of keys: `key` itself, or the smallest greater key if `after`.
+fn bound_key(mut key: Vec<u8>, after: bool) -> Vec<u8> {
+    if after {
         key.push(0);
     }
     key
 }
 
-/// The smallest key above everything that starts with `key`.
+/// Returns the smallest key above all keys that start with `key`.
 fn successor(key: &[u8]) -> Option<Vec<u8>> {
     let mut key = key.to_vec();
     while let Some(last) = key.pop() {
@@ -133,7 +133,7 @@ fn successor(key: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-fn span(segment: &Segment, from: &[u8], to: Option<&[u8]>, budget: &Budget) -> Result<Vec<TermInfo>> {
+fn term_range(segment: &Segment, from: &[u8], to: Option<&[u8]>, budget: &Budget) -> Result<Vec<TermInfo>> {
     let mut range = segment.terms().terms().range().ge(from);
     if let Some(to) = to {
         range = range.lt(to);
@@ -162,7 +162,7 @@ fn by_regexp(view: &View, prefix: &str, regexp: &Regexp, budget: &Budget) -> Res
         )?;
         Ok(found)
     })?;
-    if regexp.overflown() {
+    if regexp.overflowed() {
         Err(SearchError::new(
             400,
             "TooComplexToDeterminizeException",
@@ -173,7 +173,7 @@ fn by_regexp(view: &View, prefix: &str, regexp: &Regexp, budget: &Budget) -> Res
     }
 }
 
-/// Gives every term behind `prefix` that an automaton accepts, without the prefix, to `sink`.
+/// Calls `sink` for every term after `prefix` that the automaton accepts. The term is passed without the prefix.
 fn matching<A: Automaton>(
     segment: &Segment,
     prefix: &[u8],
@@ -186,11 +186,11 @@ where
     A::State: Clone,
 {
     let start = [prefix, literal.as_bytes()].concat();
-    let behind = Behind {
+    let prefixed = Prefixed {
         prefix,
-        inner: Counted { automaton, budget },
+        inner: BudgetedAutomaton { automaton, budget },
     };
-    let mut search = segment.terms().terms().search(behind).ge(&start);
+    let mut search = segment.terms().terms().search(prefixed).ge(&start);
     if let Some(end) = successor(&start) {
         search = search.lt(end);
     }
@@ -202,17 +202,17 @@ where
             .fold(automaton.start(), |state, byte| automaton.accept(&state, *byte));
         sink(text, state, stream.value());
     }
-    // The automaton stops matching when the budget is used up.
+    // The automaton stops when the budget is exhausted: report that.
     budget.terms(0)
 }
 
-/// An automaton whose steps count as visited terms, and that matches nothing more when the budget is used up.
-struct Counted<'a, A> {
+/// An automaton whose steps count as visited terms. It matches nothing once the budget is exhausted.
+struct BudgetedAutomaton<'a, A> {
     automaton: &'a A,
     budget: &'a Budget,
 }
 
-impl<A: Automaton> Automaton for Counted<'_, A> {
+impl<A: Automaton> Automaton for BudgetedAutomaton<'_, A> {
     type State = A::State;
     fn start(&self) -> A::State {
         self.automaton.start()
@@ -228,7 +228,7 @@ impl<A: Automaton> Automaton for Counted<'_, A> {
     }
 }
 
-/// The terms of a field within a number of edits of a term. A transposition is one edit with `transpositions`, else two.
+/// Returns the terms of a field within `edits` of a term. A transposition is one edit with `transpositions`, else two.
 pub(crate) fn similar_terms(
     view: &View,
     ordinal: u32,
@@ -237,8 +237,8 @@ pub(crate) fn similar_terms(
     prefix: usize,
     transpositions: bool,
     budget: &Budget,
-) -> Result<Vec<Near>> {
-    let limits = Limits {
+) -> Result<Vec<ScoredTerm>> {
+    let limits = FuzzyLimits {
         edits,
         prefix,
         expansions: usize::MAX,
@@ -247,9 +247,9 @@ pub(crate) fn similar_terms(
     fuzzy(view, ordinal, term, limits, budget)
 }
 
-/// The best terms, in the order of the dictionary: nearer is better, and of equally near ones the earlier.
-fn fuzzy(view: &View, ordinal: u32, term: &str, limits: Limits, budget: &Budget) -> Result<Vec<Near>> {
-    let Limits {
+/// Returns the best terms in dictionary order: those with fewer edits, and of equal ones the first.
+fn fuzzy(view: &View, ordinal: u32, term: &str, limits: FuzzyLimits, budget: &Budget) -> Result<Vec<ScoredTerm>> {
+    let FuzzyLimits {
         edits,
         prefix: fixed,
         expansions,
@@ -259,7 +259,7 @@ fn fuzzy(view: &View, ordinal: u32, term: &str, limits: Limits, budget: &Budget)
     if edits == 0 || fixed >= length {
         let known = view.doc_freq(ordinal, term)? > 0;
         return Ok(if known {
-            vec![Near {
+            vec![ScoredTerm {
                 text: term.to_owned(),
                 boost: 1.0,
             }]
@@ -294,7 +294,10 @@ fn fuzzy(view: &View, ordinal: u32, term: &str, limits: Limits, budget: &Budget)
             },
         )?;
     }
-    let mut best: Vec<Near> = found.into_iter().map(|(text, boost)| Near { text, boost }).collect();
+    let mut best: Vec<ScoredTerm> = found
+        .into_iter()
+        .map(|(text, boost)| ScoredTerm { text, boost })
+        .collect();
     if best.len() > expansions {
         best.sort_by(|a, b| b.boost.total_cmp(&a.boost));
         best.truncate(expansions);
@@ -303,7 +306,7 @@ fn fuzzy(view: &View, ordinal: u32, term: &str, limits: Limits, budget: &Budget)
     Ok(best)
 }
 
-/// The terms of a field that a matcher accepts.
+/// Returns the terms of a field that a matcher accepts.
 pub(crate) fn terms_of(view: &View, field: &QueryField, matcher: &Matcher, budget: &Budget) -> Result<Vec<String>> {
     if let Expansion::Scored(near) = expand(view, field, matcher, budget)? {
         return Ok(near.into_iter().map(|near| near.text).collect());
@@ -321,8 +324,8 @@ pub(crate) fn terms_of(view: &View, field: &QueryField, matcher: &Matcher, budge
     Ok(found.into_iter().collect())
 }
 
-/// The first terms of a field, in the order of the dictionary, that start with `text`.
-pub(crate) fn starting_with(view: &View, field: &QueryField, text: &str, most: usize) -> Result<Vec<String>> {
+/// Returns the first terms of a field, in dictionary order, that start with `text`.
+pub(crate) fn terms_with_prefix(view: &View, field: &QueryField, text: &str, limit: usize) -> Result<Vec<String>> {
     let Some(ordinal) = field.ordinal else {
         return Ok(vec![]);
     };
@@ -336,10 +339,10 @@ pub(crate) fn starting_with(view: &View, field: &QueryField, text: &str, most: u
         }
         let mut stream = range.into_stream()?;
         let mut taken = 0;
-        while taken < most && stream.advance() {
+        while taken < limit && stream.advance() {
             found.insert(String::from_utf8_lossy(stream.key().get(prefix.len()..).unwrap_or(&[])).into_owned());
             taken += 1;
         }
     }
-    Ok(found.into_iter().take(most).collect())
+    Ok(found.into_iter().take(limit).collect())
 }

@@ -1,14 +1,15 @@
-//! Expressions over characters, and what is left of them after a character.
+//! Regular expressions and their derivatives.
 //!
-//! Promises: equal expressions are one, so that there are finitely many.
-//! Source: Brzozowski's derivatives.
+//! Guarantees: equal expressions are interned to one id, so the number of derivatives is finite.
+//!
+//! Source: Brzozowski derivatives.
 
 use std::collections::HashMap;
 
-/// The number of an expression among those that an engine knows.
+/// Id of an interned expression.
 pub(super) type Id = u32;
 
-/// An expression over characters.
+/// A regular expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Expression {
     /// Matches nothing.
@@ -17,11 +18,11 @@ enum Expression {
     Empty,
     /// One character of these ranges (sorted, disjoint).
     Class(Vec<(char, char)>),
-    Then(Id, Id),
-    /// Any of these (sorted, each once).
-    Any(Vec<Id>),
-    Both(Id, Id),
-    Not(Id),
+    Concat(Id, Id),
+    /// Sorted and distinct.
+    Union(Vec<Id>),
+    Intersection(Id, Id),
+    Complement(Id),
     Star(Id),
 }
 
@@ -29,17 +30,18 @@ enum Expression {
 pub(super) const NEVER: Id = 0;
 /// The expression that matches the empty string.
 pub(super) const EMPTY: Id = 1;
-/// Most expressions that an engine makes.
-pub(super) const MOST: usize = 10_000;
+/// Maximum number of expressions of an engine.
+pub(super) const MAX_EXPRESSIONS: usize = 10_000;
 
-/// Makes expressions, each once.
+/// Interner of expressions, with their derivatives.
 #[derive(Debug)]
 pub(super) struct Engine {
     expressions: Vec<Expression>,
     ids: HashMap<Expression, Id>,
     nullable: Vec<bool>,
     derivatives: HashMap<(Id, char), Id>,
-    pub(super) overflown: bool,
+    /// Whether [`MAX_EXPRESSIONS`] was reached. Further expressions are replaced by [`NEVER`].
+    pub(super) overflowed: bool,
 }
 
 impl Engine {
@@ -49,7 +51,7 @@ impl Engine {
             ids: HashMap::new(),
             nullable: vec![],
             derivatives: HashMap::new(),
-            overflown: false,
+            overflowed: false,
         };
         engine.intern(Expression::Never);
         engine.intern(Expression::Empty);
@@ -60,17 +62,17 @@ impl Engine {
         if let Some(id) = self.ids.get(&expression) {
             return *id;
         }
-        if self.expressions.len() >= MOST {
-            self.overflown = true;
+        if self.expressions.len() >= MAX_EXPRESSIONS {
+            self.overflowed = true;
             return NEVER;
         }
         let is = |id: &Id| self.is_nullable(*id);
         let nullable = match &expression {
             Expression::Never | Expression::Class(_) => false,
             Expression::Empty | Expression::Star(_) => true,
-            Expression::Then(a, b) | Expression::Both(a, b) => is(a) && is(b),
-            Expression::Any(all) => all.iter().any(is),
-            Expression::Not(a) => !is(a),
+            Expression::Concat(a, b) | Expression::Intersection(a, b) => is(a) && is(b),
+            Expression::Union(all) => all.iter().any(is),
+            Expression::Complement(a) => !is(a),
         };
         let id = u32::try_from(self.expressions.len()).unwrap_or(NEVER);
         self.ids.insert(expression.clone(), id);
@@ -101,67 +103,67 @@ impl Engine {
         let mut id = EMPTY;
         for c in text.chars().rev() {
             let class = self.class(vec![(c, c)]);
-            id = self.then(class, id);
+            id = self.concat(class, id);
         }
         id
     }
 
-    pub(super) fn then(&mut self, a: Id, b: Id) -> Id {
+    pub(super) fn concat(&mut self, a: Id, b: Id) -> Id {
         match (a, b) {
             (NEVER, _) | (_, NEVER) => NEVER,
             (EMPTY, other) | (other, EMPTY) => other,
             _ => {
-                // Leaning to the right, so that equal sequences are equal expressions.
-                if let Some(Expression::Then(first, rest)) = self.expressions.get(a as usize) {
+                // Right-associative, so that equal sequences are equal expressions.
+                if let Some(Expression::Concat(first, rest)) = self.expressions.get(a as usize) {
                     let (first, rest) = (*first, *rest);
-                    let tail = self.then(rest, b);
-                    return self.then(first, tail);
+                    let tail = self.concat(rest, b);
+                    return self.concat(first, tail);
                 }
-                self.intern(Expression::Then(a, b))
+                self.intern(Expression::Concat(a, b))
             }
         }
     }
 
-    pub(super) fn any(&mut self, alternatives: Vec<Id>) -> Id {
+    pub(super) fn union(&mut self, alternatives: Vec<Id>) -> Id {
         let mut flat = Vec::new();
         for id in alternatives {
             match self.expressions.get(id as usize) {
-                Some(Expression::Any(inner)) => flat.extend_from_slice(inner),
+                Some(Expression::Union(inner)) => flat.extend_from_slice(inner),
                 _ => flat.push(id),
             }
         }
         flat.retain(|id| *id != NEVER);
         flat.sort_unstable();
         flat.dedup();
-        let everything = self.everything();
-        if flat.contains(&everything) {
-            return everything;
+        let any_string = self.any_string();
+        if flat.contains(&any_string) {
+            return any_string;
         }
         match flat.as_slice() {
             [] => NEVER,
             [only] => *only,
-            _ => self.intern(Expression::Any(flat)),
+            _ => self.intern(Expression::Union(flat)),
         }
     }
 
-    pub(super) fn both(&mut self, a: Id, b: Id) -> Id {
-        let everything = self.everything();
+    pub(super) fn intersection(&mut self, a: Id, b: Id) -> Id {
+        let any_string = self.any_string();
         match (a.min(b), a.max(b)) {
             (NEVER, _) => NEVER,
             (a, b) if a == b => a,
-            (a, b) if a == everything => b,
-            (a, b) if b == everything => a,
-            (a, b) => self.intern(Expression::Both(a, b)),
+            (a, b) if a == any_string => b,
+            (a, b) if b == any_string => a,
+            (a, b) => self.intern(Expression::Intersection(a, b)),
         }
     }
 
-    pub(super) fn not(&mut self, a: Id) -> Id {
-        let everything = self.everything();
+    pub(super) fn complement(&mut self, a: Id) -> Id {
+        let any_string = self.any_string();
         match self.expressions.get(a as usize) {
-            Some(Expression::Not(inner)) => *inner,
-            Some(Expression::Never) => everything,
-            _ if a == everything => NEVER,
-            _ => self.intern(Expression::Not(a)),
+            Some(Expression::Complement(inner)) => *inner,
+            Some(Expression::Never) => any_string,
+            _ if a == any_string => NEVER,
+            _ => self.intern(Expression::Complement(a)),
         }
     }
 
@@ -173,38 +175,38 @@ impl Engine {
         }
     }
 
-    /// What matches every string.
-    pub(super) fn everything(&mut self) -> Id {
+    /// The expression that matches every string.
+    pub(super) fn any_string(&mut self) -> Id {
         let any = self.intern(Expression::Class(vec![('\0', char::MAX)]));
         self.intern(Expression::Star(any))
     }
 
-    /// Between `least` and `most` times `a`; without `most`, no end.
-    pub(super) fn repeat(&mut self, a: Id, least: u32, most: Option<u32>) -> Id {
-        let mut tail = match most {
+    /// Repeats `a` between `min` and `max` times. `None`: no maximum.
+    pub(super) fn repeat(&mut self, a: Id, min: u32, max: Option<u32>) -> Id {
+        let mut tail = match max {
             None => self.star(a),
-            Some(most) => {
+            Some(max) => {
                 let mut tail = EMPTY;
-                for _ in least..most {
-                    let once_more = self.then(a, tail);
-                    tail = self.any(vec![EMPTY, once_more]);
-                    if self.overflown {
+                for _ in min..max {
+                    let once_more = self.concat(a, tail);
+                    tail = self.union(vec![EMPTY, once_more]);
+                    if self.overflowed {
                         return NEVER;
                     }
                 }
                 tail
             }
         };
-        for _ in 0..least {
-            tail = self.then(a, tail);
-            if self.overflown {
+        for _ in 0..min {
+            tail = self.concat(a, tail);
+            if self.overflowed {
                 return NEVER;
             }
         }
         tail
     }
 
-    /// What is left to match after `c`.
+    /// The derivative with respect to `c`: what remains to match after `c`.
     pub(super) fn derivative(&mut self, id: Id, c: char) -> Id {
         if let Some(known) = self.derivatives.get(&(id, c)) {
             return *known;
@@ -212,7 +214,7 @@ impl Engine {
         let Some(expression) = self.expressions.get(id as usize).cloned() else {
             return NEVER;
         };
-        let left = match expression {
+        let derivative = match expression {
             Expression::Never | Expression::Empty => NEVER,
             Expression::Class(ranges) => {
                 if ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) {
@@ -221,41 +223,41 @@ impl Engine {
                     NEVER
                 }
             }
-            Expression::Then(a, b) => {
+            Expression::Concat(a, b) => {
                 let first = self.derivative(a, c);
-                let first = self.then(first, b);
+                let first = self.concat(first, b);
                 if self.is_nullable(a) {
                     let second = self.derivative(b, c);
-                    self.any(vec![first, second])
+                    self.union(vec![first, second])
                 } else {
                     first
                 }
             }
-            Expression::Any(all) => {
+            Expression::Union(all) => {
                 let all = all.into_iter().map(|id| self.derivative(id, c)).collect();
-                self.any(all)
+                self.union(all)
             }
-            Expression::Both(a, b) => {
+            Expression::Intersection(a, b) => {
                 let (a, b) = (self.derivative(a, c), self.derivative(b, c));
-                self.both(a, b)
+                self.intersection(a, b)
             }
-            Expression::Not(a) => {
+            Expression::Complement(a) => {
                 let a = self.derivative(a, c);
-                self.not(a)
+                self.complement(a)
             }
             Expression::Star(a) => {
                 let first = self.derivative(a, c);
-                self.then(first, id)
+                self.concat(first, id)
             }
         };
-        if self.derivatives.len() < MOST * 16 {
-            self.derivatives.insert((id, c), left);
+        if self.derivatives.len() < MAX_EXPRESSIONS * 16 {
+            self.derivatives.insert((id, c), derivative);
         }
-        left
+        derivative
     }
 }
 
-/// What every match of an expression starts with.
+/// Returns the literal with which every match starts.
 pub(super) fn literal_prefix(engine: &Engine, mut id: Id) -> String {
     let mut literal = String::new();
     let single = |id: Id| match engine.expressions.get(id as usize) {
@@ -265,7 +267,7 @@ pub(super) fn literal_prefix(engine: &Engine, mut id: Id) -> String {
         },
         _ => None,
     };
-    while let Some(Expression::Then(first, rest)) = engine.expressions.get(id as usize) {
+    while let Some(Expression::Concat(first, rest)) = engine.expressions.get(id as usize) {
         match single(*first) {
             Some(c) => literal.push(c),
             None => return literal,

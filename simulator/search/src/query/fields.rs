@@ -1,4 +1,4 @@
-//! The index that a query is parsed for.
+//! Context of query parsing: the index, its mapping and limits.
 
 use std::cell::RefCell;
 
@@ -10,23 +10,23 @@ use crate::index::NESTED;
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
 use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, QueryKind};
 
-/// Reads documents that a query refers to.
+/// Access to documents to which a query refers.
 pub(crate) trait Documents {
-    /// Source of a document, if it exists.
+    /// Returns the source of a document, if it exists.
     fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>>;
 }
 
-/// Parses a query or a filter of the DSL.
+/// Parser of a query or a filter of the DSL.
 type Parser = fn(&Context<'_>, &Value) -> Result<Query>;
 
-/// The parsers of queries and filters, which parse what is inside of others.
+/// Parsers of nested queries and filters.
 #[derive(Clone, Copy)]
 pub(crate) struct Parsers {
     pub(crate) query: Parser,
     pub(crate) filter: Parser,
 }
 
-/// The index that a query is parsed for.
+/// Context of query parsing.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) index: &'a str,
@@ -34,26 +34,26 @@ pub(crate) struct Context<'a> {
     /// Milliseconds since 1970.
     pub(crate) now: i64,
     /// Maximum number of clauses of a boolean query.
-    pub(crate) most_clauses: usize,
-    /// Number of levels that queries may nest.
+    pub(crate) max_clauses: usize,
+    /// Number of further nesting levels that are allowed.
     pub(crate) depth: usize,
     pub(crate) documents: Option<&'a dyn Documents>,
-    /// Takes the queries that have a name.
+    /// Collects the named queries.
     pub(crate) names: Option<&'a RefCell<Vec<(String, Query)>>>,
-    /// Takes the inner hits that queries want.
+    /// Collects the inner hits of queries.
     pub(crate) inner_hits: Option<&'a RefCell<Vec<InnerHits>>>,
-    /// Path of the nested objects that the query is for; none for whole documents.
+    /// Path of the nested objects that the query matches. `None` for root documents.
     pub(crate) nested_path: Option<&'a str>,
     pub(crate) parsers: Parsers,
 }
 
 impl<'a> Context<'a> {
-    /// Parses a query inside of another.
+    /// Parses a query within another one.
     pub(crate) fn parse_query(&self, body: &Value) -> Result<Query> {
         (self.parsers.query)(self, body)
     }
 
-    /// Parses a filter inside of a query.
+    /// Parses a filter within a query or filter.
     pub(crate) fn parse_filter(&self, body: &Value) -> Result<Query> {
         (self.parsers.filter)(self, body)
     }
@@ -85,10 +85,10 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// This context one level down.
+    /// Returns the context for the next nesting level.
     ///
     /// # Errors
-    /// Queries that nest too deep.
+    /// Queries that are nested too deeply.
     pub(crate) fn nested(&self) -> Result<Context<'a>> {
         match self.depth.checked_sub(1) {
             Some(depth) => Ok(Context { depth, ..*self }),
@@ -99,7 +99,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The analyzer of the texts that a field is searched with.
+    /// Search analyzer of a field. Default: that of `_all`.
     pub(crate) fn search_analyzer(&self, name: &str) -> Analyzer {
         self.mapped(name).map_or_else(
             || self.mapping.all().search_analyzer.clone(),
@@ -107,20 +107,20 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// Records a query under a name.
+    /// Records a named query.
     pub(crate) fn name(&self, name: Option<&Value>, query: &Query) {
         if let (Some(Value::String(name)), Some(names)) = (name, self.names) {
             names.borrow_mut().push((name.clone(), query.clone()));
         }
     }
 
-    /// The filter of documents that have a value in a field that `pattern` names, or in an object of that name.
+    /// Builds the filter for documents with a value in a field that matches `pattern`, or in an object of that name.
     pub(crate) fn exists(&self, pattern: &str) -> Query {
         let below = self.mapping.field_names(&format!("{pattern}.*"));
         let names = match pattern {
             _ if pattern.contains('*') => self.mapping.field_names(pattern),
             "_all" | "_id" | "_type" | "_uid" | "_source" | "_index" => return QueryKind::All.into(),
-            // An object exists where one of its fields does.
+            // An object exists if one of its fields does.
             _ if self.mapping.exact_field(pattern).is_none() && !below.is_empty() => below,
             _ => vec![
                 self.mapped(pattern)
@@ -131,13 +131,13 @@ impl<'a> Context<'a> {
         if names.is_empty() {
             return QueryKind::Nothing.into();
         }
-        let named = names.into_iter().map(|name| self.meta("_field_names", name));
+        let named = names.into_iter().map(|name| self.metadata_term("_field_names", name));
         let named: Vec<Query> = named.collect();
         let count = named.len();
         Query::any(named).filter(FilterClass::Boolean(count), Caching::Cached)
     }
 
-    /// The filter of documents that have no value in a field that `pattern` names.
+    /// Builds the filter for documents without a value in the fields that match `pattern`.
     pub(crate) fn missing(&self, pattern: &str) -> Query {
         let exists = self.exists(pattern);
         match exists.kind {
@@ -146,19 +146,19 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The filter of whole documents, without the nested objects.
-    pub(crate) fn whole_documents(&self) -> Query {
+    /// Builds the filter for root documents.
+    pub(crate) fn root_documents(&self) -> Query {
         let nested = Query::from(QueryKind::MultiTerm {
             field: self.field("_type"),
             matcher: Matcher::Prefix(NESTED.to_owned()),
         });
-        Query::not(nested.constant()).filter(FilterClass::Whole, Caching::Uncached)
+        Query::not(nested.constant()).filter(FilterClass::NonNested, Caching::Uncached)
     }
 
-    /// The filter of documents with a parent: `type#id`, or an id in any type of parents.
+    /// Builds the filter for the children of a parent: `type#id`, or an id in any parent type.
     pub(crate) fn of_parent(&self, parent: &str) -> Query {
         if parent.contains('#') {
-            let term = self.meta("_parent", parent.to_owned());
+            let term = self.metadata_term("_parent", parent.to_owned());
             return term.filter(FilterClass::Plain, Caching::Uncached);
         }
         let types = self
@@ -168,11 +168,11 @@ impl<'a> Context<'a> {
         let types: std::collections::BTreeSet<&str> = types.collect();
         let terms = types
             .into_iter()
-            .map(|parent_type| self.meta("_parent", format!("{parent_type}#{parent}")));
+            .map(|parent_type| self.metadata_term("_parent", format!("{parent_type}#{parent}")));
         Query::any(terms.collect()).filter(FilterClass::Terms, Caching::Uncached)
     }
 
-    /// A query of a field, for the documents of the type that the field is named with.
+    /// If `name` is a field qualified with a type (`type.field`), restricts the query to that type.
     pub(crate) fn of_named_type(&self, name: &str, query: Query) -> Query {
         match self.mapping.named_type(name) {
             Some((type_name, _)) => query.filtered(self.of_type(type_name)),
@@ -180,7 +180,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A filter of a field, for the documents of the type that the field is named with.
+    /// If `name` is a field qualified with a type (`type.field`), restricts the filter to that type.
     pub(crate) fn filter_of_named_type(&self, name: &str, filter: Query) -> Query {
         match self.mapping.named_type(name) {
             Some((type_name, _)) => {
@@ -190,14 +190,16 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The filter of documents of one type.
+    /// Builds the filter for documents of one type.
     pub(crate) fn of_type(&self, type_name: &str) -> Query {
         self.of_types(std::iter::once(type_name))
     }
 
-    /// The filter of documents of some types.
+    /// Builds the filter for documents of several types.
     pub(crate) fn of_types<'b>(&self, type_names: impl Iterator<Item = &'b str>) -> Query {
-        let mut terms: Vec<Query> = type_names.map(|name| self.meta("_type", name.to_owned())).collect();
+        let mut terms: Vec<Query> = type_names
+            .map(|name| self.metadata_term("_type", name.to_owned()))
+            .collect();
         match (terms.len(), terms.pop()) {
             (1, Some(only)) => only.filter(FilterClass::Plain, Caching::Cached),
             (_, last) => {
@@ -206,13 +208,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A term of a field that all documents have.
-    fn meta(&self, field: &str, text: String) -> Query {
+    /// Builds a term query for a metadata field.
+    fn metadata_term(&self, field: &str, text: String) -> Query {
         let field = self.field(field);
         QueryKind::Term { field, text }.into()
     }
 
-    /// The fields that a name with stars stands for, or the name itself.
+    /// Expands a pattern of field names. Returns the pattern itself if it has no star or no match.
     pub(crate) fn names(&self, pattern: &str) -> Vec<String> {
         if !pattern.contains('*') {
             return vec![pattern.to_owned()];

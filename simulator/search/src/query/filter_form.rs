@@ -1,4 +1,6 @@
-//! The class that Elasticsearch 1.5 makes of a filter, and whether it is cached.
+//! Class and caching of filters, as shown in explanations and validations.
+//!
+//! Source: the filter classes of Elasticsearch 1.5.
 
 use serde_json::{Map, Value};
 
@@ -7,23 +9,23 @@ use crate::mapping::truth;
 /// Class of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilterClass {
-    /// A filter that shows as its query.
+    /// A filter that prints as its query.
     Plain,
-    /// Several terms of one field, which show sorted and once each.
+    /// Several terms of one field, which print sorted and distinct.
     Terms,
     Prefix,
     Regexp,
-    /// A boolean filter of so many clauses. The query may have one more, which matches all documents.
+    /// A boolean filter with this many clauses. The query may have one more, which matches all documents.
     Boolean(usize),
     And,
     Or,
     Not,
-    /// A query as a filter.
+    /// A query wrapped in a filter.
     Wrapper,
-    /// A query that runs on a whole shard, as a filter.
+    /// A wrapped query that runs on a whole shard.
     CustomWrapper,
-    /// Documents that are no nested objects.
-    Whole,
+    /// Root documents.
+    NonNested,
 }
 
 /// Caching of a filter.
@@ -36,7 +38,7 @@ pub(crate) enum Caching {
 }
 
 impl Caching {
-    /// The caching that `_cache` among a filter's settings asks for.
+    /// Parses `_cache` of a filter's settings.
     pub(super) fn of(settings: &Map<String, Value>, default: bool) -> Caching {
         match settings.get("_cache").map_or(default, truth) {
             true => Caching::Cached,

@@ -1,4 +1,4 @@
-//! Filters as text.
+//! Text form of filters.
 //!
 //! Source: the `toString` of the filters of Lucene 4.10 and Elasticsearch 1.5.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::query::{Caching, FilterClass, FilterForm, Matcher, Occur, Query, QueryKind, label};
 
-/// The text of a filter. All documents, and none, show otherwise than as queries.
+/// Prints a filter. Filters that match all documents or none print differently from such queries.
 pub(crate) fn filter_label(filter: &Query) -> String {
     match filter.kind {
         QueryKind::All => "*:*".to_owned(),
@@ -15,7 +15,7 @@ pub(crate) fn filter_label(filter: &Query) -> String {
     }
 }
 
-/// The text of a filter with a form.
+/// Prints a filter with its class and caching.
 pub(super) fn form_label(form: FilterForm, query: &Query) -> String {
     let text = class_label(form.class, query);
     match form.caching {
@@ -25,7 +25,7 @@ pub(super) fn form_label(form: FilterForm, query: &Query) -> String {
     }
 }
 
-/// The text of a filter of a class.
+/// Prints a filter of a class.
 fn class_label(class: FilterClass, query: &Query) -> String {
     let clauses = clauses_of(query);
     let joined = |sign: &str| {
@@ -67,7 +67,7 @@ fn class_label(class: FilterClass, query: &Query) -> String {
         }
         FilterClass::Wrapper => format!("QueryWrapperFilter({})", label(query)),
         FilterClass::CustomWrapper => format!("CustomQueryWrappingFilter({})", label(query)),
-        FilterClass::Whole => "org.elasticsearch.index.search.nested.NonNestedDocsFilter@1".to_owned(),
+        FilterClass::NonNested => "org.elasticsearch.index.search.nested.NonNestedDocsFilter@1".to_owned(),
     }
 }
 
@@ -78,7 +78,7 @@ fn clauses_of(query: &Query) -> &[(Occur, Query)] {
     }
 }
 
-/// The text of what a filter matches, which has no score to be made constant.
+/// Prints a filter without its constant-score wrapper.
 fn bare(query: &Query) -> String {
     match &query.kind {
         QueryKind::Constant { query, form: None } => filter_label(query),
@@ -86,7 +86,7 @@ fn bare(query: &Query) -> String {
     }
 }
 
-/// Returns whether what a filter matches is cached already.
+/// Returns whether the inner filter is already cached.
 fn is_cached(query: &Query) -> bool {
     match &query.kind {
         QueryKind::Constant { query, form: None } => is_cached(query),

@@ -1,4 +1,4 @@
-//! Queries whose clauses depend on how frequent their terms are.
+//! Queries whose clauses depend on document frequencies.
 //!
 //! Source: Elasticsearch 1.5's `XMoreLikeThis`; Lucene 4.10's `CommonTermsQuery` and `FuzzyLikeThisQuery`.
 
@@ -13,27 +13,27 @@ use crate::query::text::too_many_clauses;
 use crate::query::{Matcher, Occur, Query, QueryField, QueryKind};
 use crate::score::idf;
 
-/// Most variants of one term of a fuzzy text.
-const MOST_VARIANTS: usize = 50;
+/// Maximum number of variants per term of `fuzzy_like_this`.
+const MAX_VARIANTS: usize = 50;
 
-/// How a multi-term query scores the terms that it matches, if they have not all the same score.
+/// Scoring rewrite method of a multi-term query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rewrite {
-    /// Every term by its own frequency.
+    /// `scoring_boolean`: every term is scored by its own frequency.
     Scoring,
-    /// The first terms, each by its own frequency.
+    /// `top_terms_N`: the first N terms, each scored by its own frequency.
     Top(usize),
-    /// The first terms, all with the same score.
+    /// `top_terms_boost_N`: the first N terms, all with the same score.
     TopBoost(usize),
 }
 
-/// Most terms of a multi-term query whose terms are clauses.
-const MOST_CLAUSES: usize = 1_024;
+/// Maximum number of terms of a multi-term query that is rewritten to clauses.
+const MAX_CLAUSES: usize = 1_024;
 
-/// A query that becomes another one when the frequencies of its terms are known.
+/// A query that is rewritten once the frequencies of its terms are known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FrequencyQuery {
-    /// The terms that tell a text from others, by field.
+    /// `more_like_this`: the most characteristic terms of a text, by field.
     Similar {
         terms: Vec<(QueryField, String, u32)>,
         min_term_freq: u32,
@@ -43,7 +43,7 @@ pub(crate) enum FrequencyQuery {
         minimum_should_match: Value,
         boost_terms: f32,
     },
-    /// The terms that are like those of a text, by field.
+    /// `fuzzy_like_this`: terms similar to those of a text, by field.
     Fuzzy {
         texts: Vec<(QueryField, String)>,
         edits: u8,
@@ -51,13 +51,13 @@ pub(crate) enum FrequencyQuery {
         max_query_terms: usize,
         ignore_frequency: bool,
     },
-    /// The terms that a matcher accepts, as clauses.
+    /// The terms that a matcher accepts, rewritten to clauses.
     Rewritten {
         field: QueryField,
         matcher: Matcher,
         rewrite: Rewrite,
     },
-    /// Rare terms, and frequent ones that only add to the score.
+    /// `common`: rare terms must match, frequent terms only add to the score.
     Common {
         field: QueryField,
         terms: Vec<String>,
@@ -71,7 +71,7 @@ pub(crate) enum FrequencyQuery {
 }
 
 impl FrequencyQuery {
-    /// The query for the frequencies of a view.
+    /// Rewrites the query with the frequencies of a view.
     pub(crate) fn resolve(&self, view: &View, budget: &Budget) -> Result<Query> {
         let doc_freq = |field: &QueryField, text: &str| match field.ordinal {
             Some(ordinal) => view.doc_freq(ordinal, text),
@@ -148,7 +148,7 @@ impl FrequencyQuery {
                     };
                     variants.extend(
                         near.into_iter()
-                            .take(MOST_VARIANTS)
+                            .take(MAX_VARIANTS)
                             .map(|near| (near.boost * near.boost * idf(freq, view.max_doc()), at, near.text)),
                     );
                 }
@@ -188,9 +188,9 @@ impl FrequencyQuery {
             } => {
                 let mut texts = terms_of(view, field, matcher, budget)?;
                 match rewrite {
-                    Rewrite::Scoring if texts.len() > MOST_CLAUSES => return Err(too_many_clauses(MOST_CLAUSES)),
+                    Rewrite::Scoring if texts.len() > MAX_CLAUSES => return Err(too_many_clauses(MAX_CLAUSES)),
                     Rewrite::Scoring => {}
-                    Rewrite::Top(size) | Rewrite::TopBoost(size) => texts.truncate((*size).min(MOST_CLAUSES)),
+                    Rewrite::Top(size) | Rewrite::TopBoost(size) => texts.truncate((*size).min(MAX_CLAUSES)),
                 }
                 let clauses = texts.iter().map(|text| {
                     let term = term(field, text);
@@ -217,13 +217,13 @@ impl FrequencyQuery {
                 coord,
             } => {
                 let (mut low, mut high) = (Vec::new(), Vec::new());
-                let most = view.max_doc() as f32;
+                let max_doc = view.max_doc() as f32;
                 for text in terms {
                     let freq = doc_freq(field, text)? as f32;
                     let limit = if *cutoff >= 1.0 {
                         *cutoff
                     } else {
-                        (cutoff * most).ceil()
+                        (cutoff * max_doc).ceil()
                     };
                     if freq > limit {
                         high.push(term(field, text));
@@ -241,7 +241,7 @@ impl FrequencyQuery {
                 };
                 Ok(match (low.is_empty(), high.is_empty()) {
                     (true, true) => QueryKind::Nothing.into(),
-                    // Frequent terms alone have to match all, unless the request says how many.
+                    // If all terms are frequent, all must match, unless the request has a minimum.
                     (true, false) if *frequent == Occur::Should && minimum_frequent.is_none() => {
                         bool(high, Occur::Must, &None)
                     }

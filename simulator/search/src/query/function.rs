@@ -1,11 +1,11 @@
-//! Functions of documents that change scores.
+//! Score functions of `function_score`.
 //!
 //! Source: Elasticsearch 1.5's function score query.
 
 use crate::query::{Query, QueryField, QueryKind};
 use crate::script::MappedScript;
 
-/// Change of a field's value before it is a factor.
+/// `modifier` of `field_value_factor`: applied to the value of the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Modifier {
     None,
@@ -76,7 +76,7 @@ pub(crate) enum Decay {
     Linear,
 }
 
-/// A function of a document.
+/// A score function.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Function {
     /// 1 for every document.
@@ -94,16 +94,16 @@ pub(crate) enum Function {
         shape: Decay,
         origin: f64,
         offset: f64,
-        /// Parameter of the shape, from scale and decay.
+        /// Parameter of the shape, computed from scale and decay.
         scale: f64,
     },
-    /// A number from 0 to 1 by the document's type and id.
+    /// A number from 0 to 1, derived from the document's type and id.
     Random {
         seed: u32,
     },
 }
 
-/// A function with its weight and the documents that it is for.
+/// A score function with its weight and the filter of its documents.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ScoreFunction {
     pub(crate) filter: Option<Query>,
@@ -112,7 +112,7 @@ pub(crate) struct ScoreFunction {
 }
 
 impl ScoreFunction {
-    /// A constant factor.
+    /// Creates a constant factor.
     pub(crate) fn factor(weight: f32) -> ScoreFunction {
         ScoreFunction {
             filter: None,
@@ -122,7 +122,7 @@ impl ScoreFunction {
     }
 }
 
-/// How the values of several functions become one, and how that one changes the score.
+/// Combination of the values of several functions, and of the result with the score of the query.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FunctionSettings {
     pub(crate) score_mode: String,
@@ -143,7 +143,7 @@ impl Default for FunctionSettings {
 }
 
 impl FunctionSettings {
-    /// The value of all functions that apply; 1 if none does.
+    /// Combines the values of all functions that apply. Returns 1 if none does.
     pub(crate) fn combine(&self, values: &[(f64, f32)]) -> f64 {
         let all = || values.iter().map(|(value, _)| *value);
         if values.is_empty() {
@@ -159,7 +159,7 @@ impl FunctionSettings {
         }
     }
 
-    /// The score of a document from the score of its query and the value of its functions.
+    /// Combines the score of the query with the value of the functions.
     pub(crate) fn score(&self, score: f32, value: f64) -> f32 {
         let factor = value.min(f64::from(self.max_boost));
         let score = f64::from(score);
@@ -175,7 +175,7 @@ impl FunctionSettings {
 }
 
 impl QueryKind {
-    /// A query whose scores are multiplied by functions.
+    /// Creates a query whose scores are multiplied by functions.
     pub(crate) fn functions(query: Query, functions: Vec<ScoreFunction>) -> QueryKind {
         QueryKind::Functions {
             query: Box::new(query),

@@ -1,17 +1,17 @@
-//! Points on the earth and shapes that contain them.
+//! Geo points and shapes.
 //!
-//! Source: Elasticsearch 1.5's geo filters; distances on a sphere of the earth's equatorial radius.
+//! Source: Elasticsearch 1.5's geo filters. Distances are on a sphere with the earth's equatorial radius.
 
 use serde_json::Value;
 
-/// Letters of a geohash in full.
-pub(crate) const LONGEST_GEOHASH: usize = 12;
+/// Maximum length of a computed geohash.
+pub(crate) const MAX_GEOHASH_LENGTH: usize = 12;
 /// Radius of the earth at the equator, in metres.
-const EARTH: f64 = 6_378_137.0;
+const EQUATORIAL_RADIUS: f64 = 6_378_137.0;
 /// Radius of the earth at the poles, in metres.
-const POLAR: f64 = 6_356_752.314_245;
+const POLAR_RADIUS: f64 = 6_356_752.314_245;
 
-/// A point: degrees north and east.
+/// A point, in degrees north and east.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct GeoPoint {
     pub(crate) lat: f64,
@@ -19,7 +19,7 @@ pub(crate) struct GeoPoint {
 }
 
 impl GeoPoint {
-    /// The point of `[lon, lat]`, `"lat,lon"`, `{"lat": .., "lon": ..}` or a geohash.
+    /// Parses `[lon, lat]`, `"lat,lon"`, `{"lat": .., "lon": ..}` or a geohash.
     pub(crate) fn parse(value: &Value) -> Option<GeoPoint> {
         let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
         match value {
@@ -48,13 +48,13 @@ impl GeoPoint {
         }
     }
 
-    /// The point as a number of 64 bits: latitude above, longitude below, to 1e-7 degrees.
+    /// Encodes to 64 bits: latitude in the upper half, longitude in the lower half, in units of 1e-7 degrees.
     pub(crate) fn encode(self) -> i64 {
         let part = |degrees: f64| (degrees * 1e7).round() as i32;
         i64::from(part(self.lat)) << 32 | i64::from(part(self.lon) as u32)
     }
 
-    /// The inverse of [`GeoPoint::encode`].
+    /// Inverse of [`GeoPoint::encode`].
     pub(crate) fn decode(encoded: i64) -> GeoPoint {
         GeoPoint {
             lat: f64::from((encoded >> 32) as i32) / 1e7,
@@ -67,10 +67,10 @@ impl GeoPoint {
         let (a, b) = (self.lat.to_radians(), other.lat.to_radians());
         let half = ((b - a) / 2.0).sin().powi(2)
             + a.cos() * b.cos() * ((other.lon - self.lon).to_radians() / 2.0).sin().powi(2);
-        2.0 * EARTH * half.sqrt().min(1.0).asin()
+        2.0 * EQUATORIAL_RADIUS * half.sqrt().min(1.0).asin()
     }
 
-    /// Geohash of the point, of so many letters.
+    /// Returns the geohash of the point with `length` characters.
     pub(crate) fn geohash(self, length: usize) -> String {
         let (mut lat, mut lon) = ((-90.0, 90.0), (-180.0, 180.0));
         let mut hash = String::new();
@@ -98,15 +98,15 @@ impl GeoPoint {
         hash
     }
 
-    /// The geohash of a value that is a point: the one that it says, or one in full.
+    /// Returns the geohash of a value: the given one, or one of maximum length for other forms of points.
     pub(crate) fn geohash_of(value: &Value) -> Option<String> {
         match value {
             Value::String(hash) if !hash.contains(',') => Some(hash.clone()),
-            _ => Some(GeoPoint::parse(value)?.geohash(LONGEST_GEOHASH)),
+            _ => Some(GeoPoint::parse(value)?.geohash(MAX_GEOHASH_LENGTH)),
         }
     }
 
-    /// The middle of a geohash's cell.
+    /// Returns the center of a geohash's cell.
     fn of_geohash(hash: &str) -> Option<GeoPoint> {
         let (mut lat, mut lon) = ((-90.0f64, 90.0f64), (-180.0f64, 180.0f64));
         let mut even = true;
@@ -130,13 +130,13 @@ impl GeoPoint {
     }
 }
 
-/// Size of the cell of a geohash of so many letters, in degrees: height and width.
+/// Height and width of the cell of a geohash with `length` characters, in degrees.
 fn cell_degrees(length: usize) -> (f64, f64) {
     let bits = i32::try_from(length * 5).unwrap_or(60);
     (180.0 / 2f64.powi(bits / 2), 360.0 / 2f64.powi(bits - bits / 2))
 }
 
-/// The cells around the cell of a geohash; fewer at a pole.
+/// Returns the neighbor cells of a geohash: eight, fewer at a pole.
 pub(crate) fn neighbors(hash: &str) -> Vec<String> {
     let Some(middle) = GeoPoint::of_geohash(hash) else {
         return vec![];
@@ -155,16 +155,16 @@ pub(crate) fn neighbors(hash: &str) -> Vec<String> {
         .collect()
 }
 
-/// The length of the geohashes whose cells have about the size of a distance in metres, and are not smaller.
+/// Returns the length of the geohashes with the smallest cells that are not smaller than a distance in metres.
 pub(crate) fn geohash_length(metres: f64) -> usize {
     use std::f64::consts::PI;
-    let (equator, meridian) = (2.0 * PI * EARTH, PI * POLAR);
+    let (equator, meridian) = (2.0 * PI * EQUATORIAL_RADIUS, PI * POLAR_RADIUS);
     if metres <= 0.0 {
-        return LONGEST_GEOHASH;
+        return MAX_GEOHASH_LENGTH;
     }
     let width = metres / (1.0 + meridian / equator);
     let bits = (equator / width).log2().ceil().max(0.0) as usize;
-    // Of every ten bits, five are of the longitude: three of the first letter, two of the second.
+    // Of every ten bits, five are of the longitude: three in the first character, two in the second.
     let (full, rest) = (bits / 5, bits % 5);
     let length = 2 * full + usize::from(rest > 0) + usize::from(rest > 3);
     let (height, width) = cell_degrees(length);
@@ -174,12 +174,12 @@ pub(crate) fn geohash_length(metres: f64) -> usize {
     } else {
         length
     };
-    length.clamp(1, LONGEST_GEOHASH)
+    length.clamp(1, MAX_GEOHASH_LENGTH)
 }
 
 const GEOHASH: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
 
-/// A distance such as `1km` or a number of metres, in metres.
+/// Parses a distance to metres: `1km`, or a number in `unit` (default: metres).
 pub(crate) fn metres(value: &Value, unit: Option<&str>) -> Option<f64> {
     let factor = |unit: &str| {
         Some(match unit {
@@ -207,7 +207,7 @@ pub(crate) fn metres(value: &Value, unit: Option<&str>) -> Option<f64> {
     }
 }
 
-/// A shape that contains points.
+/// A geo shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum GeoShape {
     /// Points at a distance between two bounds, in metres.
@@ -275,7 +275,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_point_is_read_in_every_form() {
+    fn every_form_of_a_point_is_parsed() {
         let berlin = GeoPoint { lat: 52.5, lon: 13.4 };
         for value in [
             json!([13.4, 52.5]),
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cells_around_a_geohash_are_found() {
+    fn a_geohash_has_neighbors() {
         let mut around = neighbors("u33d8");
         around.sort();
         assert_eq!(
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_has_a_length_of_geohash() {
+    fn a_distance_maps_to_a_geohash_length() {
         let lengths = ["5km", "10m", "500km", "0m", "99999km"].map(|text| {
             let distance = metres(&json!(text), None).unwrap_or(-1.0);
             geohash_length(distance)

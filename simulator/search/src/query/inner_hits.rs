@@ -1,4 +1,4 @@
-//! Hits inside of hits, as a search wants them.
+//! Inner hits of a search.
 //!
 //! Source: `inner_hits` of Elasticsearch 1.5.
 
@@ -6,23 +6,23 @@ use serde_json::{Map, Value};
 
 use crate::query::Query;
 
-/// Where inner hits come from.
+/// Relation of inner hits to their hit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum InnerRelation {
-    /// Nested objects at a path, of the nested objects at another or of the whole document.
+    /// Nested objects at `path`, within the nested objects at `outer` or the root document.
     Nested { path: String, outer: Option<String> },
-    /// Documents of a type that are children of the hit, or its parent.
+    /// Documents of this type that are children of the hit, or its parent.
     Related(String),
 }
 
-/// Hits to be found for each hit of a search.
+/// Inner hits to find for each hit of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct InnerHits {
     pub(crate) name: String,
     pub(crate) relation: InnerRelation,
     pub(crate) query: Query,
-    /// What of a search request applies to them.
+    /// Elements of a search request for the inner hits, such as `size` and `sort`.
     pub(crate) settings: Map<String, Value>,
-    /// Hits inside of these hits.
+    /// Inner hits of these inner hits.
     pub(crate) inner: Vec<InnerHits>,
 }

@@ -1,16 +1,17 @@
-//! Queries that go from one document to another: nested objects, children and parents.
+//! Join queries: nested objects, children and parents.
 //!
-//! Limits: `top_children` looks at all children, not at the best ones first.
+//! Limits: `top_children` scores all children, not only the best ones.
+//!
 //! Source: the `nested`, `has_child`, `has_parent` and `top_children` parsers of Elasticsearch 1.5.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::query::dsl_inner_hits::record;
-use crate::query::dsl_parts::{boost_of, join_error, refuse, text_of};
+use crate::query::dsl_parts::{boost_of, join_error, parsing_error, text_of};
 use crate::query::{Context, InnerRelation, Query, QueryKind};
 
-/// How the scores of several documents become one.
+/// Combination of the scores of several joined documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JoinMode {
     None,
@@ -19,30 +20,30 @@ pub(crate) enum JoinMode {
     Sum,
 }
 
-/// Documents with nested objects that match.
+/// Matches documents with matching nested objects.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NestedQuery {
     pub(crate) path: String,
-    /// Path of the nested objects that match; none for whole documents.
+    /// Path of the nested objects that the query matches. `None` for root documents.
     pub(crate) outer: Option<String>,
     pub(crate) query: Query,
     pub(crate) mode: JoinMode,
 }
 
-/// Which relatives of a document match.
+/// Parent-child relation of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Relation {
-    /// Documents of `parent_type` with a number of matching children.
+    /// Matches documents of `parent_type` with `min` to `max` matching children.
     Children {
         parent_type: String,
         min: usize,
         max: usize,
     },
-    /// Documents whose parent matches.
+    /// Matches documents whose parent matches.
     Parent { parent_type: String },
 }
 
-/// Documents with relatives that match.
+/// Matches documents with matching children or parents.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RelatedQuery {
     pub(crate) relation: Relation,
@@ -50,19 +51,19 @@ pub(crate) struct RelatedQuery {
     pub(crate) mode: JoinMode,
 }
 
-/// The first of the keys that is there.
-fn any<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
+/// Returns the value of the first of `keys` that exists.
+fn first_of<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
     keys.iter()
         .find_map(|key| object.get(*key))
         .filter(|value| !value.is_null())
 }
 
-/// The query or filter inside of another.
+/// Parses the inner query or filter.
 fn inner(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
     match (object.get("query"), object.get("filter")) {
         (Some(query), _) => context.parse_query(query),
         (None, Some(filter)) => context.parse_filter(filter).map(Query::constant),
-        (None, None) => Err(refuse(
+        (None, None) => Err(parsing_error(
             context,
             &format!("[{name}] requires either 'query' or 'filter' field"),
         )),
@@ -71,30 +72,30 @@ fn inner(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
 
 fn mode(context: &Context<'_>, name: &str, object: &Map<String, Value>, default: JoinMode) -> Result<JoinMode> {
     let keys = ["score_mode", "scoreMode", "score_type", "scoreType", "score"];
-    match any(object, &keys).map(text_of).as_deref() {
+    match first_of(object, &keys).map(text_of).as_deref() {
         None => Ok(default),
         Some("none") => Ok(JoinMode::None),
         Some("avg") => Ok(JoinMode::Avg),
         Some("max") => Ok(JoinMode::Max),
         Some("sum" | "total") => Ok(JoinMode::Sum),
-        // Only these two say so; of a parent only `score` and `none` are known.
+        // Only `nested` and `has_parent` have messages of their own. `has_parent` has only `score` and `none`.
         Some("score") if name == "has_parent" => Ok(JoinMode::Max),
         Some(other) => Err(match name {
-            "nested" => refuse(context, &format!("illegal score_mode for nested query [{other}]")),
+            "nested" => parsing_error(context, &format!("illegal score_mode for nested query [{other}]")),
             "has_parent" => {
                 let reason = format!("[has_parent] query does not support [{other}] as an option for score_mode");
-                refuse(context, &reason)
+                parsing_error(context, &reason)
             }
             _ => SearchError::illegal(format!("No score type for child query [{other}] found")),
         }),
     }
 }
 
-/// `nested`.
+/// Parses `nested`.
 pub(super) fn nested(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let path = any(object, &["path"])
+    let path = first_of(object, &["path"])
         .map(text_of)
-        .ok_or_else(|| refuse(context, "[nested] requires 'path' field"))?;
+        .ok_or_else(|| parsing_error(context, "[nested] requires 'path' field"))?;
     if !context.mapping.is_nested(&path) {
         return Err(join_error(context, "nested", object));
     }
@@ -117,20 +118,20 @@ pub(super) fn nested(context: &Context<'_>, object: &Map<String, Value>) -> Resu
     Ok(Query::from(QueryKind::Nested(Box::new(nested))).boosted(boost_of(object)))
 }
 
-/// `has_child` and `top_children`, of queries or of filters.
+/// Parses `has_child` and `top_children`, as queries or filters.
 pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
     let known = name;
     let name = name.trim_end_matches(" filter");
-    let child_type = any(object, &["type", "child_type", "childType"])
+    let child_type = first_of(object, &["type", "child_type", "childType"])
         .map(text_of)
-        .ok_or_else(|| refuse(context, &format!("[{name}] requires 'type' field")))?;
+        .ok_or_else(|| parsing_error(context, &format!("[{name}] requires 'type' field")))?;
     if context.mapping.type_mapping(&child_type).is_none() {
         return Err(join_error(context, known, object));
     }
     let parent_type = context
         .mapping
         .parent_type(&child_type)
-        .ok_or_else(|| refuse(context, &format!("[{name}] _parent field not configured")))?;
+        .ok_or_else(|| parsing_error(context, &format!("[{name}] _parent field not configured")))?;
     let query = inner(context, name, object)?.filtered(context.of_type(&child_type));
     record(
         context,
@@ -140,14 +141,14 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
         &query,
     )?;
     let number = |keys: [&str; 2], default: usize| {
-        any(object, &keys)
+        first_of(object, &keys)
             .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
             .map_or(default, |number| usize::try_from(number).unwrap_or(usize::MAX))
     };
     let min = number(["min_children", "minChildren"], 0);
     let max = number(["max_children", "maxChildren"], 0);
     if max > 0 && max < min {
-        return Err(refuse(
+        return Err(parsing_error(
             context,
             &format!("[{name}] 'max_children' is less than 'min_children'"),
         ));
@@ -169,11 +170,11 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
     Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost_of(object)))
 }
 
-/// `has_parent`, of queries or of filters.
+/// Parses `has_parent`, as a query or filter.
 pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let parent_type = any(object, &["type", "parent_type", "parentType"])
+    let parent_type = first_of(object, &["type", "parent_type", "parentType"])
         .map(text_of)
-        .ok_or_else(|| refuse(context, "[has_parent] query requires 'parent_type' field"))?;
+        .ok_or_else(|| parsing_error(context, "[has_parent] query requires 'parent_type' field"))?;
     if context.mapping.type_mapping(&parent_type).is_none() {
         return Err(join_error(context, "has_parent", object));
     }

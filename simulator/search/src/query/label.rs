@@ -1,11 +1,11 @@
-//! A query as text, as Lucene writes it: for explanations and validation.
+//! Text form of queries, as in Lucene's `toString`, for explanations and validation.
 
 use crate::query::filter_label::form_label;
 use crate::query::{
     FrequencyQuery, Function, Matcher, Query, QueryField, QueryKind, Relation, ScoreFunction, filter_label,
 };
 
-/// The query as text.
+/// Prints a query.
 pub(crate) fn label(query: &Query) -> String {
     let boost = if query.boost == 1.0 {
         String::new()
@@ -20,7 +20,7 @@ pub(crate) fn label(query: &Query) -> String {
         }
     };
     let body = match &query.kind {
-        // Without a boost, Elasticsearch does not use Lucene's query of all documents.
+        // Without a boost, Elasticsearch uses a constant-score query instead of Lucene's `MatchAllDocsQuery`.
         QueryKind::All if boost.is_empty() => "ConstantScore(*:*)".to_owned(),
         QueryKind::All => "*:*".to_owned(),
         QueryKind::Nothing => String::new(),
@@ -127,7 +127,7 @@ pub(crate) fn label(query: &Query) -> String {
             match minimum_should_match {
                 0 if boost.is_empty() => text,
                 0 => format!("({text})"),
-                least => format!("({text})~{least}"),
+                minimum => format!("({text})~{minimum}"),
             }
         }
         QueryKind::DisjunctionMax { queries, tie } => {
@@ -154,7 +154,7 @@ pub(crate) fn label(query: &Query) -> String {
     body + &boost
 }
 
-/// The class of a function, as Java shows an object.
+/// Prints the class of a function, as Java's `Object.toString` does.
 fn function_label(function: &ScoreFunction) -> String {
     let class = match &function.function {
         _ if function.weight != 1.0 => "common.lucene.search.function.WeightFactorFunction",

@@ -1,4 +1,4 @@
-//! Fuzzy terms: how many edits, and the automaton that counts them.
+//! Fuzzy terms: number of edits, and Levenshtein automaton.
 //!
 //! Source: Lucene 4.10's FuzzyQuery.
 
@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy_fst::Automaton;
 
-/// How many edits a similarity allows a term of `length` characters: the number itself from 1 on, else a share of the length; at most two.
+/// Number of edits, at most 2, that a similarity allows for a term of `length` characters. From 1 on, the similarity is
+/// the number of edits; below, it is a ratio to the length.
 pub(crate) fn edits(similarity: f32, length: usize) -> u8 {
     if similarity >= 1.0 {
         (similarity as u8).min(2)
@@ -18,7 +19,7 @@ pub(crate) fn edits(similarity: f32, length: usize) -> u8 {
     }
 }
 
-/// The terms at most so many edits away.
+/// Automaton for the terms within a number of edits.
 pub(crate) struct Levenshtein(DFA);
 
 impl Levenshtein {
@@ -32,7 +33,7 @@ impl Levenshtein {
         })
     }
 
-    /// How many edits away a state is, if it is near enough.
+    /// Returns the number of edits of a state, if it is within the limit.
     pub(super) fn distance(&self, state: u32) -> Option<u8> {
         match self.0.distance(state) {
             Distance::Exact(edits) => Some(edits),
@@ -74,7 +75,7 @@ mod tests {
     #[case(0.8, 6, 1)]
     #[case(0.5, 3, 1)]
     #[case(0.0, 9, 0)]
-    fn a_similarity_allows_so_many_edits(#[case] similarity: f32, #[case] length: usize, #[case] expected: u8) {
+    fn a_similarity_is_converted_to_edits(#[case] similarity: f32, #[case] length: usize, #[case] expected: u8) {
         assert_eq!(edits(similarity, length), expected);
     }
 }

@@ -1,6 +1,7 @@
-//! Queries against one index: query strings and request bodies with their fields resolved.
+//! Queries for one index, parsed from query strings and request bodies.
 //!
-//! Guarantees: fields are resolved to their ordinals; dates and numbers are numbers.
+//! Guarantees: fields are resolved to ordinals; dates and numbers are encoded.
+//!
 //! Source: the query tree of Lucene 4.10.
 
 mod automaton;
@@ -50,13 +51,13 @@ pub(crate) use dsl::parse_body;
 pub(crate) use dsl_filter::parse_filter;
 pub(crate) use dsl_inner_hits::parse_inner_hits;
 pub(crate) use dsl_parts::check_nested;
-pub(crate) use expand::{Expansion, Near, expand, similar_terms, starting_with, terms_of};
+pub(crate) use expand::{Expansion, ScoredTerm, expand, similar_terms, terms_of, terms_with_prefix};
 pub(crate) use fields::{Context, Documents, Parsers};
 pub(crate) use filter_form::{Caching, FilterClass, FilterForm};
 pub(crate) use filter_label::filter_label;
 pub(crate) use frequency::{FrequencyQuery, Rewrite};
 pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, ScoreFunction};
-pub(crate) use geo::{GeoPoint, GeoShape, LONGEST_GEOHASH, geohash_length, metres, neighbors};
+pub(crate) use geo::{GeoPoint, GeoShape, MAX_GEOHASH_LENGTH, geohash_length, metres, neighbors};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
 pub(crate) use label::label;
@@ -65,7 +66,7 @@ pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;
 pub(crate) use term_test::TermTest;
 
-/// The parsers of the query DSL.
+/// Parsers of the query DSL.
 pub(crate) const PARSERS: Parsers = Parsers {
     query: parse_body,
     filter: parse_filter,
@@ -106,7 +107,7 @@ pub(crate) enum Occur {
 }
 
 impl Occur {
-    /// The sign of such a clause in the text of a query.
+    /// Sign of the clause in the text form of a query.
     fn sign(self) -> &'static str {
         match self {
             Occur::Must => "+",
@@ -116,13 +117,13 @@ impl Occur {
     }
 }
 
-/// Which terms of a field match.
+/// Condition on the terms of a multi-term query.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Matcher {
     Prefix(String),
     Wildcard(String),
     Regexp(String),
-    /// Bounds, each with whether it belongs to the range.
+    /// Each bound has a flag: whether it is inclusive.
     Range {
         lower: Option<(String, bool)>,
         upper: Option<(String, bool)>,
@@ -147,18 +148,18 @@ pub(crate) struct Query {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum QueryKind {
     All,
-    /// Nothing; adds nothing to the query norm.
+    /// Matches nothing, and does not contribute to the query norm.
     Nothing,
     Term {
         field: QueryField,
         text: String,
     },
-    /// A term that is scored as if one document had it.
+    /// A term that is scored with a document frequency of 1.
     RareTerm {
         field: QueryField,
         text: String,
     },
-    /// Terms by position; several at one position are alternatives.
+    /// Terms by position. Several terms at one position are alternatives.
     Phrase {
         field: QueryField,
         slots: Vec<(u32, Vec<String>)>,
@@ -185,26 +186,26 @@ pub(crate) enum QueryKind {
         types: Vec<String>,
         ids: Vec<String>,
     },
-    /// Documents whose ids fit.
+    /// Documents whose ids match.
     IdPattern(Matcher),
     Bool {
         clauses: Vec<(Occur, Query)>,
         minimum_should_match: usize,
         coord: bool,
     },
-    /// The best of several, and a share of the others.
+    /// Scores with the best query, plus `tie` times the others.
     DisjunctionMax {
         queries: Vec<Query>,
         tie: f32,
     },
-    /// One term in several fields, scored as if they were one field.
+    /// One term in several fields, scored with blended document frequencies.
     Blended {
         fields: Vec<(QueryField, f32)>,
         text: String,
         tie: f32,
     },
     Span(SpanQuery),
-    /// The positive query; documents of the negative one have their scores lowered.
+    /// Matches the positive query. Scores of documents that match the negative one are multiplied by `factor`.
     Boosting {
         positive: Box<Query>,
         negative: Box<Query>,
@@ -215,20 +216,20 @@ pub(crate) enum QueryKind {
         functions: Vec<ScoreFunction>,
         settings: FunctionSettings,
     },
-    /// A query that depends on how frequent its terms are.
+    /// A query that is rewritten with the frequencies of its terms.
     ByFrequency(FrequencyQuery),
     Nested(Box<NestedQuery>),
     Related(Box<RelatedQuery>),
-    /// Documents for which a script is not 0.
+    /// Documents for which the script returns a value other than 0.
     Script(MappedScript),
-    /// The first documents of each segment.
+    /// The first N documents of each segment.
     Limit(u32),
-    /// Documents with a point in a shape.
+    /// Documents with a point in the shape.
     Geo {
         field: QueryField,
         shape: GeoShape,
     },
-    /// Documents of a query, all with the same score. A filter has a form.
+    /// Constant-score query. `form` is set for filters.
     Constant {
         query: Box<Query>,
         form: Option<FilterForm>,
@@ -254,7 +255,7 @@ impl Query {
         .into()
     }
 
-    /// The query as a filter.
+    /// Converts to a filter.
     pub(crate) fn filter(self, class: FilterClass, caching: Caching) -> Query {
         QueryKind::Constant {
             query: Box::new(self),
@@ -263,7 +264,7 @@ impl Query {
         .into()
     }
 
-    /// The filter with another caching.
+    /// Sets the caching of a filter.
     pub(crate) fn with_caching(mut self, caching: Caching) -> Query {
         if let QueryKind::Constant { form: Some(form), .. } = &mut self.kind {
             form.caching = caching;
@@ -271,7 +272,7 @@ impl Query {
         self
     }
 
-    /// The filter, cached if the settings around it say so and it is not yet.
+    /// Marks an uncached filter as cached if the surrounding settings enable that.
     fn cached_if(self, settings: &Map<String, Value>) -> Query {
         match (&self.kind, Caching::of(settings, false)) {
             (
@@ -302,7 +303,7 @@ impl Query {
         .into()
     }
 
-    /// All of `clauses`, in the order given.
+    /// Creates a boolean query.
     pub(crate) fn bool(clauses: Vec<(Occur, Query)>) -> Query {
         QueryKind::Bool {
             clauses,
@@ -324,7 +325,7 @@ impl Query {
         Query::bool(vec![(Occur::Must, QueryKind::All.into()), (Occur::MustNot, query)])
     }
 
-    /// A boolean query of prohibited clauses only matches what they leave of everything.
+    /// Adds a clause that matches all documents to a boolean query that has only `MustNot` clauses.
     pub(crate) fn fix_negative(mut self) -> Query {
         if let QueryKind::Bool { clauses, .. } = &mut self.kind
             && !clauses.is_empty()

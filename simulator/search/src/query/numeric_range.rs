@@ -1,4 +1,4 @@
-//! A range of encoded numbers, and its text.
+//! Ranges of encoded numbers.
 //!
 //! Source: Lucene 4.10's `NumericRangeQuery`.
 
@@ -7,10 +7,10 @@ use std::fmt;
 use crate::json::java_number;
 use crate::mapping::{Kind, sortable, unsortable};
 
-/// An encoded number, and whether it belongs to the range.
+/// An encoded number, and whether it is inclusive.
 type Bound = Option<(i64, bool)>;
 
-/// Encoded numbers between two bounds, which show as they were given.
+/// A range of encoded numbers, which prints the original bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NumericRange {
     kind: Kind,
@@ -23,14 +23,14 @@ impl NumericRange {
         NumericRange { kind, lower, upper }
     }
 
-    /// The range of one number.
+    /// Creates the range of one number.
     pub(super) fn only(kind: Kind, value: i64) -> NumericRange {
         NumericRange::new(kind, Some((value, true)), Some((value, true)))
     }
 
-    /// The least and the greatest number of the range.
+    /// Returns the inclusive minimum and maximum.
     pub(crate) fn ends(&self) -> (i64, i64) {
-        let (least, greatest) = match self.kind.is_floating() {
+        let (min, max) = match self.kind.is_floating() {
             true => (sortable(f64::NEG_INFINITY), sortable(f64::INFINITY)),
             false => (i64::MIN, i64::MAX),
         };
@@ -38,8 +38,8 @@ impl NumericRange {
             bound.map(|(value, included)| if included { value } else { value.saturating_add(step) })
         };
         (
-            end(self.lower, 1).map_or(least, |lower| lower.max(least)),
-            end(self.upper, -1).map_or(greatest, |upper| upper.min(greatest)),
+            end(self.lower, 1).map_or(min, |lower| lower.max(min)),
+            end(self.upper, -1).map_or(max, |upper| upper.min(max)),
         )
     }
 }
@@ -67,9 +67,15 @@ mod tests {
     #[rstest]
     #[case(Kind::Long, Some((1, true)), Some((5, false)), "[1 TO 5}", (1, 4))]
     #[case(Kind::Integer, Some((1, false)), None, "{1 TO *]", (2, i64::MAX))]
-    #[case(Kind::Float, None, Some((sortable(f64::from(0.1f32)), true)), "[* TO 0.1]", (sortable(f64::NEG_INFINITY), sortable(f64::from(0.1f32))))]
+    #[case(
+        Kind::Float,
+        None,
+        Some((sortable(f64::from(0.1f32)), true)),
+        "[* TO 0.1]",
+        (sortable(f64::NEG_INFINITY), sortable(f64::from(0.1f32)))
+    )]
     #[case(Kind::Double, Some((sortable(1e7), true)), None, "[1.0E7 TO *]", (sortable(1e7), sortable(f64::INFINITY)))]
-    fn a_range_shows_its_bounds_as_given(
+    fn a_range_prints_its_original_bounds(
         #[case] kind: Kind,
         #[case] lower: Bound,
         #[case] upper: Bound,

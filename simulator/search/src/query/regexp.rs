@@ -1,37 +1,41 @@
-//! Regular expressions and wildcards over terms: an automaton made by derivatives, as far as terms lead into it.
+//! Automata of regular expressions and wildcards, built lazily from derivatives.
 //!
-//! Promises: linear in the term; a bounded number of states, and of parts of the expression.
-//! Limits: 10,000 states; beyond, the expression is refused.
-//! Source: the syntax of Lucene 4.10's RegExp, all of it; the construction is Brzozowski's.
+//! - Guarantees: matching is linear in the length of the term.
+//! - Limits: 10,000 states; an expression that needs more is rejected.
+//!
+//! Source: the complete syntax of Lucene 4.10's `RegExp`. The construction is Brzozowski's.
 
 use std::cell::RefCell;
 
 use tantivy_fst::Automaton;
 
-use super::expression::{EMPTY, Engine, Id, MOST, NEVER, literal_prefix};
+use super::expression::{EMPTY, Engine, Id, MAX_EXPRESSIONS, NEVER, literal_prefix};
 use crate::error::{Result, SearchError};
 
-/// An expression as an automaton over the bytes of terms.
+/// Automaton of an expression over the UTF-8 bytes of terms.
 pub(crate) struct Regexp {
     engine: RefCell<Engine>,
     start: Id,
-    /// What every match starts with.
+    /// Literal prefix of every match.
     pub(super) literal: String,
 }
 
-/// Where in a term the automaton is: the expression that is left, and the bytes of a character that has begun.
+/// State: the remaining expression, and a partially decoded character.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
-    left: Id,
+    remaining: Id,
+    /// Bits of the character so far.
     code: u32,
+    /// Number of missing bytes of the character.
     missing: u8,
 }
 
 impl Regexp {
     fn new(engine: Engine, start: Id) -> Result<Regexp> {
-        if engine.overflown {
+        if engine.overflowed {
             return Err(SearchError::query(format!(
-                "TooComplexToDeterminizeException[Determinizing automaton would result in more than {MOST} states.]"
+                "TooComplexToDeterminizeException[Determinizing automaton would result in more than \
+                 {MAX_EXPRESSIONS} states.]"
             )));
         }
         let literal = literal_prefix(&engine, start);
@@ -42,21 +46,21 @@ impl Regexp {
         })
     }
 
-    /// The automaton of a regular expression.
+    /// Parses a regular expression.
     pub(super) fn parse(pattern: &str) -> Result<Regexp> {
         let mut engine = Engine::new();
         let start = super::regexp_parser::parse(&mut engine, pattern).map_err(SearchError::argument)?;
         Regexp::new(engine, start)
     }
 
-    /// The automaton of a pattern with `*` and `?`; a backslash takes the next character as it is.
+    /// Parses a pattern with `*` and `?`. A backslash escapes the next character.
     pub(super) fn wildcard(pattern: &str) -> Result<Regexp> {
         let mut engine = Engine::new();
         let mut parts = Vec::new();
         let mut chars = pattern.chars();
         while let Some(c) = chars.next() {
             parts.push(match c {
-                '*' => engine.everything(),
+                '*' => engine.any_string(),
                 '?' => engine.any_char(),
                 '\\' => {
                     let c = chars.next().unwrap_or('\\');
@@ -68,13 +72,13 @@ impl Regexp {
         let start = parts
             .into_iter()
             .rev()
-            .fold(EMPTY, |rest, part| engine.then(part, rest));
+            .fold(EMPTY, |rest, part| engine.concat(part, rest));
         Regexp::new(engine, start)
     }
 
-    /// True if more states were needed than there may be: matches may be missing.
-    pub(super) fn overflown(&self) -> bool {
-        self.engine.borrow().overflown
+    /// Whether the maximum number of states was exceeded. Matches may then be missing.
+    pub(super) fn overflowed(&self) -> bool {
+        self.engine.borrow().overflowed
     }
 }
 
@@ -83,18 +87,18 @@ impl Automaton for Regexp {
 
     fn start(&self) -> State {
         State {
-            left: self.start,
+            remaining: self.start,
             code: 0,
             missing: 0,
         }
     }
 
     fn is_match(&self, state: &State) -> bool {
-        state.missing == 0 && self.engine.borrow().is_nullable(state.left)
+        state.missing == 0 && self.engine.borrow().is_nullable(state.remaining)
     }
 
     fn can_match(&self, state: &State) -> bool {
-        state.left != NEVER
+        state.remaining != NEVER
     }
 
     fn accept(&self, state: &State, byte: u8) -> State {
@@ -107,14 +111,14 @@ impl Automaton for Regexp {
         };
         if missing > 0 {
             return State {
-                left: state.left,
+                remaining: state.remaining,
                 code,
                 missing,
             };
         }
-        let left = char::from_u32(code).map_or(NEVER, |c| self.engine.borrow_mut().derivative(state.left, c));
+        let remaining = char::from_u32(code).map_or(NEVER, |c| self.engine.borrow_mut().derivative(state.remaining, c));
         State {
-            left,
+            remaining,
             code: 0,
             missing: 0,
         }
@@ -126,7 +130,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn fits(regexp: &Regexp, text: &str) -> bool {
+    fn is_match(regexp: &Regexp, text: &str) -> bool {
         let end = text
             .bytes()
             .fold(regexp.start(), |state, byte| regexp.accept(&state, byte));
@@ -162,7 +166,7 @@ mod tests {
     #[case("()", "", true)]
     #[case("日志[a-z]*", "日志x", true)]
     fn expressions_match_whole_terms(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
-        assert_eq!(fits(&Regexp::parse(pattern).unwrap(), text), expected);
+        assert_eq!(is_match(&Regexp::parse(pattern).unwrap(), text), expected);
     }
 
     #[rstest]
@@ -175,7 +179,7 @@ mod tests {
     #[case("\"open")]
     #[case("a{1,100000}")]
     #[case("((((((a{50}){50}){50}){50}){50}){50})")]
-    fn what_is_no_expression_or_too_large_is_refused(#[case] pattern: &str) {
+    fn invalid_and_large_expressions_are_rejected(#[case] pattern: &str) {
         assert!(Regexp::parse(pattern).is_err());
     }
 
@@ -187,11 +191,11 @@ mod tests {
     #[case("a\\*b", "a*b", true)]
     #[case("a\\*b", "axb", false)]
     fn wildcards_match_whole_terms(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
-        assert_eq!(fits(&Regexp::wildcard(pattern).unwrap(), text), expected);
+        assert_eq!(is_match(&Regexp::wildcard(pattern).unwrap(), text), expected);
     }
 
     #[test]
-    fn the_literal_start_is_found() {
+    fn a_literal_prefix_is_extracted() {
         assert_eq!(Regexp::parse("ord.*").unwrap().literal, "ord");
         assert_eq!(Regexp::wildcard("ab?c*").unwrap().literal, "ab");
         assert_eq!(Regexp::parse("(a|b)c").unwrap().literal, "");

@@ -1,9 +1,11 @@
-//! Reads a regular expression: union, intersection, sequence, repetition, complement, classes, intervals, strings.
+//! Parser of regular expressions: union, intersection, sequence, repetition, complement, classes, intervals, strings.
 
 use super::expression::{EMPTY, Engine, Id, NEVER};
 
-const DEEPEST: usize = 100;
-const MOST_REPEATS: u32 = 1_000;
+/// Maximum nesting depth of groups.
+const MAX_DEPTH: usize = 100;
+/// Maximum count of a repetition.
+const MAX_REPEATS: u32 = 1_000;
 
 struct Parser<'a> {
     engine: &'a mut Engine,
@@ -50,22 +52,22 @@ impl Parser<'_> {
 
     fn union(&mut self) -> Parsed<Id> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} groups within one another"));
+        if self.depth > MAX_DEPTH {
+            return Err(format!("more than {MAX_DEPTH} levels of nested groups"));
         }
         let mut all = vec![self.intersection()?];
         while self.take('|') {
             all.push(self.intersection()?);
         }
         self.depth -= 1;
-        Ok(self.engine.any(all))
+        Ok(self.engine.union(all))
     }
 
     fn intersection(&mut self) -> Parsed<Id> {
         let mut id = self.sequence()?;
         while self.take('&') {
             let other = self.sequence()?;
-            id = self.engine.both(id, other);
+            id = self.engine.intersection(id, other);
         }
         Ok(id)
     }
@@ -78,7 +80,7 @@ impl Parser<'_> {
         let engine = &mut *self.engine;
         Ok(parts.into_iter().rev().fold(
             EMPTY,
-            |rest, part| if rest == EMPTY { part } else { engine.then(part, rest) },
+            |rest, part| if rest == EMPTY { part } else { engine.concat(part, rest) },
         ))
     }
 
@@ -86,22 +88,22 @@ impl Parser<'_> {
         let mut id = self.complement()?;
         loop {
             id = match self.peek() {
-                Some('?') => self.engine.any(vec![EMPTY, id]),
+                Some('?') => self.engine.union(vec![EMPTY, id]),
                 Some('*') => self.engine.star(id),
                 Some('+') => self.engine.repeat(id, 1, None),
                 Some('{') => {
                     self.at += 1;
-                    let least = self
+                    let min = self
                         .number()?
                         .ok_or_else(|| format!("integer expected at position {}", self.at))?;
-                    let most = if self.take(',') { self.number()? } else { Some(least) };
+                    let max = if self.take(',') { self.number()? } else { Some(min) };
                     if !self.take('}') {
                         return Err(format!("expected '}}' at position {}", self.at));
                     }
-                    if least.max(most.unwrap_or(0)) > MOST_REPEATS {
-                        return Err(format!("more than {MOST_REPEATS} repetitions at position {}", self.at));
+                    if min.max(max.unwrap_or(0)) > MAX_REPEATS {
+                        return Err(format!("more than {MAX_REPEATS} repetitions at position {}", self.at));
                     }
-                    id = self.engine.repeat(id, least, most);
+                    id = self.engine.repeat(id, min, max);
                     continue;
                 }
                 _ => return Ok(id),
@@ -132,14 +134,18 @@ impl Parser<'_> {
             negations += 1;
         }
         let id = self.simple()?;
-        Ok(if negations % 2 == 1 { self.engine.not(id) } else { id })
+        Ok(if negations % 2 == 1 {
+            self.engine.complement(id)
+        } else {
+            id
+        })
     }
 
     fn simple(&mut self) -> Parsed<Id> {
         match self.next()? {
             '.' => Ok(self.engine.any_char()),
             '#' => Ok(NEVER),
-            '@' => Ok(self.engine.everything()),
+            '@' => Ok(self.engine.any_string()),
             '[' => self.class(),
             '"' => {
                 let mut text = String::new();
@@ -206,11 +212,12 @@ impl Parser<'_> {
         if !negated {
             return Ok(class);
         }
-        let (any, other) = (self.engine.any_char(), self.engine.not(class));
-        Ok(self.engine.both(any, other))
+        let (any, other) = (self.engine.any_char(), self.engine.complement(class));
+        Ok(self.engine.intersection(any, other))
     }
 
-    /// `<7-42>`: the numbers of an interval; with bounds of equal length, all written so long.
+    /// Parses `<7-42>`: matches the numbers of the interval. If both bounds have the same length, numbers are
+    /// zero-padded to it.
     fn interval(&mut self) -> Parsed<Id> {
         let start = self.at;
         while self.peek().is_some_and(|c| c != '>') {
@@ -233,20 +240,20 @@ impl Parser<'_> {
         let length = to.checked_ilog10().unwrap_or(0) as usize + 1;
         let mut all = Vec::new();
         for digits in 1..=length {
-            // Numbers of so many digits, or all numbers filled up to the width.
+            // Numbers with this many digits, or all numbers padded to the width.
             if width > 0 && digits < length {
                 continue;
             }
             let digits = digits.max(width);
-            let least = if width > 0 || digits == 1 {
+            let min = if width > 0 || digits == 1 {
                 0
             } else {
                 10u64.saturating_pow(u32::try_from(digits - 1).unwrap_or(0))
             };
-            let most = 10u64
+            let max = 10u64
                 .checked_pow(u32::try_from(digits).unwrap_or(20))
                 .map_or(u64::MAX, |power| power - 1);
-            let (low, high) = (from.max(least), to.min(most));
+            let (low, high) = (from.max(min), to.min(max));
             if low <= high {
                 let low: Vec<u8> = format!("{low:0digits$}").into_bytes();
                 let high: Vec<u8> = format!("{high:0digits$}").into_bytes();
@@ -254,17 +261,17 @@ impl Parser<'_> {
                 all.push(id);
             }
         }
-        let id = self.engine.any(all);
+        let id = self.engine.union(all);
         if width > 0 {
             Ok(id)
         } else {
             let zeros = self.engine.class(vec![('0', '0')]);
             let zeros = self.engine.star(zeros);
-            Ok(self.engine.then(zeros, id))
+            Ok(self.engine.concat(zeros, id))
         }
     }
 
-    /// The numbers between two of the same length, digit by digit.
+    /// Matches the numbers between two bounds of the same length, digit by digit.
     fn between(&mut self, low: &[u8], high: &[u8]) -> Id {
         let (Some((first, low_rest)), Some((last, high_rest))) = (low.split_first(), high.split_first()) else {
             return EMPTY;
@@ -278,7 +285,7 @@ impl Parser<'_> {
         };
         if first == last {
             let (head, tail) = (digit(self.engine, *first, *first), self.between(low_rest, high_rest));
-            return self.engine.then(head, tail);
+            return self.engine.concat(head, tail);
         }
         let (nines, zeros) = (vec![b'9'; low_rest.len()], vec![b'0'; low_rest.len()]);
         let mut all = Vec::new();
@@ -290,10 +297,10 @@ impl Parser<'_> {
             let head = digit(self.engine, from, to);
             if head != NEVER {
                 let tail = self.between(low, high);
-                let id = self.engine.then(head, tail);
+                let id = self.engine.concat(head, tail);
                 all.push(id);
             }
         }
-        self.engine.any(all)
+        self.engine.union(all)
     }
 }

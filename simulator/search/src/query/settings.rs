@@ -1,14 +1,14 @@
-//! The settings of a query string, and what stands between its clauses.
+//! Settings of a query string.
 
 use super::Occur;
 
-/// What stands between clauses that nothing stands between.
+/// Default operator between clauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Operator {
-    /// Either may match.
+    /// At least one clause must match.
     #[default]
     Or,
-    /// Both have to match.
+    /// All clauses must match.
     And,
 }
 
@@ -22,10 +22,10 @@ impl Operator {
     }
 }
 
-/// The settings of a query string.
+/// Settings of a query string.
 #[derive(Clone, Debug)]
 pub(crate) struct StringSettings {
-    /// The fields of what names none, with their boosts.
+    /// Default fields, with their boosts.
     pub(crate) fields: Vec<(String, f32)>,
     pub(crate) operator: Operator,
     pub(crate) analyzer: Option<String>,

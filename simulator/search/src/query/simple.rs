@@ -1,4 +1,4 @@
-//! Simple query strings: a syntax in which every text is a query.
+//! Simple query strings: a syntax in which every text is valid.
 //!
 //! Source: Lucene 4.10's `SimpleQueryParser`, Elasticsearch 1.5's `SimpleQueryStringParser`.
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::query::text::{Style, analyzed};
 use crate::query::{Context, Matcher, Occur, Query, QueryKind};
 
-/// Operators of the syntax, a bit each.
+/// Set of enabled operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flags(u16);
 
@@ -26,7 +26,7 @@ impl Flags {
     /// All operators.
     pub(super) const ALL: Flags = Flags(1023);
 
-    /// The operators of a list such as `OR|AND|PREFIX`.
+    /// Parses a list such as `OR|AND|PREFIX`.
     pub(super) fn parse(text: &str) -> Option<Flags> {
         text.split('|').try_fold(Flags(0), |flags, name| {
             let flag = match name.trim().to_ascii_uppercase().as_str() {
@@ -53,7 +53,7 @@ impl Flags {
     }
 }
 
-/// How a simple query string is read.
+/// Settings of a simple query string.
 pub(super) struct SimpleSettings {
     pub(super) fields: Vec<(String, f32)>,
     pub(super) operator: Occur,
@@ -77,10 +77,10 @@ struct Parser<'a> {
     settings: &'a SimpleSettings,
 }
 
-/// Parses a simple query string; none if it has no terms.
+/// Parses a simple query string. Returns `None` if it has no terms.
 ///
 /// # Errors
-/// A term that a field cannot hold.
+/// A term that is invalid for its field.
 pub(super) fn parse(context: &Context<'_>, text: &str, settings: &SimpleSettings) -> Result<Option<Query>> {
     let chars: Vec<char> = text.chars().collect();
     Parser { context, settings }.query(&chars, 0)
@@ -91,7 +91,7 @@ impl Parser<'_> {
         self.settings.flags.has(flag)
     }
 
-    /// Returns whether a term ends before `c`.
+    /// Returns whether `c` ends a term.
     fn ends_term(&self, c: char) -> bool {
         match c {
             '"' => self.has(Flags::PHRASE),
@@ -125,7 +125,7 @@ impl Parser<'_> {
                 ' ' | '\t' | '\n' | '\r' if self.has(Flags::WHITESPACE) => at += 1,
                 _ => at = self.term(text, at, &mut state)?,
             }
-            // A negation applies to what follows it directly.
+            // A negation applies only to the next clause.
             state.negations = 0;
         }
         Ok(state.top)
@@ -153,7 +153,7 @@ impl Parser<'_> {
             at += 1;
         }
         if at >= text.len() || depth > 100 {
-            // A parenthesis that is not closed means nothing.
+            // An unclosed parenthesis is ignored.
             return Ok(start);
         }
         if at == start {
@@ -198,7 +198,7 @@ impl Parser<'_> {
         Ok(at)
     }
 
-    /// The number after a tilde, and where it ends.
+    /// Parses the number after a tilde. Returns it and the position after it.
     fn edits(&self, text: &[char], tilde: usize) -> (u32, usize) {
         let mut at = tilde + 1;
         let mut digits = String::new();
@@ -242,7 +242,7 @@ impl Parser<'_> {
                 term.to_owned()
             }
         };
-        let matching = |matcher: Matcher| {
+        let multi_term = |matcher: Matcher| {
             self.over_fields(|field| {
                 Ok(Some(
                     QueryKind::MultiTerm {
@@ -258,7 +258,7 @@ impl Parser<'_> {
             (edits, at) = self.edits(text, at);
         }
         let query = if fuzzy && edits > 0 {
-            matching(Matcher::Fuzzy {
+            multi_term(Matcher::Fuzzy {
                 term: expanded(&term),
                 edits: edits.min(2) as u8,
                 prefix: 0,
@@ -267,7 +267,7 @@ impl Parser<'_> {
             })?
         } else if prefix {
             term.pop();
-            matching(Matcher::Prefix(expanded(&term)))?
+            multi_term(Matcher::Prefix(expanded(&term)))?
         } else {
             self.over_fields(|field| self.analyzed(field, &term, false, 0))?
         };
@@ -311,7 +311,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Adds a branch to the tree. A change of operator starts a new root.
+    /// Adds a clause to the tree. A change of operator creates a new root.
     fn add(&self, state: &mut State, branch: Option<Query>) {
         let Some(mut branch) = branch else { return };
         if state.negations % 2 == 1 {

@@ -1,4 +1,4 @@
-//! Span queries: terms by position, whose matches are ranges of positions.
+//! Span queries: their matches are ranges of positions.
 //!
 //! Source: Lucene 4.10's span queries.
 
@@ -34,7 +34,7 @@ pub(crate) enum SpanQuery {
 }
 
 impl SpanQuery {
-    /// The field whose positions are matched.
+    /// Field of the query.
     pub(crate) fn field(&self) -> Option<&QueryField> {
         match self {
             SpanQuery::Term { field, .. } | SpanQuery::MultiTerm { field, .. } => Some(field),
@@ -44,7 +44,7 @@ impl SpanQuery {
         }
     }
 
-    /// The parts of the query whose terms count.
+    /// Clauses whose terms are scored.
     pub(crate) fn clauses(&self) -> Vec<&SpanQuery> {
         match self {
             SpanQuery::Term { .. } | SpanQuery::MultiTerm { .. } => vec![],
@@ -54,7 +54,7 @@ impl SpanQuery {
         }
     }
 
-    /// The query as Lucene prints it.
+    /// Prints the query as Lucene does.
     pub(crate) fn label(&self) -> String {
         let all = |clauses: &[SpanQuery]| clauses.iter().map(SpanQuery::label).collect::<Vec<_>>().join(", ");
         match self {

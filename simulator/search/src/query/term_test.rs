@@ -1,4 +1,4 @@
-//! Whether one term is among those that a pattern means, without an index.
+//! Test of single terms against a matcher, without an index.
 
 use tantivy_fst::Automaton;
 
@@ -7,7 +7,7 @@ use super::levenshtein::Levenshtein;
 use super::regexp::Regexp;
 use crate::error::Result;
 
-/// Tells whether a term is meant.
+/// Predicate on terms.
 pub(crate) enum TermTest {
     Prefix(String),
     Regexp(Box<Regexp>),

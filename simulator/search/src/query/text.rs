@@ -1,4 +1,4 @@
-//! Queries for a text in one field: a term, several, a phrase, a number, a date.
+//! Queries for a text in one field: terms, phrases, numbers, dates.
 
 use crate::analysis::Analyzer;
 use crate::dates::{Fill, parse_math};
@@ -6,10 +6,10 @@ use crate::error::{Result, SearchError};
 use crate::mapping::{Field, Kind, sortable, unsortable};
 use crate::query::{Context, NumericRange, Occur, Query, QueryField, QueryKind};
 
-/// A bound of a range: its text, and whether it belongs to the range.
+/// Bound of a range: its text, and whether it is inclusive.
 pub(super) type Bound = Option<(String, bool)>;
 
-/// The query for exactly one value of a field, as the field's kind reads it.
+/// Builds the query for one exact value, parsed according to the type of the field.
 pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<Query> {
     let name = QueryField::of(field);
     match field.field_type.kind {
@@ -49,7 +49,7 @@ fn encode(context: &Context<'_>, field: &Field, text: &str, fill: Fill, offset: 
     }
 }
 
-/// The query for the values of a field between two bounds; `offset` is the zone of dates that name none.
+/// Builds a range query. `offset` is the time zone of dates without one, in milliseconds.
 pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Bound, offset: i64) -> Result<Query> {
     let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) else {
         return Ok(QueryKind::MultiTerm {
@@ -58,7 +58,7 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
         }
         .into());
     };
-    // A bound that a field of whole numbers cannot hold, such as 1.5, is refused as the number that it is not.
+    // For an integer field, a bound such as 1.5 is an error.
     let kind = field.field_type.kind;
     let range = bounded(kind, lower, upper, |text, fill| {
         encode(context, field, text, fill, offset)
@@ -70,7 +70,7 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
     .into())
 }
 
-/// The range between two bounds. `read` encodes one, and fills the parts that it lacks.
+/// Creates the range between two bounds. `read` encodes a bound and fills missing parts of a date.
 pub(super) fn bounded<T>(
     kind: Kind,
     lower: Option<(T, bool)>,
@@ -89,7 +89,7 @@ pub(super) fn bounded<T>(
     ))
 }
 
-/// The query for numbers (or dates) near a value.
+/// Builds the query for numbers or dates within a distance of a value.
 pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuzziness: &str) -> Result<Query> {
     let kind = field.field_type.kind;
     let (lower, upper) = if kind == Kind::Date {
@@ -118,7 +118,7 @@ pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuz
     .into())
 }
 
-/// How a text of several terms becomes a query.
+/// Kind of query for a text with several terms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     pub(super) phrase: bool,
@@ -126,7 +126,7 @@ pub(super) struct Style {
     pub(super) occur: Occur,
 }
 
-/// The query for what an analyzer makes of a text, or none if that is nothing.
+/// Builds the query for the terms of an analyzed text. Returns `None` if there are no terms.
 pub(super) fn analyzed(
     context: &Context<'_>,
     field: &QueryField,
@@ -135,8 +135,8 @@ pub(super) fn analyzed(
     style: Style,
 ) -> Result<Option<Query>> {
     let mut terms = analyzer.terms(text);
-    if terms.len() > context.most_clauses {
-        return Err(too_many_clauses(context.most_clauses));
+    if terms.len() > context.max_clauses {
+        return Err(too_many_clauses(context.max_clauses));
     }
     let term = |text: String| {
         Query::from(QueryKind::Term {
@@ -176,6 +176,6 @@ pub(super) fn analyzed(
     })
 }
 
-pub(super) fn too_many_clauses(most: usize) -> SearchError {
-    SearchError::new(400, "TooManyClauses", format!("maxClauseCount is set to {most}"))
+pub(super) fn too_many_clauses(limit: usize) -> SearchError {
+    SearchError::new(400, "TooManyClauses", format!("maxClauseCount is set to {limit}"))
 }

@@ -1,4 +1,4 @@
-//! Queries for one exact value of a field, or of what every document has: its type, its id, its parent, its index.
+//! Queries for exact values of fields, including metadata fields.
 //!
 //! Source: the `termQuery`, `prefixQuery` and `regexpQuery` of Elasticsearch 1.5's field mappers.
 
@@ -11,7 +11,7 @@ use crate::query::dsl_parts::{text_for, text_of};
 use crate::query::text::{bounded, exact};
 use crate::query::{Context, Matcher, NumericRange, Query, QueryField, QueryKind};
 
-/// The query for one exact value.
+/// Builds the query for one exact value of a field or metadata field.
 pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Query> {
     let text = text_of(value);
     match name {
@@ -19,11 +19,11 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
         "_parent" => return Ok(context.of_parent(&text).constant()),
         "_id" | "_uid" => {
             let id = text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned();
-            return Ok(ids_of_type(context, &[], &[id]));
+            return Ok(ids_of_types(context, &[], &[id]));
         }
         "_index" => {
-            let fits = crate::pattern::matches(&text, context.index);
-            return Ok(Query::from(if fits { QueryKind::All } else { QueryKind::Nothing }).constant());
+            let is_match = crate::pattern::matches(&text, context.index);
+            return Ok(Query::from(if is_match { QueryKind::All } else { QueryKind::Nothing }).constant());
         }
         _ => {}
     }
@@ -37,7 +37,7 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     }
 }
 
-/// The query for exactly one value of a field: a number is a time of a date field, in milliseconds.
+/// Builds the query for one exact value of a mapped field. For a date field, a number is in milliseconds since 1970.
 pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -> Result<Query> {
     match millis_of(field, value) {
         Some(millis) => Ok(QueryKind::Range {
@@ -49,13 +49,13 @@ pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -
     }
 }
 
-/// The time that a number is for a field of dates.
+/// Converts a number to the time of a date field.
 fn millis_of(field: &Field, value: &Value) -> Option<i64> {
     let number = value.as_number().filter(|_| field.field_type.kind == Kind::Date)?;
     number.as_i64().or_else(|| number.as_f64().map(|number| number as i64))
 }
 
-/// The range between two bounds of a date field.
+/// Creates the range between two bounds of a date field.
 pub(super) fn date_range(
     field: &Field,
     lower: Option<(&Value, bool)>,
@@ -68,8 +68,8 @@ pub(super) fn date_range(
     })
 }
 
-/// The documents with these ids, of these types or of any.
-pub(super) fn ids_of_type(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
+/// Builds the query for documents with these ids. Default of `types`: all.
+pub(super) fn ids_of_types(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
     let types = if types.is_empty() {
         context.mapping.type_names().map(str::to_owned).collect()
     } else {
@@ -82,8 +82,8 @@ pub(super) fn ids_of_type(context: &Context<'_>, types: &[String], ids: &[String
     .constant()
 }
 
-/// The query for ids that fit. `None` for another field, and for what ids are not searched by.
-pub(super) fn of_ids(name: &str, matcher: &Matcher) -> Option<Query> {
+/// Builds the query for ids that match. Returns `None` for other fields and for matchers that ids do not support.
+pub(super) fn id_pattern_query(name: &str, matcher: &Matcher) -> Option<Query> {
     let searched = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp(_));
     searched.then(|| Query::from(QueryKind::IdPattern(matcher.clone())).constant())
 }

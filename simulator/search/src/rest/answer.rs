@@ -1,4 +1,4 @@
-//! Answers, and how they are written.
+//! Responses and their serialization.
 
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
@@ -7,18 +7,19 @@ use serde_json::{Value, json};
 
 use super::RestRequest;
 use crate::error::SearchError;
+use crate::json::java_number;
 
-/// What an answer says.
+/// Content of a response.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
     Json(Value),
-    /// JSON that has been written already.
+    /// Serialized JSON.
     Written(Vec<u8>),
     Text(String),
     None,
 }
 
-/// An answer: its status and what it says.
+/// A response: status and content.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -44,7 +45,7 @@ impl Answer {
         }
     }
 
-    /// Nothing but a status, as a HEAD is answered.
+    /// A response to a HEAD request: a status without content.
     pub(crate) fn exists(exists: bool) -> Answer {
         Answer {
             status: if exists { 200 } else { 404 },
@@ -56,14 +57,14 @@ impl Answer {
         Answer::ok(json!({"acknowledged": true}))
     }
 
-    pub(crate) fn refusal(error: &SearchError) -> Answer {
+    pub(crate) fn error(error: &SearchError) -> Answer {
         Answer::json(
             error.status,
             json!({"error": error.to_string(), "status": error.status}),
         )
     }
 
-    /// The answer as HTTP, in the format that the request asks for.
+    /// Converts to an HTTP response in a format.
     pub(super) fn into_http(self, format: Format, head: bool) -> Response<Full<Bytes>> {
         let Format { pretty, yaml, .. } = format;
         let (mime, body) = match self.content {
@@ -89,7 +90,7 @@ impl Answer {
                 serde_json::to_vec(&value).unwrap_or_default(),
             ),
         };
-        // A HEAD is answered without a body, as text.
+        // The response to a HEAD request has no body, and a text type.
         let mime = if head { "text/plain; charset=UTF-8" } else { mime };
         let length = body.len();
         let mut response = Response::new(Full::new(Bytes::from(if head { Vec::new() } else { body })));
@@ -106,7 +107,7 @@ impl Answer {
     }
 }
 
-/// JSON as it is written for people: two spaces a level, arrays in line, a line end at the end.
+/// Prints JSON with an indent of two spaces, inline arrays and a final line end.
 fn pretty_of(value: &Value) -> String {
     let mut text = String::new();
     write_pretty(value, 0, &mut text);
@@ -145,7 +146,7 @@ fn write_pretty(value: &Value, level: usize, text: &mut String) {
     }
 }
 
-/// JSON as YAML, block style.
+/// Prints JSON as YAML in block style.
 fn yaml_of(value: &Value) -> String {
     let mut text = String::from("---\n");
     write_yaml(value, 0, &mut text);
@@ -168,7 +169,7 @@ fn write_yaml(value: &Value, level: usize, text: &mut String) {
                 text.push('-');
                 let start = text.len();
                 write_yaml_below(item, level, text);
-                // The first entry of an object stands in the line of its dash.
+                // The first entry of an object is on the line of its dash.
                 if item.as_object().is_some_and(|object| !object.is_empty()) {
                     let indent = 1 + 2 * (level + 1);
                     text.replace_range(start..start + indent, " ");
@@ -191,7 +192,7 @@ fn write_yaml_below(value: &Value, level: usize, text: &mut String) {
     };
     if branch {
         text.push('\n');
-        // A list is not set in below its name.
+        // A list is not indented below its key.
         let inner = if value.is_array() { level } else { level + 1 };
         write_yaml(value, inner, text);
     } else {
@@ -201,22 +202,13 @@ fn write_yaml_below(value: &Value, level: usize, text: &mut String) {
     }
 }
 
-/// A value without parts in YAML. Floating numbers are written as Java writes them.
+/// Prints a scalar in YAML. Floating-point numbers are formatted as in Java.
 fn scalar(value: &Value) -> String {
-    let Some(number) = value.as_f64().filter(|_| value.is_f64()) else {
-        return value.to_string();
-    };
-    if number == 0.0 || (1e-3..1e7).contains(&number.abs()) {
-        return format!("{number:?}");
-    }
-    let text = format!("{number:E}");
-    match text.split_once('E') {
-        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0E{exponent}"),
-        _ => text,
-    }
+    let float = value.as_f64().filter(|_| value.is_f64());
+    float.map_or_else(|| value.to_string(), java_number)
 }
 
-/// Format of an answer.
+/// Format of a response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Format {
     pretty: bool,
@@ -225,7 +217,7 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// The format that a request asks for: by the parameter `format`, else by the media type of its body.
+    /// Returns the format of a request: parameter `format`, else the media type of its body.
     pub(super) fn of(request: &RestRequest) -> Format {
         let wanted = request
             .param("format")
@@ -233,7 +225,7 @@ impl Format {
             .to_ascii_lowercase();
         Format {
             yaml: matches!(wanted.as_str(), "yaml" | "application/yaml"),
-            // The status page is always for people.
+            // The root page is pretty-printed by default.
             pretty: request.flag_or("pretty", request.path.is_empty() && request.method == http::Method::GET),
             camel_case: request.param("case") == Some("camelCase"),
         }
@@ -244,7 +236,7 @@ impl Format {
     }
 }
 
-/// Writes the names of members in camel case, except in the source of documents.
+/// Converts the names of members to camel case, except in `_source`.
 fn camel_case(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -271,8 +263,8 @@ fn camel_case(value: &mut Value) {
     }
 }
 
-/// The refusal of a request with a callback.
-pub(super) fn script_refused(callback: &str) -> Response<Full<Bytes>> {
+/// Error response to a JSONP request.
+pub(super) fn jsonp_disabled(callback: &str) -> Response<Full<Bytes>> {
     let body = format!("{callback}({{\"error\":\"JSONP is disabled.\"}});");
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = StatusCode::FORBIDDEN;
@@ -288,14 +280,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_for_people_has_its_arrays_in_line() {
+    fn pretty_json_has_inline_arrays() {
         let value = json!({"took": 5, "hits": {"hits": [{"_id": "1"}, {}], "max": null}, "none": []});
-        let expected = "{\n  \"took\" : 5,\n  \"hits\" : {\n    \"hits\" : [ {\n      \"_id\" : \"1\"\n    }, { } ],\n    \"max\" : null\n  },\n  \"none\" : [ ]\n}\n";
+        let expected = "{\n  \"took\" : 5,\n  \"hits\" : {\n    \
+                        \"hits\" : [ {\n      \"_id\" : \"1\"\n    }, { } ],\n    \
+                        \"max\" : null\n  },\n  \"none\" : [ ]\n}\n";
         assert_eq!(pretty_of(&value), expected);
     }
 
     #[test]
-    fn camel_case_leaves_the_source_alone() {
+    fn camel_case_does_not_change_the_source() {
         let mut value = json!({"_id": "1", "max_score": 1, "_source": {"a_b": 1}, "hits": [{"_index": "a"}]});
         camel_case(&mut value);
         let expected = json!({"Id": "1", "maxScore": 1, "_source": {"a_b": 1}, "hits": [{"Index": "a"}]});
@@ -303,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_number_is_written_as_java_writes_it() {
+    fn a_large_number_is_formatted_as_in_java() {
         let value = json!({"a": 1e10, "b": 1.5, "c": 2.5e-5});
         assert_eq!(yaml_of(&value), "---\na: 1.0E10\nb: 1.5\nc: 2.5E-5\n");
     }

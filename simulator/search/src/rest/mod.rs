@@ -1,7 +1,9 @@
-//! The server: requests in, answers out, over a socket or in process.
+//! REST interface: over a socket, or in process.
 //!
-//! Promises: bad input gets a refusal with `error` and `status`; work on the index runs beside the reactor, never on it.
-//! Limits: bodies of a bounded size; HTTP/1.1.
+//! - Guarantees: bad input has an error response with `error` and `status`; work on the index runs on blocking threads,
+//!   never on the async runtime's workers.
+//! - Limits: bodies of a bounded size; HTTP/1.1.
+//!
 //! Source: Elasticsearch 1.5's REST interface.
 
 mod answer;

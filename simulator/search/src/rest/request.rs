@@ -1,4 +1,4 @@
-//! A request as the handlers see it.
+//! REST request, as passed to the handlers.
 //!
 //! Source: Elasticsearch 1.5's `RestRequest`, `RestUtils` and `XContentType`.
 
@@ -17,22 +17,22 @@ use crate::error::{Result, SearchError};
 use crate::index::VersionType;
 use crate::json;
 
-/// A request: its path in decoded parts, its parameters, its body.
+/// A REST request.
 #[derive(Clone, Debug)]
 pub(crate) struct RestRequest {
     pub(crate) method: Method,
-    /// Path and query as they were sent.
+    /// Raw path and query.
     pub(crate) uri: String,
     pub(crate) path: Vec<String>,
     pub(crate) params: BTreeMap<String, String>,
-    /// Media type of the body, as it was sent.
+    /// Raw media type of the body.
     pub(crate) media_type: String,
     pub(crate) body: Bytes,
-    /// Limits of the work on the request.
+    /// Budget of the request.
     pub(crate) budget: Arc<Budget>,
 }
 
-/// Decodes a part of a path.
+/// Decodes a path segment.
 ///
 /// # Errors
 /// A `%` without two hexadecimal digits.
@@ -52,7 +52,7 @@ fn malformed_escape(text: &str) -> SearchError {
     SearchError::new(500, "IllegalArgumentException", malformed.unwrap_or_default())
 }
 
-/// The parameters of a query. What cannot be decoded stays as it is.
+/// Parses the parameters of a query string. Malformed escapes are kept verbatim.
 fn parameters(query: &str) -> BTreeMap<String, String> {
     let decode = |text: &str| percent_decode(text, true).map_or_else(|| text.to_owned(), std::borrow::Cow::into_owned);
     query
@@ -66,7 +66,7 @@ fn parameters(query: &str) -> BTreeMap<String, String> {
 }
 
 impl RestRequest {
-    /// Reads the head of a request. A method that Elasticsearch does not know counts as GET.
+    /// Creates a request from its parts. Methods that Elasticsearch does not support count as GET.
     ///
     /// # Errors
     /// A path with a malformed escape.
@@ -89,7 +89,7 @@ impl RestRequest {
         })
     }
 
-    /// The request with limits of its own.
+    /// Sets the budget.
     pub(super) fn with_budget(self, budget: Arc<Budget>) -> RestRequest {
         RestRequest { budget, ..self }
     }
@@ -98,7 +98,7 @@ impl RestRequest {
         self.params.get(name).map(String::as_str)
     }
 
-    /// True if a parameter is there and not `false`.
+    /// Returns whether a parameter is present and not `false`, `0`, `off` or `no`.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.param(name)
             .is_some_and(|text| !matches!(text, "false" | "0" | "off" | "no"))
@@ -112,17 +112,17 @@ impl RestRequest {
         }
     }
 
-    /// A parameter that is a whole number.
+    /// Parses an integer parameter.
     pub(crate) fn integer(&self, name: &str) -> Result<Option<i32>> {
         self.number(name, "int")
     }
 
-    /// A parameter that is a whole number from 0 on.
+    /// Parses an unsigned integer parameter.
     pub(crate) fn count(&self, name: &str) -> Result<Option<u64>> {
         self.number(name, "int")
     }
 
-    /// A parameter that is a number; `java_type` is the name of its type in the error.
+    /// Parses a numeric parameter. `java_type` is the name of its type in the error.
     fn number<N: std::str::FromStr>(&self, name: &str, java_type: &str) -> Result<Option<N>> {
         let parse = |text: &str| {
             text.parse().map_err(|_| {
@@ -133,15 +133,15 @@ impl RestRequest {
         self.param(name).map(parse).transpose()
     }
 
-    /// A parameter that is a number with a fraction.
+    /// Parses a floating-point parameter.
     pub(crate) fn float(&self, name: &str) -> Result<Option<f32>> {
         self.number(name, "float")
     }
 
-    /// The version of a request, and what it means.
+    /// Parses `version` and `version_type`.
     ///
     /// # Errors
-    /// What is no version, or none of that type.
+    /// An invalid version, or one that is not allowed for the type.
     pub(crate) fn version(&self) -> Result<(Option<u64>, VersionType)> {
         let version_type = self
             .param("version_type")
@@ -153,7 +153,7 @@ impl RestRequest {
             Some(version) if version > 0 || version == 0 && !is_internal => {
                 Ok((u64::try_from(version).ok(), version_type))
             }
-            // Without a version, it is the one that matches any.
+            // Elasticsearch's default is -3 (`MATCH_ANY`).
             _ => Err(SearchError::validation(&format!(
                 "illegal version value [{}] for version type [{}]",
                 given.unwrap_or(-3),
@@ -162,7 +162,7 @@ impl RestRequest {
         }
     }
 
-    /// Fails for a parameter that is no duration.
+    /// Checks a duration parameter.
     pub(crate) fn check_duration(&self, name: &str) -> Result<()> {
         match self.param(name) {
             Some(text) if !text.is_empty() => time(text).map(drop),
@@ -170,7 +170,7 @@ impl RestRequest {
         }
     }
 
-    /// The body, or what stands for it in the parameter `source`.
+    /// The body, or the parameter `source` if it is empty.
     pub(crate) fn body_or_source(&self) -> &[u8] {
         if self.body.is_empty() {
             self.param("source").map_or(&[], str::as_bytes)
@@ -179,7 +179,7 @@ impl RestRequest {
         }
     }
 
-    /// The body as JSON, if there is one.
+    /// Parses the body as JSON, if there is one.
     pub(crate) fn json(&self) -> Result<Option<Value>> {
         let body = self.body_or_source();
         if body.iter().all(u8::is_ascii_whitespace) {
@@ -189,7 +189,7 @@ impl RestRequest {
         json::value(body).map(Some)
     }
 
-    /// What to do about names of indices that nothing has.
+    /// Parses the options for index names: missing indices and wildcards.
     pub(crate) fn expand(&self) -> Expand {
         let wildcards = self.param("expand_wildcards").unwrap_or("open");
         Expand {

@@ -1,4 +1,4 @@
-//! From method and path to handler.
+//! Routing of requests to handlers, by method and path.
 
 use http::Method;
 
@@ -10,29 +10,29 @@ use crate::api::{
 use crate::error::{Result, SearchError};
 use crate::shared::Shared;
 
-/// What `_search` and its like are asked of: indices, maybe types, and what is asked.
-struct Place<'a> {
+/// A path with an action, such as `/indices/types/_search`.
+struct Endpoint<'a> {
     indices: &'a str,
     types: Option<&'a str>,
     action: &'a [&'a str],
 }
 
-/// `[/indices[/types]]/_action...`, taken apart.
-fn place<'a>(path: &'a [&'a str]) -> Option<Place<'a>> {
+/// Splits `[/indices[/types]]/_action...`.
+fn endpoint<'a>(path: &'a [&'a str]) -> Option<Endpoint<'a>> {
     let at = path.iter().position(|part| part.starts_with('_') && *part != "_all")?;
     let (names, action) = path.split_at(at);
     match names {
-        [] => Some(Place {
+        [] => Some(Endpoint {
             indices: "",
             types: None,
             action,
         }),
-        [indices] => Some(Place {
+        [indices] => Some(Endpoint {
             indices,
             types: None,
             action,
         }),
-        [indices, types] => Some(Place {
+        [indices, types] => Some(Endpoint {
             indices,
             types: Some(types),
             action,
@@ -41,15 +41,15 @@ fn place<'a>(path: &'a [&'a str]) -> Option<Place<'a>> {
     }
 }
 
-/// Answers a request.
+/// Routes a request to its handler.
 pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     if request.method == Method::OPTIONS {
         return Ok(Answer::text(String::new()));
     }
     let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
-    let answered = if let Some(place) = place(&path) {
-        match on_place(shared, request, &place)? {
-            None => whole_cluster(shared, request, &path)?,
+    let answered = if let Some(endpoint) = endpoint(&path) {
+        match index_action(shared, request, &endpoint)? {
+            None => cluster_action(shared, request, &path)?,
             found => found,
         }
     } else {
@@ -77,7 +77,7 @@ pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer>
     }
 }
 
-/// Fails for a state that no index has, in what names with stars stand for.
+/// Checks `expand_wildcards`.
 fn check_wildcards(request: &RestRequest) -> Result<()> {
     let given = request.param("expand_wildcards").unwrap_or_default();
     let mut given = given.split(',').filter(|text| !text.is_empty());
@@ -89,13 +89,13 @@ fn check_wildcards(request: &RestRequest) -> Result<()> {
     }
 }
 
-/// What can be asked of indices and types.
-fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
-    let Place {
+/// Routes actions on indices and types.
+fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Result<Option<Answer>> {
+    let Endpoint {
         indices: names,
         types,
         action,
-    } = *place;
+    } = *endpoint;
     let named = (!names.is_empty()).then_some(names);
     let reads = matches!(request.method, Method::GET | Method::POST);
     check_wildcards(request)?;
@@ -113,9 +113,9 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         (_, ["_validate", "query"]) if reads => query::validate(shared, request, names, types)?,
         (_, ["_search_shards"]) if reads => query::search_shards(shared, request, names)?,
         (_, ["_analyze"]) if reads => analyze::analyze(shared, request, named)?,
-        (_, ["_mtermvectors"]) if reads => vectors::several(shared, request, named, types)?,
+        (_, ["_mtermvectors"]) if reads => vectors::mtermvectors(shared, request, named, types)?,
         (_, ["_termvector" | "_termvectors"]) if reads && named.is_some() && types.is_some() => {
-            vectors::of_request(shared, request, names, types.unwrap_or_default(), None)?
+            vectors::termvector(shared, request, names, types.unwrap_or_default(), None)?
         }
         (_, ["_mget"]) if reads => documents::mget(shared, request, named, types)?,
         (&Method::POST | &Method::PUT, ["_bulk"]) => documents::bulk(shared, request, named, types)?,
@@ -134,8 +134,8 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         (&Method::PUT, ["_settings"]) => indices::put_settings(shared, request, names)?,
         (&Method::POST, ["_open"]) => indices::set_closed(shared, request, names, false)?,
         (&Method::POST, ["_close"]) => indices::set_closed(shared, request, names, true)?,
-        (_, ["_mapping" | "_mappings", ..]) => return mapping(shared, request, place),
-        (_, ["_alias" | "_aliases", ..]) => return alias(shared, request, place),
+        (_, ["_mapping" | "_mappings", ..]) => return mapping(shared, request, endpoint),
+        (_, ["_alias" | "_aliases", ..]) => return alias(shared, request, endpoint),
         (&Method::GET, ["_warmer" | "_warmers"]) => warmers::get(shared, request, names, None)?,
         (&Method::GET, ["_warmer" | "_warmers", wanted]) => warmers::get(shared, request, names, Some(wanted))?,
         (&Method::PUT | &Method::POST, ["_warmer" | "_warmers", name]) => {
@@ -159,12 +159,12 @@ fn is_feature_list(features: &str) -> bool {
     })
 }
 
-fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
-    let Place {
+fn mapping(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Result<Option<Answer>> {
+    let Endpoint {
         indices: names,
         types,
         action,
-    } = *place;
+    } = *endpoint;
     let answer = match (&request.method, action) {
         (&Method::GET, [_]) => mappings::get(shared, request, names, types)?,
         (&Method::GET, [_, "field", fields]) => mappings::fields(shared, request, names, types, fields)?,
@@ -190,10 +190,10 @@ fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<
     Ok(Some(answer))
 }
 
-fn alias(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
-    let Place {
+fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Result<Option<Answer>> {
+    let Endpoint {
         indices: names, action, ..
-    } = *place;
+    } = *endpoint;
     let strict = action.first() == Some(&"_alias");
     let answer = match (&request.method, action) {
         (&Method::POST, ["_aliases"]) if names.is_empty() => aliases::update(shared, request)?,
@@ -215,8 +215,8 @@ fn alias(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Op
     Ok(Some(answer))
 }
 
-/// What can be asked of the cluster.
-fn whole_cluster(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
+/// Routes actions on the cluster.
+fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
     let get = request.method == Method::GET || request.method == Method::HEAD;
     let answer = match (&request.method, path) {
         (_, ["_cluster", "health"]) if get => cluster::health(shared, request, None)?,
@@ -263,13 +263,13 @@ fn is_metric_list(text: &str) -> bool {
     })
 }
 
-/// Documents and indices by path.
+/// Routes requests to documents and indices.
 fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
     let writes = matches!(request.method, Method::PUT | Method::POST);
     let reads = matches!(request.method, Method::GET | Method::HEAD);
     let answer = match (&request.method, path) {
         (_, [_, _, .., "_percolate" | "_mpercolate"] | [_, _, .., "_percolate", "count"]) => {
-            return Err(SearchError::illegal("the percolator is not part of this backend"));
+            return Err(SearchError::illegal("the percolator is not supported"));
         }
         (_, []) if reads => cluster::root(shared),
         (&Method::DELETE, []) => indices::delete(shared, request, "_all")?,
@@ -291,7 +291,7 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         (_, [index, type_name, id, "_source"]) if reads => documents::source(shared, request, index, type_name, id)?,
         (&Method::POST, [index, type_name, id, "_update"]) => documents::update(shared, request, index, type_name, id)?,
         (&Method::GET | &Method::POST, [index, type_name, id, "_termvector" | "_termvectors"]) => {
-            vectors::of_request(shared, request, index, type_name, Some(id))?
+            vectors::termvector(shared, request, index, type_name, Some(id))?
         }
         (&Method::GET | &Method::POST, [index, type_name, id, "_mlt"]) => {
             search::more_like_this(shared, request, index, type_name, id)?

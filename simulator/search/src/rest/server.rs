@@ -1,7 +1,11 @@
-//! The server: reads requests, runs them on threads of their own, writes answers.
+//! HTTP server: reads requests, runs them on blocking threads, writes responses.
 //!
-//! Guarantees: a request ends when its client leaves; bodies are bounded each and together, in bytes and time.
-//! Source: Elasticsearch 1.5's HTTP module, with compression off: a connection that sends a compressed body is closed.
+//! Guarantees:
+//! - A request is cancelled when its client closes the connection.
+//! - The bodies of requests are limited in size and time, each and together.
+//!
+//! Source: Elasticsearch 1.5's HTTP module with compression disabled: a connection that sends a compressed body is
+//! closed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +22,7 @@ use stuntdouble_server::{Peer, Shutdown, serve};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::answer::{Answer, Format, script_refused};
+use super::answer::{Answer, Format, jsonp_disabled};
 use super::request::RestRequest;
 use super::route;
 use crate::budget::Budget;
@@ -30,11 +34,13 @@ use crate::options::Options;
 use crate::scroll::Scrolls;
 use crate::shared::{Shared, UPLOAD_UNIT};
 
-/// Pause between two rounds of maintenance.
+/// Interval of the background maintenance.
 const MAINTENANCE_PAUSE: Duration = Duration::from_millis(50);
 
-/// A log search backend: answers as Elasticsearch 1.5 does, over a socket ([`SearchServer::serve`]), in process ([`SearchServer::handle`]),
-/// or for documents without HTTP ([`SearchServer::index`]). Cheap to clone; clones share everything.
+/// A log search backend that behaves like Elasticsearch 1.5.
+///
+/// It serves a socket ([`SearchServer::serve`]), handles requests in process ([`SearchServer::handle`]), and takes
+/// documents without HTTP ([`SearchServer::index`]). Clones are cheap and share all state.
 #[derive(Clone)]
 pub struct SearchServer {
     shared: Arc<Shared>,
@@ -50,28 +56,29 @@ impl std::fmt::Debug for SearchServer {
 }
 
 impl SearchServer {
-    /// An empty backend in memory.
+    /// Creates an empty backend in memory.
     pub fn new(options: Options) -> SearchServer {
         SearchServer::of(Cluster::new(options))
     }
 
-    /// The backend whose indices are in a data directory, which is made if there is none. Blocks.
+    /// Opens a data directory, or creates it if it does not exist. Blocks.
     ///
-    /// A change of an index, an alias or a template is on the disk when it is acknowledged. A document is after a flush, or 5 seconds later
-    /// (`index.gateway.local.sync`). The directory is in use until [`SearchServer::close`], or until the last clone of the server is dropped.
+    /// Changes of indices, aliases and templates are on disk when they are acknowledged. Documents are on disk after a
+    /// flush, or 5 seconds later (`index.gateway.local.sync`). The directory is locked until [`SearchServer::close`],
+    /// or until the last clone of the server is dropped.
     ///
     /// # Errors
-    /// [`DataDirectoryError`]; nothing in the directory is emptied or started anew.
+    /// [`DataDirectoryError`]. Nothing in the directory is then deleted or reset.
     pub fn open(options: Options, directory: impl AsRef<Path>) -> Result<SearchServer, DataDirectoryError> {
         Cluster::open(options, directory.as_ref()).map(SearchServer::of)
     }
 
-    /// Returns whether a directory has search indices, whole or damaged.
+    /// Returns whether a directory has search indices, intact or damaged.
     pub fn has_files(directory: impl AsRef<Path>) -> bool {
-        DataDirectory::is_there(directory.as_ref())
+        DataDirectory::exists(directory.as_ref())
     }
 
-    /// Checks a data directory that no process uses: every checksum, segment and operation. Blocks.
+    /// Checks a data directory that no process uses: all checksums, segments and operations. Blocks.
     ///
     /// # Errors
     /// [`DataDirectoryError`].
@@ -79,10 +86,10 @@ impl SearchServer {
         Cluster::check(directory.as_ref())
     }
 
-    /// Writes what is not on the disk yet, and lets another process open the data directory. Documents cannot be written from then on. Blocks.
+    /// Flushes all changes to disk and unlocks the data directory. Later writes of documents fail. Blocks.
     ///
     /// # Errors
-    /// What could not be written. As much of it as could be before is in the translogs.
+    /// A failed write. Operations that were already synced are in the translogs.
     pub fn close(&self) -> Result<()> {
         self.shared.cluster.close()
     }
@@ -104,8 +111,8 @@ impl SearchServer {
         SearchServer { shared }
     }
 
-    /// Answers one request in process. Needs a Tokio runtime; the body is read up to the limit of the options. The request is given up
-    /// when the future is dropped.
+    /// Handles one request in process. Requires a Tokio runtime. Dropping the future cancels the request. Bodies are
+    /// limited by [`Limits::body`](crate::Limits::body).
     pub async fn handle<B>(&self, request: Request<B>) -> Response<Full<Bytes>>
     where
         B: Body<Data = Bytes> + Send,
@@ -113,38 +120,38 @@ impl SearchServer {
     {
         let (head, body) = request.into_parts();
         let is_head = head.method == Method::HEAD;
-        let refusal = |error: &SearchError| Answer::refusal(error).into_http(Format::default(), is_head);
+        let error_response = |error: &SearchError| Answer::error(error).into_http(Format::default(), is_head);
         let limits = self.shared.cluster.options.limits;
         let (body, _upload) = match tokio::time::timeout(limits.body_time, self.read(body)).await {
             Ok(Ok(read)) => read,
-            Ok(Err(error)) => return refusal(&error),
+            Ok(Err(error)) => return error_response(&error),
             Err(_) => {
                 let reason = format!("the body did not arrive in {} ms", limits.body_time.as_millis());
-                return refusal(&SearchError::new(408, "ReadTimeoutException", reason));
+                return error_response(&SearchError::new(408, "ReadTimeoutException", reason));
             }
         };
         let request = match RestRequest::new(head.method, &head.uri, &head.headers, body) {
             Ok(request) => request,
-            Err(error) => return refusal(&error),
+            Err(error) => return error_response(&error),
         };
         if let Some(callback) = request.param("callback") {
-            return script_refused(callback);
+            return jsonp_disabled(callback);
         }
         let format = Format::of(&request);
         let budget = Budget::new(&self.shared.cluster.options);
         let _ends = budget.cancel_on_drop();
         let shared = self.shared.clone();
         let work = tokio::task::spawn_blocking(move || route::dispatch(&shared, &request.with_budget(budget)));
-        // A fault costs the one request its answer.
+        // A panic in a handler fails only its own request.
         let answered = work
             .await
-            .unwrap_or_else(|_| Err(SearchError::engine("a fault of the backend")));
+            .unwrap_or_else(|_| Err(SearchError::engine("internal error: the request handler panicked")));
         answered
-            .unwrap_or_else(|error| Answer::refusal(&error))
+            .unwrap_or_else(|error| Answer::error(&error))
             .into_http(format, is_head)
     }
 
-    /// Reads a body, with the permit for its memory.
+    /// Reads a body. Returns it with the permit for its memory.
     async fn read<B>(&self, body: B) -> Result<(Bytes, Option<OwnedSemaphorePermit>)>
     where
         B: Body<Data = Bytes> + Send,
@@ -182,10 +189,10 @@ impl SearchServer {
         Ok((read.freeze(), permit))
     }
 
-    /// Answers every connection that `listener` accepts, until the returned future is dropped.
+    /// Serves the connections of `listener` until the returned future is dropped.
     ///
     /// # Errors
-    /// None: a connection that fails concerns its client alone, and a failed accept is tried again.
+    /// Never fails: errors of a connection end only that connection, and a failed accept is retried.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
         let limits = self.shared.cluster.options.limits;
         let limits = stuntdouble_server::Limits {
@@ -195,7 +202,7 @@ impl SearchServer {
             raw_targets: true,
             ..stuntdouble_server::Limits::default()
         };
-        let shutdown = EndOnDrop(Shutdown::default());
+        let shutdown = CloseOnDrop(Shutdown::default());
         let server = self.clone();
         serve(
             listener,
@@ -210,7 +217,7 @@ impl SearchServer {
                         if request.headers().contains_key(header::CONTENT_ENCODING) && !request.body().is_end_stream() {
                             return Err(io::Error::other("a compressed body"));
                         }
-                        Ok(server.checked(request, local).await)
+                        Ok(server.handle_checked(request, local).await)
                     }
                 })
             },
@@ -219,8 +226,8 @@ impl SearchServer {
         Ok(())
     }
 
-    /// Answers a request that came in over a socket, if its host and origin are accepted.
-    async fn checked(&self, request: Request<Incoming>, local: SocketAddr) -> Response<Full<Bytes>> {
+    /// Handles a request from a socket, if its host and origin are allowed.
+    async fn handle_checked(&self, request: Request<Incoming>, local: SocketAddr) -> Response<Full<Bytes>> {
         match self.shared.cluster.options.origins.check(&request, local) {
             Ok(accepted) => {
                 let mut response = self.handle(request).await;
@@ -231,18 +238,19 @@ impl SearchServer {
         }
     }
 
-    /// Writes a document without HTTP, as a log collector in the same process does. Without an id, one is given.
+    /// Writes a document without HTTP, for example from a log collector in the same process. Default of `id`: a
+    /// generated one.
     ///
     /// # Errors
-    /// A document that is no JSON object, or that its index refuses.
+    /// A document that is not a JSON object, or that its index rejects.
     pub fn index(&self, index: &str, type_name: &str, id: Option<&str>, source: &[u8]) -> Result<()> {
         crate::write::index_document(&self.shared, index, type_name, id, Default::default(), source).map(drop)
     }
 
-    /// Makes everything that was written so far visible to searches.
+    /// Makes all writes so far visible to searches.
     ///
     /// # Errors
-    /// An index that fails.
+    /// An index that cannot be refreshed.
     pub fn refresh(&self) -> Result<()> {
         self.shared
             .cluster
@@ -252,20 +260,20 @@ impl SearchServer {
     }
 }
 
-/// Maintains the indices until the server is gone.
+/// Runs the background maintenance until the server is dropped.
 fn maintain(shared: &Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
-        // An index that cannot be merged goes on with the segments that it has.
+        // An index that cannot be merged keeps its segments.
         let _ = shared.cluster.maintain();
         drop(shared);
         std::thread::sleep(MAINTENANCE_PAUSE);
     }
 }
 
-/// Ends a listener and its connections when it is dropped.
-struct EndOnDrop(Shutdown);
+/// Closes a listener and its connections when it is dropped.
+struct CloseOnDrop(Shutdown);
 
-impl Drop for EndOnDrop {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
         self.0.now();
     }

@@ -1,22 +1,22 @@
-//! The scorers made of others: boolean, best-of, filtered.
+//! Compound scorers: boolean, disjunction-max, filtered.
 
-use super::matching::{MatchScorer, Matching};
+use super::match_scorer::{DocMatcher, MatchScorer};
 use super::{END, Scorer};
 
-/// The documents of a boolean query.
+/// Scorer of a boolean query.
 pub(super) type BooleanScorer = MatchScorer<Clauses>;
 
-/// What must, may and must not match, with the factor for how many did.
+/// Clauses of a boolean query.
 pub(super) struct Clauses {
     must: Vec<Box<dyn Scorer>>,
     should: Vec<Box<dyn Scorer>>,
     must_not: Vec<Box<dyn Scorer>>,
-    /// How many of `should` have to match.
+    /// Number of `should` clauses that must match.
     minimum_should_match: usize,
-    /// The factor by the number of matching clauses.
+    /// Coord factor, by number of matching clauses.
     coord: Vec<f32>,
-    /// Number of optional clauses that match.
-    met: usize,
+    /// Number of `should` clauses that match the current document.
+    matched: usize,
 }
 
 impl BooleanScorer {
@@ -32,13 +32,13 @@ impl BooleanScorer {
         } else {
             minimum_should_match
         };
-        MatchScorer::on(Clauses {
+        MatchScorer::of(Clauses {
             must,
             should,
             must_not,
             minimum_should_match,
             coord,
-            met: 0,
+            matched: 0,
         })
     }
 }
@@ -69,8 +69,8 @@ impl Clauses {
     }
 }
 
-impl Matching for Clauses {
-    fn settle(&mut self, mut target: u32) -> u32 {
+impl DocMatcher for Clauses {
+    fn next_match(&mut self, mut target: u32) -> u32 {
         loop {
             target = if self.must.is_empty() {
                 self.next_optional(target)
@@ -84,11 +84,11 @@ impl Matching for Clauses {
                 target += 1;
                 continue;
             }
-            self.met = 0;
+            self.matched = 0;
             for scorer in &mut self.should {
-                self.met += usize::from(scorer.seek(target) == target);
+                self.matched += usize::from(scorer.seek(target) == target);
             }
-            if self.met >= self.minimum_should_match {
+            if self.matched >= self.minimum_should_match {
                 return target;
             }
             target += 1;
@@ -100,18 +100,18 @@ impl Matching for Clauses {
         for scorer in &mut self.must {
             sum += scorer.score();
         }
-        if self.met > 0 {
+        if self.matched > 0 {
             for scorer in &mut self.should {
                 if scorer.doc() == doc {
                     sum += scorer.score();
                 }
             }
         }
-        sum * self.coord.get(self.must.len() + self.met).copied().unwrap_or(1.0)
+        sum * self.coord.get(self.must.len() + self.matched).copied().unwrap_or(1.0)
     }
 }
 
-/// What any of several find; the best score counts, and a share of the others.
+/// Scorer of a disjunction: the best score plus `tie` times the others.
 pub(super) struct DisjunctionMaxScorer {
     scorers: Vec<Box<dyn Scorer>>,
     tie: f32,
@@ -157,7 +157,7 @@ impl Scorer for DisjunctionMaxScorer {
     }
 }
 
-/// What one finds and another does not leave out; the first one's score.
+/// Scorer of the documents of a query that pass a filter.
 pub(super) struct FilteredScorer {
     query: Box<dyn Scorer>,
     filter: Box<dyn Scorer>,
@@ -166,11 +166,11 @@ pub(super) struct FilteredScorer {
 impl FilteredScorer {
     pub(super) fn new(query: Box<dyn Scorer>, filter: Box<dyn Scorer>) -> FilteredScorer {
         let mut scorer = FilteredScorer { query, filter };
-        scorer.settle();
+        scorer.skip_filtered();
         scorer
     }
 
-    fn settle(&mut self) -> u32 {
+    fn skip_filtered(&mut self) -> u32 {
         loop {
             let doc = self.query.doc();
             if doc == END {
@@ -192,12 +192,12 @@ impl Scorer for FilteredScorer {
 
     fn advance(&mut self) -> u32 {
         self.query.advance();
-        self.settle()
+        self.skip_filtered()
     }
 
     fn seek(&mut self, target: u32) -> u32 {
         self.query.seek(target);
-        self.settle()
+        self.skip_filtered()
     }
 
     fn score(&mut self) -> f32 {

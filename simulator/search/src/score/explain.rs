@@ -1,6 +1,7 @@
-//! How a score came about, as a tree.
+//! Explanations of scores.
 //!
-//! Limits: the score of a document that a negative clause lowers has no details of that clause.
+//! Limits: the explanation of a `boosting` query has no details of the negative clause.
+//!
 //! Source: the explanations of Lucene 4.10 and of Elasticsearch 1.5's queries.
 
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 
-/// A number and where it comes from.
+/// Node of an explanation: a value and its factors.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Explanation {
     pub(crate) value: f32,
@@ -44,9 +45,9 @@ impl Explanation {
         }
     }
 
-    /// The tree as it is answered.
+    /// Renders the tree.
     pub(crate) fn json(&self) -> Value {
-        let mut shown = json!({"value": super::shown(self.value), "description": self.description});
+        let mut shown = json!({"value": super::score_json(self.value), "description": self.description});
         if !self.details.is_empty() {
             shown["details"] = self.details.iter().map(Explanation::json).collect();
         }
@@ -54,7 +55,7 @@ impl Explanation {
     }
 }
 
-/// Why a query does not match.
+/// Description for a query that does not match.
 fn missing(weight: &Weight) -> &'static str {
     match &weight.kind {
         WeightKind::Term { .. } => "no matching term",
@@ -62,7 +63,8 @@ fn missing(weight: &Weight) -> &'static str {
     }
 }
 
-/// How `weight`, which is that of `query` where it is known, scores a document: a position of a segment and a number in it.
+/// Explains the score of a document. `query` is the query of `weight`, if known. `place` is the position of the segment
+/// and the document number.
 pub(crate) fn explain(
     query: Option<&Query>,
     weight: &Weight,
@@ -257,7 +259,7 @@ pub(crate) fn explain(
     })
 }
 
-/// The clauses of a boolean query with the queries that they are of, where those are known.
+/// Pairs the weights of a boolean query's clauses with their queries, if known.
 fn clauses_of<'a>(
     query: Option<&'a Query>,
     clauses: &'a [(Occur, Weight)],
@@ -270,9 +272,9 @@ fn clauses_of<'a>(
     queries.chain(std::iter::repeat(None)).zip(clauses)
 }
 
-/// The explanation of a boolean query from those of its clauses.
+/// Explains a boolean query from the explanations of its clauses.
 fn boolean(parts: Vec<(Occur, Option<&Query>, Explanation)>, minimum_should_match: usize, coord: bool) -> Explanation {
-    // A query of one clause is that clause.
+    // A query with one clause is explained as that clause.
     if minimum_should_match == 0
         && let [(Occur::Must | Occur::Should, _, only)] = parts.as_slice()
     {

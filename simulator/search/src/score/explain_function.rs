@@ -1,4 +1,4 @@
-//! How functions change a score, as a tree.
+//! Explanations of `function_score`.
 //!
 //! Source: the explanations of Elasticsearch 1.5's function score query.
 
@@ -7,7 +7,7 @@ use crate::query::{Decay, Function, FunctionSettings, ScoreFunction, filter_labe
 use crate::score::explain::Explanation;
 use crate::score::function::SegmentFunction;
 
-/// How functions change the score of a document that `own` explains.
+/// Explains how functions change the score of a document. `own` explains the score of the query.
 pub(super) fn explain_functions(
     own: Explanation,
     functions: Vec<(SegmentFunction, &ScoreFunction)>,
@@ -48,7 +48,7 @@ pub(super) fn explain_functions(
     combined(own, sub_total, settings, boost)
 }
 
-/// The value of a function, with its weight if it has one.
+/// Explains the value of a function, with its weight if it has one.
 fn weighted(ready: &SegmentFunction, function: &ScoreFunction, value: f64, own: &Explanation, doc: u32) -> Explanation {
     if function.weight == 1.0 && function.function != Function::One {
         return plain(ready, &function.function, value, own, doc);
@@ -109,12 +109,12 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
     Explanation::new(value as f32, what, details)
 }
 
-/// How the value of the functions and the score of the query become one.
+/// Explains the combination of the score of the query with the value of the functions.
 fn combined(own: Explanation, functions: Explanation, settings: &FunctionSettings, boost: f32) -> Explanation {
     let score = settings.score(own.value, f64::from(functions.value));
-    let least = functions.value.min(settings.max_boost);
-    let most = Explanation::new(settings.max_boost, "maxBoost", vec![]);
-    let limited = Explanation::new(least, "Math.min of", vec![functions, most]);
+    let limited_value = functions.value.min(settings.max_boost);
+    let max_boost = Explanation::new(settings.max_boost, "maxBoost", vec![]);
+    let limited = Explanation::new(limited_value, "Math.min of", vec![functions, max_boost]);
     let inner = match settings.boost_mode.as_str() {
         "replace" => vec![limited],
         mode @ ("sum" | "avg" | "max" | "min") => {

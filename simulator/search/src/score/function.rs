@@ -1,4 +1,4 @@
-//! Scorers that change the scores of another: function score and boosting.
+//! Scorers that change the scores of another scorer: `function_score` and `boosting`.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use crate::query::{Function, FunctionSettings, ScoreFunction};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
 
-/// A function ready for one segment.
+/// A score function with the columns of one segment.
 pub(super) struct SegmentFunction {
-    /// The documents that it applies to. `None`: all.
+    /// Documents to which the function applies. Outer `None`: all. Inner `None`: none.
     pub(super) filter: Option<Option<Box<dyn Scorer>>>,
     pub(super) weight: f32,
     pub(super) function: Function,
     pub(super) values: Option<Arc<Values>>,
     pub(super) script: Option<SegmentScript>,
-    /// The segment, whose types and ids random scores depend on.
+    /// Segment, for the types and ids from which random scores are derived.
     pub(super) segment: Arc<Segment>,
-    /// Where a failure is reported.
+    /// Slot in which a failure is reported.
     pub(super) failure: Arc<Mutex<Option<SearchError>>>,
 }
 
 impl SegmentFunction {
-    /// A function with what it reads of a segment. `filter` walks the documents that it applies to; `None`: all.
+    /// Loads the columns that a function reads. `filter` is as in [`SegmentFunction::filter`].
     pub(super) fn new(
         filter: Option<Option<Box<dyn Scorer>>>,
         function: &ScoreFunction,
@@ -55,20 +55,20 @@ impl SegmentFunction {
         })
     }
 
-    /// The number of a document in the function's field.
+    /// Number of a document in the function's field.
     pub(super) fn number(&self, doc: u32, floating: bool) -> Option<f64> {
         let encoded = self.values.as_ref()?.of(doc).first().copied()?;
         Some(if floating { unsortable(encoded) } else { encoded as f64 })
     }
 
-    /// Reports a failure; the first one counts.
+    /// Reports a failure. Only the first one is kept.
     fn fail(&self, reason: String) -> f64 {
         let error = SearchError::new(500, "ElasticsearchException", reason);
         self.failure.lock().get_or_insert(error);
         0.0
     }
 
-    /// The value for a document, if the function applies to it.
+    /// Computes the value for a document. Returns `None` if the function does not apply to it.
     pub(super) fn value(&mut self, doc: u32, score: f32) -> Option<f64> {
         match &mut self.filter {
             None => {}
@@ -126,7 +126,7 @@ impl SegmentFunction {
     }
 }
 
-/// A number from 0 to 1: 24 bits of the MurmurHash3 of a document's type and id.
+/// Returns a number from 0 to 1: 24 bits of the MurmurHash3 of a document's type and id.
 fn random(seed: u32, uid: &str) -> f64 {
     let scramble = |word: u32| word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let mut hash = seed;
@@ -147,7 +147,7 @@ fn random(seed: u32, uid: &str) -> f64 {
     f64::from((hash ^ hash >> 16) & 0x00ff_ffff) / f64::from(1u32 << 24)
 }
 
-/// Documents of a query, with scores that functions change.
+/// Scorer of `function_score`.
 pub(super) struct FunctionScorer {
     pub(super) inner: Box<dyn Scorer>,
     pub(super) functions: Vec<SegmentFunction>,
@@ -168,7 +168,7 @@ impl FunctionScorer {
             settings,
             boost,
         };
-        scorer.skip();
+        scorer.skip_low_scores();
         scorer
     }
 
@@ -183,10 +183,10 @@ impl FunctionScorer {
         self.boost * self.settings.score(score, self.settings.combine(&values))
     }
 
-    /// Goes on to the first document that scores enough.
-    fn skip(&mut self) -> u32 {
-        if let Some(least) = self.settings.min_score {
-            while self.inner.doc() != crate::score::END && self.value() < least {
+    /// Skips documents that score below `min_score`.
+    fn skip_low_scores(&mut self) -> u32 {
+        if let Some(min_score) = self.settings.min_score {
+            while self.inner.doc() != crate::score::END && self.value() < min_score {
                 self.inner.advance();
             }
         }
@@ -201,12 +201,12 @@ impl Scorer for FunctionScorer {
 
     fn advance(&mut self) -> u32 {
         self.inner.advance();
-        self.skip()
+        self.skip_low_scores()
     }
 
     fn seek(&mut self, target: u32) -> u32 {
         self.inner.seek(target);
-        self.skip()
+        self.skip_low_scores()
     }
 
     fn score(&mut self) -> f32 {
@@ -214,7 +214,7 @@ impl Scorer for FunctionScorer {
     }
 }
 
-/// Documents of a query; those of another have their scores lowered.
+/// Scorer of `boosting`: multiplies the scores of documents that match `negative` by `factor`.
 pub(super) struct BoostingScorer {
     pub(super) positive: Box<dyn Scorer>,
     pub(super) negative: Option<Box<dyn Scorer>>,
@@ -246,8 +246,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_random_score_is_the_one_of_elasticsearch() {
-        // The index `feat`, shard 0, seed 1.
+    fn a_random_score_equals_that_of_elasticsearch() {
+        // Recorded with index `feat`, shard 0, seed 1.
         let seed = 1 ^ 3_138_866 << 10;
         assert_eq!(random(seed, "doc#4") as f32, 0.928_293_94);
         assert_eq!(random(seed, "doc#6") as f32, 0.161_765_87);

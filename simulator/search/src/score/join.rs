@@ -1,4 +1,4 @@
-//! Scores of documents through others: their nested objects, children or parents.
+//! Scorers of join queries: nested objects, children, parents.
 //!
 //! Source: Lucene 4.10's `ToParentBlockJoinQuery`, and Elasticsearch 1.5's `ChildrenQuery` and `ParentQuery`.
 
@@ -10,30 +10,30 @@ use crate::index::Bits;
 use crate::query::JoinMode;
 use crate::score::{END, Scorer};
 
-/// Documents that were found through their relatives, with their scores, segment by segment.
+/// Matching documents of a parent or child query with their scores, by segment.
 pub(crate) struct RelatedWeight {
     pub(super) docs: Vec<Vec<(u32, f32)>>,
-    /// Sum of the squared weights of the query of the relatives, where their scores count.
+    /// Sum of squared weights of the inner query. `None` if its scores are not used.
     pub(super) squares: Option<f32>,
 }
 
-/// Scores of several documents on their way to one.
+/// Accumulator of the scores of joined documents.
 #[derive(Clone, Copy)]
-pub(super) struct Joined {
+pub(super) struct JoinedScore {
     pub(super) count: usize,
     sum: f32,
     max: f32,
 }
 
-impl Joined {
-    pub(super) fn add(into: Option<Joined>, score: f32) -> Joined {
+impl JoinedScore {
+    pub(super) fn add(into: Option<JoinedScore>, score: f32) -> JoinedScore {
         match into {
-            None => Joined {
+            None => JoinedScore {
                 count: 1,
                 sum: score,
                 max: score,
             },
-            Some(joined) => Joined {
+            Some(joined) => JoinedScore {
                 count: joined.count + 1,
                 sum: joined.sum + score,
                 max: joined.max.max(score),
@@ -51,7 +51,7 @@ impl Joined {
     }
 }
 
-/// Walks documents whose scores are known.
+/// Scorer of documents with precomputed scores.
 pub(super) struct JoinScorer {
     docs: Vec<(u32, f32)>,
     at: usize,
@@ -62,7 +62,7 @@ impl JoinScorer {
         JoinScorer { docs, at: 0 }
     }
 
-    /// The documents that the nested objects of a scorer are in.
+    /// Joins the nested objects of a scorer to the documents that contain them.
     pub(super) fn of_nested(
         inner: &mut dyn Scorer,
         nested: &Bits,
@@ -70,12 +70,12 @@ impl JoinScorer {
         mode: JoinMode,
         budget: &Budget,
     ) -> Result<JoinScorer> {
-        let mut docs: BTreeMap<u32, Joined> = BTreeMap::new();
+        let mut docs: BTreeMap<u32, JoinedScore> = BTreeMap::new();
         let mut doc = inner.doc();
         while doc != END {
             budget.check()?;
             if let (true, Some(owner)) = (nested.contains(doc), outer.next(doc + 1)) {
-                let joined = Joined::add(docs.get(&owner).copied(), inner.score());
+                let joined = JoinedScore::add(docs.get(&owner).copied(), inner.score());
                 docs.insert(owner, joined);
             }
             doc = inner.advance();

@@ -1,4 +1,4 @@
-//! The scorers without parts: a term, a set of documents, all documents.
+//! Leaf scorers: a term, a set of documents, all documents.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use tantivy::postings::{Postings, SegmentPostings};
 use super::{END, Scorer, norm_value};
 use crate::index::Bits;
 
-/// Frequencies up to this have their score computed once.
-const CACHED: usize = 32;
+/// Number of frequencies whose scores are precomputed.
+const CACHED_FREQUENCIES: usize = 32;
 
-/// What a term frequency and a norm come to.
+/// Score of a term, from its frequency and the norm of the document.
 pub(super) struct TermScore {
     value: f32,
     norms: Option<Arc<[u8]>>,
-    cache: [f32; CACHED],
+    cache: [f32; CACHED_FREQUENCIES],
 }
 
 impl TermScore {
     pub(super) fn new(value: f32, norms: Option<Arc<[u8]>>) -> TermScore {
-        let mut cache = [0.0; CACHED];
+        let mut cache = [0.0; CACHED_FREQUENCIES];
         for (frequency, slot) in (0u8..).zip(&mut cache) {
             *slot = f32::from(frequency).sqrt() * value;
         }
@@ -37,8 +37,8 @@ impl TermScore {
         self.normed(doc, raw)
     }
 
-    /// For a frequency that is no whole number.
-    pub(super) fn of_share(&self, doc: u32, frequency: f32) -> f32 {
+    /// Score for a fractional frequency, of a sloppy phrase or a span.
+    pub(super) fn of_sloppy(&self, doc: u32, frequency: f32) -> f32 {
         self.normed(doc, frequency.sqrt() * self.value)
     }
 
@@ -51,7 +51,7 @@ impl TermScore {
     }
 }
 
-/// The documents of a term.
+/// Scorer of a term.
 pub(super) struct TermScorer {
     pub(super) postings: SegmentPostings,
     pub(super) score: TermScore,
@@ -83,7 +83,7 @@ impl Scorer for TermScorer {
     }
 }
 
-/// The documents of a set, all with the same score.
+/// Scorer of a set of documents, with a constant score.
 pub(super) struct BitsScorer {
     bits: Bits,
     doc: u32,
@@ -121,11 +121,11 @@ impl Scorer for BitsScorer {
     }
 
     fn remaining(&self) -> Option<u64> {
-        Some(u64::from(self.bits.above(self.doc)))
+        Some(u64::from(self.bits.count_above(self.doc)))
     }
 }
 
-/// All documents, all with the same score.
+/// Scorer of all documents, with a constant score.
 pub(super) struct AllScorer {
     doc: u32,
     max_doc: u32,
@@ -167,7 +167,7 @@ impl Scorer for AllScorer {
     }
 }
 
-/// What another scorer finds, all with the same score.
+/// Scorer that replaces the scores of another one by a constant.
 pub(super) struct ConstantScorer {
     pub(super) inner: Box<dyn Scorer>,
     pub(super) score: f32,

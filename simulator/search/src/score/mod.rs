@@ -1,7 +1,9 @@
-//! Scores: classic TF-IDF as Lucene 4.10 computes it, in single precision.
+//! Scoring: classic TF-IDF as in Lucene 4.10, in single precision.
 //!
-//! Promises: term frequency, inverse document frequency, length norms as bytes, coord, query norm and boosts give the numbers that Lucene gives.
-//! Source: Lucene 4.10's DefaultSimilarity and the weights of its queries; statistics are those of one shard, unless others are given.
+//! Guarantees: scores are equal to Lucene's, including term frequency, inverse document frequency, length norms as
+//! bytes, coord, query norm and boosts.
+//!
+//! Source: Lucene 4.10's `DefaultSimilarity` and query weights. Statistics are per shard, unless others are passed in.
 
 mod boolean;
 mod explain;
@@ -9,34 +11,36 @@ mod explain_function;
 mod function;
 mod join;
 mod leaf;
-mod matching;
+mod match_scorer;
 mod phrase;
 mod positions;
 mod relatives;
 mod sloppy;
 mod span;
-mod weigh;
 mod weight;
+mod weight_builder;
 
 pub(crate) use explain::explain;
 pub(crate) use span::{Span, ordered, unordered};
-pub(crate) use weigh::Statistics;
 pub(crate) use weight::Weight;
+pub(crate) use weight_builder::Statistics;
 
-/// After the last document.
+/// Document number after the last document.
 pub(crate) const END: u32 = tantivy::TERMINATED;
 
-/// Walks the matching documents of a segment in their order.
+/// Iterator over the matching documents of a segment, in ascending order, with their scores.
 pub(crate) trait Scorer {
-    /// The document that it stands on, or [`END`].
+    /// Current document, or [`END`].
     fn doc(&self) -> u32;
-    /// Goes to the next document.
+    /// Advances to the next document and returns it.
     fn advance(&mut self) -> u32;
-    /// Goes to the first document from `target` on; stays if it is there already.
+    /// Advances to the first document from `target` on and returns it. Does not move if the current document is at or
+    /// after `target`.
     fn seek(&mut self, target: u32) -> u32;
-    /// The score of the document that it stands on.
+    /// Computes the score of the current document.
     fn score(&mut self) -> f32;
-    /// Walks to the end. Gives every document that scores above the threshold to `sink`, which says the threshold from then on; returns how many documents there were.
+    /// Consumes all documents. Calls `sink` for each that scores above the threshold; `sink` returns the new threshold.
+    /// Returns the number of documents.
     fn best(&mut self, mut threshold: f32, sink: &mut dyn FnMut(u32, f32) -> f32) -> u64 {
         let mut count = 0;
         let mut doc = self.doc();
@@ -50,7 +54,7 @@ pub(crate) trait Scorer {
         }
         count
     }
-    /// Walks to the end, and notes every document.
+    /// Consumes all documents and appends them to `docs`.
     fn fill(&mut self, docs: &mut Vec<u32>) {
         let mut doc = self.doc();
         while doc != END {
@@ -58,37 +62,38 @@ pub(crate) trait Scorer {
             doc = self.advance();
         }
     }
-    /// How many documents come after the one that it stands on, if that takes no walking.
+    /// Number of documents after the current one, if it is known without iterating.
     fn remaining(&self) -> Option<u64> {
         None
     }
 }
 
-/// A score as JSON: the shortest number that is the same in single precision.
-pub(crate) fn shown(score: f32) -> serde_json::Value {
+/// Converts a score to JSON: the shortest number that is equal in single precision.
+pub(crate) fn score_json(score: f32) -> serde_json::Value {
     score
         .to_string()
         .parse::<f64>()
         .map_or(serde_json::Value::Null, serde_json::Value::from)
 }
 
-/// How rare a term is.
+/// Computes the inverse document frequency.
 pub(crate) fn idf(doc_freq: u32, max_doc: u32) -> f32 {
     ((f64::from(max_doc) / (f64::from(doc_freq) + 1.0)).ln() + 1.0) as f32
 }
 
-/// The factor that makes scores of different queries comparable.
+/// Computes the query norm.
 pub(crate) fn query_norm(sum_of_squares: f32) -> f32 {
     let norm = (1.0 / f64::from(sum_of_squares).sqrt()) as f32;
     if norm.is_finite() { norm } else { 1.0 }
 }
 
-/// The norm of a field of so many terms, as a byte.
+/// Computes the norm of a field with `length` terms, encoded as a byte.
 pub(crate) fn norm_of_length(length: u32, boost: f32) -> u8 {
     to_byte(boost * (1.0 / f64::from(length).sqrt()) as f32)
 }
 
-/// A float in a byte: three bits of mantissa, five of exponent, zero exponent point 15.
+/// Encodes a float to a byte (Lucene's `SmallFloat.floatToByte315`): three bits of mantissa, five of exponent, zero
+/// exponent 15.
 fn to_byte(value: f32) -> u8 {
     let bits = value.to_bits() as i32;
     let small = bits >> 21;
@@ -102,7 +107,7 @@ fn to_byte(value: f32) -> u8 {
     }
 }
 
-/// The inverse of [`to_byte`].
+/// Decodes a norm: the inverse of [`to_byte`].
 pub(crate) fn norm_value(byte: u8) -> f32 {
     if byte == 0 {
         0.0
@@ -124,12 +129,12 @@ mod tests {
     #[case(5, 0.4375)]
     #[case(10, 0.3125)]
     #[case(100, 0.09375)]
-    fn a_length_is_kept_as_coarsely_as_lucene_keeps_it(#[case] length: u32, #[case] norm: f32) {
+    fn norms_have_the_precision_of_lucene(#[case] length: u32, #[case] norm: f32) {
         assert_eq!(norm_value(norm_of_length(length, 1.0)), norm);
     }
 
     #[test]
-    fn every_byte_survives_the_way_there_and_back() {
+    fn every_byte_round_trips() {
         assert!((0..=255).all(|byte| to_byte(norm_value(byte)) == byte));
     }
 }

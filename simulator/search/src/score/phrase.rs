@@ -1,19 +1,19 @@
-//! Phrases: terms at given distances from one another.
+//! Phrase scorer.
 
 use tantivy::DocSet;
 use tantivy::postings::{Postings, SegmentPostings};
 
 use super::END;
 use super::leaf::TermScore;
-use super::matching::{MatchScorer, Matching};
+use super::match_scorer::{DocMatcher, MatchScorer};
 use super::sloppy::sloppy_frequency;
 
-/// One place of a phrase: the postings of the terms that may stand there.
+/// Slot of a phrase: the postings of the alternative terms at one position.
 pub(super) struct Slot {
     pub(super) alternatives: Vec<SegmentPostings>,
-    /// The terms by number, the same term having the same number in every place.
+    /// Numbers of the terms. The same term has the same number in every slot.
     pub(super) terms: Vec<usize>,
-    /// How far the place is from the beginning of the phrase.
+    /// Offset from the start of the phrase.
     pub(super) offset: u32,
     positions: Vec<u32>,
 }
@@ -28,7 +28,7 @@ impl Slot {
         }
     }
 
-    /// How many documents it goes through.
+    /// Number of documents to visit.
     fn cost(&self) -> u64 {
         self.alternatives
             .iter()
@@ -56,7 +56,7 @@ impl Slot {
         self.doc()
     }
 
-    /// Reads the positions in `doc`, in order.
+    /// Reads the positions in `doc`, ascending.
     fn read(&mut self, doc: u32) {
         self.positions.clear();
         for postings in &mut self.alternatives {
@@ -70,17 +70,17 @@ impl Slot {
     }
 }
 
-/// The documents of a phrase.
+/// Scorer of a phrase.
 pub(super) type PhraseScorer = MatchScorer<Phrase>;
 
-/// The places of a phrase.
+/// Matcher of a phrase.
 pub(super) struct Phrase {
     slots: Vec<Slot>,
     slop: u32,
     score: TermScore,
     frequency: f32,
     starts: Vec<u32>,
-    /// The places, the rarest first.
+    /// Indices of the slots, the rarest first.
     order: Vec<usize>,
 }
 
@@ -88,7 +88,7 @@ impl PhraseScorer {
     pub(super) fn new(slots: Vec<Slot>, slop: u32, score: TermScore) -> PhraseScorer {
         let mut order: Vec<usize> = (0..slots.len()).collect();
         order.sort_by_key(|place| slots.get(*place).map(Slot::cost));
-        MatchScorer::on(Phrase {
+        MatchScorer::of(Phrase {
             order,
             slots,
             slop,
@@ -98,9 +98,9 @@ impl PhraseScorer {
         })
     }
 
-    /// How often the phrase is in the document that it stands on.
+    /// Frequency of the phrase in the current document.
     pub(super) fn frequency(&self) -> f32 {
-        self.matching.frequency
+        self.matcher.frequency
     }
 }
 
@@ -142,8 +142,8 @@ impl Phrase {
     }
 }
 
-impl Matching for Phrase {
-    fn settle(&mut self, mut target: u32) -> u32 {
+impl DocMatcher for Phrase {
+    fn next_match(&mut self, mut target: u32) -> u32 {
         'again: loop {
             for place in &self.order {
                 let Some(slot) = self.slots.get_mut(*place) else {
@@ -174,6 +174,6 @@ impl Matching for Phrase {
     }
 
     fn score(&mut self, doc: u32) -> f32 {
-        self.score.of_share(doc, self.frequency)
+        self.score.of_sloppy(doc, self.frequency)
     }
 }

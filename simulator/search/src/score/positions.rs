@@ -1,4 +1,4 @@
-//! Phrases and spans over fields whose postings have no positions.
+//! Check of phrases and spans on fields without positions.
 //!
 //! Source: Lucene 4.10's `PhraseQuery`, which fails on a segment that has the first term, and `SpanTermQuery`.
 
@@ -7,7 +7,7 @@ use crate::mapping::Mapping;
 use crate::query::QueryField;
 use crate::score::weight::{Weight, WeightKind};
 
-/// Fails if a field that documents have a term of has no positions.
+/// Fails if a field has no positions and documents have `term` in it.
 fn check_field(mapping: &Mapping, field: &QueryField, query: &str, term: Option<&str>) -> Result<()> {
     let mapped = mapping.exact_field(&field.name);
     let lacks_positions = mapped.is_some_and(|field| !field.field_type.has_positions());
@@ -23,7 +23,7 @@ fn check_field(mapping: &Mapping, field: &QueryField, query: &str, term: Option<
 }
 
 impl Weight {
-    /// Fails for a phrase or a span of a field without positions, if documents have its first term.
+    /// Checks that fields of phrases and spans have positions. Fails only if documents have the first term.
     ///
     /// # Errors
     /// The failure of the shard.

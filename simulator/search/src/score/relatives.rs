@@ -1,4 +1,4 @@
-//! From a query of nested objects or of relatives to its weight.
+//! Weights of join queries.
 //!
 //! Source: Elasticsearch 1.5's `NestedQueryParser`, `ChildrenQuery` and `ParentQuery`.
 
@@ -12,12 +12,12 @@ use crate::index::{nested_docs, outer_docs, term_key};
 use crate::mapping::PARENT;
 use crate::query::{JoinMode, NestedQuery, RelatedQuery, Relation};
 use crate::score::END;
-use crate::score::join::{Joined, RelatedWeight};
-use crate::score::weigh::Weigher;
+use crate::score::join::{JoinedScore, RelatedWeight};
 use crate::score::weight::{Weight, WeightKind};
+use crate::score::weight_builder::WeightBuilder;
 
-impl Weigher<'_> {
-    /// Places of the nested objects of a query and of what they are in, segment by segment.
+impl WeightBuilder<'_> {
+    /// Creates the weight of a nested query, with the nested objects and their containers by segment.
     pub(super) fn nested(&self, query: &NestedQuery) -> Result<WeightKind> {
         let segments = &self.view.segments;
         let nested = segments.iter().map(|view| nested_docs(&view.segment, &query.path));
@@ -32,7 +32,7 @@ impl Weigher<'_> {
         })
     }
 
-    /// Runs the query of the relatives by itself, which is how it is scored.
+    /// Runs the inner query of a parent or child query by itself; it is scored independently, too.
     pub(super) fn related(&self, query: &RelatedQuery) -> Result<RelatedWeight> {
         let weight = Weight::of(&query.query, self.view, self.shard, self.statistics, self.budget)?;
         let squares = (query.mode != JoinMode::None).then(|| weight.sum_of_squares());
@@ -66,7 +66,7 @@ impl Weigher<'_> {
         wanted: std::ops::RangeInclusive<usize>,
         mode: JoinMode,
     ) -> Result<Vec<Vec<(u32, f32)>>> {
-        let mut joined: BTreeMap<(usize, u32), Joined> = BTreeMap::new();
+        let mut joined: BTreeMap<(usize, u32), JoinedScore> = BTreeMap::new();
         for (at, doc, score) in children {
             let Some(view) = self.view.segments.get(*at) else {
                 continue;
@@ -78,7 +78,7 @@ impl Weigher<'_> {
                     .filter(|(type_name, _)| *type_name == parent_type)
                     .and_then(|(type_name, id)| self.view.place(self.shard.locate(type_name, id)?));
                 if let Some(place) = place {
-                    let sum = Joined::add(joined.get(&place).copied(), *score);
+                    let sum = JoinedScore::add(joined.get(&place).copied(), *score);
                     joined.insert(place, sum);
                 }
             }

@@ -1,21 +1,22 @@
-//! How often a phrase is in a document when its terms may stand some way from their places.
+//! Frequency of a sloppy phrase in a document.
 //!
-//! Promises: a match of distance d counts 1 / (d + 1); two places with the same term never stand on the same position.
-//! Limits: none beyond those of the phrase.
-//! Source: Lucene 4.10's sloppy phrase scoring: the least term moves on, and whenever it passes the next one, the closest that it came counts.
+//! Guarantees: a match of distance d counts 1 / (d + 1); two slots with the same term never match at the same position.
+//!
+//! Source: Lucene 4.10's `SloppyPhraseScorer`. The first term in order advances; each time it passes the next one, the
+//! smallest distance before that counts.
 
-/// A place of the phrase on its way through the positions.
-struct Runner<'a> {
+/// A slot of the phrase and its current position in the document.
+struct PhrasePositions<'a> {
     positions: &'a [u32],
     next: usize,
     offset: i64,
-    /// The position less the offset: equal for all when the phrase is exact.
+    /// Position minus offset: equal for all slots in an exact match.
     at: i64,
-    /// Which group of places shares a term with this one, and the place in the group.
+    /// Group of slots with shared terms, and index within the group.
     group: Option<(usize, usize)>,
 }
 
-impl Runner<'_> {
+impl PhrasePositions<'_> {
     fn step(&mut self) -> bool {
         match self.positions.get(self.next) {
             Some(position) => {
@@ -32,28 +33,28 @@ impl Runner<'_> {
     }
 }
 
-struct Race<'a> {
-    runners: Vec<Runner<'a>>,
+struct SloppyMatcher<'a> {
+    slots: Vec<PhrasePositions<'a>>,
     groups: Vec<Vec<usize>>,
-    /// The runners in order, the least first.
+    /// Indices of the slots in order, the first one in front.
     queue: Vec<usize>,
     end: i64,
 }
 
-/// The frequency of a phrase whose places have these positions, offsets and terms.
-pub(super) fn sloppy_frequency(places: &[(&[u32], u32, &[usize])], slop: u32) -> f32 {
-    let groups = groups(places);
-    let runners = places
+/// Computes the frequency of a phrase whose slots have these positions, offsets and terms.
+pub(super) fn sloppy_frequency(slots: &[(&[u32], u32, &[usize])], slop: u32) -> f32 {
+    let groups = groups(slots);
+    let slots = slots
         .iter()
         .enumerate()
-        .map(|(place, (positions, offset, _))| {
+        .map(|(slot, (positions, offset, _))| {
             let group = groups.iter().enumerate().find_map(|(group, members)| {
                 members
                     .iter()
-                    .position(|member| *member == place)
+                    .position(|member| *member == slot)
                     .map(|index| (group, index))
             });
-            Runner {
+            PhrasePositions {
                 positions,
                 next: 0,
                 offset: i64::from(*offset),
@@ -62,8 +63,8 @@ pub(super) fn sloppy_frequency(places: &[(&[u32], u32, &[usize])], slop: u32) ->
             }
         })
         .collect();
-    Race {
-        runners,
+    SloppyMatcher {
+        slots,
         groups,
         queue: vec![],
         end: i64::MIN,
@@ -72,41 +73,41 @@ pub(super) fn sloppy_frequency(places: &[(&[u32], u32, &[usize])], slop: u32) ->
     .unwrap_or(0.0)
 }
 
-/// The places that share terms, directly or through others; those alone are left out.
-fn groups(places: &[(&[u32], u32, &[usize])]) -> Vec<Vec<usize>> {
+/// Groups the slots that share terms, directly or transitively. Groups of one slot are omitted.
+fn groups(slots: &[(&[u32], u32, &[usize])]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (place, (_, _, terms)) in places.iter().enumerate() {
+    for (slot, (_, _, terms)) in slots.iter().enumerate() {
         let shares = |members: &Vec<usize>| {
             members.iter().any(|member| {
-                places
+                slots
                     .get(*member)
                     .is_some_and(|(_, _, others)| others.iter().any(|term| terms.contains(term)))
             })
         };
         let (joined, mut apart): (Vec<_>, Vec<_>) = groups.into_iter().partition(shares);
         let mut group: Vec<usize> = joined.into_iter().flatten().collect();
-        group.push(place);
+        group.push(slot);
         apart.push(group);
         groups = apart;
     }
     groups.retain(|group| group.len() > 1);
     for group in &mut groups {
-        group.sort_by_key(|place| places.get(*place).map(|(_, offset, _)| *offset));
+        group.sort_by_key(|slot| slots.get(*slot).map(|(_, offset, _)| *offset));
     }
     groups
 }
 
-impl Race<'_> {
-    fn order(&self, runner: usize) -> (i64, i64, usize) {
-        self.runners
-            .get(runner)
-            .map_or((i64::MAX, 0, runner), |state| (state.at, state.offset, runner))
+impl SloppyMatcher<'_> {
+    fn order(&self, slot: usize) -> (i64, i64, usize) {
+        self.slots
+            .get(slot)
+            .map_or((i64::MAX, 0, slot), |state| (state.at, state.offset, slot))
     }
 
-    fn enqueue(&mut self, runner: usize) {
-        let key = self.order(runner);
-        let place = self.queue.partition_point(|other| self.order(*other) < key);
-        self.queue.insert(place, runner);
+    fn enqueue(&mut self, slot: usize) {
+        let key = self.order(slot);
+        let position = self.queue.partition_point(|other| self.order(*other) < key);
+        self.queue.insert(position, slot);
     }
 
     fn dequeue(&mut self) -> Option<usize> {
@@ -117,12 +118,12 @@ impl Race<'_> {
         }
     }
 
-    fn at(&self, runner: usize) -> i64 {
-        self.runners.get(runner).map_or(i64::MAX, |state| state.at)
+    fn at(&self, slot: usize) -> i64 {
+        self.slots.get(slot).map_or(i64::MAX, |state| state.at)
     }
 
-    fn step(&mut self, runner: usize) -> bool {
-        let Some(state) = self.runners.get_mut(runner) else {
+    fn step(&mut self, slot: usize) -> bool {
+        let Some(state) = self.slots.get_mut(slot) else {
             return false;
         };
         let moved = state.step();
@@ -132,56 +133,57 @@ impl Race<'_> {
         moved
     }
 
-    /// Puts every runner on its first position, those that share terms on different ones.
-    fn line_up(&mut self) -> bool {
-        if !self.runners.iter_mut().all(Runner::step) {
+    /// Moves every slot to its first position; slots that share terms to different ones. Returns whether all have one.
+    fn init_positions(&mut self) -> bool {
+        if !self.slots.iter_mut().all(PhrasePositions::step) {
             return false;
         }
         for group in self.groups.clone() {
-            for (times, runner) in group.iter().enumerate() {
+            for (times, slot) in group.iter().enumerate() {
                 for _ in 0..times {
-                    if !self.runners.get_mut(*runner).is_some_and(Runner::step) {
+                    if !self.slots.get_mut(*slot).is_some_and(PhrasePositions::step) {
                         return false;
                     }
                 }
             }
         }
-        self.end = self.runners.iter().map(|state| state.at).max().unwrap_or(i64::MIN);
-        (0..self.runners.len()).for_each(|runner| self.enqueue(runner));
+        self.end = self.slots.iter().map(|state| state.at).max().unwrap_or(i64::MIN);
+        (0..self.slots.len()).for_each(|slot| self.enqueue(slot));
         true
     }
 
     fn run(&mut self, slop: i64) -> Option<f32> {
-        if !self.line_up() {
+        if !self.init_positions() {
             return None;
         }
         let mut frequency = 0.0;
-        let mut runner = self.dequeue()?;
-        let mut length = self.end - self.at(runner);
+        let mut slot = self.dequeue()?;
+        let mut length = self.end - self.at(slot);
         let mut next = self.queue.first().map_or(i64::MAX, |first| self.at(*first));
         let count = |length: i64| {
             if length <= slop { 1.0 / (length + 1) as f32 } else { 0.0 }
         };
-        while self.step(runner) {
-            if !self.resolve(runner) {
+        while self.step(slot) {
+            if !self.advance_repeats(slot) {
                 break;
             }
-            if self.at(runner) > next {
+            if self.at(slot) > next {
                 frequency += count(length);
-                self.enqueue(runner);
-                runner = self.dequeue()?;
+                self.enqueue(slot);
+                slot = self.dequeue()?;
                 next = self.queue.first().map_or(i64::MAX, |first| self.at(*first));
-                length = self.end - self.at(runner);
+                length = self.end - self.at(slot);
             } else {
-                length = length.min(self.end - self.at(runner));
+                length = length.min(self.end - self.at(slot));
             }
         }
         Some(frequency + count(length))
     }
 
-    /// Moves on whoever stands where another of its group stands, the lesser of the two, until none does; false if one runs out.
-    fn resolve(&mut self, moved: usize) -> bool {
-        let Some((group, start)) = self.runners.get(moved).and_then(|state| state.group) else {
+    /// Advances slots with shared terms until no two of them are at the same position: always the first one of the two.
+    /// Returns false if one has no more positions.
+    fn advance_repeats(&mut self, moved: usize) -> bool {
+        let Some((group, start)) = self.slots.get(moved).and_then(|state| state.group) else {
             return true;
         };
         let Some(members) = self.groups.get(group).cloned() else {
@@ -201,26 +203,26 @@ impl Race<'_> {
                 stale.push(other);
             }
         }
-        // Those that moved while they stood in the queue have to be put in again, and the queue down to them with them.
+        // Slots that moved while they were in the queue are inserted again, with all slots before them.
         let mut taken = Vec::new();
         while !stale.is_empty() {
-            let Some(runner) = self.dequeue() else { break };
-            stale.retain(|other| *other != runner);
-            taken.push(runner);
+            let Some(slot) = self.dequeue() else { break };
+            stale.retain(|other| *other != slot);
+            taken.push(slot);
         }
-        taken.into_iter().rev().for_each(|runner| self.enqueue(runner));
+        taken.into_iter().rev().for_each(|slot| self.enqueue(slot));
         true
     }
 
-    fn collision(&self, runner: usize, members: &[usize]) -> Option<(usize, usize)> {
-        let position = self.runners.get(runner)?.position();
+    fn collision(&self, slot: usize, members: &[usize]) -> Option<(usize, usize)> {
+        let position = self.slots.get(slot)?.position();
         members
             .iter()
             .enumerate()
             .find(|(_, other)| {
-                **other != runner
+                **other != slot
                     && self
-                        .runners
+                        .slots
                         .get(**other)
                         .is_some_and(|state| state.position() == position)
             })
@@ -242,19 +244,19 @@ mod tests {
     #[case([vec![3], vec![3]], [0, 0], 2, 0.0)]
     #[case([vec![3, 4], vec![3, 4]], [0, 0], 2, 1.0)]
     #[case([vec![3, 5], vec![3, 5]], [0, 0], 2, 0.5)]
-    fn a_match_counts_by_its_distance(
+    fn the_weight_of_a_match_depends_on_its_distance(
         #[case] positions: [Vec<u32>; 2],
         #[case] terms: [usize; 2],
         #[case] slop: u32,
         #[case] expected: f32,
     ) {
         let terms = terms.map(|term| [term]);
-        let places: Vec<(&[u32], u32, &[usize])> = positions
+        let slots: Vec<(&[u32], u32, &[usize])> = positions
             .iter()
             .zip(0..)
             .zip(&terms)
             .map(|((positions, offset), term)| (positions.as_slice(), offset, term.as_slice()))
             .collect();
-        assert_eq!(sloppy_frequency(&places, slop), expected);
+        assert_eq!(sloppy_frequency(&slots, slop), expected);
     }
 }

@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::index::Segment;
 use crate::score::END;
 use crate::score::leaf::TermScore;
-use crate::score::matching::{MatchScorer, Matching};
+use crate::score::match_scorer::{DocMatcher, MatchScorer};
 
-/// A span query with the postings of its terms, segment by segment.
+/// A span query with the postings of its terms, by segment.
 pub(super) enum SpanWeight {
-    /// Any of these terms.
+    /// Alternative terms.
     Terms(Vec<(String, Vec<Option<TermInfo>>)>),
     Or(Vec<SpanWeight>),
     Near {
@@ -34,10 +34,10 @@ pub(super) enum SpanWeight {
     },
 }
 
-/// Start and end of a match, in positions.
+/// Start and end (exclusive) of a match, in positions.
 pub(crate) type Span = (u32, u32);
 
-/// A span query on one segment.
+/// Matcher of a span query in one segment.
 enum Matcher {
     Terms(Vec<SegmentPostings>),
     Or(Vec<Matcher>),
@@ -59,7 +59,7 @@ enum Matcher {
 }
 
 impl SpanWeight {
-    /// The first of its terms that documents have.
+    /// Returns the first term that occurs in documents.
     pub(super) fn first_term(&self) -> Option<&str> {
         let is_found = |infos: &[Option<TermInfo>]| infos.iter().any(Option::is_some);
         match self {
@@ -120,7 +120,7 @@ impl SpanWeight {
 }
 
 impl Matcher {
-    /// The first document from `target` on that could match.
+    /// Returns the first document from `target` on that may match.
     fn candidate(&mut self, target: u32) -> u32 {
         match self {
             Matcher::Terms(terms) => terms
@@ -158,7 +158,7 @@ impl Matcher {
         }
     }
 
-    /// The matches in a document, by start and end.
+    /// Returns the matches in a document, sorted by start and end.
     fn spans(&mut self, doc: u32) -> Vec<Span> {
         let mut spans: Vec<Span> = match self {
             Matcher::Terms(terms) => {
@@ -213,7 +213,7 @@ impl Matcher {
     }
 }
 
-/// Matches in which the clauses follow one another, each as close to the next as it can be.
+/// Finds the matches of clauses in order, each as close to the next one as possible.
 pub(crate) fn ordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
     let Some((first, rest)) = all.split_first() else {
         return vec![];
@@ -228,7 +228,7 @@ pub(crate) fn ordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
                 None => return found,
             }
         }
-        // From the last one back, every clause moves as far on as it can.
+        // Minimize the match: from the last clause back, use the latest span of each clause.
         let mut limit = chain.last().map_or(0, |span| span.0);
         for (span, spans) in chain.iter_mut().rev().skip(1).zip(all.iter().rev().skip(1)) {
             if let Some(later) = spans.iter().rev().find(|other| other.1 <= limit) {
@@ -248,7 +248,7 @@ pub(crate) fn ordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
     found
 }
 
-/// Matches in which the clauses are near one another in any order.
+/// Finds the matches of clauses in any order.
 pub(crate) fn unordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
     let mut at = vec![0usize; all.len()];
     let mut found = Vec::new();
@@ -265,22 +265,22 @@ pub(crate) fn unordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
         if i64::from(end - start) - covered <= slop {
             found.push((start, end));
         }
-        let least = current
+        let first = current
             .iter()
             .enumerate()
             .min_by_key(|(_, span)| **span)
             .map_or(0, |(at, _)| at);
-        match at.get_mut(least) {
+        match at.get_mut(first) {
             Some(at) => *at += 1,
             None => return found,
         }
     }
 }
 
-/// The documents of a span query.
+/// Scorer of a span query.
 pub(super) type SpanScorer = MatchScorer<Spans>;
 
-/// The spans of a query, with how often they are in the document that was found last.
+/// Matcher of a span query, with its frequency in the current document.
 pub(super) struct Spans {
     matcher: Matcher,
     score: TermScore,
@@ -289,7 +289,7 @@ pub(super) struct Spans {
 
 impl SpanScorer {
     pub(super) fn new(weight: &SpanWeight, at: usize, segment: &Segment, score: TermScore) -> Result<SpanScorer> {
-        Ok(MatchScorer::on(Spans {
+        Ok(MatchScorer::of(Spans {
             matcher: weight.matcher(at, segment)?,
             score,
             frequency: 0.0,
@@ -297,8 +297,8 @@ impl SpanScorer {
     }
 }
 
-impl Matching for Spans {
-    fn settle(&mut self, mut target: u32) -> u32 {
+impl DocMatcher for Spans {
+    fn next_match(&mut self, mut target: u32) -> u32 {
         loop {
             let doc = self.matcher.candidate(target);
             if doc == END {
@@ -314,7 +314,7 @@ impl Matching for Spans {
     }
 
     fn score(&mut self, doc: u32) -> f32 {
-        self.score.of_share(doc, self.frequency)
+        self.score.of_sloppy(doc, self.frequency)
     }
 }
 
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clauses_in_order_may_have_gaps_up_to_the_slop() {
+    fn ordered_clauses_can_have_gaps_up_to_the_slop() {
         let all = [vec![(1, 2), (5, 6)], vec![(3, 4), (9, 10)]];
         assert_eq!(ordered(&all, 0), []);
         assert_eq!(ordered(&all, 1), [(1, 4)]);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn clauses_out_of_order_match_where_order_does_not_count() {
+    fn unordered_clauses_match_in_any_order() {
         let all = [vec![(5, 6)], vec![(3, 4)]];
         assert_eq!(ordered(&all, 5), []);
         assert_eq!(unordered(&all, 1), [(3, 6)]);

@@ -1,4 +1,4 @@
-//! A query with the statistics of one shard: ready to score its segments.
+//! Weight: a query with the statistics of one shard, ready to score its segments.
 
 use tantivy::DocSet;
 use tantivy::postings::TermInfo;
@@ -14,17 +14,17 @@ use crate::score::join::{JoinScorer, RelatedWeight};
 use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
 use crate::score::phrase::{PhraseScorer, Slot};
 use crate::score::span::{SpanScorer, SpanWeight};
-use crate::score::weigh::{Statistics, Weigher};
+use crate::score::weight_builder::{Statistics, WeightBuilder};
 use crate::score::{END, Scorer, query_norm};
 
-/// Number of terms from which on a query is costly.
-const COSTLY: usize = 64;
+/// Number of terms above which a query is costly.
+const COSTLY_TERMS: usize = 64;
 
-/// A query's part with what it weighs.
+/// Weight of a query or of one of its clauses.
 pub(crate) struct Weight {
     pub(super) kind: WeightKind,
     pub(super) boost: f32,
-    /// The factor of its scores, once normalized.
+    /// Factor of its scores, once normalized.
     pub(super) value: f32,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum WeightKind {
     Phrase {
         field: QueryField,
         text: String,
-        /// Its first term.
+        /// First term.
         first: String,
         idf: f32,
         query_norm: f32,
@@ -87,7 +87,7 @@ pub(super) enum WeightKind {
         functions: Vec<(Option<Weight>, ScoreFunction)>,
         settings: FunctionSettings,
     },
-    /// A query of nested objects, with the places of these and of what they are in.
+    /// A nested query, with the nested objects and their containers by segment.
     Nested {
         inner: Box<Weight>,
         mode: JoinMode,
@@ -102,14 +102,14 @@ pub(super) enum WeightKind {
     },
 }
 
-/// A place of a phrase: its terms by number, and where they are, segment by segment.
+/// Slot of a phrase: numbers of its alternative terms, with their postings by segment.
 pub(super) struct PhraseSlot {
     pub(super) offset: u32,
     pub(super) terms: Vec<(usize, Vec<Option<TermInfo>>)>,
 }
 
 impl Weight {
-    /// The weight of a query on a shard, normalized. Without statistics, those of the shard count.
+    /// Builds the normalized weight of a query on a shard. Default of `statistics`: those of the shard.
     pub(crate) fn of(
         query: &Query,
         view: &View,
@@ -117,13 +117,13 @@ impl Weight {
         statistics: Option<&Statistics<'_>>,
         budget: &Budget,
     ) -> Result<Weight> {
-        let weigher = Weigher {
+        let builder = WeightBuilder {
             view,
             shard,
             statistics,
             budget,
         };
-        let mut weight = weigher.build(query)?;
+        let mut weight = builder.build(query)?;
         let norm = query_norm(weight.sum_of_squares());
         weight.normalize(norm, 1.0);
         Ok(weight)
@@ -192,7 +192,7 @@ impl Weight {
         }
     }
 
-    /// Walks the matching documents of segment number `at`, or none if nothing there matches.
+    /// Returns a scorer for segment number `at`, or `None` if no document of it matches.
     pub(crate) fn scorer(&self, at: usize, view: &SegmentView, budget: &Budget) -> Result<Option<Box<dyn Scorer>>> {
         budget.check()?;
         let segment = &view.segment;
@@ -342,9 +342,9 @@ impl Weight {
         Ok(Some(PhraseScorer::new(places, *slop, self.term_score(field, segment)?)))
     }
 
-    /// Whether walking its documents takes long: it then has to look at the clock on the way.
+    /// Whether iterating is slow enough to require checks of the deadline.
     pub(crate) fn is_costly(&self) -> bool {
-        self.leaves() > COSTLY
+        self.leaves() > COSTLY_TERMS
     }
 
     fn leaves(&self) -> usize {
@@ -363,7 +363,7 @@ impl Weight {
         }
     }
 
-    /// Whether there are documents that it may fail to score.
+    /// Whether scoring a document can fail.
     pub(crate) fn can_fail(&self) -> bool {
         match &self.kind {
             WeightKind::Functions { query, functions, .. } => {
@@ -379,7 +379,7 @@ impl Weight {
         }
     }
 
-    /// The score of every match, if it is the same for all.
+    /// Score of every match, if it is constant.
     pub(crate) fn constant(&self) -> Option<f32> {
         match &self.kind {
             WeightKind::All
@@ -391,7 +391,7 @@ impl Weight {
         }
     }
 
-    /// How many documents a segment holds for it, if that takes no counting.
+    /// Number of matches in a segment, if it is known without iterating.
     pub(crate) fn count(&self, at: usize, view: &SegmentView) -> Option<u64> {
         if view.deleted.is_some() {
             return None;
@@ -418,7 +418,7 @@ impl Weight {
     }
 }
 
-/// Functions with the documents that they are for and what they read of segment number `at`.
+/// Prepares score functions for segment number `at`.
 pub(super) fn segment_functions(
     functions: &[(Option<Weight>, ScoreFunction)],
     at: usize,
@@ -433,7 +433,7 @@ pub(super) fn segment_functions(
 }
 
 fn union(segment: &Segment, infos: &[TermInfo], budget: &Budget) -> Result<Bits> {
-    let mut bits = Bits::with_room(segment.max_doc());
+    let mut bits = Bits::with_capacity(segment.max_doc());
     for info in infos {
         budget.check()?;
         let mut postings = segment.postings(info, IndexRecordOption::Basic)?;

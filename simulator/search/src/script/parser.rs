@@ -1,14 +1,14 @@
-//! Parses scripts: operators by precedence, functions, fields and parameters.
+//! Parser of scripts: operators by precedence, functions, fields, parameters.
 
 use serde_json::Value;
 
-use super::{Node, Operation, refused};
+use super::{Node, Operation, invalid};
 use crate::error::{Result, SearchError};
 
-/// How deep parts nest.
-const DEPTH: usize = 50;
+/// Maximum nesting depth.
+const MAX_DEPTH: usize = 50;
 
-/// Binary operators, from the weakest level to the strongest; the longer texts of a level first.
+/// Binary operators by level, from the lowest precedence to the highest. Within a level, longer operators come first.
 const LEVELS: [&[(&str, Operation)]; 10] = [
     &[("||", |n| truth(at(n, 0) != 0.0 || at(n, 1) != 0.0))],
     &[("&&", |n| truth(at(n, 0) != 0.0 && at(n, 1) != 0.0))],
@@ -37,7 +37,7 @@ const LEVELS: [&[(&str, Operation)]; 10] = [
     ],
 ];
 
-/// Functions by name, with their least and most numbers of arguments.
+/// Functions by name, with their minimum and maximum number of arguments.
 const FUNCTIONS: [(&str, usize, usize, Operation); 26] = [
     ("abs", 1, 1, |n| at(n, 0).abs()),
     ("acos", 1, 1, |n| at(n, 0).acos()),
@@ -79,7 +79,7 @@ fn truth(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }
 }
 
-/// Kilometres between two points on the earth, given as degrees.
+/// Returns the distance of two points on the earth, in kilometres. Arguments are in degrees.
 fn haversin(numbers: &[f64]) -> f64 {
     let radians = |place: usize| at(numbers, place).to_radians();
     let (from, to) = (radians(0), radians(2));
@@ -95,7 +95,7 @@ struct Parser<'a> {
     fields: Vec<String>,
 }
 
-/// Parses a script; returns it with its fields.
+/// Parses a script. Returns its syntax tree and its fields.
 pub(super) fn parse(text: &str, params: Option<&Value>) -> Result<(Node, Vec<String>)> {
     let mut parser = Parser {
         text,
@@ -103,7 +103,7 @@ pub(super) fn parse(text: &str, params: Option<&Value>) -> Result<(Node, Vec<Str
         params,
         fields: vec![],
     };
-    let root = parser.choice(DEPTH)?;
+    let root = parser.conditional(MAX_DEPTH)?;
     parser.space();
     if parser.at < text.len() {
         return Err(parser.unexpected());
@@ -121,10 +121,10 @@ impl Parser<'_> {
     }
 
     fn unexpected(&self) -> SearchError {
-        refused(self.text, &format!("unexpected input at {}", self.at))
+        invalid(self.text, &format!("unexpected input at {}", self.at))
     }
 
-    /// Goes behind a sign, if it comes next.
+    /// Consumes a sign, if it is next.
     fn take(&mut self, sign: &str) -> bool {
         self.space();
         let taken = self.rest().starts_with(sign);
@@ -142,17 +142,17 @@ impl Parser<'_> {
         }
     }
 
-    fn choice(&mut self, depth: usize) -> Result<Node> {
+    fn conditional(&mut self, depth: usize) -> Result<Node> {
         let Some(below) = depth.checked_sub(1) else {
-            return Err(refused(self.text, "the script is nested too deeply"));
+            return Err(invalid(self.text, "the script is nested too deeply"));
         };
         let condition = self.binary(0, below)?;
         if !self.take("?") {
             return Ok(condition);
         }
-        let yes = self.choice(below)?;
+        let yes = self.conditional(below)?;
         self.expect(":")?;
-        Ok(Node::Choice(Box::new([condition, yes, self.choice(below)?])))
+        Ok(Node::Conditional(Box::new([condition, yes, self.conditional(below)?])))
     }
 
     fn binary(&mut self, level: usize, depth: usize) -> Result<Node> {
@@ -167,7 +167,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// The operator that comes next, if it is one of these and not the beginning of another.
+    /// Returns the next operator, if it is one of these and not a prefix of another one.
     fn operator(&mut self, operators: &[(&'static str, Operation)]) -> Option<(&'static str, Operation)> {
         self.space();
         let rest = self.rest();
@@ -181,7 +181,7 @@ impl Parser<'_> {
 
     fn unary(&mut self, depth: usize) -> Result<Node> {
         let Some(below) = depth.checked_sub(1) else {
-            return Err(refused(self.text, "the script is nested too deeply"));
+            return Err(invalid(self.text, "the script is nested too deeply"));
         };
         let signs: [(&str, Operation); 4] = [
             ("-", |n| -at(n, 0)),
@@ -199,7 +199,7 @@ impl Parser<'_> {
 
     fn primary(&mut self, depth: usize) -> Result<Node> {
         if self.take("(") {
-            let inner = self.choice(depth)?;
+            let inner = self.conditional(depth)?;
             self.expect(")")?;
             return Ok(inner);
         }
@@ -223,7 +223,7 @@ impl Parser<'_> {
                 let value = self.params.and_then(|params| params.get(&name)).and_then(Value::as_f64);
                 value
                     .map(Node::Number)
-                    .ok_or_else(|| refused(self.text, &format!("Unknown variable [{name}] in expression")))
+                    .ok_or_else(|| invalid(self.text, &format!("Unknown variable [{name}] in expression")))
             }
         }
     }
@@ -251,7 +251,7 @@ impl Parser<'_> {
         Ok(Node::Number(value))
     }
 
-    /// `['name'].value`, behind `doc`.
+    /// Parses `['name'].value`, after `doc`.
     fn field(&mut self) -> Result<Node> {
         self.expect("[")?;
         let quote = if self.take("'") { '\'' } else { '"' };
@@ -273,22 +273,22 @@ impl Parser<'_> {
 
     fn call(&mut self, name: &str, depth: usize) -> Result<Node> {
         let function = FUNCTIONS.iter().find(|(known, ..)| *known == name);
-        let Some((_, least, most, operation)) = function else {
-            return Err(refused(self.text, &format!("Unrecognized function call ({name})")));
+        let Some((_, min, max, operation)) = function else {
+            return Err(invalid(self.text, &format!("Unrecognized function call ({name})")));
         };
         let mut parts = Vec::new();
         while !self.take(")") {
             if !parts.is_empty() {
                 self.expect(",")?;
             }
-            parts.push(self.choice(depth)?);
-            if parts.len() > *most {
+            parts.push(self.conditional(depth)?);
+            if parts.len() > *max {
                 break;
             }
         }
-        if !(*least..=*most).contains(&parts.len()) {
-            let reason = format!("Function ({name}) expects {least} arguments but got {}", parts.len());
-            return Err(refused(self.text, &reason));
+        if !(*min..=*max).contains(&parts.len()) {
+            let reason = format!("Function ({name}) expects {min} arguments but got {}", parts.len());
+            return Err(invalid(self.text, &reason));
         }
         Ok(Node::Operation(*operation, parts))
     }

@@ -1,6 +1,7 @@
-//! The check of suggested phrases against the documents: a query in which the phrase is filled in.
+//! `collate` of the phrase suggester: checks suggested phrases with a query template.
 //!
-//! Limits: of a template, only variables (`{{name}}`) are filled in; the phrase is looked for on every shard of the index.
+//! Limits: templates can have only variables (`{{name}}`). The query runs on every shard of the index.
+//!
 //! Source: `collate` of Elasticsearch 1.5's phrase suggester.
 
 use serde_json::{Map, Value};
@@ -13,23 +14,23 @@ use crate::mapping::truth;
 use crate::query::{parse_body, parse_filter};
 use crate::score::{END, Weight};
 
-/// The variable that stands for the phrase.
+/// Template variable of the phrase.
 const SUGGESTION: &str = "suggestion";
 
-/// A check of suggested phrases.
+/// Query template for suggested phrases.
 pub(super) struct Collate {
     template: String,
     is_filter: bool,
     params: Map<String, Value>,
-    /// Whether phrases without documents are shown too, each with what was found.
+    /// Whether phrases without matching documents are kept, and marked with `collate_match`.
     pub(super) prune: bool,
 }
 
 impl Collate {
-    /// The check that `collate` says; none if it has no query.
+    /// Parses `collate`. Returns `None` if it has no query.
     ///
     /// # Errors
-    /// A setting that there is not, a second query.
+    /// An unknown setting, or a second query.
     pub(super) fn parse(own: &Value) -> Result<Option<Collate>> {
         let mut collate = Collate {
             template: String::new(),
@@ -61,14 +62,14 @@ impl Collate {
         Ok((!collate.template.is_empty()).then_some(collate))
     }
 
-    /// Returns whether documents of an index match the query with a phrase filled in.
+    /// Returns whether documents of an index match the query for a phrase.
     ///
     /// # Errors
-    /// A template that is none, a query that the index does not understand.
+    /// An invalid template, or a query that the index cannot parse.
     pub(super) fn matches(&self, cluster: &Cluster, index: &Index, phrase: &str, budget: &Budget) -> Result<bool> {
         let mut params = self.params.clone();
         params.insert(SUGGESTION.to_owned(), phrase.into());
-        let body = json::value(filled(&self.template, &params)?.as_bytes())?;
+        let body = json::value(render(&self.template, &params)?.as_bytes())?;
         let mapping = index.mapping();
         let context = index.context(&mapping, cluster);
         let query = if self.is_filter {
@@ -96,19 +97,19 @@ impl Collate {
     }
 }
 
-/// A template with its variables filled in, escaped as in a text of JSON.
-fn filled(template: &str, params: &Map<String, Value>) -> Result<String> {
+/// Renders a template: replaces its variables, with the escapes of a JSON string.
+fn render(template: &str, params: &Map<String, Value>) -> Result<String> {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
         text.push_str(before);
         let (name, behind) = behind
             .split_once("}}")
-            .ok_or_else(|| SearchError::parse(format!("a variable of the template [{template}] has no end")))?;
+            .ok_or_else(|| SearchError::parse(format!("unterminated variable in the template [{template}]")))?;
         let name = name.trim();
         if name.starts_with(['#', '^', '/', '>', '{', '&', '!', '=']) {
             return Err(SearchError::illegal(format!(
-                "[{{{{{name}}}}}] is no variable, and nothing else is filled in"
+                "[{{{{{name}}}}}] is not a variable, and templates can have only variables"
             )));
         }
         match params.get(name) {
@@ -135,15 +136,18 @@ mod tests {
     #[case(r#"{"{{f}}": "{{ s }}"}"#, r#"{"title": "\"a\" \\b"}"#)]
     #[case("{{n}}{{absent}}", "7")]
     #[case("plain", "plain")]
-    fn variables_are_filled_in(#[case] template: &str, #[case] expected: &str) {
+    fn variables_are_replaced(#[case] template: &str, #[case] expected: &str) {
         let params = json!({"f": "title", "s": "\"a\" \\b", "n": 7});
-        assert_eq!(filled(template, params.as_object().unwrap()).unwrap(), expected);
+        assert_eq!(render(template, params.as_object().unwrap()).unwrap(), expected);
     }
 
     #[rstest]
-    #[case("{{#list}}{{/list}}", "[{{#list}}] is no variable, and nothing else is filled in")]
-    #[case("{{open", "a variable of the template [{{open] has no end")]
-    fn what_is_no_variable_is_refused(#[case] template: &str, #[case] reason: &str) {
-        assert_eq!(filled(template, &Map::new()).unwrap_err().reason, reason);
+    #[case(
+        "{{#list}}{{/list}}",
+        "[{{#list}}] is not a variable, and templates can have only variables"
+    )]
+    #[case("{{open", "unterminated variable in the template [{{open]")]
+    fn other_tags_are_rejected(#[case] template: &str, #[case] reason: &str) {
+        assert_eq!(render(template, &Map::new()).unwrap_err().reason, reason);
     }
 }

@@ -1,7 +1,9 @@
-//! Completions: what documents offer for the beginning of a text, the weightiest first.
+//! Completion suggester: completions of a prefix, the highest weight first.
 //!
-//! Guarantees: a completion is a term of its field: the contexts, the analyzed input, then weight, text and payload.
-//! Limits: completions of deleted documents go when their segment is merged, as those of the original do.
+//! Completions are terms of the field: contexts, analyzed input, weight, output and payload.
+//!
+//! Limits: as in Elasticsearch, completions of deleted documents disappear only when their segment is merged.
+//!
 //! Source: Elasticsearch 1.5's completion suggester on Lucene 4.10's `AnalyzingSuggester`.
 
 use std::collections::BTreeMap;
@@ -16,13 +18,13 @@ use crate::error::{Result, SearchError};
 use crate::index::{Completion, View, completion_key, completion_of, contexts_of, field_prefix};
 use crate::mapping::{Field, Kind, truth};
 
-/// How far an input may be from the text.
+/// Settings of fuzzy completions.
 struct Fuzziness {
     edits: Option<usize>,
     transpositions: bool,
     min_length: usize,
     prefix_length: usize,
-    /// Whether lengths and edits are of characters. Default: of bytes.
+    /// Whether lengths and edits count characters. Default: bytes.
     unicode_aware: bool,
 }
 
@@ -51,7 +53,7 @@ impl Fuzziness {
         }
     }
 
-    /// The units of a text that are counted.
+    /// Splits a text into the units that are counted.
     fn units(&self, text: &str) -> Vec<u32> {
         if self.unicode_aware {
             text.chars().map(u32::from).collect()
@@ -60,7 +62,7 @@ impl Fuzziness {
         }
     }
 
-    /// Number of edits that are allowed for a text.
+    /// Number of edits that are allowed for a text of `length` units.
     fn edits(&self, length: usize) -> usize {
         if length < self.min_length {
             return 0;
@@ -73,7 +75,7 @@ impl Fuzziness {
     }
 }
 
-/// Least number of edits from `wanted` to the beginning of `text`.
+/// Minimum number of edits between `wanted` and a prefix of `text`.
 fn prefix_edits(wanted: &[u32], text: &[u32], transpositions: bool) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=wanted.len()).collect();
@@ -83,14 +85,14 @@ fn prefix_edits(wanted: &[u32], text: &[u32], transpositions: bool) -> usize {
         let mut next = vec![at + 1];
         for (column, own) in wanted.iter().enumerate() {
             let get = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
-            let mut least = (get(&row, column) + usize::from(*own != c))
+            let mut min = (get(&row, column) + usize::from(*own != c))
                 .min(get(&row, column + 1) + 1)
                 .min(get(&next, column) + 1);
             let swapped = column > 0 && last == Some(*own) && wanted.get(column - 1) == Some(&c);
             if transpositions && swapped {
-                least = least.min(get(&before, column - 1) + 1);
+                min = min.min(get(&before, column - 1) + 1);
             }
-            next.push(least);
+            next.push(min);
         }
         before = std::mem::replace(&mut row, next);
         best = best.min(row.last().copied().unwrap_or(best));
@@ -99,19 +101,19 @@ fn prefix_edits(wanted: &[u32], text: &[u32], transpositions: bool) -> usize {
     best
 }
 
-/// What a completion begins with.
-struct Wanted<'a> {
-    /// The contexts.
+/// Prefix of the completions to find.
+struct CompletionPrefix<'a> {
+    /// Encoded contexts.
     context: &'a str,
     input: &'a str,
     fuzziness: Option<&'a Fuzziness>,
 }
 
-/// Gives every completion of a field that begins as `wanted` does to `sink`.
-fn each(
+/// Calls `sink` for every completion of a field that starts with `wanted`.
+fn for_each_completion(
     view: &View,
     field: &Field,
-    wanted: &Wanted<'_>,
+    wanted: &CompletionPrefix<'_>,
     budget: &Budget,
     sink: &mut dyn FnMut(Completion),
 ) -> Result<()> {
@@ -120,7 +122,7 @@ fn each(
         .map(|fuzziness| (fuzziness, fuzziness.units(wanted.input)));
     let fuzzy = fuzzy.filter(|(fuzziness, units)| fuzziness.edits(units.len()) > 0);
     let fixed = match &fuzzy {
-        // The first characters of several bytes count as several units.
+        // `prefix_length` counts units: a character can have several.
         Some((fuzziness, _)) => {
             let mut counted = 0;
             let end = wanted.input.char_indices().find_map(|(at, c)| {
@@ -158,7 +160,7 @@ fn each(
     Ok(())
 }
 
-/// The completions of a text.
+/// Returns the completions of a text.
 pub(super) fn completions(
     indices: &[Arc<Index>],
     own: &Map<String, Value>,
@@ -182,7 +184,7 @@ pub(super) fn completions(
             }
         }
     }
-    // The best of each text.
+    // The completion with the highest weight, by output.
     let mut best: BTreeMap<String, Completion> = BTreeMap::new();
     for index in indices {
         let mapping = index.mapping();
@@ -199,12 +201,12 @@ pub(super) fn completions(
         for shard in &index.shards {
             let began = Instant::now();
             for context in &contexts {
-                let wanted = Wanted {
+                let wanted = CompletionPrefix {
                     context,
                     input: &input,
                     fuzziness: fuzziness.as_ref(),
                 };
-                each(&shard.view(), field, &wanted, budget, &mut |found| {
+                for_each_completion(&shard.view(), field, &wanted, budget, &mut |found| {
                     let known = best.get(&found.text);
                     if known.is_none_or(|known| known.weight < found.weight) {
                         best.insert(found.text.clone(), found);
@@ -242,7 +244,7 @@ mod tests {
     #[case("nri", "nirvana", true, 1)]
     #[case("niravna", "nirvana", false, 2)]
     #[case("abc", "", true, 3)]
-    fn edits_to_a_beginning_are_counted(
+    fn edits_to_a_prefix_are_counted(
         #[case] wanted: &str,
         #[case] text: &str,
         #[case] transpositions: bool,

@@ -1,4 +1,4 @@
-//! How probable words are: alone, and behind others.
+//! Language model of the phrase suggester: probabilities of n-grams.
 //!
 //! Source: the word scorers of Elasticsearch 1.5's phrase suggester.
 
@@ -16,33 +16,34 @@ use crate::index::{View, field_prefix, term_key};
 use crate::mapping::FieldOrdinal;
 use crate::score::END;
 
-/// How probable a word is behind others that it was never seen behind.
+/// Smoothing model, for n-grams that do not occur.
 #[derive(Clone, Copy)]
 pub(super) enum Smoothing {
     StupidBackoff(f64),
     Laplace(f64),
-    /// Shares of three words, two words and one word.
+    /// Weights of trigrams, bigrams and unigrams.
     Linear(f64, f64, f64),
 }
 
-/// What a model needs of a phrase suggester.
+/// Settings of a model.
 pub(super) struct ModelSettings {
     pub(super) real_word_error_likelihood: f64,
     pub(super) separator: String,
     pub(super) smoothing: Smoothing,
 }
 
-/// A word that may be meant.
+/// A candidate for a word.
 #[derive(Clone)]
 pub(super) struct Word {
     pub(super) text: String,
     pub(super) frequency: f64,
-    /// How like the word of the text it is.
+    /// Similarity to the word of the text, from 0 to 1.
     pub(super) similarity: f64,
+    /// Whether it is the word of the text itself.
     pub(super) given: bool,
 }
 
-/// The smoothing that a setting names.
+/// Parses `smoothing`.
 pub(super) fn smoothing(value: &Value) -> Result<Smoothing> {
     let (name, own) = value
         .as_object()
@@ -69,16 +70,18 @@ pub(super) fn smoothing(value: &Value) -> Result<Smoothing> {
     }
 }
 
-/// Frequencies of the words of a field in a shard.
+/// Word frequencies of a field in a shard.
 pub(super) struct Model<'a> {
     pub(super) view: &'a View,
     field: Option<FieldOrdinal>,
     settings: &'a ModelSettings,
     gram_size: usize,
-    /// Number of occurrences of all words, and number of words.
+    /// Number of occurrences of all words.
     occurrences: f64,
+    /// Number of distinct words.
     words: f64,
-    known: HashMap<String, f64>,
+    /// Cached frequencies.
+    cache: HashMap<String, f64>,
 }
 
 impl<'a> Model<'a> {
@@ -111,13 +114,13 @@ impl<'a> Model<'a> {
             gram_size,
             occurrences,
             words: words.len() as f64,
-            known: HashMap::new(),
+            cache: HashMap::new(),
         })
     }
 
-    /// Number of occurrences of a word, or of several in a row.
+    /// Returns the number of occurrences of a word or n-gram.
     pub(super) fn frequency(&mut self, text: &str) -> Result<f64> {
-        if let Some(known) = self.known.get(text) {
+        if let Some(known) = self.cache.get(text) {
             return Ok(*known);
         }
         let mut frequency = 0.0;
@@ -133,58 +136,58 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        self.known.insert(text.to_owned(), frequency);
+        self.cache.insert(text.to_owned(), frequency);
         Ok(frequency)
     }
 
-    fn joined(&mut self, words: &[&Word]) -> Result<f64> {
+    fn ngram_frequency(&mut self, words: &[&Word]) -> Result<f64> {
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         let text = texts.join(&self.settings.separator);
         self.frequency(&text)
     }
 
-    fn one(&self, word: &Word) -> f64 {
+    fn unigram(&self, word: &Word) -> f64 {
         (1.0 + word.frequency) / (self.occurrences + self.words)
     }
 
-    fn two(&mut self, word: &Word, before: &Word) -> Result<f64> {
-        let count = self.joined(&[before, word])?;
+    fn bigram(&mut self, word: &Word, before: &Word) -> Result<f64> {
+        let count = self.ngram_frequency(&[before, word])?;
         Ok(match self.settings.smoothing {
-            Smoothing::StupidBackoff(discount) if count < 1.0 => discount * self.one(word),
+            Smoothing::StupidBackoff(discount) if count < 1.0 => discount * self.unigram(word),
             Smoothing::StupidBackoff(_) => count / (before.frequency + 1e-11),
             Smoothing::Laplace(alpha) => (alpha + count) / (before.frequency + alpha * self.words),
-            Smoothing::Linear(_, _, one) if count < 1.0 => one * self.one(word),
-            Smoothing::Linear(_, two, one) => two * (count / (0.5 + before.frequency)) + one * self.one(word),
+            Smoothing::Linear(_, _, one) if count < 1.0 => one * self.unigram(word),
+            Smoothing::Linear(_, two, one) => two * (count / (0.5 + before.frequency)) + one * self.unigram(word),
         })
     }
 
-    fn three(&mut self, word: &Word, before: &Word, first: &Word) -> Result<f64> {
-        let count = self.joined(&[first, before, word])?;
-        let pair = self.joined(&[first, before])?;
+    fn trigram(&mut self, word: &Word, before: &Word, first: &Word) -> Result<f64> {
+        let count = self.ngram_frequency(&[first, before, word])?;
+        let pair = self.ngram_frequency(&[first, before])?;
         Ok(match self.settings.smoothing {
             Smoothing::StupidBackoff(discount) if count < 1.0 => {
                 if pair < 1.0 {
-                    discount * self.one(word)
+                    discount * self.unigram(word)
                 } else {
-                    discount * self.two(word, before)?
+                    discount * self.bigram(word, before)?
                 }
             }
             Smoothing::StupidBackoff(_) => count / (pair + 1e-11),
             Smoothing::Laplace(alpha) => (alpha + count) / (pair + alpha * self.words),
-            Smoothing::Linear(..) if count < 1.0 => self.two(word, before)?,
+            Smoothing::Linear(..) if count < 1.0 => self.bigram(word, before)?,
             Smoothing::Linear(three, two, one) => {
-                let behind = self.joined(&[before, word])?;
-                three * (count / (1.0 + pair)) + two * (behind / (1.0 + before.frequency)) + one * self.one(word)
+                let behind = self.ngram_frequency(&[before, word])?;
+                three * (count / (1.0 + pair)) + two * (behind / (1.0 + before.frequency)) + one * self.unigram(word)
             }
         })
     }
 
-    /// The logarithm of how probable the word at a place of a phrase is.
+    /// Returns the decimal logarithm of the probability of the word at a position of a phrase.
     pub(super) fn score(&mut self, path: &[Word], at: usize) -> Result<f64> {
         let Some(word) = path.get(at) else {
             return Ok(0.0);
         };
-        // A word of the text is as probable as that a real word is no mistake.
+        // For a word of the text, the channel probability is that an existing word is not an error.
         let channel = if word.similarity == 1.0 {
             self.settings.real_word_error_likelihood
         } else {
@@ -192,9 +195,9 @@ impl<'a> Model<'a> {
         };
         let before = |by: usize| at.checked_sub(by).and_then(|at| path.get(at));
         let probability = match (before(1), before(2), self.gram_size) {
-            (None, _, _) | (_, _, 1) => self.one(word),
-            (Some(one), None, _) | (Some(one), _, 2) => self.two(word, one)?,
-            (Some(one), Some(two), _) => self.three(word, one, two)?,
+            (None, _, _) | (_, _, 1) => self.unigram(word),
+            (Some(one), None, _) | (Some(one), _, 2) => self.bigram(word, one)?,
+            (Some(one), Some(two), _) => self.trigram(word, one, two)?,
         };
         Ok((channel * probability).log10())
     }

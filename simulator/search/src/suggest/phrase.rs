@@ -1,6 +1,7 @@
-//! Corrected phrases: candidates for each word, scored with a model of which words follow which.
+//! Phrase suggester: candidates for each word, scored with a language model.
 //!
-//! Limits: the filters of generators are refused.
+//! Limits: filters of candidate generators are rejected.
+//!
 //! Source: Elasticsearch 1.5's `NoisyChannelSpellChecker`, `CandidateScorer` and word scorers.
 
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::query::QueryField;
-use crate::score::shown;
+use crate::score::score_json;
 
 /// Settings of a phrase suggester.
 struct Phrase {
@@ -35,7 +36,7 @@ struct Phrase {
     collate: Option<Collate>,
 }
 
-/// A phrase that may be meant.
+/// A corrected phrase.
 #[derive(Clone)]
 struct Correction {
     words: Vec<Word>,
@@ -128,7 +129,7 @@ impl Phrase {
     }
 }
 
-/// Collects the phrases that are more probable than the text.
+/// Search for the phrases that are more probable than the text.
 struct Search<'a, 'b> {
     model: Model<'a>,
     choices: &'b [(Word, Vec<Word>)],
@@ -143,7 +144,7 @@ impl Search<'_, '_> {
         let at = path.len();
         let choices = self.choices;
         let Some((given, candidates)) = choices.get(at) else {
-            // The sum of decimal logarithms is taken as one of natural ones, as the original does.
+            // As in Elasticsearch, the sum of decimal logarithms is used as if they were natural ones.
             let score = score.exp();
             if score > self.cutoff {
                 self.found.push(Correction {
@@ -187,7 +188,7 @@ impl Correction {
     }
 }
 
-/// The words of a text on one shard, each with those that may be meant.
+/// Returns the words of a text, each with its candidates on one shard.
 fn choices(
     phrase: &Phrase,
     model: &mut Model<'_>,
@@ -227,7 +228,7 @@ fn choices(
     Ok(choices)
 }
 
-/// The phrases that may be meant by a text.
+/// Returns the corrected phrases for a text.
 pub(super) fn phrases(
     cluster: &Cluster,
     indices: &[Arc<Index>],
@@ -257,7 +258,10 @@ pub(super) fn phrases(
             continue;
         }
         budget.elements("words", words.len())?;
-        let gram_size = phrase.gram_size.or(field.index_analyzer.longest_shingle()).unwrap_or(1);
+        let gram_size = phrase
+            .gram_size
+            .or(field.index_analyzer.max_shingle_size())
+            .unwrap_or(1);
         for shard in &index.shards {
             let began = Instant::now();
             let view = shard.view();
@@ -310,7 +314,7 @@ pub(super) fn phrases(
             if let Some(tags) = &phrase.tags {
                 option["highlighted"] = json!(correction.text(&phrase.model.separator, Some(tags)));
             }
-            option["score"] = shown(correction.score as f32);
+            option["score"] = score_json(correction.score as f32);
             if phrase.collate.as_ref().is_some_and(|own| own.prune) {
                 option["collate_match"] = json!(matches);
             }

@@ -1,4 +1,4 @@
-//! Suggested terms: those that are like the words of a text and more frequent.
+//! Term suggester: similar terms for the words of a text.
 //!
 //! Source: Elasticsearch 1.5's term suggester on Lucene 4.10's `DirectSpellChecker`.
 
@@ -15,19 +15,19 @@ use crate::error::{Result, SearchError};
 use crate::index::View;
 use crate::mapping::truth;
 use crate::query::{QueryField, similar_terms};
-use crate::score::shown;
+use crate::score::score_json;
 
-/// Which words get suggestions, and which terms are suggested.
+/// `suggest_mode`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// Words that are not in the index.
+    /// Suggestions only for words that are not in the index.
     Missing,
-    /// Terms that are more frequent than the word.
+    /// Only terms with a higher document frequency than the word.
     Popular,
     Always,
 }
 
-/// How options are compared with the word.
+/// `string_distance`.
 #[derive(Clone, Copy)]
 enum Distance {
     Internal,
@@ -140,7 +140,7 @@ impl Settings {
         &self.field
     }
 
-    /// The options for a word on one shard, the best first.
+    /// Returns the options for a word on one shard, the best first.
     pub(super) fn options(
         &self,
         view: &View,
@@ -168,11 +168,11 @@ impl Settings {
         if self.mode == Mode::Missing && own > 0 || own as f32 > share(self.max_term_freq).ceil() {
             return Ok(vec![]);
         }
-        let mut least = if self.mode == Mode::Popular { own } else { 0 };
+        let mut min_freq = if self.mode == Mode::Popular { own } else { 0 };
         if self.min_doc_freq >= 1.0 {
-            least = least.max(self.min_doc_freq as u32);
+            min_freq = min_freq.max(self.min_doc_freq as u32);
         } else if self.min_doc_freq > 0.0 {
-            least = least.max((share(self.min_doc_freq) as u32).saturating_sub(1));
+            min_freq = min_freq.max((share(self.min_doc_freq) as u32).saturating_sub(1));
         }
         let inspections = self.size.saturating_mul(self.max_inspections);
         let mut found: Vec<Candidate> = Vec::new();
@@ -191,7 +191,7 @@ impl Settings {
                     Distance::JaroWinkler => jaro_winkler(&word, &near.text),
                 };
                 let known = found.iter().any(|known| known.text == near.text);
-                if near.text != word && freq > least && score >= self.accuracy && !known {
+                if near.text != word && freq > min_freq && score >= self.accuracy && !known {
                     fresh.push(Candidate {
                         text: near.text,
                         score,
@@ -226,7 +226,7 @@ fn edits(number: usize) -> Result<u8> {
     }
 }
 
-/// A term that may be suggested.
+/// A suggested term.
 pub(super) struct Candidate {
     pub(super) text: String,
     pub(super) score: f32,
@@ -283,9 +283,9 @@ fn jaro_winkler(one: &str, two: &str) -> f32 {
     }
 }
 
-/// The options for each word of a text.
+/// Returns the options for each word of a text.
 pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, budget: &Budget) -> Result<Value> {
-    // Options by word, each by its text.
+    // `options` has the options of each word, by text.
     let mut words: Vec<(String, usize, usize)> = Vec::new();
     let mut options: Vec<BTreeMap<String, (f32, u32)>> = Vec::new();
     for index in indices {
@@ -325,7 +325,7 @@ pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, budget: &Budget
         options.truncate(settings.size);
         let options: Vec<Value> = options
             .iter()
-            .map(|option| json!({"text": option.text, "score": shown(option.score), "freq": option.freq}))
+            .map(|option| json!({"text": option.text, "score": score_json(option.score), "freq": option.freq}))
             .collect();
         json!({"text": word, "offset": start, "length": end - start, "options": options})
     });
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_common_prefix_counts_more() {
+    fn a_common_prefix_increases_the_similarity() {
         assert!((jaro_winkler("martha", "marhta") - 0.961_11).abs() < 1e-4);
         assert_eq!(jaro_winkler("abc", "xyz"), 0.0);
     }

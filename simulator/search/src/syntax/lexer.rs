@@ -1,4 +1,4 @@
-//! Cuts a query string into tokens: the longest wins, and of equally long ones the first in the list.
+//! Lexer of query strings. The longest token wins, and of equally long ones the first in the list.
 
 /// Kind of a token, in the order in which error messages list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +65,7 @@ impl TokenKind {
     }
 }
 
-/// A place at which no token can be cut.
+/// Position at which no token matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LexicalError {
     at: usize,
@@ -96,7 +96,7 @@ impl LexicalError {
     }
 }
 
-/// A text with the escapes of Java.
+/// Escapes a text as in Java.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for unit in text.encode_utf16() {
@@ -119,7 +119,7 @@ pub(super) fn escaped(text: &str) -> String {
 pub(super) struct Lexeme<'a> {
     pub(super) kind: TokenKind,
     pub(super) text: &'a str,
-    /// The byte at which it starts.
+    /// Byte offset of the start.
     pub(super) at: usize,
 }
 
@@ -134,7 +134,7 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{3000}')
 }
 
-/// A character that can start a term unescaped.
+/// Returns whether a character can start a term without an escape.
 fn starts_term(c: char) -> bool {
     !is_space(c)
         && !matches!(
@@ -143,7 +143,8 @@ fn starts_term(c: char) -> bool {
         )
 }
 
-/// The tokens of `text`, with an end token after the last; if no token can be cut somewhere, the tokens before that place.
+/// Splits `text` into tokens, with an end token after the last one. On an error, returns the tokens before its
+/// position.
 pub(super) fn tokens(text: &str) -> (Vec<Lexeme<'_>>, Option<LexicalError>) {
     let mut tokens = Vec::new();
     let mut state = State::Default;
@@ -152,7 +153,7 @@ pub(super) fn tokens(text: &str) -> (Vec<Lexeme<'_>>, Option<LexicalError>) {
         if state != State::Boost
             && let Some(space) = rest.chars().next().filter(|c| is_space(*c))
         {
-            // A bare operator starts with its sign, so white space here belongs to no token.
+            // White space before a token is skipped: a bare operator includes only the white space after its sign.
             at += space.len_utf8();
             continue;
         }
@@ -245,7 +246,7 @@ fn default_token(rest: &str) -> Option<(TokenKind, usize)> {
     best
 }
 
-/// The length of the term characters at the start of `rest`: with `first`, the first one must be able to start a term.
+/// Length of the term characters at the start of `rest`. `first`: the first one must be able to start a term.
 fn run(rest: &str, first: bool, extra: fn(char) -> bool) -> usize {
     let mut length = 0;
     let mut chars = rest.chars();
@@ -274,7 +275,7 @@ fn wild(rest: &str) -> Option<usize> {
 }
 
 fn slop_length(slop: &str) -> usize {
-    // Digits, a fraction and whatever term characters follow: together just term characters, since digits and the dot are.
+    // The grammar has digits, a fraction, then term characters. All of these are term characters.
     run(slop, false, |_| false)
 }
 
@@ -302,7 +303,7 @@ fn regexp(rest: &str) -> Option<usize> {
                 break;
             }
         }
-        // `\/` can end the expression or go on: the longest wins.
+        // `\/` can end the expression or continue it: the longest match wins.
         escaped = c == '\\';
     }
     end
@@ -342,7 +343,8 @@ fn range_token(rest: &str) -> Option<(TokenKind, usize)> {
     (goop > 0).then_some((TokenKind::RangeGoop, goop))
 }
 
-/// `"..."` with at least one character, in which `\"` may be a quote or a backslash at the end: the longest wins.
+/// Length of `"..."` with at least one character. `\"` is an escaped quote, or a backslash before the end: the longest
+/// match wins.
 fn range_quoted(rest: &str) -> Option<usize> {
     let body = rest.strip_prefix('"')?;
     let mut end = None;
@@ -388,7 +390,7 @@ mod tests {
     #[case("{TOM TO *]", &[RangeEx, RangeGoop, RangeTo, RangeGoop, RangeInEnd])]
     #[case("a\\ b", &[Term])]
     #[case("\"a \\\" b\"~2", &[Quoted, FuzzySlop])]
-    fn text_is_cut_by_the_longest_token(#[case] text: &str, #[case] expected: &[TokenKind]) {
+    fn the_longest_token_wins(#[case] text: &str, #[case] expected: &[TokenKind]) {
         let kinds: Vec<TokenKind> = tokens(text)
             .0
             .into_iter()
@@ -404,7 +406,7 @@ mod tests {
     #[case("/open")]
     #[case("\\")]
     #[case("]")]
-    fn what_is_no_token_is_refused(#[case] text: &str) {
+    fn invalid_tokens_are_rejected(#[case] text: &str) {
         assert!(tokens(text).1.is_some());
     }
 }

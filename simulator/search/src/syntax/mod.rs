@@ -1,8 +1,11 @@
-//! The syntax of query strings: from text to a tree that is independent of any index.
+//! Parser of query strings. The syntax tree is independent of any index.
 //!
-//! Promises: whatever the text, an answer in linear time (but for regular expressions, whose end may be looked for twice); no panic.
-//! Limits: groups nest 100 deep; a bounded length.
-//! Source: the classic query syntax of Lucene 4.10 with its quirks: operators are modifiers of the neighbouring clauses, not a grammar of precedence.
+//! - Guarantees: no text causes a panic; the time is linear, except that the end of a regular expression may be
+//!   searched twice.
+//! - Limits: 100 levels of nested groups; a bounded length.
+//!
+//! Source: the classic query syntax of Lucene 4.10 with its quirks: operators are modifiers of the adjacent clauses,
+//! without precedence.
 
 mod lexer;
 mod parser;

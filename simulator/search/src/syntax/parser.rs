@@ -1,15 +1,15 @@
-//! From tokens to the tree of clauses.
+//! Parser of tokens to the syntax tree.
 
 use crate::syntax::lexer::{Lexeme, LexicalError, TokenKind, escaped, tokens};
 use crate::syntax::tree::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind};
 
-/// How deep groups may nest.
-const DEEPEST: usize = 100;
+/// Maximum nesting depth of groups.
+const MAX_DEPTH: usize = 100;
 
 /// Parses a query string into its clauses.
 ///
 /// # Errors
-/// The message that Lucene's parser gives for a text that is no query string.
+/// A syntax error, with the message of Lucene's parser.
 pub(crate) fn parse(text: &str) -> Parsed<Vec<Clause>> {
     let (tokens, lexical) = tokens(text);
     let mut parser = Parser {
@@ -32,7 +32,7 @@ fn column(text: &str, at: usize) -> usize {
     text.get(..at).map_or(0, |before| before.encode_utf16().count())
 }
 
-/// The kinds of token that can start a term.
+/// Kinds of tokens that can start a term.
 const TERM_STARTS: [TokenKind; 10] = [
     TokenKind::BareOperator,
     TokenKind::Star,
@@ -49,12 +49,12 @@ const TERM_STARTS: [TokenKind; 10] = [
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Lexeme<'a>>,
-    /// The byte from which no token could be cut.
+    /// The error of the lexer, if it did not reach the end.
     lexical: Option<LexicalError>,
     at: usize,
-    /// The kinds of token that could follow the last one.
+    /// Kinds of tokens that are possible after the last one.
     expected: Vec<TokenKind>,
-    /// Whether a field name was looked for after the last token.
+    /// Whether the parser looked ahead for a field name after the last token.
     looked_ahead: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
         (self.kind() == kind).then(|| self.next())
     }
 
-    /// The error for the token at hand, in the words of the parser generator that Lucene uses.
+    /// Returns the error for the current token, with the text of JavaCC, Lucene's parser generator.
     fn unexpected(&self) -> SyntaxError {
         let token = self.peek(0);
         if let (TokenKind::End, Some(lexical)) = (token.kind, &self.lexical) {
@@ -129,8 +129,8 @@ impl<'a> Parser<'a> {
     }
 
     fn query(&mut self, field: Option<&str>, depth: usize) -> Parsed<Vec<Clause>> {
-        if depth > DEEPEST {
-            return Err(SyntaxError::parse(format!("more than {DEEPEST} nested groups")));
+        if depth > MAX_DEPTH {
+            return Err(SyntaxError::parse(format!("more than {MAX_DEPTH} nested groups")));
         }
         let modifier = self.modifier();
         let mut clauses = vec![Clause {
@@ -209,7 +209,8 @@ impl<'a> Parser<'a> {
             let mut clauses = self.query(field, depth + 1)?;
             self.take(TokenKind::CloseParen).ok_or_else(|| self.unexpected())?;
             let boost = self.boost()?;
-            // A group of one plain clause is that clause; a boost of the group takes the place of its own.
+            // A group of one clause without a modifier is that clause. The boost of the group replaces that of the
+            // clause.
             if let [
                 Clause {
                     modifier: Modifier::None,
@@ -319,7 +320,7 @@ impl<'a> Parser<'a> {
             }
         };
         self.next();
-        // A quoted star is open too: the mapping-aware parser looks at the text only.
+        // A quoted star is an open bound, too: Elasticsearch's parser ignores the quotes.
         if text == "*" {
             Ok(None)
         } else {
@@ -340,7 +341,7 @@ fn with_boost(mut node: Node, boost: Option<f32>) -> Node {
     node
 }
 
-/// The text without its backslashes; `\u0041` is a character by its code.
+/// Resolves backslash escapes, including `\u0041`.
 fn unescape(text: &str) -> Parsed<String> {
     if !text.contains('\\') {
         return Ok(text.to_owned());
@@ -394,18 +395,21 @@ mod tests {
     #[case("retry/queue")]
     #[case("a\\u00zz")]
     #[case("[TO TO b]")]
-    fn what_is_no_query_is_refused(#[case] text: &str) {
+    fn invalid_queries_are_rejected(#[case] text: &str) {
         assert!(parse(text).is_err());
     }
 
     #[rstest]
     #[case(
         "log:",
-        "Encountered \"<EOF>\" at line 1, column 4.\nWas expecting one of:\n    <BAREOPER> ...\n    \"(\" ...\n    \"*\" ...\n    <QUOTED> ...\n    <TERM> ...\n    <PREFIXTERM> ...\n    <WILDTERM> ...\n    <REGEXPTERM> ...\n    \"[\" ...\n    \"{\" ...\n    <NUMBER> ...\n    "
+        "Encountered \"<EOF>\" at line 1, column 4.\nWas expecting one of:\n    <BAREOPER> ...\n    \"(\" ...\n    \
+         \"*\" ...\n    <QUOTED> ...\n    <TERM> ...\n    <PREFIXTERM> ...\n    <WILDTERM> ...\n    \
+         <REGEXPTERM> ...\n    \"[\" ...\n    \"{\" ...\n    <NUMBER> ...\n    "
     )]
     #[case(
         "[a TO",
-        "Encountered \"<EOF>\" at line 1, column 5.\nWas expecting one of:\n    <RANGE_QUOTED> ...\n    <RANGE_GOOP> ...\n    "
+        "Encountered \"<EOF>\" at line 1, column 5.\nWas expecting one of:\n    \
+         <RANGE_QUOTED> ...\n    <RANGE_GOOP> ...\n    "
     )]
     #[case(
         "a:[1 TO 2",
@@ -413,7 +417,10 @@ mod tests {
     )]
     #[case(
         "AND",
-        "Encountered \" <AND> \"AND \"\" at line 1, column 0.\nWas expecting one of:\n    <NOT> ...\n    \"+\" ...\n    \"-\" ...\n    <BAREOPER> ...\n    \"(\" ...\n    \"*\" ...\n    <QUOTED> ...\n    <TERM> ...\n    <PREFIXTERM> ...\n    <WILDTERM> ...\n    <REGEXPTERM> ...\n    \"[\" ...\n    \"{\" ...\n    <NUMBER> ...\n    <TERM> ...\n    \"*\" ...\n    "
+        "Encountered \" <AND> \"AND \"\" at line 1, column 0.\nWas expecting one of:\n    <NOT> ...\n    \
+         \"+\" ...\n    \"-\" ...\n    <BAREOPER> ...\n    \"(\" ...\n    \"*\" ...\n    <QUOTED> ...\n    \
+         <TERM> ...\n    <PREFIXTERM> ...\n    <WILDTERM> ...\n    <REGEXPTERM> ...\n    \"[\" ...\n    \
+         \"{\" ...\n    <NUMBER> ...\n    <TERM> ...\n    \"*\" ...\n    "
     )]
     #[case(
         "\"open quote",
@@ -424,19 +431,19 @@ mod tests {
         "retry/queue",
         "Lexical error at line 1, column 12.  Encountered: <EOF> after : \"/queue\""
     )]
-    fn an_error_names_the_token_and_what_was_expected(#[case] text: &str, #[case] message: &str) {
+    fn an_error_has_the_token_and_the_expected_tokens(#[case] text: &str, #[case] message: &str) {
         assert_eq!(parse(text).unwrap_err().message, message);
     }
 
     #[test]
-    fn groups_nest_so_deep_and_no_deeper() {
+    fn the_nesting_depth_of_groups_is_limited() {
         let nested = |depth: usize| format!("{}+a b{}", "(".repeat(depth), ")".repeat(depth));
         assert!(parse(&nested(99)).is_ok());
         assert!(parse(&nested(101)).is_err());
     }
 
     #[test]
-    fn a_boost_of_a_group_of_one_takes_the_place_of_its_own() {
+    fn the_boost_of_a_group_replaces_that_of_its_only_clause() {
         let clauses = parse("(a^2)^3").unwrap();
         assert!(
             matches!(clauses[0].node, Node::Term { boost: Some(3.0), .. }),
@@ -445,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_taken_out() {
+    fn escapes_are_resolved() {
         assert_eq!(unescape("a\\:b\\u0041\\\\").unwrap(), "a:bA\\");
     }
 }

@@ -1,6 +1,6 @@
-//! The tree of a query string: clauses, terms, phrases, ranges, groups.
+//! Syntax tree of a query string: clauses, terms, phrases, ranges, groups.
 
-/// The word between two clauses.
+/// Operator before a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conjunction {
     None,
@@ -8,7 +8,7 @@ pub(crate) enum Conjunction {
     Or,
 }
 
-/// The sign or word before a clause.
+/// Modifier of a clause: `+`, `-`, `NOT` or `!`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Modifier {
     None,
@@ -16,7 +16,7 @@ pub(crate) enum Modifier {
     Prohibited,
 }
 
-/// A clause with what stands before it.
+/// A clause with its conjunction and modifier.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Clause {
     pub(crate) conjunction: Conjunction,
@@ -24,7 +24,7 @@ pub(crate) struct Clause {
     pub(crate) node: Node,
 }
 
-/// How a bare term is written.
+/// Kind of an unquoted term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TermKind {
     Plain,
@@ -33,17 +33,17 @@ pub(crate) enum TermKind {
     Regexp,
 }
 
-/// A bare term.
+/// An unquoted term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
     pub(crate) kind: TermKind,
-    /// Unescaped for plain and prefix terms; as written for wildcards and regular expressions.
+    /// Unescaped for plain and prefix terms, verbatim for wildcards and regular expressions.
     pub(crate) text: String,
-    /// What follows a tilde.
+    /// Text after the tilde.
     pub(crate) fuzzy: Option<String>,
 }
 
-/// A part of a query, with the field it names and its boost.
+/// A node with its explicit field and boost.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
     Term {
@@ -71,12 +71,11 @@ pub(crate) enum Node {
     },
 }
 
-/// Why a text is no query string.
+/// Syntax error in a query string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     /// Lucene's exception: `ParseException` or `TokenMgrError`.
     pub(crate) kind: &'static str,
-    /// Its message.
     pub(crate) message: String,
 }
 

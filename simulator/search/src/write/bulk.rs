@@ -1,7 +1,8 @@
-//! Bulk: many changes in one body, a line for each action and, but for deletions, one for its document.
+//! Bulk requests: a line per action and, except for deletions, a line for its document.
 //!
-//! Promises: a body with a malformed action changes nothing; else each change succeeds or fails by itself. The answer is written as it
-//! comes about, not built first.
+//! Guarantees:
+//! - A body with a malformed action changes nothing. Otherwise each action succeeds or fails by itself.
+//! - The response is serialized action by action, without an intermediate JSON tree.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +19,7 @@ use crate::mapping::ttl_millis;
 use crate::routing::Placement;
 use crate::shared::Shared;
 
-/// A text, which may be written as a number.
+/// A string, or a number as text.
 #[derive(Clone, Debug)]
 struct Text<'a>(Cow<'a, str>);
 
@@ -28,7 +29,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
         impl<'de> Visitor<'de> for Reader {
             type Value = Text<'de>;
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a text or a number")
+                formatter.write_str("a string or a number")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Text<'de>, E> {
                 Ok(Text(Cow::Borrowed(text)))
@@ -47,7 +48,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// What an action is about.
+/// Metadata of an action.
 #[derive(Debug, Default, Deserialize)]
 struct Meta<'a> {
     #[serde(borrow, rename = "_index", alias = "index")]
@@ -74,7 +75,7 @@ struct Meta<'a> {
     retries: Option<u64>,
 }
 
-/// An action line: its first entry. Others are ignored.
+/// Action line: its first entry. Further entries are ignored.
 struct Line<'a> {
     name: Cow<'a, str>,
     meta: Meta<'a>,
@@ -101,7 +102,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Line<'a> {
     }
 }
 
-/// What is answered for one action.
+/// Response item of an action.
 #[derive(Serialize)]
 struct Item<'a> {
     _index: &'a str,
@@ -116,7 +117,7 @@ struct Item<'a> {
     error: Option<String>,
 }
 
-/// What a bulk came to: its answer but for the time it took, and the indices that it changed.
+/// Result of a bulk request: the response items, and the changed indices.
 #[derive(Default)]
 pub(crate) struct Bulk {
     items: Vec<u8>,
@@ -125,7 +126,7 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
-    /// The answer as JSON.
+    /// Serializes the response.
     pub(crate) fn answer(self, took: u128) -> Vec<u8> {
         let mut body = format!("{{\"took\":{took},\"errors\":{},\"items\":[", self.failed).into_bytes();
         body.extend_from_slice(&self.items);
@@ -156,12 +157,12 @@ struct Action<'a> {
     source: &'a [u8],
 }
 
-/// Reads the actions of a body.
+/// Parses the actions of a body.
 ///
 /// # Errors
-/// A line that is no action, an action that lacks something: nothing of the body is done then.
+/// A malformed action, or one that lacks a required parameter. No action of the body is executed then.
 fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8]) -> Result<Vec<Action<'a>>> {
-    // A line without an end is not read.
+    // As in Elasticsearch, text after the last line end is ignored.
     let end = body.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let mut lines = body
         .get(..end)
@@ -210,7 +211,7 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
         if meta.id.is_none() && matches!(&*name, "update" | "delete") {
             missing.push("id is missing");
         }
-        if name == "update" && !json::value(source).is_ok_and(|body| changes_something(&body)) {
+        if name == "update" && !json::value(source).is_ok_and(|body| has_change(&body)) {
             missing.push("script or doc is missing");
         }
         actions.push(Action {
@@ -241,17 +242,17 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
     ))
 }
 
-/// Returns whether the body of an update says what to change.
-fn changes_something(body: &Value) -> bool {
+/// Returns whether the body of an update has a change.
+fn has_change(body: &Value) -> bool {
     ["doc", "script", "script_id", "script_file"]
         .iter()
         .any(|key| body.get(*key).is_some())
 }
 
-/// Does what `body` says, line by line.
+/// Executes a bulk request.
 ///
 /// # Errors
-/// A body whose actions cannot be told from its documents, or of which one lacks something.
+/// A body with a malformed or incomplete action.
 pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
     json::derivable(body)?;
     let mut done = Bulk::default();
@@ -259,7 +260,7 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
         let (name, index, type_name) = (&*action.name, &*action.index, &*action.type_name);
         let id = action.meta.id.as_ref().map(|text| &*text.0);
         let changed = change(shared, &action);
-        // A document without an id can only be created, and is reported so.
+        // An index action without an id is reported as `create`.
         let shown = if id.is_none() && name == "index" {
             "create"
         } else {
@@ -284,10 +285,10 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
             Err(mut error) => {
                 done.failed = true;
                 if name == "update" && error.kind == "DocumentMissingException" {
-                    // The shard is not known where updates of a bulk are prepared.
+                    // As in Elasticsearch, the shard number is -1: it is not known when updates of a bulk are prepared.
                     error.reason = format!("[{index}][-1] [{type_name}][{}]: document missing", id.unwrap_or(""));
                 }
-                // No id is given for an index that cannot be written to.
+                // Elasticsearch generates the id only if the index can be written to.
                 let shown = if error.kind.contains("Index") { name } else { shown };
                 done.push(
                     shown,
@@ -307,7 +308,7 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
     Ok(done)
 }
 
-/// One change: the document, its status, and for a deletion whether it was there.
+/// Executes an action. Returns the document, the status, and for a deletion whether the document existed.
 fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<bool>)> {
     let Action { meta, source, .. } = action;
     let (name, index, type_name) = (&*action.name, &*action.index, &*action.type_name);
@@ -328,10 +329,10 @@ fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<
         timestamp: meta.timestamp.as_ref().map(|text| &*text.0),
         ttl: action.ttl,
     };
-    let needed = || id.ok_or_else(|| SearchError::validation("id is missing"));
+    let required_id = || id.ok_or_else(|| SearchError::validation("id is missing"));
     match name {
         "delete" => {
-            let done = delete_document(shared, index, type_name, needed()?, placement, condition)?;
+            let done = delete_document(shared, index, type_name, required_id()?, placement, condition)?;
             let found = done.written.fresh;
             Ok((done, if found { 200 } else { 404 }, Some(found)))
         }
@@ -341,7 +342,7 @@ fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<
                 shared,
                 index,
                 type_name,
-                needed()?,
+                required_id()?,
                 parameters,
                 &body,
                 meta.retries.unwrap_or(0),

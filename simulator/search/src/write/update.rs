@@ -1,6 +1,6 @@
-//! Updates: a document changed in part.
+//! Updates with partial documents.
 //!
-//! Limits: partial documents only; scripts are refused, as a backend with scripting disabled refuses them.
+//! Limits: scripts are rejected, as by an Elasticsearch with scripting disabled.
 
 use serde_json::Value;
 
@@ -15,11 +15,11 @@ use crate::shared::Shared;
 /// A document that was updated.
 pub(crate) struct Updated {
     pub(crate) indexed: Indexed,
-    /// What it is now.
+    /// Source after the update.
     pub(crate) source: Value,
 }
 
-/// Fails for an update that says nothing, or too much.
+/// Checks the combination of `script`, `doc` and `doc_as_upsert`.
 fn check(has_script: bool, has_doc: bool, doc_as_upsert: bool) -> Result<()> {
     let needs_doc = "doc must be specified if doc_as_upsert is enabled";
     let reason = match (has_script, has_doc) {
@@ -32,7 +32,8 @@ fn check(has_script: bool, has_doc: bool, doc_as_upsert: bool) -> Result<()> {
     Err(SearchError::validation(&reason))
 }
 
-/// Lays `doc` of `body` on a document; makes it of `upsert` if it is not there. Tries again, as often as told, when another change comes between.
+/// Merges `doc` of `body` into a document, or creates it from `upsert` if it does not exist. Retries up to `retries`
+/// times after a version conflict.
 pub(crate) fn update(
     shared: &Shared,
     index: &str,
@@ -112,7 +113,7 @@ pub(crate) fn update(
             };
             return Ok(Updated { indexed, source });
         }
-        // What it was written with stays, but for its time.
+        // Parent and expiry are kept, the timestamp is not.
         let before = known.as_ref().map(|(_, stored)| stored);
         let expiry = before.and_then(|stored| stored.times().expiry);
         let parameters = WriteParameters {

@@ -1,4 +1,4 @@
-//! A search backend in process, at a time that is stepped.
+//! In-process search backend with clocks that tests step.
 
 use std::borrow::Borrow;
 use std::path::Path;
@@ -11,27 +11,27 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use stuntdouble_search::{Limits, Options, SearchServer};
 
-/// What was answered.
-pub(crate) struct Answered {
+/// A response.
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) body: Value,
     pub(crate) text: String,
 }
 
 #[allow(dead_code, reason = "each test file uses what it needs")]
-impl Answered {
-    /// Fails unless it is a refusal with this status, and this in its reason.
-    pub(crate) fn expect_refusal(&self, status: u16, reason: &str) {
+impl TestResponse {
+    /// Asserts the status of an error and a part of its message.
+    pub(crate) fn expect_error(&self, status: u16, reason: &str) {
         assert_eq!(self.status, status, "{}", self.text);
         assert!(self.body["error"].as_str().unwrap().contains(reason), "{}", self.text);
     }
 }
 
-/// A search backend whose clock and ticks are stepped.
+/// A search backend with a stepped wall clock and a stepped monotonic clock.
 pub(crate) struct Backend {
     pub(crate) server: SearchServer,
     ticks: Arc<AtomicU64>,
-    /// How far the clock was stepped, in milliseconds.
+    /// Offset of the wall clock, in milliseconds.
     clock: Arc<AtomicU64>,
 }
 
@@ -45,7 +45,7 @@ impl Backend {
         Backend::of(limits, SearchServer::new)
     }
 
-    /// A backend in a data directory.
+    /// Opens a data directory.
     pub(crate) fn open(directory: &Path) -> Backend {
         Backend::of(Limits::default(), |options| {
             SearchServer::open(options, directory).unwrap()
@@ -73,17 +73,17 @@ impl Backend {
         }
     }
 
-    /// Steps the clock.
+    /// Advances the wall clock.
     pub(crate) fn step_clock(&self, by: Duration) {
         self.clock.fetch_add(by.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Lets time pass.
+    /// Advances the monotonic clock.
     pub(crate) fn step(&self, by: Duration) {
         self.ticks.fetch_add(by.as_millis() as u64, Ordering::Relaxed);
     }
 
-    pub(crate) async fn send(&self, method: &str, uri: &str, body: &str) -> Answered {
+    pub(crate) async fn send(&self, method: &str, uri: &str, body: &str) -> TestResponse {
         let request = http::Request::builder()
             .method(method)
             .uri(uri)
@@ -93,15 +93,15 @@ impl Backend {
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Answered {
+        TestResponse {
             status,
             body: serde_json::from_str(&text).unwrap_or(Value::Null),
             text,
         }
     }
 
-    /// Sends JSON, or nothing for null.
-    pub(crate) async fn send_json(&self, method: &str, uri: &str, body: &Value) -> Answered {
+    /// Sends JSON; no body for `null`.
+    pub(crate) async fn send_json(&self, method: &str, uri: &str, body: &Value) -> TestResponse {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -110,19 +110,19 @@ impl Backend {
         self.send(method, uri, &body).await
     }
 
-    pub(crate) async fn get(&self, uri: &str) -> Answered {
+    pub(crate) async fn get(&self, uri: &str) -> TestResponse {
         self.send("GET", uri, "").await
     }
 
-    pub(crate) async fn post(&self, uri: &str, body: &str) -> Answered {
+    pub(crate) async fn post(&self, uri: &str, body: &str) -> TestResponse {
         self.send("POST", uri, body).await
     }
 
-    pub(crate) async fn put(&self, uri: &str, body: &str) -> Answered {
+    pub(crate) async fn put(&self, uri: &str, body: &str) -> TestResponse {
         self.send("PUT", uri, body).await
     }
 
-    /// Hits of a body, as their ids.
+    /// Searches with a body. Returns the ids of the hits.
     pub(crate) async fn ids(&self, uri: &str, body: &Value) -> Vec<String> {
         let answer = self.post(uri, &body.to_string()).await;
         assert_eq!(answer.status, 200, "{body}: {}", answer.text);
@@ -135,7 +135,7 @@ impl Backend {
     }
 }
 
-/// Twelve log lines over two days: one an hour, with a size and a level.
+/// Twelve log lines over two days, one per hour, with a size and a level.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub(crate) async fn logs() -> Backend {
     let backend = Backend::new();
@@ -147,7 +147,8 @@ pub(crate) async fn logs() -> Backend {
             "{{\"index\":{{\"_index\":\"logstash-2015.06.{day}\",\"_type\":\"fluentd\",\"_id\":\"{n}\"}}}}\n"
         ));
         body.push_str(&format!(
-            "{{\"log\":\"{level} request {n} served\",\"level\":\"{level}\",\"size\":{},\"ratio\":{}.5,\"@timestamp\":\"2015-06-{day}T{:02}:30:00Z\"}}\n",
+            "{{\"log\":\"{level} request {n} served\",\"level\":\"{level}\",\"size\":{},\"ratio\":{}.5,\
+             \"@timestamp\":\"2015-06-{day}T{:02}:30:00Z\"}}\n",
             n * 10,
             n,
             n % 6
@@ -158,7 +159,7 @@ pub(crate) async fn logs() -> Backend {
     backend
 }
 
-/// A backend with an index of one type, which has these fields.
+/// Creates a backend with an index that has one type with these fields.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub(crate) async fn index_of(index: &str, type_name: &str, properties: Value) -> Backend {
     let backend = Backend::new();
@@ -167,7 +168,7 @@ pub(crate) async fn index_of(index: &str, type_name: &str, properties: Value) ->
     backend
 }
 
-/// Sends a request that has to succeed.
+/// Sends a request that must succeed. Returns the body of the response.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub(crate) async fn ask(backend: &Backend, method: &str, uri: &str, body: impl Borrow<Value>) -> Value {
     let answer = backend.send_json(method, uri, body.borrow()).await;

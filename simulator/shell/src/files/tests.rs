@@ -29,7 +29,7 @@ fn paths_are_resolved_without_leaving_the_root() {
 }
 
 #[test]
-fn a_write_beyond_the_limit_is_refused_and_changes_nothing() {
+fn a_write_beyond_the_limit_fails_and_changes_nothing() {
     let files = Files::new(4_096);
     files.write("/tmp/a", &[b'x'; 4_000], false).unwrap();
     assert_eq!(files.write("/tmp/a", &[b'x'; 4_000], true), Err(FileError::Full));

@@ -1,4 +1,4 @@
-//! Serving DNS: over a UDP socket, a TCP listener, and any connection.
+//! DNS over a UDP socket, a TCP listener, or any connection.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -12,14 +12,14 @@ use tokio::{
 use super::message::{Transport, respond};
 use crate::cluster::Names;
 
-/// Most connections at a time.
-const CONNECTIONS: usize = 64;
-/// How long a connection may be idle.
-const IDLE: Duration = Duration::from_secs(10);
-/// Bytes of the longest query over UDP.
-const LONGEST_QUERY: usize = 4096;
-/// How often a port is chosen that must be free for both UDP and TCP.
-const ATTEMPTS: usize = 16;
+/// Maximum number of concurrent TCP connections.
+const MAX_CONNECTIONS: usize = 64;
+/// Idle timeout of a connection.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum size in bytes of a query over UDP.
+const MAX_QUERY_BYTES: usize = 4096;
+/// Number of attempts to find a port that is free for both UDP and TCP.
+const BIND_ATTEMPTS: usize = 16;
 
 /// A UDP socket and a TCP listener on the same port.
 #[derive(Debug)]
@@ -30,12 +30,12 @@ pub(crate) struct DnsListener {
 }
 
 impl DnsListener {
-    /// Listens on an address; a port of 0 is chosen by the system.
+    /// Binds to an address; with port 0 the system chooses the port.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system's error.
     pub(crate) async fn bind(address: SocketAddr) -> io::Result<Self> {
-        let mut attempts = if address.port() == 0 { ATTEMPTS } else { 1 };
+        let mut attempts = if address.port() == 0 { BIND_ATTEMPTS } else { 1 };
         loop {
             let tcp = TcpListener::bind(address).await?;
             let chosen = tcp.local_addr()?;
@@ -54,22 +54,22 @@ impl DnsListener {
         }
     }
 
-    /// Where it listens.
+    /// Address that it listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers queries for as long as it is polled.
+    /// Responds to queries until the future is dropped.
     pub(crate) async fn serve(self, names: Names) {
         tokio::join!(packets(&self.udp, &names), connections(&self.tcp, &names));
     }
 }
 
-/// Answers queries over UDP.
+/// Responds to queries over UDP.
 async fn packets(socket: &UdpSocket, names: &Names) {
-    let mut packet = vec![0; LONGEST_QUERY];
+    let mut packet = vec![0; MAX_QUERY_BYTES];
     loop {
-        // An error is that of an answer that did not reach its client.
+        // An error is that of an earlier response that did not reach its client.
         let Ok((length, client)) = socket.recv_from(&mut packet).await else {
             continue;
         };
@@ -80,9 +80,9 @@ async fn packets(socket: &UdpSocket, names: &Names) {
     }
 }
 
-/// Answers queries over TCP.
+/// Responds to queries over TCP.
 async fn connections(listener: &TcpListener, names: &Names) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut open = JoinSet::new();
     loop {
         let Ok(permit) = permits.clone().acquire_owned().await else {
@@ -100,19 +100,19 @@ async fn connections(listener: &TcpListener, names: &Names) {
                     drop(permit);
                 });
             }
-            // Too many open files, most likely: wait until one is closed.
+            // Most likely too many open files: wait until one is closed.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
 }
 
-/// Answers queries over a connection, each after its length, until the client is done.
+/// Responds to length-prefixed queries over a connection, until the client closes it.
 pub(super) async fn serve_stream(names: &Names, mut io: impl AsyncRead + AsyncWrite + Unpin) {
-    while let Ok(Ok(query)) = tokio::time::timeout(IDLE, read(&mut io)).await {
+    while let Ok(Ok(query)) = tokio::time::timeout(IDLE_TIMEOUT, read(&mut io)).await {
         let Some(answer) = respond(names, &query, Transport::Tcp) else {
             return;
         };
-        let written = tokio::time::timeout(IDLE, write(&mut io, &answer)).await;
+        let written = tokio::time::timeout(IDLE_TIMEOUT, write(&mut io, &answer)).await;
         if !matches!(written, Ok(Ok(()))) {
             return;
         }

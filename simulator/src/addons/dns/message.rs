@@ -1,4 +1,4 @@
-//! Queries and their answers.
+//! DNS queries and responses.
 
 use hickory_proto::{
     op::{Edns, Message, MessageType, Metadata, OpCode, ResponseCode},
@@ -8,49 +8,49 @@ use hickory_proto::{
     },
 };
 
-use crate::cluster::{Meaning, Names};
+use crate::cluster::{Names, Resolution};
 
-/// How long an answer may be kept, in seconds.
+/// TTL of a response in seconds.
 const TTL: u32 = 30;
-/// The priority of every port.
+/// Priority of every SRV record.
 const PRIORITY: u16 = 10;
-/// Most bytes of an answer over UDP, whatever the query offers.
-const LONGEST: u16 = 4096;
-/// Bytes of a header.
-const HEADER: usize = 12;
+/// Maximum size in bytes of a response over UDP, even if the query allows more.
+const MAX_UDP_BYTES: u16 = 4096;
+/// Size of a header in bytes.
+const HEADER_BYTES: usize = 12;
 
-/// How an answer gets to its client.
+/// The transport of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
-    /// An answer that does not fit in a packet is truncated, so that the client asks over TCP.
+    /// A response that does not fit in a packet is truncated, so that the client retries over TCP.
     Udp,
-    /// An answer may be long.
+    /// A response has no size limit.
     Tcp,
 }
 
-/// The answer to a query; `None` if it deserves none.
+/// Returns the response to a query, or `None` if it must be ignored.
 pub(super) fn respond(names: &Names, query: &[u8], transport: Transport) -> Option<Vec<u8>> {
     let Ok(request) = Message::from_vec(query) else {
-        return refuse(query);
+        return format_error(query);
     };
     if request.metadata.message_type == MessageType::Response {
         return None;
     }
     let response = answer(names, &request);
     let bytes = response.to_vec().ok()?;
-    let most = match transport {
-        Transport::Udp => request.max_payload().min(LONGEST),
+    let max_bytes = match transport {
+        Transport::Udp => request.max_payload().min(MAX_UDP_BYTES),
         Transport::Tcp => u16::MAX,
     };
-    if bytes.len() <= usize::from(most) {
+    if bytes.len() <= usize::from(max_bytes) {
         return Some(bytes);
     }
     response.truncate().to_vec().ok()
 }
 
-/// The answer to what is no query, if it is long enough to have an id.
-fn refuse(query: &[u8]) -> Option<Vec<u8>> {
-    let (Some(&[first, second, flags]), true) = (query.first_chunk(), query.len() >= HEADER) else {
+/// Returns the response to a malformed query, if it is long enough to have an id.
+fn format_error(query: &[u8]) -> Option<Vec<u8>> {
+    let (Some(&[first, second, flags]), true) = (query.first_chunk(), query.len() >= HEADER_BYTES) else {
         return None;
     };
     let is_response = flags & 0x80 != 0;
@@ -69,15 +69,15 @@ fn answer(names: &Names, request: &Message) -> Message {
     response.add_queries(request.queries.iter().cloned());
     if request.edns.is_some() {
         let mut edns = Edns::new();
-        edns.set_max_payload(LONGEST);
+        edns.set_max_payload(MAX_UDP_BYTES);
         response.set_edns(edns);
     }
     response.metadata.response_code = match request.queries.as_slice() {
         _ if request.metadata.op_code != OpCode::Query => ResponseCode::NotImp,
         [query] if query.query_class == DNSClass::IN => {
-            let meaning = names.meaning(&query.name.to_ascii());
-            response.metadata.authoritative = meaning != Meaning::Foreign;
-            add_records(&mut response, &query.name, query.query_type, meaning)
+            let resolution = names.resolve_name(&query.name.to_ascii());
+            response.metadata.authoritative = resolution != Resolution::Foreign;
+            add_records(&mut response, &query.name, query.query_type, resolution)
         }
         [_] => ResponseCode::Refused,
         _ => ResponseCode::FormErr,
@@ -85,18 +85,18 @@ fn answer(names: &Names, request: &Message) -> Message {
     response
 }
 
-/// Adds the records of a name whose type is in the question.
-fn add_records(response: &mut Message, name: &Name, kind: RecordType, meaning: Meaning) -> ResponseCode {
+/// Adds the records of a name that have the queried type.
+fn add_records(response: &mut Message, name: &Name, kind: RecordType, resolution: Resolution) -> ResponseCode {
     let asks_for = |wanted: RecordType| kind == wanted || kind == RecordType::ANY;
-    let code = match meaning {
-        Meaning::Foreign => return ResponseCode::Refused,
-        Meaning::Missing => ResponseCode::NXDomain,
-        Meaning::Addresses(addresses) if asks_for(RecordType::A) => {
+    let code = match resolution {
+        Resolution::Foreign => return ResponseCode::Refused,
+        Resolution::Missing => ResponseCode::NXDomain,
+        Resolution::Addresses(addresses) if asks_for(RecordType::A) => {
             let records = addresses.into_iter().map(|address| record(name, RData::A(A(address))));
             response.add_answers(records.collect::<Vec<_>>());
             ResponseCode::NoError
         }
-        Meaning::Ports(ports) if asks_for(RecordType::SRV) => {
+        Resolution::Ports(ports) if asks_for(RecordType::SRV) => {
             let weight = u16::try_from(100 / ports.len().max(1)).unwrap_or_default();
             for port in ports {
                 let Ok(host) = Name::from_ascii(format!("{}.", port.host)) else {
@@ -121,7 +121,7 @@ fn record(name: &Name, data: RData) -> Record {
     Record::from_rdata(name.clone(), TTL, data)
 }
 
-/// Who answers for the cluster's names, and how long it may be remembered that there is none.
+/// Returns the SOA record, with the TTL of negative responses.
 fn authority() -> Option<Record> {
     let name = |text: &str| Name::from_ascii(text).ok();
     let soa = SOA::new(

@@ -1,7 +1,7 @@
-//! The name resolution add-on: DNS over UDP and TCP for the names of the cluster.
+//! The DNS add-on: the names of the cluster over UDP and TCP.
 //!
-//! - It answers on TCP in the pods of `kube-dns`, and on both where it is given a listener.
-//! - Limits: names of the cluster only, nothing is forwarded; 64 TCP connections, each of which may be idle for 10 seconds.
+//! - It serves TCP in the pods of `kube-dns`, and both UDP and TCP on the DNS listener, if there is one.
+//! - Limits: names of the cluster only, no forwarding; 64 TCP connections with an idle timeout of 10 seconds.
 //! - Source: RFC 1035, RFC 2782 and SkyDNS, as Kubernetes v1.2 runs it.
 
 mod listener;
@@ -14,7 +14,7 @@ use tokio::io::DuplexStream;
 
 use crate::cluster::{
     Names,
-    network::{Backend, Body, whole},
+    network::{Backend, Body, full_body},
 };
 
 /// The server in the pods of `kube-dns`.
@@ -25,13 +25,13 @@ pub(super) struct DnsServer {
 impl Backend for DnsServer {
     fn answer(&self, _: Request<Body>) -> BoxFuture<'static, Response<Body>> {
         Box::pin(async {
-            let mut response = Response::new(whole("this port speaks DNS, not HTTP\n"));
+            let mut response = Response::new(full_body("this port speaks DNS, not HTTP\n"));
             *response.status_mut() = StatusCode::BAD_GATEWAY;
             response
         })
     }
 
-    fn talk(&self, io: DuplexStream) -> Result<BoxFuture<'static, ()>, DuplexStream> {
+    fn serve_connection(&self, io: DuplexStream) -> Result<BoxFuture<'static, ()>, DuplexStream> {
         let names = self.names.clone();
         Ok(Box::pin(async move { listener::serve_stream(&names, io).await }))
     }

@@ -15,16 +15,16 @@ use super::{
 };
 use crate::{
     clock::stamp,
-    cluster::network::{Backend, Body, whole},
+    cluster::network::{Backend, Body, full_body},
 };
 
-/// Where the model begins.
+/// Root path of the model.
 const MODEL: &str = "/api/v1/model";
 
-/// Answers for the metrics collector.
+/// The server of the metrics collector.
 pub(in crate::addons) struct Heapster(Arc<Samples>);
 
-/// The bounds of a request.
+/// The time range of a request.
 struct Range {
     start: Timestamp,
     end: Timestamp,
@@ -37,7 +37,7 @@ impl Heapster {
 
     fn respond(&self, path: &str, query: &str) -> Response<Body> {
         if path == "/healthz" {
-            return Response::new(whole("ok"));
+            return Response::new(full_body("ok"));
         }
         let parts: Option<Vec<String>> = path.strip_prefix(MODEL).map(|rest| {
             let parts = rest.split('/').filter(|part| !part.is_empty());
@@ -53,7 +53,7 @@ impl Heapster {
         }
     }
 
-    /// What the model has at a path; `None` if there is nothing.
+    /// Returns the model at a path, or `None` if there is nothing.
     fn model(&self, path: &[&str], range: &Range) -> Option<Value> {
         let names = |of: fn(&Source) -> &str, wanted: &dyn Fn(&Source) -> bool| {
             let sources = self.0.sources();
@@ -92,7 +92,7 @@ impl Heapster {
         }
     }
 
-    /// The metrics of an entity, or the values of one.
+    /// Returns the metrics of an entity, or the values of one metric.
     fn metric(&self, name: &[&str], range: &Range, wanted: impl Fn(&Source) -> bool) -> Option<Value> {
         if name.is_empty() {
             let known = Metric::ALL

@@ -1,7 +1,8 @@
 //! The time-series database: InfluxDB's `/query` over the samples.
 //!
-//! Known are `SHOW DATABASES`, `SHOW MEASUREMENTS`, and `SELECT` of the value or of a function of it, with conditions on time and tags, grouped by time
-//! and tags.
+//! Supported: `SHOW DATABASES`, `SHOW MEASUREMENTS`, and `SELECT` of the value or of a function of it, with
+//! conditions on time and tags, grouped by
+//! time and tags.
 
 use std::{
     collections::BTreeMap,
@@ -21,31 +22,35 @@ use super::{
 };
 use crate::{
     clock::{Clock, stamp},
-    cluster::network::{Backend, Body, whole},
+    cluster::network::{Backend, Body, full_body},
 };
 
-/// The database.
+/// Name of the database.
 const DATABASE: &str = "k8s";
 /// Tags of the series.
 const TAGS: [&str; 3] = ["namespace_name", "nodename", "pod_name"];
 
-#[expect(clippy::expect_used, reason = "the expression is valid, as a test shows")]
+#[expect(clippy::expect_used, reason = "the expression is valid, as a test verifies")]
 static SELECT: LazyLock<Regex> = LazyLock::new(|| {
     let function = r#"(?:(?<function>\w+)\(\s*"?value"?\s*\)|"?value"?)"#;
-    let parts = r"(?:\s+WHERE\s+(?<conditions>.+?))?(?:\s+GROUP BY\s+(?<groups>.+?))?(?:\s+FILL\(\w+\))?(?:\s+ORDER BY time\s*(?<order>ASC|DESC)?)?(?:\s+LIMIT\s+(?<limit>\d+))?\s*;?\s*$";
+    let parts = concat!(
+        r"(?:\s+WHERE\s+(?<conditions>.+?))?",
+        r"(?:\s+GROUP BY\s+(?<groups>.+?))?(?:\s+FILL\(\w+\))?",
+        r"(?:\s+ORDER BY time\s*(?<order>ASC|DESC)?)?(?:\s+LIMIT\s+(?<limit>\d+))?\s*;?\s*$",
+    );
     Regex::new(&format!(
         r#"(?is)^\s*SELECT\s+{function}\s+FROM\s+"?(?<measurement>[^"\s]+)"?{parts}"#
     ))
-    .expect("an expression")
+    .expect("a valid regular expression")
 });
 
-/// Answers for the time-series database.
+/// The server of the time-series database.
 pub(in crate::addons) struct Influx {
     samples: Arc<Samples>,
     clock: Clock,
 }
 
-/// A selection.
+/// A `SELECT` statement.
 struct Select<'a> {
     metric: Option<Metric>,
     measurement: &'a str,
@@ -68,14 +73,14 @@ impl Influx {
         let parameter = |name: &str| form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
         match path {
             "/ping" => {
-                let mut response = Response::new(whole(""));
+                let mut response = Response::new(full_body(""));
                 *response.status_mut() = StatusCode::NO_CONTENT;
                 response
             }
             "/query" => {
-                let asked = parameter("q").map(|(_, q)| q.into_owned()).unwrap_or_default();
+                let query = parameter("q").map(|(_, q)| q.into_owned()).unwrap_or_default();
                 let milliseconds = parameter("epoch").is_some_and(|(_, epoch)| epoch == "ms");
-                match self.query(&asked, milliseconds) {
+                match self.query(&query, milliseconds) {
                     Ok(series) => respond(StatusCode::OK, &json!({"results": [series]})),
                     Err(why) => respond(
                         StatusCode::BAD_REQUEST,
@@ -84,16 +89,16 @@ impl Influx {
                 }
             }
             _ => {
-                let mut response = Response::new(whole("404 page not found\n"));
+                let mut response = Response::new(full_body("404 page not found\n"));
                 *response.status_mut() = StatusCode::NOT_FOUND;
                 response
             }
         }
     }
 
-    /// The result of a query.
-    fn query(&self, asked: &str, milliseconds: bool) -> Result<Value, String> {
-        let words = asked
+    /// Returns the result of a query.
+    fn query(&self, query: &str, milliseconds: bool) -> Result<Value, String> {
+        let words = query
             .trim()
             .trim_end_matches(';')
             .split_whitespace()
@@ -114,8 +119,8 @@ impl Influx {
             }
             _ => {}
         }
-        let parts = SELECT.captures(asked).ok_or_else(|| {
-            format!("{asked:?} is not understood: SELECT of a value, SHOW DATABASES and SHOW MEASUREMENTS are")
+        let parts = SELECT.captures(query).ok_or_else(|| {
+            format!("unsupported query {query:?}: use SELECT of a value, SHOW DATABASES or SHOW MEASUREMENTS")
         })?;
         Ok(self.select(&self.parse(&parts)?, milliseconds))
     }
@@ -160,7 +165,7 @@ impl Influx {
     }
 
     fn condition(&self, select: &mut Select<'_>, condition: &str) -> Result<(), String> {
-        let unknown = || format!("the condition {condition:?} is not understood");
+        let unknown = || format!("unsupported condition {condition:?}");
         let at = condition.find(['<', '>', '=']).ok_or_else(unknown)?;
         let (name, rest) = condition.split_at(at);
         let value = rest.trim_start_matches(['<', '>', '=']);
@@ -181,7 +186,7 @@ impl Influx {
         Ok(())
     }
 
-    /// `now() - 1h`, a quoted time, or milliseconds (`1456790400000ms`).
+    /// Parses `now() - 1h`, a quoted time, or milliseconds (`1456790400000ms`).
     fn time(&self, text: &str) -> Result<Timestamp, String> {
         let wrong = || format!("invalid time {text:?}");
         if let Some(rest) = text.to_lowercase().strip_prefix("now()") {
@@ -277,7 +282,7 @@ fn tag<'a>(source: &'a Source, name: &str) -> Option<&'a String> {
     }
 }
 
-/// The conditions that `AND` joins.
+/// Splits conditions at `AND`.
 fn split_and(conditions: &str) -> Vec<&str> {
     let upper = conditions.to_ascii_uppercase();
     let (mut parts, mut start) = (Vec::new(), 0);
@@ -289,7 +294,7 @@ fn split_and(conditions: &str) -> Vec<&str> {
     parts
 }
 
-/// `90s`, `5m`, `1h`, `2d`.
+/// Parses `90s`, `5m`, `1h`, `2d`.
 fn duration(text: &str) -> Result<SignedDuration, String> {
     let wrong = || format!("invalid duration {text:?}");
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();

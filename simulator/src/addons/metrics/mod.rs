@@ -1,10 +1,12 @@
 //! Metrics: the collector, the time-series database and the dashboard's data.
 //!
-//! - The usage of a pod is simulated: its annotations `stuntdouble/cpu-usage` (`250m`) and `stuntdouble/memory-usage` (`64Mi`) say it.
-//! - It is sampled each minute of the cluster's clock. A pod without an annotation has no samples.
-//! - Limits: CPU and memory of pods, and their sums by namespace, node and cluster.
+//! - A pod's usage is simulated: it is the value of its annotations `stuntdouble/cpu-usage` (`250m`) and
+//!   `stuntdouble/memory-usage` (`64Mi`).
+//! - Usage is sampled each minute of the cluster's clock. A pod without an annotation has no samples.
+//! - Limits: only CPU and memory of pods, and their sums by namespace, node and cluster.
 //!
-//! Source: Heapster v1.0 (model API) and InfluxDB 0.9 (`/query`), as the dashboards and the autoscaler of Kubernetes v1.2 use them.
+//! Source: Heapster v1.0 (model API) and InfluxDB 0.9 (`/query`), as the dashboards and the autoscaler of Kubernetes
+//! v1.2 use them.
 
 mod heapster;
 mod influx;
@@ -25,14 +27,14 @@ use crate::{
     api::{Status, meta},
     cluster::{
         Runtime, cpu_usage,
-        network::{Body, whole},
+        network::{Body, full_body},
     },
 };
 
-/// Samples the pods that run, for as long as the runtime runs.
+/// Samples the running pods until the runtime stops.
 ///
 /// # Errors
-/// A cache that cannot be filled.
+/// The error of a cache that cannot be filled.
 pub(super) async fn sample(runtime: &Arc<Runtime>, samples: Arc<Samples>) -> Result<(), Status> {
     let (pods, clock) = (runtime.informer("v1", "pods").await?, runtime.clock().clone());
     runtime.spawn(async move {
@@ -44,15 +46,15 @@ pub(super) async fn sample(runtime: &Arc<Runtime>, samples: Arc<Samples>) -> Res
                     samples.add(&pod, cpu_usage(&pod), now);
                 }
             }
-            samples.forget_before(now);
-            clock.sleep(samples::PERIOD).await;
+            samples.remove_expired(now);
+            clock.sleep(samples::SAMPLE_PERIOD).await;
         }
     });
     Ok(())
 }
 
 fn json(status: StatusCode, value: &Value) -> Response<Body> {
-    let mut response = Response::new(whole(format!("{value}\n")));
+    let mut response = Response::new(full_body(format!("{value}\n")));
     *response.status_mut() = status;
     response
         .headers_mut()

@@ -1,4 +1,4 @@
-//! The samples of the pods' usage.
+//! Samples of the pods' usage.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,18 +11,18 @@ use parking_lot::RwLock;
 use crate::api::{Object, meta, quantity::Quantity};
 
 /// Interval of the samples.
-pub(super) const PERIOD: Duration = Duration::from_secs(60);
-/// How long samples are kept.
-const KEPT: SignedDuration = SignedDuration::from_hours(6);
-/// Most pods with samples.
-const PODS: usize = 5000;
-/// The annotation with the memory that a pod uses.
+pub(super) const SAMPLE_PERIOD: Duration = Duration::from_secs(60);
+/// Retention time of samples.
+const RETENTION: SignedDuration = SignedDuration::from_hours(6);
+/// Maximum number of pods with samples.
+const MAX_PODS: usize = 5000;
+/// The annotation with a pod's memory usage.
 const MEMORY_USAGE: &str = "stuntdouble/memory-usage";
 
-/// What is measured.
+/// A metric of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::addons) enum Metric {
-    /// CPU usage in thousandths of a core.
+    /// CPU usage in millicores.
     Cpu,
     /// Memory usage in bytes.
     Memory,
@@ -32,7 +32,7 @@ impl Metric {
     /// All metrics.
     pub(super) const ALL: [Self; 2] = [Self::Cpu, Self::Memory];
 
-    /// The name of its series.
+    /// Returns the name of its series.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu/usage_rate",
@@ -40,7 +40,7 @@ impl Metric {
         }
     }
 
-    /// The metric of this name; the model API has older names as well.
+    /// Returns the metric of this name; the model API also has older names.
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
             "cpu/usage_rate" | "cpu-usage" => Some(Self::Cpu),
@@ -50,7 +50,7 @@ impl Metric {
     }
 }
 
-/// A pod that has samples.
+/// A pod with samples.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Source {
     pub(super) namespace: String,
@@ -61,14 +61,14 @@ pub(super) struct Source {
 /// Samples of one metric, oldest first.
 pub(super) type Points = Vec<(Timestamp, i64)>;
 
-/// The samples by pod and metric.
+/// Samples by pod and metric.
 #[derive(Debug, Default)]
 pub(in crate::addons) struct Samples(RwLock<BTreeMap<(Source, Metric), Series>>);
 
 type Series = VecDeque<(Timestamp, i64)>;
 
 impl Samples {
-    /// Adds a sample of a pod that uses this much CPU.
+    /// Adds a sample of a pod with this CPU usage.
     pub(super) fn add(&self, pod: &Object, cpu: Option<i64>, now: Timestamp) {
         let text = |path: &str| meta::text(pod, path).to_owned();
         let source = Source {
@@ -84,15 +84,15 @@ impl Samples {
         for (metric, value) in [(Metric::Cpu, cpu), (Metric::Memory, memory)] {
             let Some(value) = value else { continue };
             let key = (source.clone(), metric);
-            if all.contains_key(&key) || all.len() < PODS * Metric::ALL.len() {
+            if all.contains_key(&key) || all.len() < MAX_PODS * Metric::ALL.len() {
                 all.entry(key).or_default().push_back((now, value));
             }
         }
     }
 
-    /// Removes what is too old.
-    pub(super) fn forget_before(&self, now: Timestamp) {
-        let oldest = now.saturating_sub(KEPT).unwrap_or(Timestamp::MIN);
+    /// Removes the samples that are too old at `now`.
+    pub(super) fn remove_expired(&self, now: Timestamp) {
+        let oldest = now.saturating_sub(RETENTION).unwrap_or(Timestamp::MIN);
         self.0.write().retain(|_, points| {
             while points.front().is_some_and(|(at, _)| *at < oldest) {
                 points.pop_front();
@@ -101,14 +101,14 @@ impl Samples {
         });
     }
 
-    /// The pods that have samples of any metric.
+    /// Returns the pods with samples of any metric.
     pub(super) fn sources(&self) -> Vec<Source> {
         let mut sources: Vec<Source> = self.0.read().keys().map(|(source, _)| source.clone()).collect();
         sources.dedup();
         sources
     }
 
-    /// The samples of a metric, of the pods that are `wanted`.
+    /// Returns the samples of a metric of the pods that `wanted` accepts.
     pub(super) fn of(&self, metric: Metric, wanted: impl Fn(&Source) -> bool) -> Vec<(Source, Points)> {
         let all = self.0.read();
         let found = all.iter().filter(|((source, of), _)| *of == metric && wanted(source));
@@ -118,7 +118,7 @@ impl Samples {
     }
 }
 
-/// The sums of several series, by time.
+/// Returns the sums of several series, by time.
 pub(super) fn sum(all: Vec<(Source, Points)>) -> Points {
     let mut sums: BTreeMap<Timestamp, i64> = BTreeMap::new();
     for (at, value) in all.into_iter().flat_map(|(_, points)| points) {

@@ -1,8 +1,9 @@
-//! The query language of label selectors.
+//! Parser of the query language of label selectors.
 //!
-//! A selector is requirements with commas between them: `key`, `!key`, `key=value`, `key==value`, `key!=value`, `key>number`, `key<number`,
-//! `key in (values)`, `key notin (values)`. Blanks may stand between tokens; a value, and each of a list, may be empty; `in` and `notin` are keys and values too,
-//! where no operator can stand.
+//! A selector consists of requirements separated by commas: `key`, `!key`, `key=value`, `key==value`, `key!=value`,
+//! `key>number`, `key<number`, `key in (values)`, `key notin (values)`. Tokens may be separated by blanks. Single
+//! values and values in lists may be empty. `in` and `notin` are also valid keys and values, where no operator is
+//! expected.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ enum Token<'a> {
 }
 
 impl Token<'_> {
-    /// The text as error messages have it.
+    /// Text of the token in error messages.
     fn text(&self) -> &str {
         match self {
             Self::End => "",
@@ -37,7 +38,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
-/// Cuts the next token off `rest`. A NUL byte ends the text.
+/// Removes the next token from `rest`. A NUL byte ends the text.
 fn next<'a>(rest: &mut &'a str) -> Token<'a> {
     *rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
     let symbols = [
@@ -75,7 +76,7 @@ struct Parser<'a> {
     rest: &'a str,
 }
 
-/// Reads `text` whole.
+/// Parses the whole of `text`.
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
     let mut parser = Parser { rest: text };
     let mut requirements = Vec::new();
@@ -107,13 +108,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next token where no operator of letters can stand.
+    /// Next token, where `in` and `notin` are words.
     fn peek(&self) -> Token<'a> {
         let mut rest = self.rest;
         value(next(&mut rest))
     }
 
-    /// The same, consumed.
+    /// Removes and returns the next token, where `in` and `notin` are words.
     fn take(&mut self) -> Token<'a> {
         value(next(&mut self.rest))
     }
@@ -211,7 +212,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A token where an operator of letters is a word.
+/// Converts an `in` or `notin` operator to a word.
 fn value(token: Token<'_>) -> Token<'_> {
     match token {
         Token::Operator(Operator::In | Operator::NotIn, text) => Token::Word(text),

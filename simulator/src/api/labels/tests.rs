@@ -93,7 +93,7 @@ fn a_selector_matches_by_its_requirements(#[case] selector: &str, #[case] expect
     "a>1e999",
     "unable to parse requirement: for 'Gt', 'Lt' operators, the value must be a number"
 )]
-fn what_is_no_selector_is_refused_in_the_recorded_words(#[case] selector: &str, #[case] error: &str) {
+fn invalid_selectors_have_the_recorded_errors(#[case] selector: &str, #[case] error: &str) {
     assert_eq!(Selector::parse(selector), Err(error.to_owned()));
 }
 
@@ -171,12 +171,13 @@ fn a_missing_label_selector_selects_nothing_and_an_empty_one_everything() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "[ab=!(),<> \\x00é.inot]{0,24}") {
+    fn no_text_panics(text in "[ab=!(),<> \\x00é.inot]{0,24}") {
         let _ = Selector::parse(&text);
     }
 
     #[test]
-    fn the_normal_form_reads_back_as_the_same(text in "(!?[ab]|[ab](=|==|!=)[xy]?|[ab](>|<)[0-9]{1,3}|[ab] (in|notin) \\([xy]?(,[xy]?){0,3}\\))(,(!?[cd]|[cd](=|!=)[xy]?)){0,2}") {
+    fn the_normal_form_round_trips(text in "(!?[ab]|[ab](=|==|!=)[xy]?|[ab](>|<)[0-9]{1,3}|[ab] (in|notin) \
+        \\([xy]?(,[xy]?){0,3}\\))(,(!?[cd]|[cd](=|!=)[xy]?)){0,2}") {
         prop_assume!(!text.contains(",,)"));
         let selector = Selector::parse(&text).unwrap();
         prop_assert_eq!(Selector::parse(&selector.to_string()), Ok(selector));

@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::network::{Listening, Network, Server};
 
-/// What the containers of an image run.
+/// Behaviour of the containers of an image.
 ///
-/// Closures from a [`ContainerContext`] to a future of an exit code are behaviours.
+/// Implemented for closures from a [`ContainerContext`] to a future of an exit code.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -40,7 +40,8 @@ use super::network::{Listening, Network, Server};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Behaviour: Send + Sync + 'static {
-    /// Runs a container's process to its end; its exit code. The future is dropped when the container is killed.
+    /// Runs a container's process to its end and returns its exit code. The future is dropped when the container is
+    /// killed.
     fn run(&self, container: ContainerContext) -> BoxFuture<'static, i32>;
 }
 
@@ -54,7 +55,7 @@ where
     }
 }
 
-/// A container as its behaviour sees it.
+/// A container, as its [`Behaviour`] uses it.
 pub struct ContainerContext {
     pub(super) command: Vec<String>,
     pub(super) environment: Environment,
@@ -69,7 +70,7 @@ pub struct ContainerContext {
     pub(super) listening: Vec<Listening>,
 }
 
-/// The order to end.
+/// The container's termination signal.
 #[derive(Default)]
 pub(super) struct Termination {
     pub(super) ordered: CancellationToken,
@@ -86,30 +87,30 @@ impl std::fmt::Debug for ContainerContext {
 }
 
 impl ContainerContext {
-    /// The container's command and arguments.
+    /// Command and arguments of the container.
     pub fn command(&self) -> &[String] {
         &self.command
     }
 
-    /// An environment variable.
+    /// Returns an environment variable.
     pub fn env(&self, name: &str) -> Option<&str> {
         let found = self.environment.iter().rev().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The host name: the pod's.
+    /// Host name of the pod.
     pub fn hostname(&self) -> &str {
         &self.machine.hostname
     }
 
-    /// The pod's address.
+    /// IP address of the pod.
     pub fn address(&self) -> Ipv4Addr {
         self.host
     }
 
     /// Writes to standard output, which is logged.
     pub async fn print(&self, text: impl Into<Bytes>) {
-        // Nobody may be reading it.
+        // An error means that nobody reads the output.
         let _ = self.stdout.write(text).await;
     }
 
@@ -118,12 +119,12 @@ impl ContainerContext {
         let _ = self.stderr.write(text).await;
     }
 
-    /// Reads a line of standard input; `None` at its end.
+    /// Reads a line of standard input, or `None` at its end.
     pub async fn read_line(&self) -> Option<Bytes> {
         self.stdin.line().await
     }
 
-    /// Reads a file, such as one of a mounted config map.
+    /// Reads a file, such as a file of a mounted config map.
     ///
     /// # Errors
     /// [`FileError`] if there is no such file.
@@ -141,12 +142,12 @@ impl ContainerContext {
             .write(&absolute(&self.directory, path), content.as_ref(), false)
     }
 
-    /// Waits for a time of the cluster's clock.
+    /// Waits for `duration` on the cluster's clock.
     pub async fn sleep(&self, duration: Duration) {
         self.machine.time.sleep(duration).await;
     }
 
-    /// Waits until the container is told to end. Without a call of this it ends at once when it is told to.
+    /// Waits for SIGTERM. A container that has never called this ends as soon as it receives SIGTERM.
     pub async fn terminated(&self) {
         self.termination
             .awaited
@@ -154,7 +155,7 @@ impl ContainerContext {
         self.termination.ordered.cancelled().await;
     }
 
-    /// Answers HTTP requests at a port of the pod's address until the container ends. Returns whether the port was free.
+    /// Serves HTTP on a port of the pod's address until the container ends. Returns false if the port is taken.
     pub fn serve<F, R>(&mut self, port: u16, handler: F) -> bool
     where
         F: Fn(Request<Bytes>) -> R + Send + Sync + 'static,

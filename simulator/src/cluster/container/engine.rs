@@ -1,4 +1,4 @@
-//! The engine that runs the containers of pods.
+//! The container engine: it runs the containers of pods.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{clock::Clock, cluster::network::Backends};
 
-/// What a run of a container is made of.
+/// Settings of one run of a container.
 pub(crate) struct ContainerSpec {
     /// UID of the pod.
     pub(crate) uid: String,
@@ -35,9 +35,9 @@ pub(crate) struct ContainerSpec {
     pub(crate) name: String,
     /// Image.
     pub(crate) image: String,
-    /// Command in place of the image's; empty for the image's own.
+    /// Command that replaces the image's entrypoint; empty for the image's own.
     pub(crate) command: Vec<String>,
-    /// Arguments in place of the image's.
+    /// Arguments that replace the image's command.
     pub(crate) arguments: Vec<String>,
     /// Environment variables.
     pub(crate) environment: Vec<(String, String)>,
@@ -45,19 +45,19 @@ pub(crate) struct ContainerSpec {
     pub(crate) directory: String,
     /// Host name.
     pub(crate) hostname: String,
-    /// Address that it serves on.
+    /// IP address that its servers listen on.
     pub(crate) host: Ipv4Addr,
-    /// Volumes by the directories that they are mounted at, and whether they are read-only.
+    /// Mounted volumes: mount path, files, and whether the mount is read-only.
     pub(crate) mounts: Vec<(String, Arc<Files>, bool)>,
-    /// Files that it begins with.
+    /// Initial files: path and content.
     pub(crate) files: Vec<(String, String)>,
-    /// Whether it has a standard input, and whether that ends with the first client.
+    /// Whether it has a standard input (`stdin`), and whether that closes with the first client (`stdinOnce`).
     pub(crate) stdin: (bool, bool),
     /// Whether it has a terminal.
     pub(crate) tty: bool,
 }
 
-/// The runs of a container that are kept: the one that goes on or was last, and the one before.
+/// The runs of a container that are kept: the current or last one, and the one before it.
 #[derive(Default)]
 struct Runs {
     current: Option<Arc<RunningContainer>>,
@@ -96,25 +96,25 @@ impl Engine {
         })
     }
 
-    /// What the processes run on.
+    /// Executor of the processes.
     pub(crate) fn executor(&self) -> &Executor {
         &self.executor
     }
 
-    /// The pods' network.
+    /// Network of the pods.
     pub(crate) fn network(&self) -> &Arc<Network> {
         &self.network
     }
 
-    /// The image of this name.
+    /// Returns the image of this name.
     pub(crate) fn image(&self, name: &str) -> Image {
         self.images.find(name)
     }
 
-    /// Starts a container, and calls `on_end` when it ends.
+    /// Starts a container; calls `on_end` when it ends.
     ///
     /// # Errors
-    /// Why its program cannot be run.
+    /// The reason why its program cannot be run.
     pub(crate) async fn start(
         self: &Arc<Self>,
         spec: ContainerSpec,
@@ -206,7 +206,7 @@ impl Engine {
         })
     }
 
-    /// Forgets the containers of a pod, and kills those that run.
+    /// Removes the containers of a pod, and kills those that still run.
     pub(crate) fn remove_pod(&self, uid: &str) {
         let runs = self.pods.lock().remove(uid);
         for container in runs.into_iter().flatten().filter_map(|(_, runs)| runs.current) {
@@ -214,14 +214,14 @@ impl Engine {
         }
     }
 
-    /// The last run of a container, or the one before.
+    /// Returns the last run of a container, or the run before it if `previous`.
     fn run_of(&self, pod: &Map<String, Value>, name: &str, previous: bool) -> Option<Arc<RunningContainer>> {
         let pods = self.pods.lock();
         let runs = pods.get(pod.get("metadata")?.get("uid")?.as_str()?)?.get(name)?;
         if !previous {
             return runs.current.clone();
         }
-        // While a container waits for its restart, its last run is the previous one.
+        // While a container waits for its restart, its last run counts as the previous one.
         let status = status(pod, name)?;
         status["lastState"].get("terminated")?;
         let waits = status["state"].get("waiting").is_some();
@@ -236,7 +236,7 @@ impl Engine {
     }
 }
 
-/// What the first process is; an error if the image is known and has no such program.
+/// Finds the first process of a container. Fails if the image is known and does not have the program.
 fn main_process(image: &Image, machine: &Machine, command: &[String]) -> Result<Main, String> {
     if let Some(behaviour) = &image.behaviour {
         return Ok(Main::Behaviour(behaviour.clone()));
@@ -259,7 +259,7 @@ fn main_process(image: &Image, machine: &Machine, command: &[String]) -> Result<
     }
 }
 
-/// The status of a container of a pod.
+/// Returns the status of a container from its pod's status.
 fn status<'a>(pod: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     let statuses = pod.get("status")?.get("containerStatuses")?.as_array()?;
     statuses.iter().find(|status| status["name"] == name)

@@ -1,4 +1,4 @@
-//! The task that the processes of all containers run on.
+//! The task that polls the processes of all containers.
 
 use futures::{
     StreamExt,
@@ -8,7 +8,7 @@ use futures::{
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-/// Runs futures, all on one task, so that the same seed, clock and requests give the same bytes.
+/// Polls all futures on one task, so that the same seed, clock and requests give the same bytes.
 pub(crate) struct Executor {
     sender: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     receiver: Mutex<Option<mpsc::UnboundedReceiver<BoxFuture<'static, ()>>>>,
@@ -23,13 +23,13 @@ impl Executor {
         }
     }
 
-    /// Adds a future. It runs while [`Self::run`] is polled.
+    /// Adds a future. It is polled while [`Self::run`] is polled.
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
-        // Without a receiver the cluster has stopped.
+        // Without a receiver, the cluster has stopped.
         let _ = self.sender.send(future.boxed());
     }
 
-    /// Polls a future once; if it is not done then, the executor goes on with it.
+    /// Polls a future once; if it is not ready, adds it to the executor.
     pub(crate) async fn start(&self, future: impl Future<Output = ()> + Send + 'static) {
         let mut future = future.boxed();
         let done = std::future::poll_fn(|context| std::task::Poll::Ready(future.poll_unpin(context).is_ready())).await;
@@ -38,7 +38,7 @@ impl Executor {
         }
     }
 
-    /// Runs what is added, for as long as it is polled. Does nothing if it runs already.
+    /// Polls the added futures until this future is dropped. Does nothing if it already runs elsewhere.
     pub(crate) async fn run(&self) {
         let Some(mut receiver) = self.receiver.lock().take() else {
             return;

@@ -1,8 +1,9 @@
 //! A fake container that logs one line per second and echoes its stdin.
 //!
-//! - It runs on the cluster's clock: it writes nothing while a frozen clock is not stepped.
-//! - What one client sends to its stdin goes to its log and to every client that is attached.
-//! - Limits: [`LOG_LINES`] lines of log, [`CONTAINERS`] containers; its commands are `echo`, `cat`, `date`, `true` and `false`.
+//! - It runs on the cluster's clock: a frozen clock that is not stepped writes no lines.
+//! - Input from one client goes to the log and to every attached client.
+//! - Limits: [`MAX_LOG_LINES`] log lines, [`MAX_CONTAINERS`] containers; the commands are `echo`, `cat`, `date`,
+//!   `true` and `false`.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -20,28 +21,28 @@ use tokio::sync::{
 };
 
 use super::{
-    QUEUE,
+    STREAM_CAPACITY,
     process::{Attachment, Container, Exit, Line, LogPage, LogPages, Output, Process},
 };
 use crate::clock::Clock;
 
-/// Most lines of a log.
-const LOG_LINES: usize = 4096;
+/// Maximum number of lines of a log.
+const MAX_LOG_LINES: usize = 4096;
 
-/// Most containers; past that, those without a client are dropped.
-const CONTAINERS: usize = 4096;
+/// Maximum number of containers; beyond it, containers without a client are dropped.
+const MAX_CONTAINERS: usize = 4096;
 
-/// Interval at which a followed log is brought up to date.
+/// Interval at which a followed log is extended.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The fake containers that have been used.
+/// The fake containers that have been used so far.
 pub(super) struct FakeContainers {
     clock: Clock,
     known: Mutex<HashMap<String, Arc<FakeContainer>>>,
 }
 
 impl FakeContainers {
-    /// No containers, on this clock.
+    /// Creates an empty set of containers on this clock.
     pub(super) fn new(clock: Clock) -> Self {
         Self {
             clock,
@@ -49,10 +50,10 @@ impl FakeContainers {
         }
     }
 
-    /// The container `name` of the pod `uid`, which has run since `started`.
+    /// Returns the container `name` of the pod `uid`, which has run since `started`.
     fn container(&self, uid: &str, name: &str, started: Timestamp) -> Arc<FakeContainer> {
         let mut known = self.known.lock();
-        if known.len() >= CONTAINERS {
+        if known.len() >= MAX_CONTAINERS {
             known.retain(|_, container| Arc::strong_count(container) > 1);
         }
         Arc::clone(
@@ -64,7 +65,7 @@ impl FakeContainers {
 }
 
 impl FakeContainers {
-    /// Containers of pods that are bound and Running, since the start time of the pod.
+    /// Returns the container of a pod that is bound and Running. It has run since the start time of the pod.
     fn of_pod(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<FakeContainer>> {
         let text = |part: &str, field: &str| pod.get(part)?.get(field)?.as_str();
         if text("status", "phase") != Some("Running") || text("spec", "nodeName").is_none_or(str::is_empty) {
@@ -98,7 +99,7 @@ struct FakeContainer {
 struct LogState {
     ticks: i64,
     lines: VecDeque<Line>,
-    /// How many lines came before those.
+    /// Number of lines dropped before `lines`.
     dropped: u64,
 }
 
@@ -117,7 +118,7 @@ impl FakeContainer {
         let passed = self.clock.now().duration_since(self.started).as_secs();
         let mut log = self.log.lock();
         // Lines that would be dropped at once are not written.
-        let first = passed.saturating_sub(i64::try_from(LOG_LINES).unwrap_or(i64::MAX));
+        let first = passed.saturating_sub(i64::try_from(MAX_LOG_LINES).unwrap_or(i64::MAX));
         if first > log.ticks {
             log.dropped += first.abs_diff(log.ticks) + log.lines.len() as u64;
             log.lines.clear();
@@ -149,7 +150,7 @@ impl FakeContainer {
     }
 
     fn write(&self, log: &mut LogState, line: Line) {
-        if log.lines.len() >= LOG_LINES {
+        if log.lines.len() >= MAX_LOG_LINES {
             log.lines.pop_front();
             log.dropped += 1;
         }
@@ -166,11 +167,11 @@ struct ContainerEnd {
     exit: oneshot::Sender<Exit>,
 }
 
-/// A process without standard error, and the container's ends of its streams.
+/// Creates a process without standard error, and the container's ends of its streams.
 fn process() -> (Process, ContainerEnd) {
     let ((stdin, input), (out, stdout), (_, stderr), (resize, _)) = (
-        mpsc::channel(QUEUE),
-        mpsc::channel(QUEUE),
+        mpsc::channel(STREAM_CAPACITY),
+        mpsc::channel(STREAM_CAPACITY),
         mpsc::channel(1),
         mpsc::channel(1),
     );
@@ -265,7 +266,7 @@ impl Container for Arc<FakeContainer> {
             let log = self.log.lock();
             (log.lines.iter().cloned().collect(), self.live.subscribe())
         };
-        // The log is brought up to date while it is followed.
+        // A followed log is extended at each interval.
         tokio::spawn(async move {
             let mut poll = tokio::time::interval(POLL_INTERVAL);
             while let Some(container) = container
@@ -281,14 +282,14 @@ impl Container for Arc<FakeContainer> {
 }
 
 impl LogPages for FakeContainer {
-    fn page(&self, position: u64, most: usize) -> LogPage {
+    fn page(&self, position: u64, limit: usize) -> LogPage {
         self.tick();
         let log = self.log.lock();
         let first = position.max(log.dropped);
         let skipped = usize::try_from(first - log.dropped).unwrap_or(usize::MAX);
         LogPage {
             first,
-            lines: log.lines.iter().skip(skipped).take(most).cloned().collect(),
+            lines: log.lines.iter().skip(skipped).take(limit).cloned().collect(),
         }
     }
 }
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_writes_a_line_a_second_by_its_clock_and_echoes_what_it_is_told() {
+    async fn it_writes_one_line_per_second_and_echoes_its_stdin() {
         let (clock, container) = container();
         clock.step(Duration::from_secs(2));
         let mut process = container.attach(Attachment::default()).unwrap();
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_log_that_is_followed_goes_on() {
+    async fn a_followed_log_delivers_new_lines() {
         let (clock, container) = container();
         let (past, mut live) = container.log();
         assert_eq!(past, []);
@@ -332,24 +333,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_log_keeps_its_end() {
+    async fn a_long_log_keeps_its_newest_lines() {
         let (clock, container) = container();
         clock.step(Duration::from_secs(1_000_000));
         let (lines, _) = container.log();
         assert_eq!(
             (lines.len(), lines.last().unwrap().text.as_ref()),
-            (LOG_LINES, &b"tick 1000000\n"[..])
+            (MAX_LOG_LINES, &b"tick 1000000\n"[..])
         );
         let page = container.page(5, 2);
-        assert_eq!((page.first, page.lines.len()), (1_000_000 - LOG_LINES as u64, 2));
+        assert_eq!((page.first, page.lines.len()), (1_000_000 - MAX_LOG_LINES as u64, 2));
         assert_eq!(page.lines[0].text, format!("tick {}\n", page.first + 1));
         assert_eq!(container.page(2_000_000, 1).lines, []);
     }
 
     #[test]
-    fn it_runs_in_pods_that_are_bound_and_running() {
+    fn it_runs_only_in_bound_and_running_pods() {
         let pod = |phase: &str, node: &str| {
-            let pod = json!({"metadata": {"uid": "u", "creationTimestamp": START}, "spec": {"nodeName": node}, "status": {"phase": phase}});
+            let pod = json!({"metadata": {"uid": "u", "creationTimestamp": START}, "spec": {"nodeName": node},
+                "status": {"phase": phase}});
             pod.as_object().unwrap().clone()
         };
         let containers = FakeContainers::new(Clock::real());
@@ -359,7 +361,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_knows_a_few_commands() {
+    async fn it_runs_a_few_commands() {
         let (_, container) = container();
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let mut process = container.exec(&words("/bin/echo a b"), Attachment::default()).unwrap();

@@ -1,7 +1,9 @@
 //! Images as data: what their containers run, write and serve.
 //!
-//! - `fixtures/images` has the images that are known; `serve --image` and [`Builder::image`](crate::Builder::image) add more, which come first.
-//! - A container of any other image runs the shell's commands; whatever else it is to run is assumed to go on until it is stopped.
+//! - Built-in images are in `fixtures/images`. `serve --image` and [`Builder::image`](crate::Builder::image) add
+//!   more, which take precedence.
+//! - A container of an unknown image can run the shell's commands. Any other program is assumed to run until it is
+//!   stopped.
 
 use std::{
     collections::BTreeMap,
@@ -15,22 +17,22 @@ use serde_json::Value;
 use super::behaviour::Behaviour;
 use crate::compat::yaml;
 
-/// What is known of an image.
+/// Data of an image.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ImageData {
-    /// Names, with `*` for any text; one without a tag means all its tags.
+    /// Name patterns, with `*` for any text. A name without a tag matches all tags.
     images: Vec<String>,
-    /// Whether it cannot be pulled.
+    /// Whether pulling it fails.
     #[serde(default)]
     pub(crate) absent: bool,
-    /// What runs where the container has no `command`.
+    /// Command of a container without `command`.
     #[serde(default)]
     pub(crate) entrypoint: Vec<String>,
-    /// Arguments where the container has neither `command` nor `args`.
+    /// Arguments of a container without `command` and `args`.
     #[serde(default)]
     pub(crate) command: Vec<String>,
-    /// Whether there are a shell and its commands.
+    /// Whether it contains a shell and the shell's commands.
     #[serde(default = "yes")]
     pub(crate) shell: bool,
     /// Environment variables.
@@ -63,39 +65,40 @@ fn yes() -> bool {
     true
 }
 
-/// What a program does: its script runs, its output is written in its time, and its servers serve until it ends.
+/// What a program does: it runs a script, writes timed output, and serves HTTP until it ends.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ProgramData {
-    /// A shell script with the program's arguments. The program ends with it, unless it serves or has an `exit`.
+    /// Shell script, called with the program's arguments. The program ends with the script, unless it has `serves` or
+    /// `exit`.
     #[serde(default)]
     pub(crate) script: Option<String>,
-    /// What it writes.
+    /// Timed output.
     #[serde(default)]
     pub(crate) output: Vec<OutputData>,
-    /// When it ends; with its script, or never, where this is absent.
+    /// Time and code of its exit. Default: it ends with its script, or never if it has none.
     #[serde(default)]
     pub(crate) exit: Option<ExitData>,
-    /// What it serves.
+    /// HTTP servers.
     #[serde(default)]
     pub(crate) serves: Vec<ServerData>,
 }
 
-/// A text that is written.
+/// A timed output of a program.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct OutputData {
     /// Seconds after the start.
     #[serde(default)]
     pub(crate) after: f64,
-    /// The text; `{hostname}` and the like are replaced.
+    /// Text to write; placeholders such as `{hostname}` are replaced.
     pub(crate) text: String,
     /// Whether it goes to standard error.
     #[serde(default)]
     pub(crate) stderr: bool,
 }
 
-/// The end of a program.
+/// The exit of a program.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ExitData {
@@ -107,40 +110,40 @@ pub(crate) struct ExitData {
     pub(crate) code: i32,
 }
 
-/// An HTTP server.
+/// An HTTP server of a program.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ServerData {
     /// Port.
     #[serde(default)]
     pub(crate) port: u16,
-    /// Flag of the program that says another port, as `--port=80` or `--port 80`.
+    /// Flag of the program that overrides the port, as in `--port=80` or `--port 80`.
     #[serde(default)]
     pub(crate) port_flag: Option<String>,
-    /// Prefix of environment variables: each that has a number after it is a port, with a `{value}` to serve.
+    /// Prefix of environment variables. Each variable `PREFIX` + number opens that port, and `{value}` is its value.
     #[serde(default)]
     pub(crate) port_environment: Option<String>,
-    /// Whether each request is logged as nginx does.
+    /// Whether each request is logged in nginx's format.
     #[serde(default)]
     pub(crate) access_log: bool,
-    /// Responses, of which the first that fits is sent; 404 if none does.
+    /// Responses; the first match is sent, or 404 if none matches.
     #[serde(deserialize_with = "shared")]
     pub(crate) routes: Arc<Vec<RouteData>>,
 }
 
-/// A response.
+/// A response of a server.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RouteData {
-    /// Method; any if absent.
+    /// Method. Default: any.
     #[serde(default)]
     pub(crate) method: Option<String>,
-    /// Path; one that ends with `*` matches all that begin with it.
+    /// Path; a trailing `*` matches any path with that prefix.
     pub(crate) path: String,
-    /// Seconds after the program's start from which on it is sent.
+    /// Start of its validity, in seconds after the program's start.
     #[serde(default)]
     pub(crate) from: f64,
-    /// Seconds after the program's start until which it is sent.
+    /// End of its validity, in seconds after the program's start.
     #[serde(default)]
     pub(crate) until: Option<f64>,
     /// Status code.
@@ -149,13 +152,13 @@ pub(crate) struct RouteData {
     /// Media type.
     #[serde(default = "plain")]
     pub(crate) content_type: String,
-    /// Body; `{path}` and the like are replaced.
+    /// Body; placeholders such as `{path}` are replaced.
     #[serde(default)]
     pub(crate) body: String,
-    /// Directory whose files are served in place of a body.
+    /// Directory whose files are served instead of `body`.
     #[serde(default)]
     pub(crate) root: Option<String>,
-    /// Script whose output is the body.
+    /// Script whose output is served instead of `body`.
     #[serde(default)]
     pub(crate) script: Option<String>,
 }
@@ -168,26 +171,26 @@ fn plain() -> String {
     "text/plain; charset=utf-8".to_owned()
 }
 
-/// An image that a container has.
+/// The image of a container.
 #[derive(Clone)]
 pub(crate) struct Image {
-    /// What is known of it; `None` if it is not known.
+    /// Data of the image; `None` if the image is unknown.
     pub(crate) data: Option<Arc<ImageData>>,
-    /// What a Rust program registered for it.
+    /// Registered behaviour of the image.
     pub(crate) behaviour: Option<Arc<dyn Behaviour>>,
 }
 
-/// Images that cannot be read.
+/// An error in the images of a file.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the images of {file} make no sense: {reason}")]
+#[error("invalid images in {file}: {reason}")]
 pub struct ImageError {
-    /// The file.
+    /// Name of the file.
     pub file: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
-/// The images that are known.
+/// The known images.
 #[derive(Clone, Default)]
 pub(crate) struct Images {
     data: Vec<Arc<ImageData>>,
@@ -204,10 +207,10 @@ impl fmt::Debug for Images {
 }
 
 impl Images {
-    /// The images of `fixtures/images`, which are parsed once in a process.
+    /// Returns the images of `fixtures/images`, which are parsed once per process.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// [`ImageError`] if a file is invalid.
     pub(crate) fn known() -> Result<Self, ImageError> {
         static KNOWN: LazyLock<Result<Vec<Arc<ImageData>>, ImageError>> = LazyLock::new(fixtures);
         Ok(Self {
@@ -216,18 +219,18 @@ impl Images {
         })
     }
 
-    /// Adds the images of a YAML file, before those that are known.
+    /// Adds the images of a YAML file. They take precedence over those added before.
     pub(crate) fn add(&mut self, file: &str, text: &str) -> Result<(), ImageError> {
         self.data.splice(..0, read(file, text)?);
         Ok(())
     }
 
-    /// Lets the containers of an image run this, whatever else is known of it.
+    /// Registers the behaviour of an image, which takes precedence over its data.
     pub(crate) fn register(&mut self, image: String, behaviour: Arc<dyn Behaviour>) {
         self.behaviours.insert(0, (image, behaviour));
     }
 
-    /// The image of this name.
+    /// Returns the image of this name.
     pub(crate) fn find(&self, name: &str) -> Image {
         let fits = |pattern: &String| fits(pattern, name);
         Image {
@@ -261,7 +264,7 @@ fn read(file: &str, text: &str) -> Result<Vec<Arc<ImageData>>, ImageError> {
     Ok(images.into_iter().map(Arc::new).collect())
 }
 
-/// The name without the default registry, and its tag.
+/// Splits a name, without the default registry, into repository and tag.
 fn split(name: &str) -> (&str, Option<&str>) {
     let name = name.strip_prefix("docker.io/").unwrap_or(name);
     let name = name.strip_prefix("library/").unwrap_or(name);
@@ -277,7 +280,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     tag_fits && matches(wanted, repository)
 }
 
-/// Whether `text` fits a pattern with `*` for any text.
+/// Whether `text` matches a pattern with `*` for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -301,18 +304,18 @@ mod tests {
     #[case("nginx:latest", "nginx", true)]
     #[case("nginx", "example.com/nginx", false)]
     #[case("*/nginx-*", "gcr.io:5000/google/nginx-slim:0.1", true)]
-    fn a_pattern_stands_for_images(#[case] pattern: &str, #[case] name: &str, #[case] expected: bool) {
+    fn a_pattern_matches_image_names(#[case] pattern: &str, #[case] name: &str, #[case] expected: bool) {
         assert_eq!(fits(pattern, name), expected);
     }
 
     #[test]
-    fn the_images_of_the_fixtures_are_read_once_for_all_clusters() {
+    fn the_images_of_the_fixtures_are_parsed_once_for_all_clusters() {
         let found = || Images::known().unwrap().find("nginx:1.9").data.unwrap();
         assert!(Arc::ptr_eq(&found(), &found()));
     }
 
     #[test]
-    fn the_images_of_the_fixtures_are_read_and_added_ones_come_first() {
+    fn added_images_take_precedence_over_those_of_the_fixtures() {
         let mut images = Images::known().unwrap();
         assert!(images.find("nginx:1.9").data.is_some_and(|data| !data.absent));
         images.add("mine", "[{images: ['nginx:*'], absent: true}]").unwrap();

@@ -1,7 +1,8 @@
-//! What a container has written.
+//! The log of a container.
 //!
-//! A log is bounded: beyond [`LOG_BYTES`] its oldest lines go. Readers ask by position, so that a log collector sees how many went before it
-//! read them.
+//! Beyond [`MAX_LOG_BYTES`] the oldest lines are dropped. Readers pass a position, so that a log collector can count
+//! the lines
+//! that were dropped before it read them.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -12,17 +13,17 @@ use tokio::sync::broadcast;
 
 use super::process::{Line, LogPage, LogPages, Output};
 
-/// Most bytes of a log; older lines are dropped.
-const LOG_BYTES: usize = 1 << 20;
+/// Maximum size of a log in bytes; the oldest lines are dropped.
+const MAX_LOG_BYTES: usize = 1 << 20;
 
-/// Longest line; a longer one is split, as docker splits it.
-const LINE_BYTES: usize = 16 << 10;
+/// Maximum length of a line in bytes; a longer one is split, as docker splits it.
+const MAX_LINE_BYTES: usize = 16 << 10;
 
-/// How many lines or pieces a reader may be behind.
-const BEHIND: usize = 1024;
+/// Maximum number of lines or pieces that a reader may lag behind.
+const CHANNEL_CAPACITY: usize = 1024;
 
-/// Bytes that a line takes beside its text.
-const OVERHEAD: usize = 64;
+/// Size of a line in bytes without its text.
+const LINE_OVERHEAD: usize = 64;
 
 /// The log of one run of a container, bounded in bytes.
 #[derive(Default)]
@@ -31,7 +32,7 @@ pub(super) struct LogBuffer(Mutex<State>);
 #[derive(Default)]
 struct State {
     lines: VecDeque<Line>,
-    /// How many lines came before those.
+    /// Number of lines dropped before `lines`.
     dropped: u64,
     size: usize,
     partial: [BytesMut; 2],
@@ -41,7 +42,7 @@ struct State {
 }
 
 impl LogBuffer {
-    /// Adds a piece of output.
+    /// Appends a piece of output.
     pub(super) fn write(&self, at: Timestamp, output: Output, piece: &Bytes) {
         let mut state = self.0.lock();
         if let Some(pieces) = &state.pieces {
@@ -52,15 +53,15 @@ impl LogBuffer {
         let partial = &mut state.partial[usize::from(output == Output::Stderr)];
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             partial.extend_from_slice(part);
-            while partial.len() >= LINE_BYTES || partial.ends_with(b"\n") {
-                let text = partial.split_to(partial.len().min(LINE_BYTES)).freeze();
+            while partial.len() >= MAX_LINE_BYTES || partial.ends_with(b"\n") {
+                let text = partial.split_to(partial.len().min(MAX_LINE_BYTES)).freeze();
                 lines.push(Line { at, output, text });
             }
         }
         lines.into_iter().for_each(|line| state.push(line));
     }
 
-    /// Ends the log; the last line need not have an end.
+    /// Closes the log. The last line need not end with a line feed.
     pub(super) fn close(&self, at: Timestamp) {
         let mut state = self.0.lock();
         for output in [Output::Stdout, Output::Stderr] {
@@ -72,67 +73,69 @@ impl LogBuffer {
         (state.live, state.pieces, state.closed) = (None, None, true);
     }
 
-    /// How many lines there have been.
+    /// Number of lines written so far.
     pub(super) fn written(&self) -> u64 {
         let state = self.0.lock();
         state.dropped + state.lines.len() as u64
     }
 
-    /// The lines from `position` on, at most `most`.
-    pub(super) fn page(&self, position: u64, most: usize) -> LogPage {
+    /// Returns at most `limit` lines from `position` on.
+    pub(super) fn page(&self, position: u64, limit: usize) -> LogPage {
         let state = self.0.lock();
         let first = position.max(state.dropped);
         let skipped = usize::try_from(first - state.dropped).unwrap_or(usize::MAX);
         LogPage {
             first,
-            lines: state.lines.iter().skip(skipped).take(most).cloned().collect(),
+            lines: state.lines.iter().skip(skipped).take(limit).cloned().collect(),
         }
     }
 
-    /// The lines so far, and those to come.
+    /// Returns the lines so far, and a receiver of the lines to come.
     pub(super) fn follow(&self) -> (Vec<Line>, broadcast::Receiver<Line>) {
         let mut state = self.0.lock();
         let past = state.lines.iter().cloned().collect();
         if state.closed {
             return (past, broadcast::channel(1).1);
         }
-        let live = state.live.get_or_insert_with(|| broadcast::channel(BEHIND).0);
+        let live = state.live.get_or_insert_with(|| broadcast::channel(CHANNEL_CAPACITY).0);
         (past, live.subscribe())
     }
 
-    /// The pieces to come, as they are written.
+    /// Returns a receiver of the pieces of output, as they are written.
     pub(super) fn pieces(&self) -> broadcast::Receiver<(Output, Bytes)> {
         let mut state = self.0.lock();
         if state.closed {
             return broadcast::channel(1).1;
         }
-        let pieces = state.pieces.get_or_insert_with(|| broadcast::channel(BEHIND).0);
+        let pieces = state
+            .pieces
+            .get_or_insert_with(|| broadcast::channel(CHANNEL_CAPACITY).0);
         pieces.subscribe()
     }
 }
 
 impl State {
     fn push(&mut self, line: Line) {
-        self.size += line.text.len() + OVERHEAD;
+        self.size += line.text.len() + LINE_OVERHEAD;
         if let Some(live) = &self.live {
             let _ = live.send(line.clone());
         }
         self.lines.push_back(line);
-        while self.size > LOG_BYTES
+        while self.size > MAX_LOG_BYTES
             && let Some(first) = self.lines.pop_front()
         {
-            self.size -= first.text.len() + OVERHEAD;
+            self.size -= first.text.len() + LINE_OVERHEAD;
             self.dropped += 1;
         }
     }
 }
 
-/// The logs of the runs of a container that are kept, each with the number of lines that came before it.
+/// The logs of the kept runs of a container, each with the number of lines written before it.
 #[derive(Default)]
 pub(super) struct RunLogs(Mutex<VecDeque<(u64, Arc<LogBuffer>)>>);
 
-/// How many runs' logs are kept.
-const RUNS: usize = 2;
+/// Number of runs whose logs are kept.
+const KEPT_RUNS: usize = 2;
 
 impl RunLogs {
     /// Adds the log of a new run.
@@ -140,17 +143,17 @@ impl RunLogs {
         let mut runs = self.0.lock();
         let before = runs.back().map_or(0, |(before, log)| before + log.written());
         runs.push_back((before, log));
-        if runs.len() > RUNS {
+        if runs.len() > KEPT_RUNS {
             runs.pop_front();
         }
     }
 }
 
 impl LogPages for RunLogs {
-    fn page(&self, position: u64, most: usize) -> LogPage {
+    fn page(&self, position: u64, limit: usize) -> LogPage {
         let runs = self.0.lock();
         for (at, (before, log)) in runs.iter().enumerate() {
-            let page = log.page(position.saturating_sub(*before), most);
+            let page = log.page(position.saturating_sub(*before), limit);
             if !page.lines.is_empty() || at + 1 == runs.len() {
                 let first = (before + page.first).max(position);
                 return LogPage { first, ..page };
@@ -173,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_become_lines_and_the_last_need_not_end() {
+    fn pieces_are_joined_to_lines_and_the_last_line_need_not_end() {
         let log = LogBuffer::default();
         for piece in ["a\nb", "c\n", "end"] {
             write(&log, piece);
@@ -184,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_log_keeps_its_end() {
+    fn a_long_log_keeps_its_newest_lines() {
         let log = LogBuffer::default();
-        for _ in 0..LOG_BYTES / OVERHEAD {
+        for _ in 0..MAX_LOG_BYTES / LINE_OVERHEAD {
             write(&log, "0123456789\n");
         }
         let kept = log.follow().0.len();
-        assert_eq!(kept, LOG_BYTES / (OVERHEAD + 11));
-        let dropped = (LOG_BYTES / OVERHEAD - kept) as u64;
+        assert_eq!(kept, MAX_LOG_BYTES / (LINE_OVERHEAD + 11));
+        let dropped = (MAX_LOG_BYTES / LINE_OVERHEAD - kept) as u64;
         assert_eq!(
             (log.page(0, 1).first, log.page(dropped + 5, 1).first),
             (dropped, dropped + 5)
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_logs_of_two_runs_are_read_one_after_the_other() {
+    fn the_logs_of_two_runs_are_read_in_sequence() {
         let runs = RunLogs::default();
         for texts in [["a\n", "b\n"], ["c\n", "d\n"], ["e\n", "f\n"]] {
             let log = Arc::new(LogBuffer::default());
@@ -218,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_gets_what_comes_until_the_end() {
+    async fn a_reader_receives_new_lines_until_the_end() {
         let log = LogBuffer::default();
         let ((_, mut live), mut pieces) = (log.follow(), log.pieces());
         write(&log, "a");

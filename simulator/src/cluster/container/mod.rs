@@ -1,11 +1,15 @@
 //! Containers: what they run, what they write, what they serve, and their streams.
 //!
-//! - What a container does is data (`fixtures/images`), a shell script, or a [`Behaviour`] that a Rust program registers. Nothing runs on the host.
-//! - Time is the cluster's: a container that sleeps waits for that clock. Processes end with their container.
-//! - A log is bounded in bytes; a slow peer makes its container wait; at most `QUEUE` pieces of a stream are under way.
-//! - [`Containers`] is what a server needs to reach the containers of pods. A pod that no kubelet here runs has a fake container that echoes.
+//! - A container runs image data (`fixtures/images`), a shell script, or a [`Behaviour`] registered by a Rust
+//!   program. Nothing runs on the host.
+//! - Containers sleep on the cluster's clock. Their processes end with them.
+//! - Logs are bounded in bytes. A slow peer blocks its container: at most [`STREAM_CAPACITY`] pieces of a stream are
+//!   queued.
+//! - [`Containers`] gives a server access to the containers of pods. A pod that no simulated kubelet runs has a fake
+//!   container that echoes.
 //!
-//! Limits: SIGTERM ends a process without a handler at once, where Linux has the first process of a container ignore it. A program that is not
+//! Limits: SIGTERM ends a process without a handler at once; on Linux the first process of a container would ignore
+//! it. A program that is not
 //! simulated runs until it is stopped, and passes every probe.
 //! Source: docker 1.9 as Kubernetes v1.2 uses it.
 
@@ -34,5 +38,5 @@ pub(crate) use process::LogPage;
 pub(crate) use process::{Attachment, Container, Containers, Exit, Line, LogPages, Output, Process, Size};
 pub(crate) use running::{Ended, RunningContainer};
 
-/// How many pieces of a stream are under way at most.
-pub(crate) const QUEUE: usize = 16;
+/// Maximum number of queued pieces of a stream.
+pub(crate) const STREAM_CAPACITY: usize = 16;

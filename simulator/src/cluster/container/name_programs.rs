@@ -1,31 +1,31 @@
-//! Programs that look names up: `nslookup`, `dig`, `getent`.
+//! Programs that look up names: `nslookup`, `dig`, `getent`.
 //!
-//! Limits: the hosts file of the pod and the names of the cluster; `dig` asks for A and SRV records.
-//! Source of the forms: BusyBox 1.22, dig 9.9, glibc.
+//! Limits: the pod's hosts file and the names of the cluster; `dig` queries A and SRV records only.
+//! Source of the output formats: BusyBox 1.22, dig 9.9, glibc.
 
 use std::{fmt::Write, net::Ipv4Addr};
 
 use stuntdouble_shell::{Call, hosts_with};
 
-use super::net_programs::{Peer, complain};
-use crate::cluster::{Meaning, NAME_SERVER};
+use super::net_programs::{Peer, write_error};
+use crate::cluster::{NAME_SERVER, Resolution};
 
-/// Seconds that a record holds, as the cluster's name server says.
-const TIME_TO_LIVE: u32 = 30;
-/// Status of `getent` where there is no entry.
+/// TTL in seconds, as the cluster's name server sends it.
+const TTL: u32 = 30;
+/// Exit code of `getent` if there is no entry.
 const NO_ENTRY: i32 = 2;
 
 pub(super) async fn nslookup(peer: Peer, call: Call) -> i32 {
     let Some(name) = call.command.get(1) else {
-        return complain(&call, "Usage: nslookup [HOST] [SERVER]".to_owned(), 1).await;
+        return write_error(&call, "Usage: nslookup [HOST] [SERVER]".to_owned(), 1).await;
     };
     let mut text = format!("Server:    {NAME_SERVER}\nAddress 1: {NAME_SERVER}\n\n");
     let addresses = peer.network.lookup(name, &peer.namespace);
     if addresses.is_empty() {
         let _ = call.stdout.write(text).await;
-        return complain(&call, format!("nslookup: can't resolve '{name}'"), 1).await;
+        return write_error(&call, format!("nslookup: can't resolve '{name}'"), 1).await;
     }
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "Name:      {name}");
     for (number, address) in (1..).zip(addresses) {
         let _ = writeln!(text, "Address {number}: {address}");
@@ -33,13 +33,13 @@ pub(super) async fn nslookup(peer: Peer, call: Call) -> i32 {
     i32::from(call.stdout.write(text).await.is_err())
 }
 
-/// What `dig` is to ask, and how it prints the answer.
+/// The query of a `dig` command, and its output options.
 struct Query<'a> {
     name: &'a str,
     kind: &'a str,
     search: bool,
     short: bool,
-    /// Whether the answer's records are printed, and whether everything else is.
+    /// Whether to print the answer section, and whether to print everything else.
     answer: bool,
     comments: bool,
 }
@@ -74,11 +74,11 @@ impl<'a> Query<'a> {
 /// `dig [@SERVER] [+short] [+noall] [+answer] [+search] NAME [TYPE]`.
 pub(super) async fn dig(peer: Peer, call: Call) -> i32 {
     let query = Query::parse(call.command.get(1..).unwrap_or_default());
-    let (name, meaning) = peer.network.meaning(query.name, &peer.namespace, query.search);
+    let (name, resolution) = peer.network.resolve_name(query.name, &peer.namespace, query.search);
     let name = name.trim_end_matches('.');
-    let values = records(query.kind, &meaning);
+    let values = records(query.kind, &resolution);
     let mut text = String::new();
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     if query.short {
         for (_, value) in &values {
             let _ = writeln!(text, "{value}");
@@ -86,9 +86,9 @@ pub(super) async fn dig(peer: Peer, call: Call) -> i32 {
         return i32::from(call.stdout.write(text).await.is_err());
     }
     if query.comments {
-        let status = match meaning {
-            Meaning::Foreign => "REFUSED",
-            Meaning::Missing => "NXDOMAIN",
+        let status = match resolution {
+            Resolution::Foreign => "REFUSED",
+            Resolution::Missing => "NXDOMAIN",
             _ => "NOERROR",
         };
         let _ = write!(
@@ -102,7 +102,7 @@ pub(super) async fn dig(peer: Peer, call: Call) -> i32 {
     }
     if query.answer {
         for (kind, value) in &values {
-            let _ = writeln!(text, "{name}.\t{TIME_TO_LIVE}\tIN\t{kind}\t{value}");
+            let _ = writeln!(text, "{name}.\t{TTL}\tIN\t{kind}\t{value}");
         }
     }
     if query.comments {
@@ -111,13 +111,13 @@ pub(super) async fn dig(peer: Peer, call: Call) -> i32 {
     i32::from(call.stdout.write(text).await.is_err())
 }
 
-/// The records of a type with their values.
-fn records(kind: &str, meaning: &Meaning) -> Vec<(&'static str, String)> {
-    match (kind, meaning) {
-        ("A" | "ANY", Meaning::Addresses(addresses)) => {
+/// Returns the record type and value of each record of the queried type.
+fn records(kind: &str, resolution: &Resolution) -> Vec<(&'static str, String)> {
+    match (kind, resolution) {
+        ("A" | "ANY", Resolution::Addresses(addresses)) => {
             addresses.iter().map(|address| ("A", address.to_string())).collect()
         }
-        ("SRV" | "ANY", Meaning::Ports(ports)) => {
+        ("SRV" | "ANY", Resolution::Ports(ports)) => {
             let weight = 100 / ports.len().max(1);
             let value = |port: &crate::cluster::ServicePort| format!("10 {weight} {} {}.", port.port, port.host);
             ports.iter().map(|port| ("SRV", value(port))).collect()
@@ -130,10 +130,10 @@ fn records(kind: &str, meaning: &Meaning) -> Vec<(&'static str, String)> {
 pub(super) async fn getent(peer: Peer, call: Call) -> i32 {
     let (database, names) = match call.command.get(1..) {
         Some([database, names @ ..]) if !names.is_empty() => (database.as_str(), names),
-        _ => return complain(&call, "getent: usage: getent hosts NAME...".to_owned(), 1).await,
+        _ => return write_error(&call, "getent: usage: getent hosts NAME...".to_owned(), 1).await,
     };
     if !matches!(database, "hosts" | "ahosts" | "ahostsv4") {
-        return complain(&call, format!("Unknown database: {database}"), 1).await;
+        return write_error(&call, format!("Unknown database: {database}"), 1).await;
     }
     let hosts = call.machine.files.read("/etc/hosts").unwrap_or_default();
     let hosts = String::from_utf8_lossy(&hosts);
@@ -147,14 +147,14 @@ pub(super) async fn getent(peer: Peer, call: Call) -> i32 {
             status = NO_ENTRY;
         }
         for address in addresses {
-            // Nobody may be reading it.
+            // An error means that nobody reads the output.
             let _ = call.stdout.write(format!("{address:<15} {name}\n")).await;
         }
     }
     status
 }
 
-/// The IPv4 address that a hosts file has for a name.
+/// Returns the IPv4 address of a name in a hosts file.
 fn in_file(hosts: &str, name: &str) -> Option<Ipv4Addr> {
     hosts_with(hosts, name).find_map(|fields| fields.first()?.parse().ok())
 }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hosts_file_has_several_names_for_an_address() {
+    fn a_line_of_a_hosts_file_may_have_several_names() {
         let hosts =
             "# Kubernetes-managed hosts file.\n::1\tlocalhost\n10.244.1.3\tfirst.db.n.svc.cluster.local\tfirst # own\n";
         assert_eq!(in_file(hosts, "first"), Some(Ipv4Addr::new(10, 244, 1, 3)));

@@ -1,4 +1,4 @@
-//! Programs that use the pods' network: `wget`, `curl`, `nc`, and those that [look names up](super::name_programs).
+//! Programs that use the pods' network: `wget`, `curl`, `nc`, and those that [look up names](super::name_programs).
 //!
 //! Limits: HTTP between simulated containers only; nothing leaves the process.
 //! Source of the texts: BusyBox 1.22, curl 7.
@@ -15,7 +15,7 @@ use super::{
     network::{Host, Network},
 };
 
-/// Status of a program whose peer cannot be reached.
+/// Exit code if the peer cannot be reached.
 const UNREACHABLE: i32 = 1;
 
 /// One of the programs, in a pod of a namespace.
@@ -47,20 +47,20 @@ impl Program for NetProgram {
     }
 }
 
-/// A client on the network.
+/// A client in a pod's network.
 pub(super) struct Peer {
     host: Ipv4Addr,
     pub(super) namespace: Arc<str>,
     pub(super) network: Arc<Network>,
 }
 
-/// Why there is no response.
+/// The reason why there is no response.
 enum Unreachable {
     BadAddress(String),
     Refused(Ipv4Addr, u16),
 }
 
-/// A URL's parts.
+/// The parts of a URL.
 struct Url {
     host: String,
     port: u16,
@@ -91,7 +91,7 @@ impl Url {
 }
 
 impl Peer {
-    /// The address and port that a name or address stands for. Loopback is the pod itself.
+    /// Resolves a name or address to an address and port. Loopback is the pod itself.
     fn resolve(&self, host: &str, port: u16) -> Option<(Ipv4Addr, u16)> {
         let is_loopback = host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
         if is_loopback || host == "localhost" {
@@ -118,27 +118,27 @@ impl Peer {
     }
 }
 
-pub(super) async fn complain(call: &Call, why: String, status: i32) -> i32 {
-    // Nobody may be reading it.
+pub(super) async fn write_error(call: &Call, why: String, status: i32) -> i32 {
+    // An error means that nobody reads the output.
     let _ = call.stderr.write(why + "\n").await;
     status
 }
 
-/// Writes a body to standard output, or to a file.
-async fn deliver(call: &Call, to: Option<&str>, body: Bytes) -> i32 {
+/// Writes a body to standard output, or to the file `to`.
+async fn write_body(call: &Call, to: Option<&str>, body: Bytes) -> i32 {
     match to {
         None | Some("-") => i32::from(call.stdout.write(body).await.is_err()),
         Some(path) => {
             let written = call.machine.files.write(&absolute(&call.directory, path), &body, false);
             match written {
                 Ok(()) => 0,
-                Err(why) => complain(call, format!("can't open '{path}': {why}"), 1).await,
+                Err(why) => write_error(call, format!("can't open '{path}': {why}"), 1).await,
             }
         }
     }
 }
 
-/// The value of an option, in the word after it or behind `=`.
+/// Returns the value of an option, from the next argument or after `=`.
 fn option<'a>(arguments: &'a [String], at: usize, name: &str) -> Option<&'a str> {
     let argument = arguments.get(at)?;
     match argument.strip_prefix(name)? {
@@ -176,26 +176,26 @@ async fn wget(peer: Peer, call: Call) -> i32 {
         }
     }
     let Some(url) = url else {
-        return complain(&call, "wget: missing URL".to_owned(), 1).await;
+        return write_error(&call, "wget: missing URL".to_owned(), 1).await;
     };
     let method = if body.is_some() { "POST" } else { "GET" };
     let host = Url::parse(url).host;
     let response = match peer.send(method, url, body.unwrap_or_default(), "Wget").await {
         Ok(response) => response,
         Err(Unreachable::BadAddress(host)) => {
-            return complain(&call, format!("wget: bad address '{host}'"), UNREACHABLE).await;
+            return write_error(&call, format!("wget: bad address '{host}'"), UNREACHABLE).await;
         }
         Err(Unreachable::Refused(address, port)) => {
             let why = format!("wget: can't connect to remote host ({address}): Connection refused");
             if !quiet {
-                complain(&call, format!("Connecting to {host} ({address}:{port})"), 0).await;
+                write_error(&call, format!("Connecting to {host} ({address}:{port})"), 0).await;
             }
-            return complain(&call, why, UNREACHABLE).await;
+            return write_error(&call, why, UNREACHABLE).await;
         }
     };
     if !response.status().is_success() {
         let why = format!("wget: server returned error: HTTP/1.1 {}", response.status());
-        return complain(&call, why, 1).await;
+        return write_error(&call, why, 1).await;
     }
     let path = Url::parse(url).path;
     let name = path
@@ -203,7 +203,7 @@ async fn wget(peer: Peer, call: Call) -> i32 {
         .next()
         .filter(|name| !name.is_empty())
         .unwrap_or("index.html");
-    deliver(&call, output.or(Some(name)), response.into_body()).await
+    write_body(&call, output.or(Some(name)), response.into_body()).await
 }
 
 async fn curl(peer: Peer, call: Call) -> i32 {
@@ -230,7 +230,7 @@ async fn curl(peer: Peer, call: Call) -> i32 {
         }
     }
     let Some(url) = url else {
-        return complain(&call, "curl: no URL specified!".to_owned(), 2).await;
+        return write_error(&call, "curl: no URL specified!".to_owned(), 2).await;
     };
     let default = match (&body, flags.contains('I')) {
         (_, true) => "HEAD",
@@ -244,17 +244,17 @@ async fn curl(peer: Peer, call: Call) -> i32 {
     {
         Ok(response) => response,
         Err(Unreachable::BadAddress(host)) => {
-            return complain(&call, format!("curl: (6) Could not resolve host: {host}"), 6).await;
+            return write_error(&call, format!("curl: (6) Could not resolve host: {host}"), 6).await;
         }
         Err(Unreachable::Refused(address, port)) => {
             let why = format!("curl: (7) Failed to connect to {address} port {port}: Connection refused");
-            return complain(&call, why, 7).await;
+            return write_error(&call, why, 7).await;
         }
     };
     if flags.contains('f') && !response.status().is_success() {
         let code = response.status().as_u16();
         let why = format!("curl: (22) The requested URL returned error: {code}");
-        return complain(&call, why, 22).await;
+        return write_error(&call, why, 22).await;
     }
     let mut text = Vec::new();
     if flags.contains(['I', 'i']) {
@@ -267,10 +267,10 @@ async fn curl(peer: Peer, call: Call) -> i32 {
     if !flags.contains('I') {
         text.extend_from_slice(response.body());
     }
-    deliver(&call, output, text.into()).await
+    write_body(&call, output, text.into()).await
 }
 
-/// `nc [-z] HOST PORT` and `telnet HOST PORT`: whether something listens there.
+/// `nc [-z] HOST PORT` and `telnet HOST PORT`: checks whether a port is open.
 async fn connect(peer: Peer, call: Call) -> i32 {
     let mut operands = call
         .command
@@ -279,15 +279,15 @@ async fn connect(peer: Peer, call: Call) -> i32 {
         .filter(|argument| !argument.starts_with('-'));
     let (host, port) = (operands.next(), operands.next().and_then(|port| port.parse().ok()));
     let (Some(host), Some(port)) = (host, port) else {
-        return complain(&call, "usage: nc [-z] HOST PORT".to_owned(), 1).await;
+        return write_error(&call, "usage: nc [-z] HOST PORT".to_owned(), 1).await;
     };
     match peer.resolve(host, port) {
-        None => complain(&call, format!("nc: bad address '{host}'"), 1).await,
+        None => write_error(&call, format!("nc: bad address '{host}'"), 1).await,
         Some((address, port)) => match peer.network.at(address, port) {
             Host::Listening(_) => 0,
             _ => {
                 let why = format!("nc: can't connect to remote host ({address}): Connection refused");
-                complain(&call, why, 1).await
+                write_error(&call, why, 1).await
             }
         },
     }

@@ -1,4 +1,4 @@
-//! The network that containers serve on: pods' addresses and the HTTP servers that listen there.
+//! The pods' network: their addresses, and the HTTP servers that listen on them.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,46 +13,47 @@ use http_body_util::BodyExt;
 use parking_lot::RwLock;
 
 use crate::cluster::{
-    Meaning,
-    network::{Backend, Backends, Body, Located, whole},
+    Resolution,
+    network::{Backend, Backends, Body, Located, full_body},
 };
 
 /// An HTTP server in a container.
 pub(crate) trait Server: Send + Sync {
-    /// Answers a request.
+    /// Responds to a request.
     fn answer(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>>;
 }
 
-/// What is at an address.
+/// The state of an address and port.
 pub(crate) enum Host {
-    /// Nothing that runs here.
+    /// No simulated pod has the address.
     Unknown,
-    /// A pod that does not listen on the port.
+    /// The pod does not listen on the port.
     Refused,
-    /// A server.
+    /// The server that listens on the port.
     Listening(Arc<dyn Server>),
 }
 
 type Ports = BTreeMap<u16, Arc<dyn Server>>;
-/// How names and addresses of services are resolved.
+/// Resolution of the names and addresses of services.
 pub(crate) trait Resolve: Send + Sync {
-    /// The pod's address and port behind the port of a service, given by its name or address.
+    /// Returns the address and port of a pod behind a port of a service. `host` is the service's name or address.
     fn target(&self, host: &str, port: u16, namespace: &str) -> Option<(Ipv4Addr, u16)>;
 
-    /// What a name stands for in a pod of a namespace, and the full name that stands for it. Without `search`, the name is full.
-    fn meaning(&self, name: &str, namespace: &str, search: bool) -> (String, Meaning);
+    /// Resolves a name for a pod of `namespace`; also returns the full name. Without `search`, `name` must be the
+    /// full name.
+    fn resolve_name(&self, name: &str, namespace: &str, search: bool) -> (String, Resolution);
 }
 
-/// The addresses of the pods that run here.
+/// The addresses of the simulated pods.
 pub(crate) struct Network {
-    /// Servers that are not in containers.
+    /// Servers outside containers.
     backends: Backends,
     hosts: RwLock<HashMap<Ipv4Addr, Ports>>,
     resolve: RwLock<Option<Box<dyn Resolve>>>,
 }
 
 impl Network {
-    /// A network without pods, on which these servers listen besides the pods' own.
+    /// Creates a network without pods. The `backends` listen on it as well.
     pub(super) fn new(backends: Backends) -> Self {
         Self {
             backends,
@@ -61,34 +62,34 @@ impl Network {
         }
     }
 
-    /// The server in a container at an address, for the proxy.
+    /// Returns the server of a container at an address, for the proxy.
     pub(crate) fn locate(&self, host: Ipv4Addr, port: u16) -> Located {
         match self.at(host, port) {
             Host::Unknown => Located::Elsewhere,
             Host::Refused => Located::Refused,
             Host::Listening(server) => Located::Here(Arc::new(move |request: Request<Body>| {
-                let answer: BoxFuture<'static, Response<Body>> = Box::pin(answer_whole(server.clone(), request));
+                let answer: BoxFuture<'static, Response<Body>> = Box::pin(answer_buffered(server.clone(), request));
                 answer
             })),
         }
     }
 
-    /// Lets a server that is not in a container answer at an address.
+    /// Adds a server outside containers at an address.
     pub(crate) fn serve(&self, host: Ipv4Addr, port: u16, server: Arc<dyn Backend>) {
         self.backends.insert(format!("{host}:{port}"), server);
     }
 
-    /// Adds a pod's address.
+    /// Adds the address of a pod.
     pub(crate) fn add(&self, host: Ipv4Addr) {
         self.hosts.write().entry(host).or_default();
     }
 
-    /// Removes a pod's address, with all that listens there.
+    /// Removes the address of a pod, and all its servers.
     pub(crate) fn remove(&self, host: Ipv4Addr) {
         self.hosts.write().remove(&host);
     }
 
-    /// Lets a server listen until the guard is dropped; `None` if the port is taken.
+    /// Lets `server` listen until the returned guard is dropped. Returns `None` if the port is taken.
     pub(super) fn listen(self: &Arc<Self>, host: Ipv4Addr, port: u16, server: Arc<dyn Server>) -> Option<Listening> {
         let mut hosts = self.hosts.write();
         let ports = hosts.entry(host).or_default();
@@ -103,7 +104,7 @@ impl Network {
         })
     }
 
-    /// What is at this address.
+    /// Returns the state of an address and port.
     pub(crate) fn at(&self, host: Ipv4Addr, port: u16) -> Host {
         if let Some(backend) = self.backends.at(&format!("{host}:{port}")) {
             return Host::Listening(Arc::new(BackendServer(backend)));
@@ -117,31 +118,32 @@ impl Network {
         }
     }
 
-    /// Sets how names and service addresses are resolved.
+    /// Sets the resolver of names and service addresses.
     pub(crate) fn resolve_with(&self, resolve: impl Resolve + 'static) {
         *self.resolve.write() = Some(Box::new(resolve));
     }
 
-    /// What a name stands for in a pod of a namespace, and the full name that stands for it. Without `search`, the name is full.
-    pub(super) fn meaning(&self, name: &str, namespace: &str, search: bool) -> (String, Meaning) {
+    /// Resolves a name for a pod of `namespace`; also returns the full name. Without `search`, `name` must be the
+    /// full name.
+    pub(super) fn resolve_name(&self, name: &str, namespace: &str, search: bool) -> (String, Resolution) {
         match &*self.resolve.read() {
-            Some(resolve) => resolve.meaning(name, namespace, search),
-            None => (name.to_owned(), Meaning::Foreign),
+            Some(resolve) => resolve.resolve_name(name, namespace, search),
+            None => (name.to_owned(), Resolution::Foreign),
         }
     }
 
-    /// The addresses of a name, or the address that is written in its place.
+    /// Returns the addresses of a name, or `host` itself if it is an address.
     pub(super) fn lookup(&self, host: &str, namespace: &str) -> Vec<Ipv4Addr> {
         if let Ok(address) = host.parse() {
             return vec![address];
         }
-        match self.meaning(host, namespace, true) {
-            (_, Meaning::Addresses(addresses)) => addresses,
+        match self.resolve_name(host, namespace, true) {
+            (_, Resolution::Addresses(addresses)) => addresses,
             _ => Vec::new(),
         }
     }
 
-    /// The pod's address and port that a name or address resolves to; `None` if the name does not resolve.
+    /// Resolves a name or address to the address and port of a pod. Returns `None` if the name does not resolve.
     pub(super) fn resolve(&self, host: &str, port: u16, namespace: &str) -> Option<(Ipv4Addr, u16)> {
         if let Ok(address) = host.parse::<Ipv4Addr>()
             && self.hosts.read().contains_key(&address)
@@ -154,15 +156,15 @@ impl Network {
     }
 }
 
-/// Most bytes of a request or response that is read whole.
-const WHOLE: usize = 8 << 20;
+/// Maximum size in bytes of a body that is read into memory.
+const MAX_BODY_BYTES: usize = 8 << 20;
 
-/// The bytes of a body; `None` if there are too many.
+/// Reads a body into memory. Returns `None` if it is too large.
 async fn read(mut body: Body) -> Option<Bytes> {
     let mut content = BytesMut::new();
     while let Some(Ok(frame)) = body.frame().await {
         let Ok(data) = frame.into_data() else { continue };
-        if content.len() + data.len() > WHOLE {
+        if content.len() + data.len() > MAX_BODY_BYTES {
             return None;
         }
         content.extend_from_slice(&data);
@@ -170,33 +172,33 @@ async fn read(mut body: Body) -> Option<Bytes> {
     Some(content.freeze())
 }
 
-/// A container's answer to a request, which is read whole.
-async fn answer_whole(server: Arc<dyn Server>, request: Request<Body>) -> Response<Body> {
+/// Reads the whole request before the container responds.
+async fn answer_buffered(server: Arc<dyn Server>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     match read(body).await {
-        Some(content) => server.answer(Request::from_parts(parts, content)).await.map(whole),
+        Some(content) => server.answer(Request::from_parts(parts, content)).await.map(full_body),
         None => {
-            let mut response = Response::new(whole(""));
+            let mut response = Response::new(full_body(""));
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             response
         }
     }
 }
 
-/// A server that is not in a container.
+/// A server outside containers.
 struct BackendServer(Arc<dyn Backend>);
 
 impl Server for BackendServer {
     fn answer(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
         let backend = self.0.clone();
         Box::pin(async move {
-            let (parts, body) = backend.answer(request.map(whole)).await.into_parts();
+            let (parts, body) = backend.answer(request.map(full_body)).await.into_parts();
             Response::from_parts(parts, read(body).await.unwrap_or_default())
         })
     }
 }
 
-/// A port that is listened on; dropping it stops that.
+/// A port in use. Dropping it closes the port.
 pub(super) struct Listening {
     network: Arc<Network>,
     host: Ipv4Addr,

@@ -1,4 +1,4 @@
-//! A container as its streams see it.
+//! The interface between containers and the servers that reach them.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-/// A size of a terminal, in characters.
+/// Size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Size {
@@ -17,16 +17,16 @@ pub(crate) struct Size {
     pub height: u16,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// It could not be run, or was lost: why.
+    /// It could not be run, or was lost, for this reason.
     Failed(String),
 }
 
-/// Where a line was written.
+/// The stream of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
     /// Standard output.
@@ -35,79 +35,81 @@ pub(crate) enum Output {
     Stderr,
 }
 
-/// A line that a container has written.
+/// A line of a container's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// When.
+    /// Time at which it was written.
     pub at: Timestamp,
-    /// Where.
+    /// Stream that it was written to.
     pub output: Output,
-    /// What, with its line's end.
+    /// Text, with the end of the line.
     pub text: Bytes,
 }
 
 /// A part of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogPage {
-    /// Position of the first line, counted from 0 at the start of the container. It is greater than what was asked for if lines before it are no
-    /// longer kept.
+    /// Position of the first line, counted from 0 at the start of the container. It is greater than the requested
+    /// position if lines
+    /// before it have been dropped.
     pub first: u64,
     /// The lines.
     pub lines: Vec<Line>,
 }
 
-/// Which streams are asked for.
+/// The streams of an attach or exec request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attachment {
-    /// Whether the process is to be sent input.
+    /// Whether the client sends input.
     pub stdin: bool,
-    /// Whether its output is wanted.
+    /// Whether the client receives standard output.
     pub stdout: bool,
-    /// Whether its errors are wanted.
+    /// Whether the client receives standard error.
     pub stderr: bool,
-    /// Whether it has a terminal.
+    /// Whether the process has a terminal.
     pub tty: bool,
 }
 
-/// A process that is attached to. Dropping it detaches.
+/// The streams of an attached process. Dropping it detaches.
 #[derive(Debug)]
 pub(crate) struct Process {
-    /// What it reads; closed when this is dropped.
+    /// Standard input; closed when this is dropped.
     pub stdin: mpsc::Sender<Bytes>,
-    /// What it writes.
+    /// Standard output.
     pub stdout: mpsc::Receiver<Bytes>,
-    /// What it writes as errors.
+    /// Standard error.
     pub stderr: mpsc::Receiver<Bytes>,
-    /// The sizes of its terminal.
+    /// Sizes of the terminal.
     pub resize: mpsc::Sender<Size>,
-    /// How it ends.
+    /// End of the process.
     pub exit: oneshot::Receiver<Exit>,
 }
 
 /// A container.
 pub(crate) trait Container: Send + Sync {
-    /// Attaches to the container's process; an error says why not.
+    /// Attaches to the container's process. Fails with the reason.
     fn attach(&self, attachment: Attachment) -> Result<Process, String>;
 
-    /// Runs a command beside it; an error says why not.
+    /// Runs a command in the container. Fails with the reason.
     fn exec(&self, command: &[String], attachment: Attachment) -> Result<Process, String>;
 
-    /// What it has written, oldest first, and what it will write.
+    /// Returns the log so far, oldest line first, and a receiver of the lines to come.
     fn log(&self) -> (Vec<Line>, broadcast::Receiver<Line>);
 }
 
-/// The log of a container, through all its runs.
+/// The log of a container across its runs.
 pub(crate) trait LogPages: Send + Sync {
-    /// The lines from `position` on that it has written, at most `most`.
-    fn page(&self, position: u64, most: usize) -> LogPage;
+    /// Returns at most `limit` lines from `position` on.
+    fn page(&self, position: u64, limit: usize) -> LogPage;
 }
 
-/// What runs in pods.
+/// The containers of pods.
 pub(crate) trait Containers: Send + Sync {
-    /// The container `name` of a pod, given as its fields; `None` where it does not run.
+    /// Returns the container `name` of `pod`, or `None` if it is not running.
     fn running(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn Container>>;
 
-    /// What a container has written, and what it will write; of the run before this one if `previous`. An error says why there is no log.
+    /// Returns the log so far of a container and a receiver of the lines to come; those of the previous run if
+    /// `previous`. Fails with the reason why there is no log.
     fn log(
         &self,
         pod: &Map<String, Value>,
@@ -115,6 +117,6 @@ pub(crate) trait Containers: Send + Sync {
         previous: bool,
     ) -> Result<(Vec<Line>, broadcast::Receiver<Line>), String>;
 
-    /// The log of a container through all its runs; `None` if it has not run.
+    /// Returns the log of a container across its runs, or `None` if it has not run.
     fn pages(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn LogPages>>;
 }

@@ -1,4 +1,4 @@
-//! Programs that are data: their script, output and servers.
+//! Programs defined by data: their script, output and servers.
 
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
@@ -19,10 +19,10 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// Status of a program that cannot listen on its port.
+/// Exit code of a program that cannot listen on its port.
 const CANNOT_LISTEN: i32 = 1;
 
-/// The clock of a cluster as the shell sees it.
+/// The cluster's clock, as the shell uses it.
 pub(super) struct ClusterTime(pub(super) Clock);
 
 impl Time for ClusterTime {
@@ -36,7 +36,7 @@ impl Time for ClusterTime {
     }
 }
 
-/// The programs of a container beside the shell's: those of its image, and those that use the network.
+/// The programs of a container besides the shell's: those of its image, and those that use the network.
 pub(super) struct ContainerPrograms {
     pub(super) image: Option<Arc<ImageData>>,
     pub(super) host: Ipv4Addr,
@@ -98,7 +98,7 @@ impl Program for DataProgram {
     }
 }
 
-/// Starts the servers; the port that is taken otherwise.
+/// Starts the servers. Fails with the port that is taken.
 fn listen(data: &ProgramData, host: Ipv4Addr, network: &Arc<Network>, call: &Call) -> Result<Vec<Listening>, u16> {
     let started = call.machine.time.now();
     let mut listening = Vec::new();
@@ -118,7 +118,7 @@ fn listen(data: &ProgramData, host: Ipv4Addr, network: &Arc<Network>, call: &Cal
     Ok(listening)
 }
 
-/// The ports of a server, and the value of the variable that names each.
+/// Returns the ports of a server, each with the value of the environment variable that opens it.
 fn ports(server: &ServerData, call: &Call) -> Vec<(u16, String)> {
     let mut ports = Vec::new();
     if let Some(prefix) = &server.port_environment {
@@ -130,7 +130,7 @@ fn ports(server: &ServerData, call: &Call) -> Vec<(u16, String)> {
     }
     if server.port != 0 {
         let flag = server.port_flag.as_deref();
-        let said = call.command.iter().enumerate().find_map(|(at, argument)| {
+        let port_flag = call.command.iter().enumerate().find_map(|(at, argument)| {
             let rest = argument
                 .trim_start_matches('-')
                 .strip_prefix(flag?.trim_start_matches('-'))?;
@@ -140,12 +140,12 @@ fn ports(server: &ServerData, call: &Call) -> Vec<(u16, String)> {
                 None => None,
             }
         });
-        ports.push((said.unwrap_or(server.port), String::new()));
+        ports.push((port_flag.unwrap_or(server.port), String::new()));
     }
     ports
 }
 
-/// Writes the output in its time, and never ends.
+/// Writes the timed output; never returns.
 async fn write_output(data: &ProgramData, call: &Call) -> i32 {
     let mut pieces: FuturesUnordered<_> = data
         .output
@@ -154,7 +154,7 @@ async fn write_output(data: &ProgramData, call: &Call) -> i32 {
             sleep(call, piece.after).await;
             let text = fill(&piece.text, call, &|_| None);
             let to = if piece.stderr { &call.stderr } else { &call.stdout };
-            // Nobody may be reading it.
+            // An error means that nobody reads the output.
             let _ = to.write(text).await;
         })
         .collect();
@@ -169,12 +169,13 @@ async fn sleep(call: &Call, seconds: f64) {
     }
 }
 
-/// Runs the script. It ends the program, unless that serves or ends otherwise.
+/// Runs the script. Returns when the script ends the program: if it fails, or if the program has neither servers nor
+/// an exit.
 async fn run_script(data: &ProgramData, call: &Call) -> i32 {
     let Some(script) = &data.script else {
         return pending().await;
     };
-    // Programs without a script need no room for it.
+    // Boxed, so that programs without a script do not allocate space for it.
     let status = Box::pin(run_shell(call, script, Vec::new())).await;
     if status != 0 || (data.serves.is_empty() && data.exit.is_none()) {
         return status;
@@ -200,12 +201,12 @@ pub(super) async fn run_shell(call: &Call, script: &str, variables: Vec<(String,
     run(call.machine.clone(), process).await.unwrap_or(127)
 }
 
-/// Waits for the end that the data says.
+/// Waits for the program's exit time and returns its exit code.
 async fn exit(data: &ProgramData, call: &Call) -> i32 {
     match &data.exit {
         Some(exit) => {
             sleep(call, exit.after).await;
-            // What is written at the same time comes first.
+            // Output of the same time is written first.
             tokio::task::yield_now().await;
             exit.code
         }
@@ -213,13 +214,13 @@ async fn exit(data: &ProgramData, call: &Call) -> i32 {
     }
 }
 
-/// The output of a script, up to a limit.
-pub(super) struct Collected(Arc<parking_lot::Mutex<Vec<u8>>>);
+/// The captured output of a script, bounded in bytes.
+pub(super) struct CapturedOutput(Arc<parking_lot::Mutex<Vec<u8>>>);
 
-/// Most bytes of output that are collected.
-const COLLECTED: usize = 1 << 20;
+/// Maximum number of captured bytes.
+const MAX_CAPTURED_BYTES: usize = 1 << 20;
 
-impl Collected {
+impl CapturedOutput {
     pub(super) fn new() -> Self {
         Self(Arc::default())
     }
@@ -228,8 +229,8 @@ impl Collected {
         let text = self.0.clone();
         stuntdouble_shell::Output::function(move |piece: Bytes| {
             let mut text = text.lock();
-            let room = COLLECTED.saturating_sub(text.len());
-            text.extend_from_slice(piece.get(..piece.len().min(room)).unwrap_or_default());
+            let free = MAX_CAPTURED_BYTES.saturating_sub(text.len());
+            text.extend_from_slice(piece.get(..piece.len().min(free)).unwrap_or_default());
         })
     }
 

@@ -1,4 +1,4 @@
-//! HTTP responses that are data.
+//! HTTP responses defined by data.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use stuntdouble_shell::{Call, Input};
 use super::{
     image::RouteData,
     network::Server,
-    program::{Collected, run_shell},
+    program::{CapturedOutput, run_shell},
 };
 
 /// A server of a program.
 pub(super) struct RouteServer {
-    /// How the program was called.
+    /// The program's call.
     pub(super) call: Call,
     pub(super) routes: Arc<Vec<RouteData>>,
     pub(super) started: Timestamp,
     pub(super) port: u16,
-    /// Value of the variable that names the port.
+    /// Value of the environment variable that opens the port.
     pub(super) value: String,
     pub(super) access_log: bool,
 }
@@ -74,7 +74,7 @@ impl RouteServer {
             return self.file(root, path);
         }
         if let Some(script) = &route.script {
-            let collected = Collected::new();
+            let collected = CapturedOutput::new();
             let call = Call {
                 stdin: Input::bytes(request.body().clone()),
                 stdout: collected.output(),
@@ -88,7 +88,7 @@ impl RouteServer {
         (route.status, route.content_type.clone(), text.into())
     }
 
-    /// A file below a directory; of a directory its `index.html`, or what is in it.
+    /// Returns a file below `root`; for a directory, its `index.html` or its listing.
     fn file(&self, root: &str, path: &str) -> (u16, String, Bytes) {
         let files = &self.call.machine.files;
         let mut place = stuntdouble_shell::absolute(root, path.trim_start_matches('/'));
@@ -101,7 +101,8 @@ impl RouteServer {
         match files.read(&place) {
             Ok(content) => (200, media_type(&place).to_owned(), content),
             Err(_) => {
-                let page = "<html>\r\n<head><title>404 Not Found</title></head>\r\n<body>\r\n<center><h1>404 Not Found</h1></center>\r\n</body>\r\n</html>\r\n";
+                let page = "<html>\r\n<head><title>404 Not Found</title></head>\r\n<body>\r\n<center><h1>404 Not \
+                    Found</h1></center>\r\n</body>\r\n</html>\r\n";
                 (404, "text/html".to_owned(), page.into())
             }
         }
@@ -151,7 +152,7 @@ impl RouteServer {
             request.uri(),
             agent.map_or("-".into(), |agent| String::from_utf8_lossy(agent.as_bytes())),
         );
-        // Nobody may be reading it.
+        // An error means that nobody reads the output.
         let _ = self.call.stdout.write(line).await;
     }
 }
@@ -161,7 +162,7 @@ fn parameters(request: &Request<Bytes>) -> impl Iterator<Item = (String, String)
     url::form_urlencoded::parse(query.as_bytes()).map(|(key, value)| (key.into_owned(), value.into_owned()))
 }
 
-/// The variables that a script of a route has.
+/// Returns the environment variables of a route's script.
 fn variables(request: &Request<Bytes>, path: &str) -> Vec<(String, String)> {
     let mut variables = vec![
         ("REQUEST_METHOD".to_owned(), request.method().to_string()),
@@ -194,8 +195,8 @@ fn media_type(path: &str) -> &'static str {
     }
 }
 
-/// A text with `{name}` replaced by what `value` says, `{hostname}`, `{env.NAME}` and `{argument.N}` by the program's;
-/// other braces stay.
+/// Replaces `{name}` by `value(name)`, and `{hostname}`, `{env.NAME}` and `{argument.N}` by the program's values.
+/// Other braces stay.
 pub(super) fn fill(text: &str, call: &Call, value: &dyn Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

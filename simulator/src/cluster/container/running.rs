@@ -1,4 +1,4 @@
-//! A run of a container: its process, and what is run beside it.
+//! A run of a container: its main process, and the commands executed in it.
 
 use std::{net::Ipv4Addr, sync::Arc};
 
@@ -12,37 +12,37 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    QUEUE,
+    STREAM_CAPACITY,
     behaviour::{Behaviour, ContainerContext, Termination},
     engine::Engine,
     image::Image,
     log_buffer::LogBuffer,
     process::{Attachment, Container, Exit, Line, Output, Process},
-    program::Collected,
+    program::CapturedOutput,
     terminal,
 };
 
-/// Exit code of a process that is killed.
+/// Exit code of a killed process.
 const KILLED: i32 = 137;
-/// Exit code of a process that SIGTERM ends.
+/// Exit code of a process ended by SIGTERM.
 const TERMINATED: i32 = 143;
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ended {
-    /// When.
+    /// Time of the end.
     pub(crate) at: Timestamp,
     /// Exit code.
     pub(crate) code: i32,
 }
 
-/// What the first process of a container is.
+/// The main process of a container.
 pub(super) enum Main {
-    /// What a Rust program registered.
+    /// A registered behaviour.
     Behaviour(Arc<dyn Behaviour>),
     /// A command of the shell or of the image's data.
     Command,
-    /// A program that is not simulated: it runs until SIGTERM, and then exits with 0, as servers do.
+    /// A program that is not simulated. It runs until SIGTERM and exits with 0, as servers do.
     Unknown,
 }
 
@@ -77,33 +77,33 @@ pub(super) struct State {
 }
 
 impl RunningContainer {
-    /// How it ended; `None` while it runs.
+    /// Returns how the run ended, or `None` while it runs.
     pub(crate) fn ended(&self) -> Option<Ended> {
         self.state.lock().ended.clone()
     }
 
-    /// Waits until it has ended.
+    /// Waits for the end of the run.
     pub(crate) async fn ends(&self) {
         self.killed.cancelled().await;
     }
 
-    /// Whether what it runs is simulated, so that probes of it mean something.
+    /// Whether its program is simulated. If not, probes have no meaning.
     pub(crate) fn is_simulated(&self) -> bool {
         !matches!(self.main, Main::Unknown)
     }
 
-    /// The address that it serves on.
+    /// IP address that its servers listen on.
     pub(crate) fn host(&self) -> Ipv4Addr {
         self.host
     }
 
-    /// The text of a file in it.
+    /// Returns the text of a file of the container.
     pub(crate) fn read_file(&self, path: &str) -> Option<String> {
         let text = self.machine.files.read(path).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Starts the first process.
+    /// Starts the main process.
     pub(super) async fn start(self: &Arc<Self>) {
         let stdin = self.open_stdin();
         let (signals, received) = mpsc::channel(4);
@@ -147,7 +147,7 @@ impl RunningContainer {
             }
         };
         let killed = self.killed.clone();
-        let whole = async move {
+        let process = async move {
             let code = tokio::select! {
                 biased;
                 () = killed.cancelled() => KILLED,
@@ -155,20 +155,21 @@ impl RunningContainer {
             };
             container.finish(code);
         };
-        self.engine.executor.start(whole).await;
+        self.engine.executor.start(process).await;
     }
 
-    /// The standard input of the first process: what is sent to it by those who attach, edited by its terminal.
+    /// Returns the standard input of the main process: the input of the attached clients, edited by the terminal if
+    /// there is one.
     fn open_stdin(self: &Arc<Self>) -> Input {
         if !self.stdin_open {
             return Input::bytes("");
         }
-        let (sender, receiver) = mpsc::channel(QUEUE);
+        let (sender, receiver) = mpsc::channel(STREAM_CAPACITY);
         self.state.lock().stdin = Some(sender);
         if !self.tty {
             return receiver.into();
         }
-        let (lines, read) = mpsc::channel(QUEUE);
+        let (lines, read) = mpsc::channel(STREAM_CAPACITY);
         let (container, killed) = (self.clone(), self.killed.clone());
         let (signals, mut typed) = mpsc::channel(1);
         let echo = self.clone();
@@ -198,7 +199,7 @@ impl RunningContainer {
         }
     }
 
-    /// What the first process writes to; on a terminal everything goes to its one output.
+    /// Returns an output of the main process. With a terminal, both outputs are one.
     fn output(self: &Arc<Self>, output: Output) -> ShellOutput {
         let (container, tty) = (Arc::downgrade(self), self.tty);
         let output = if tty { Output::Stdout } else { output };
@@ -216,12 +217,12 @@ impl RunningContainer {
 
     fn signal(&self, signal: Signal) {
         if let Some(signals) = &self.state.lock().signals {
-            // One that has signals waiting is being told already.
+            // A full queue already has a signal for the process.
             let _ = signals.try_send(signal);
         }
     }
 
-    /// Tells it to end, as SIGTERM does.
+    /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
         match self.main {
             Main::Unknown => self.finish(0),
@@ -229,7 +230,7 @@ impl RunningContainer {
         }
     }
 
-    /// Ends it at once, as SIGKILL does.
+    /// Sends SIGKILL.
     pub(crate) fn kill(&self) {
         self.finish(KILLED);
     }
@@ -248,7 +249,7 @@ impl RunningContainer {
             (state.stdin, state.signals) = (None, None);
             state.on_end.take()
         };
-        // What was run beside it ends with it.
+        // Commands executed in the container end with it.
         self.killed.cancel();
         self.log.close(ended.at);
         if let Some(on_end) = on_end {
@@ -256,7 +257,7 @@ impl RunningContainer {
         }
     }
 
-    /// Whether there is a program to run; else why not.
+    /// Checks that there is a program to run. Fails with the reason.
     fn find(&self, command: &[String]) -> Result<(), String> {
         let program = command.first().map(String::as_str).unwrap_or_default();
         let has_shell = self.image.data.as_ref().is_none_or(|data| data.shell);
@@ -269,10 +270,10 @@ impl RunningContainer {
         }
     }
 
-    /// Runs a command to its end; its exit code and output.
+    /// Runs a command to its end; returns its exit code and output.
     pub(crate) async fn run_command(&self, command: &[String]) -> Result<(i32, String), String> {
         self.find(command)?;
-        let collected = Collected::new();
+        let collected = CapturedOutput::new();
         let (_signals, received) = mpsc::channel(1);
         let process = ShellProcess {
             command: command.to_vec(),
@@ -292,7 +293,7 @@ impl RunningContainer {
     }
 }
 
-/// The ends of a client's streams.
+/// The container's ends of a client's streams.
 struct Ends {
     stdin: mpsc::Receiver<Bytes>,
     stdout: mpsc::Sender<Bytes>,
@@ -302,9 +303,9 @@ struct Ends {
 
 fn streams() -> (Process, Ends) {
     let ((stdin, input), (out, stdout), (err, stderr), (resize, _)) = (
-        mpsc::channel(QUEUE),
-        mpsc::channel(QUEUE),
-        mpsc::channel(QUEUE),
+        mpsc::channel(STREAM_CAPACITY),
+        mpsc::channel(STREAM_CAPACITY),
+        mpsc::channel(STREAM_CAPACITY),
         mpsc::channel(1),
     );
     let (ended, exit) = oneshot::channel();
@@ -356,7 +357,7 @@ impl Container for Arc<RunningContainer> {
                 match pieces.recv().await {
                     Ok((Output::Stdout, piece)) => drop(stdout.send(piece).await),
                     Ok((Output::Stderr, piece)) => drop(stderr.send(piece).await),
-                    // A client that is too slow misses output.
+                    // A client that is too slow loses output.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => break,
                 }
@@ -384,9 +385,9 @@ impl Container for Arc<RunningContainer> {
         let (signals, received) = mpsc::channel(4);
         let gone = stdout.clone();
         let (stdin, terminal) = if attachment.tty && attachment.stdin {
-            let (lines, read) = mpsc::channel(QUEUE);
+            let (lines, read) = mpsc::channel(STREAM_CAPACITY);
             let screen = stdout.clone();
-            // A client that does not read what it types misses it.
+            // Echo is dropped for a client that does not read it.
             let echo = move |piece| drop(screen.try_send(piece));
             (Input::from(read), Some(terminal::edit(typed, lines, echo, signals)))
         } else if attachment.stdin {
@@ -438,7 +439,7 @@ impl Container for Arc<RunningContainer> {
     }
 }
 
-/// An output to a terminal's screen.
+/// Returns an output that writes to the client's terminal.
 fn to_screen(screen: mpsc::Sender<Bytes>) -> ShellOutput {
     ShellOutput::mapped(screen, terminal::output)
 }

@@ -1,6 +1,6 @@
-//! A terminal between a client and a process.
+//! The terminal between a client and a process.
 //!
-//! - Input is edited a line at a time and echoed; Ctrl-C interrupts, Ctrl-D at the start of a line ends the input.
+//! - Input is edited by line and echoed. Ctrl-C interrupts; Ctrl-D at the start of a line ends the input.
 //! - Output has a carriage return before each line feed.
 
 use bytes::{Bytes, BytesMut};
@@ -14,10 +14,10 @@ const KILL_LINE: u8 = 0x15;
 const ESCAPE: u8 = 0x1b;
 const DELETE: u8 = 0x7f;
 
-/// Longest line that is edited.
-const LINE: usize = 4096;
+/// Maximum length of a line in bytes.
+const MAX_LINE_BYTES: usize = 4096;
 
-/// Output as a terminal shows it.
+/// Translates output for a terminal.
 pub(super) fn output(text: &Bytes) -> Bytes {
     if !text.contains(&b'\n') {
         return text.clone();
@@ -34,7 +34,7 @@ pub(super) fn output(text: &Bytes) -> Bytes {
     shown.freeze()
 }
 
-/// Edits what is typed into lines, until the typing ends or the process reads no more.
+/// Edits input into lines, until the input ends or the process stops reading.
 pub(super) async fn edit(
     mut typed: mpsc::Receiver<Bytes>,
     lines: mpsc::Sender<Bytes>,
@@ -42,7 +42,7 @@ pub(super) async fn edit(
     signals: mpsc::Sender<Signal>,
 ) {
     let mut line = BytesMut::new();
-    // How many bytes of an escape sequence have come.
+    // Number of bytes of an escape sequence read so far.
     let mut escape = 0;
     while let Some(piece) = typed.recv().await {
         for byte in piece {
@@ -84,7 +84,7 @@ pub(super) async fn edit(
                         return;
                     }
                 }
-                byte if line.len() < LINE => {
+                byte if line.len() < MAX_LINE_BYTES => {
                     line.extend_from_slice(&[byte]);
                     echo(Bytes::copy_from_slice(&[byte]));
                 }

@@ -1,6 +1,7 @@
-//! Daemon sets: one pod on each node that fits.
+//! The daemon set controller: one pod on each node that fits.
 //!
-//! - A set is reconciled when its pods or the labels of a node change, and every 30 seconds, so that it fills a node that has room again.
+//! - A set is reconciled when its pods or the labels of a node change, and every 30 seconds, so that a node with
+//!   newly free resources gets its pod.
 //!
 //! Source: `pkg/controller/daemon` of Kubernetes v1.2.
 
@@ -38,7 +39,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     sets.on_change(move |change| keys.extend(change.new.iter().map(|set| ObjectKey::of(set))));
     let (keys, cache) = (queue.clone(), sets.clone());
     pods.on_change(move |change| {
-        if !pods::is_recounted(change) {
+        if !pods::affects_active_count(change) {
             return;
         }
         for pod in change.old.iter().chain(&change.new) {
@@ -102,7 +103,7 @@ impl Reconcile for DaemonSets {
             desired += u64::from(fits);
             current += u64::from(fits && runs);
             misplaced += u64::from(!fits && runs);
-            // What fails now is tried again the next time.
+            // After an error, the next reconciliation tries again.
             let _ = if !fits {
                 self.delete(&set, &here).await
             } else if here.is_empty() {
@@ -127,7 +128,7 @@ impl Reconcile for DaemonSets {
 }
 
 impl DaemonSets {
-    /// Whether a pod of the set fits a node, beside the pods of others that are there, whether they have ended or not.
+    /// Whether a pod of the set fits a node beside all other pods bound to it, including those that have ended.
     fn fits(&self, set: &Object, node: &Object, own: &[Arc<Object>]) -> bool {
         let out_of_disk = pods::condition(node, "OutOfDisk").is_some_and(|condition| condition["status"] == "True");
         let name = meta::text(node, "metadata.name");
@@ -140,10 +141,10 @@ impl DaemonSets {
         }
         let pods = self.pods.list_indexed(name);
         let is_own = |other: &Object| own.iter().any(|pod| std::ptr::eq(pod.as_ref(), other));
-        let others = pods.iter().map(AsRef::as_ref).filter(|other| !is_own(other));
+        let other_pods = pods.iter().map(AsRef::as_ref).filter(|other| !is_own(other));
         let (has, _) = demand::allocatable(node);
         let (mut used, mut ports) = (Resources::default(), BTreeSet::new());
-        for pod in std::iter::once(&pod).chain(others) {
+        for pod in std::iter::once(&pod).chain(other_pods) {
             let requested = demand::requests(pod, Resources::default());
             used.cpu = used.cpu.saturating_add(requested.cpu);
             used.memory = used.memory.saturating_add(requested.memory);

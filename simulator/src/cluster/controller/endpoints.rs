@@ -1,6 +1,7 @@
-//! The endpoints of a service are the addresses of the pods that it selects.
+//! The endpoints controller: the endpoints of a service are the addresses of the pods that it selects.
 //!
-//! - A service is reconciled when it or its pods change, and every 30 seconds, so that endpoints that somebody has changed are restored.
+//! - A service is reconciled when it or its pods change, and every 30 seconds, so that endpoints changed by others
+//!   are restored.
 //!
 //! Source: `pkg/controller/endpoint` of Kubernetes v1.2.
 
@@ -12,12 +13,12 @@ use super::pods::{self, RESYNC};
 use crate::{
     api::{Object, Status, labels::Selector, meta},
     client::{Api, Informer, ObjectKey},
-    cluster::runtime::{Queue, Reconcile, Runtime},
+    cluster::{
+        names::HOST_NAMES,
+        runtime::{Queue, Reconcile, Runtime, ignore_not_found},
+    },
     strategy::subsets::repack,
 };
-
-/// The annotation of endpoints that says which host names their addresses have.
-const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -65,10 +66,7 @@ impl Reconcile for Endpoints {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
         let api = self.api.in_namespace(&key.namespace);
         let Some(service) = self.services.get(key) else {
-            return match api.delete(&key.name, None).await {
-                Err(gone) if gone.code == 404 => Ok(()),
-                other => other,
-            };
+            return ignore_not_found(api.delete(&key.name, None).await);
         };
         let Some(selector) = selector(&service) else {
             return Ok(());
@@ -119,7 +117,7 @@ impl Reconcile for Endpoints {
     }
 }
 
-/// The host names of the pods that say that they are in the service's subdomain, by address; `None` if there are none.
+/// Returns the host names of the pods in the service's subdomain by address (JSON), or `None` if there are none.
 fn host_names(service: &str, pods: &[Arc<Object>]) -> Option<String> {
     let mut names = BTreeMap::new();
     for pod in pods.iter().filter(|pod| is_reachable(pod)) {
@@ -138,7 +136,7 @@ fn is_reachable(pod: &Object) -> bool {
     !meta::text(pod, "status.podIP").is_empty() && meta::text(pod, "metadata.deletionTimestamp").is_empty()
 }
 
-/// A subset for each port of each pod that has an address.
+/// Returns a subset for each port of each pod with an address.
 fn subsets(service: &Object, pods: &[Arc<Object>]) -> Vec<Value> {
     let ports = meta::lookup(service, "spec.ports").and_then(Value::as_array);
     let mut subsets = Vec::new();
@@ -173,7 +171,7 @@ fn subsets(service: &Object, pods: &[Arc<Object>]) -> Vec<Value> {
     subsets
 }
 
-/// The number that a pod has for a service's port.
+/// Returns the container port number of a service's port for a pod.
 fn target_port(pod: &Object, port: &Value) -> Option<u64> {
     let target = &port["targetPort"];
     let Some(name) = target.as_str() else {

@@ -1,7 +1,7 @@
-//! Horizontal autoscalers: as many replicas as the CPU usage of their pods asks for, within their bounds.
+//! The horizontal pod autoscaler: it scales replicas by the CPU usage of their pods, within bounds.
 //!
-//! - The usage of a pod is simulated: its annotation `stuntdouble/cpu-usage` says it, such as `250m`.
-//! - Where a pod has no usage, replicas within the bounds stay as they are, and events say why.
+//! - A pod's usage is simulated: it is the value of its annotation `stuntdouble/cpu-usage`, such as `250m`.
+//! - If a pod has no usage, replicas within the bounds do not change, and events report the reason.
 //! - Limits: no other metrics.
 //! - Source: `pkg/controller/podautoscaler` of Kubernetes v1.2.
 
@@ -18,18 +18,18 @@ use crate::{
     cluster::runtime::{Queue, Reconcile, Runtime},
 };
 
-/// How often an autoscaler is looked at.
-const PERIOD: Duration = Duration::from_secs(30);
-/// How long after it has scaled an autoscaler may scale up.
-const PAUSE_UP: SignedDuration = SignedDuration::from_secs(180);
-/// How long after it has scaled an autoscaler may scale down.
-const PAUSE_DOWN: SignedDuration = SignedDuration::from_secs(300);
+/// Interval at which autoscalers are reconciled.
+const SYNC_PERIOD: Duration = Duration::from_secs(30);
+/// Time after a scaling during which an autoscaler may not scale up.
+const UPSCALE_FORBIDDEN_WINDOW: SignedDuration = SignedDuration::from_secs(180);
+/// Time after a scaling during which an autoscaler may not scale down.
+const DOWNSCALE_FORBIDDEN_WINDOW: SignedDuration = SignedDuration::from_secs(300);
 
-/// The annotation with the CPU that a pod uses.
+/// The annotation with a pod's CPU usage.
 const CPU_USAGE: &str = "stuntdouble/cpu-usage";
-/// Utilization to keep where an autoscaler does not say, in percent.
+/// Default target utilization in percent.
 const DEFAULT_TARGET: i64 = 80;
-/// How far the utilization may be from its target, in percent of that.
+/// Tolerated deviation of the utilization from its target, in percent of the target.
 const TOLERANCE: i64 = 10;
 const UTILIZATION: &str = "status.currentCPUUtilizationPercentage";
 
@@ -74,11 +74,11 @@ impl Reconcile for Autoscalers {
         let Some(autoscaler) = self.autoscalers.get(key) else {
             return Ok(());
         };
-        self.queue.add_after(key.clone(), PERIOD);
+        self.queue.add_after(key.clone(), SYNC_PERIOD);
         let kind = meta::text(&autoscaler, "spec.scaleRef.kind");
         let name = meta::text(&autoscaler, "spec.scaleRef.name");
         let api = self.targets.iter().find(|api| api.kind() == kind);
-        // The text is that of the subresource, which v1.2 asks for.
+        // v1.2 reads the `scale` subresource, so the error names it.
         let no_scale = |why: Status| match why.code {
             404 => Status::not_found("extensions", &format!("{}s/scale", kind.to_lowercase()), name),
             _ => why,
@@ -98,7 +98,7 @@ impl Reconcile for Autoscalers {
 }
 
 impl Autoscalers {
-    /// Events are no reason to stop: where one cannot be recorded, replicas are scaled all the same.
+    /// Records a warning. Errors are ignored: scaling does not depend on events.
     async fn warn(&self, autoscaler: &Object, reason: &str, message: &str) {
         let involved = reference(autoscaler);
         let _ = self
@@ -110,13 +110,13 @@ impl Autoscalers {
     async fn scale(&self, autoscaler: &Object, api: &Api, target: &Object) -> Result<(), Status> {
         let bound = |field: &str| meta::lookup(autoscaler, &format!("spec.{field}")).and_then(Value::as_i64);
         let current = pods::number(target, "status.replicas");
-        let least = bound("minReplicas").unwrap_or(1);
-        let most = bound("maxReplicas").unwrap_or(i64::MAX);
+        let min_replicas = bound("minReplicas").unwrap_or(1);
+        let max_replicas = bound("maxReplicas").unwrap_or(i64::MAX);
         let mut used = None;
-        let (wanted, why) = if current > most {
-            (most, "Current number of replicas above Spec.MaxReplicas")
-        } else if current < least {
-            (least, "Current number of replicas below Spec.MinReplicas")
+        let (wanted, why) = if current > max_replicas {
+            (max_replicas, "Current number of replicas above Spec.MaxReplicas")
+        } else if current < min_replicas {
+            (min_replicas, "Current number of replicas below Spec.MinReplicas")
         } else if current == 0 {
             (1, "Current number of replicas must be greater than 0")
         } else {
@@ -130,7 +130,7 @@ impl Autoscalers {
                     } else {
                         "All metrics below target"
                     };
-                    (wanted.max(least).max(1).min(most), why)
+                    (wanted.max(min_replicas).max(1).min(max_replicas), why)
                 }
                 Err(why) => return self.report_missing(autoscaler, current, &why).await,
             }
@@ -147,7 +147,7 @@ impl Autoscalers {
         }
         let message = format!("New size: {wanted}; reason: {why}");
         let involved = reference(autoscaler);
-        // An event is no reason to stop.
+        // Scaling does not depend on events.
         let _ = self
             .recorder
             .record(&involved, EventType::Normal, "SuccessfulRescale", &message)
@@ -155,7 +155,7 @@ impl Autoscalers {
         self.report(autoscaler, current, wanted, used, true).await
     }
 
-    /// Says that the usage is not known; replicas stay as they are.
+    /// Reports that the usage is unknown. The number of replicas does not change.
     async fn report_missing(&self, autoscaler: &Object, current: i64, why: &str) -> Result<(), Status> {
         let error = format!("failed to get CPU consumption and request: {why}");
         self.warn(autoscaler, "FailedGetMetrics", &error).await;
@@ -166,14 +166,19 @@ impl Autoscalers {
         self.report(autoscaler, current, desired, used, false).await
     }
 
-    /// Whether the last time that the autoscaler scaled is long enough ago.
+    /// Whether enough time has passed since the last scaling.
     fn may_scale(&self, autoscaler: &Object, up: bool) -> bool {
-        let pause = if up { PAUSE_UP } else { PAUSE_DOWN };
+        let pause = if up {
+            UPSCALE_FORBIDDEN_WINDOW
+        } else {
+            DOWNSCALE_FORBIDDEN_WINDOW
+        };
         let last = meta::text(autoscaler, "status.lastScaleTime").parse::<Timestamp>();
         last.map_or(true, |last| self.clock.now().duration_since(last) > pause)
     }
 
-    /// The CPU that the target's pods use on average, in percent of what they request, or why that is not known.
+    /// Returns the average CPU usage of the target's pods in percent of their requests. Fails with the reason why it
+    /// is unknown.
     fn utilization(&self, target: &Object) -> Result<i64, String> {
         let namespace = meta::text(target, "metadata.namespace");
         let all = match pods::selector(target) {
@@ -230,14 +235,14 @@ impl Autoscalers {
     }
 }
 
-/// The CPU that each container of a pod requests, in thousandths of a core; `None` for one that says nothing.
+/// Returns the CPU request of each container of a pod in millicores; `None` for a container without one.
 fn cpu_requests(pod: &Object) -> Vec<Option<i64>> {
     let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array);
     let request = |container: &Value| container.pointer("/resources/requests/cpu").and_then(milli);
     containers.into_iter().flatten().map(request).collect()
 }
 
-/// The CPU that a pod uses, in thousandths of a core.
+/// Returns the CPU usage of a pod in millicores.
 pub(crate) fn cpu_usage(pod: &Object) -> Option<i64> {
     milli(meta::lookup(pod, "metadata.annotations")?.get(CPU_USAGE)?)
 }
@@ -246,7 +251,7 @@ fn milli(value: &Value) -> Option<i64> {
     value.as_str()?.parse::<Quantity>().ok().map(Quantity::milli_value)
 }
 
-/// How many replicas bring the utilization to its target.
+/// Returns the number of replicas that brings the utilization to its target.
 fn replicas_for(percent: i64, target: i64, current: i64) -> i64 {
     if (percent - target).abs() * 100 <= TOLERANCE * target {
         return current;

@@ -1,4 +1,4 @@
-//! Jobs: pods are run until enough of them have succeeded.
+//! The job controller: it runs pods until enough of them have succeeded.
 //!
 //! Source: `pkg/controller/job` of Kubernetes v1.2.
 
@@ -23,7 +23,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     jobs.on_change(move |change| keys.extend(change.new.iter().map(|job| ObjectKey::of(job))));
     let (keys, cache) = (queue.clone(), jobs.clone());
     pods.on_change(move |change| {
-        if !pods::is_recounted(change) {
+        if !pods::affects_active_count(change) {
             return;
         }
         for pod in change.old.iter().chain(&change.new) {
@@ -126,7 +126,7 @@ impl Reconcile for Jobs {
                 status.insert(name.to_owned(), count.into());
             }
         }
-        // Before there is something to count, the start is not written either.
+        // The start time is written only with the first change of the counts.
         if differs {
             let mut changed = job.as_ref().clone();
             changed.insert("status".into(), Value::Object(status));
@@ -137,7 +137,7 @@ impl Reconcile for Jobs {
 }
 
 impl Jobs {
-    /// Whether the job has run for too long; if not yet, it is looked at again then.
+    /// Whether the job has exceeded its active deadline. If not, enqueues it for the deadline.
     fn is_past_deadline(&self, key: &ObjectKey, job: &Object, started: Timestamp, now: Timestamp) -> bool {
         let Some(seconds) = meta::lookup(job, "spec.activeDeadlineSeconds").and_then(Value::as_i64) else {
             return false;
@@ -152,7 +152,7 @@ impl Jobs {
         }
     }
 
-    /// Records that more pods run or have succeeded than the complete job asks for.
+    /// Records that more pods run or have succeeded than the complete job requires.
     async fn warn_of_surplus(&self, job: &Object, running: usize, too_many_succeeded: bool) {
         for (applies, what, which) in [
             (running > 0, "TooManyActivePods", "active"),
@@ -165,7 +165,7 @@ impl Jobs {
         }
     }
 
-    /// Makes the pods that are missing, or deletes those that are too many; how many are active then.
+    /// Creates missing pods, or deletes surplus ones. Returns the resulting number of active pods.
     async fn manage(&self, job: &Object, active: &mut [Arc<Object>], succeeded: usize) -> (usize, Result<(), Status>) {
         let parallelism = usize::try_from(pods::number(job, "spec.parallelism")).unwrap_or(0);
         let completions = meta::lookup(job, "spec.completions").and_then(Value::as_u64);

@@ -1,6 +1,6 @@
-//! Controllers: each keeps one rule of the cluster, and can be switched off so that a user's own takes its place.
+//! Controllers. Each one can be disabled, so that a user's own controller replaces it.
 //!
-//! Source of what they do, of reasons and texts: `pkg/controller` of Kubernetes v1.2.
+//! Source of behaviour, event reasons and texts: `pkg/controller` of Kubernetes v1.2.
 
 mod daemon_set;
 mod deployment;
@@ -25,7 +25,7 @@ pub(crate) use horizontal_pod_autoscaler::cpu_usage;
 use super::{runtime::Runtime, scheduler};
 use crate::api::Status;
 
-/// The names of all controllers, the scheduler among them.
+/// Names of all controllers and the scheduler.
 const NAMES: [&str; 15] = [
     "daemonset",
     "deployment",
@@ -44,7 +44,7 @@ const NAMES: [&str; 15] = [
     "serviceaccounttoken",
 ];
 
-/// Which controllers run. Default: all of them.
+/// The set of controllers that run. Default: all of them.
 ///
 /// ```
 /// use stuntdouble_simulator::Controllers;
@@ -64,7 +64,7 @@ impl Default for Controllers {
 }
 
 impl Controllers {
-    /// No controllers.
+    /// Returns the empty set.
     pub fn none() -> Self {
         Self(BTreeSet::new())
     }
@@ -74,7 +74,7 @@ impl Controllers {
         self.0.contains(name)
     }
 
-    /// Whether none runs.
+    /// Whether no controller runs.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -83,7 +83,8 @@ impl Controllers {
 impl FromStr for Controllers {
     type Err = String;
 
-    /// Names with commas between them; `*` means all, and `-` before a name takes it out again. A list that begins with an exclusion begins with all.
+    /// Parses comma-separated names. `*` means all, and `-NAME` excludes one. A list that begins with an exclusion
+    /// starts from all.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut chosen = if text.starts_with('-') {
             Self::default()
@@ -98,7 +99,7 @@ impl FromStr for Controllers {
                 .collect();
             if names.is_empty() {
                 return Err(format!(
-                    "there is no controller {name:?}; there are {}",
+                    "unknown controller {name:?}; the controllers are {}",
                     NAMES.join(", ")
                 ));
             }
@@ -141,7 +142,7 @@ pub(super) async fn add(
             "replicaset" => {
                 replication::add(runtime, "extensions/v1beta1", "replicasets", "replicaset-controller").await?
             }
-            other => return Err(Status::internal(format!("there is no controller {other}"))),
+            other => return Err(Status::internal(format!("unknown controller {other}"))),
         }
     }
     Ok(())

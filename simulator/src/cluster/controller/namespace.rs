@@ -1,6 +1,7 @@
-//! A namespace that is being deleted is emptied; when nothing is left in it, it goes.
+//! The namespace controller: it deletes the contents of a terminating namespace, then the namespace.
 //!
-//! - While pods end in it, it stays: until they are gone, or as v1.2 has it for half their longest grace period and a second.
+//! - A namespace with terminating pods remains until they are gone; in v1.2, for half their longest grace period plus
+//!   one second.
 //!
 //! Source: `pkg/controller/namespace` of Kubernetes v1.2.
 
@@ -12,13 +13,13 @@ use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
     cluster::{
-        runtime::{Queue, Reconcile, Runtime},
-        scheduler::demand::is_over,
+        runtime::{Queue, Reconcile, Runtime, ignore_not_found},
+        scheduler::demand::has_ended,
     },
     registry::ListOptions,
 };
 
-/// The finalizer that this controller takes away.
+/// The finalizer removed by this controller.
 const FINALIZER: &str = "kubernetes";
 
 /// Adds the controller to the runtime.
@@ -27,9 +28,15 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let pods = runtime.informer("v1", "pods").await?;
     let keys = queue.clone();
     namespaces.on_change(move |change| {
-        keys.extend(change.new.iter().filter(|n| is_ending(n)).map(|n| ObjectKey::of(n)));
+        keys.extend(
+            change
+                .new
+                .iter()
+                .filter(|n| is_terminating(n))
+                .map(|n| ObjectKey::of(n)),
+        );
     });
-    // A pod that takes its time to end holds its namespace back.
+    // A pod that is slow to end delays the removal of its namespace.
     let waits = runtime
         .client()
         .registry()
@@ -39,7 +46,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     pods.on_change(move |change| {
         if let (Some(gone), None, false) = (&change.old, &change.new, waits) {
             let key = ObjectKey::new("", meta::text(gone, "metadata.namespace"));
-            keys.extend(cache.get(&key).filter(|n| is_ending(n)).map(|_| key));
+            keys.extend(cache.get(&key).filter(|n| is_terminating(n)).map(|_| key));
         }
     });
     let component = Namespaces {
@@ -54,7 +61,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     Ok(())
 }
 
-fn is_ending(namespace: &Object) -> bool {
+fn is_terminating(namespace: &Object) -> bool {
     !meta::text(namespace, "metadata.deletionTimestamp").is_empty()
 }
 
@@ -64,11 +71,11 @@ fn finalizers(namespace: &Object) -> Vec<Value> {
 }
 
 struct Namespaces {
-    /// Whether a namespace with pods is looked at again after half their longest grace period only.
+    /// Whether a namespace with pods is reconciled again only after half their longest grace period.
     waits: bool,
     queue: Queue,
     pods: Api,
-    /// What can be in a namespace.
+    /// All namespaced resources.
     contents: Vec<Api>,
     api: Api,
     namespaces: Arc<Informer>,
@@ -76,12 +83,12 @@ struct Namespaces {
 
 impl Reconcile for Namespaces {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
-        let Some(namespace) = self.namespaces.get(key).filter(|n| is_ending(n)) else {
+        let Some(namespace) = self.namespaces.get(key).filter(|n| is_terminating(n)) else {
             return Ok(());
         };
         let kept = finalizers(&namespace);
         if kept.is_empty() {
-            return gone(self.api.delete(&key.name, None).await);
+            return ignore_not_found(self.api.delete(&key.name, None).await);
         }
         if !kept.contains(&FINALIZER.into()) {
             return Ok(());
@@ -105,22 +112,22 @@ impl Reconcile for Namespaces {
         meta::child(&mut finalized, "spec").insert("finalizers".to_owned(), json!(kept));
         self.api.update_subresource(finalized, "finalize").await?;
         if last {
-            return gone(self.api.delete(&key.name, None).await);
+            return ignore_not_found(self.api.delete(&key.name, None).await);
         }
         Ok(())
     }
 }
 
 impl Namespaces {
-    /// The longest grace period of the pods in a namespace that have not ended, in seconds.
+    /// Returns the longest grace period, in seconds, of the pods in a namespace that have not ended.
     async fn longest_grace(&self, namespace: &str) -> Result<u64, Status> {
         let pods = self.pods.in_namespace(namespace).list(&ListOptions::default()).await?;
-        let running = pods.items.iter().filter(|pod| !is_over(pod));
+        let running = pods.items.iter().filter(|pod| !has_ended(pod));
         let grace = running.filter_map(|pod| meta::lookup(pod, "spec.terminationGracePeriodSeconds")?.as_u64());
         Ok(grace.max().unwrap_or_default())
     }
 
-    /// Deletes what is in a namespace; whether nothing is left.
+    /// Deletes the contents of a namespace. Returns true if nothing is left.
     async fn empty(&self, namespace: &str) -> Result<bool, Status> {
         let mut left = 0;
         for api in &self.contents {
@@ -128,16 +135,11 @@ impl Namespaces {
             let options = ListOptions::default();
             for object in api.list(&options).await?.items {
                 if meta::text(&object, "metadata.deletionTimestamp").is_empty() || api.kind() == "Event" {
-                    gone(api.delete(meta::text(&object, "metadata.name"), None).await)?;
+                    ignore_not_found(api.delete(meta::text(&object, "metadata.name"), None).await)?;
                 }
             }
             left += api.list(&options).await?.items.len();
         }
         Ok(left == 0)
     }
-}
-
-/// What is gone already is deleted.
-fn gone(deleted: Result<(), Status>) -> Result<(), Status> {
-    deleted.or_else(|why| if why.code == 404 { Ok(()) } else { Err(why) })
 }

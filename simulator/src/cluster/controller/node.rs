@@ -1,7 +1,8 @@
-//! Nodes whose kubelets no longer report become unknown, and lose their pods; pods of nodes that are gone go, too.
+//! The node controller: it marks silent nodes as unknown, and evicts the pods of lost nodes.
 //!
-//! - A node is unknown when its kubelet has been silent for 40 seconds, or has not reported in the first 60.
-//! - A node that has not been ready for five minutes loses its pods, except those of daemon sets.
+//! - A node is unknown when its kubelet has not reported for 40 seconds, or not within the first 60.
+//! - Pods of a node that has not been ready for five minutes are deleted, except those of daemon sets. So are pods of
+//!   deleted nodes.
 //! - Source: `pkg/controller/node` of Kubernetes v1.2, with its times, reasons and texts.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -21,14 +22,14 @@ use crate::{
     cluster::runtime::{Queue, Reconcile, Runtime},
 };
 
-/// How long a kubelet may be silent.
-const GRACE: SignedDuration = SignedDuration::from_secs(40);
-/// The same for one that has never reported.
-const STARTUP_GRACE: SignedDuration = SignedDuration::from_secs(60);
-/// How long a node is not ready before its pods are deleted.
-const EVICTION: SignedDuration = SignedDuration::from_secs(300);
-/// How often pods are looked for whose node was never there.
-const ORPHANS: Duration = Duration::from_secs(30);
+/// Time after which a silent node is unknown.
+const MONITOR_GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(40);
+/// Time after which a node that has never reported is unknown.
+const STARTUP_GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(60);
+/// Time after which the pods of a node that is not ready are deleted.
+const POD_EVICTION_TIMEOUT: SignedDuration = SignedDuration::from_secs(300);
+/// Interval at which pods bound to nonexistent nodes are deleted.
+const ORPHAN_CHECK_PERIOD: Duration = Duration::from_secs(30);
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -76,60 +77,60 @@ struct Nodes {
     pods: NodePods,
     recorder: EventRecorder,
     nodes: Arc<Informer>,
-    seen: Mutex<HashMap<String, Seen>>,
+    seen: Mutex<HashMap<String, NodeStatusData>>,
 }
 
-/// What was last seen of a node.
+/// The last observed status of a node.
 #[derive(Clone)]
-struct Seen {
-    /// The time of the kubelet's last report, and when it was seen.
+struct NodeStatusData {
+    /// The kubelet's last heartbeat, and when this controller observed it.
     heartbeat: String,
     reported: Timestamp,
-    /// Since when the condition `Ready` says what it says, and when that was seen.
+    /// The last transition of the `Ready` condition, and when this controller observed it.
     transition: String,
     changed: Timestamp,
-    /// When its pods were deleted, while they are ending.
+    /// When the node's pods were deleted, while they terminate.
     evicted: Option<Timestamp>,
 }
 
 impl Reconcile for Nodes {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
         match self.nodes.get(key) {
-            Some(node) => self.look_at(key, &node).await,
-            None => self.forget(key).await,
+            Some(node) => self.monitor(key, &node).await,
+            None => self.delete_orphans(key).await,
         }
     }
 }
 
-/// The status of the condition `Ready`; empty if there is none.
+/// Returns the status of the `Ready` condition; empty if there is none.
 fn readiness(node: &Object) -> &str {
     let ready = pods::condition(node, "Ready");
     ready.and_then(|ready| ready["status"].as_str()).unwrap_or_default()
 }
 
 impl Nodes {
-    /// Brings a node's conditions up to date, and deletes its pods if it has not been ready for long.
-    async fn look_at(&self, key: &ObjectKey, node: &Object) -> Result<(), Status> {
+    /// Updates a node's conditions, and deletes its pods if it has not been ready for too long.
+    async fn monitor(&self, key: &ObjectKey, node: &Object) -> Result<(), Status> {
         let now = self.clock.now();
         let known = self.seen.lock().get(&key.name).cloned();
         if known.is_none() {
             let message = format!("Registered Node {} in NodeController", key.name);
             self.event(&key.name, "RegisteredNode", &message).await;
         }
-        let mut seen = Seen::of(node, known, now);
+        let mut seen = NodeStatusData::of(node, known, now);
         self.seen.lock().insert(key.name.clone(), seen.clone());
         let grace = if readiness(node).is_empty() {
-            STARTUP_GRACE
+            STARTUP_GRACE_PERIOD
         } else {
-            GRACE
+            MONITOR_GRACE_PERIOD
         };
         let silent = now.duration_since(seen.reported);
         let mut status = readiness(node).to_owned();
         if silent > grace && status != "Unknown" {
             let updated = self.mark_unknown(node, now).await?;
-            seen = Seen {
+            seen = NodeStatusData {
                 changed: now,
-                ..Seen::of(&updated, None, seen.reported)
+                ..NodeStatusData::of(&updated, None, seen.reported)
             };
             "Unknown".clone_into(&mut status);
         }
@@ -144,7 +145,7 @@ impl Nodes {
         };
         seen.evicted = seen.evicted.filter(|_| since.is_some());
         if let Some(since) = since {
-            let left = EVICTION - now.duration_since(since);
+            let left = POD_EVICTION_TIMEOUT - now.duration_since(since);
             if left.is_negative() {
                 next.extend(self.evict(key, &mut seen, now).await?);
             } else {
@@ -152,7 +153,7 @@ impl Nodes {
             }
         }
         if !has_graceful_kubelet(node) {
-            self.pods.remove_ending(&key.name).await?;
+            self.pods.remove_terminating(&key.name).await?;
         }
         self.seen.lock().insert(key.name.clone(), seen);
         for left in next {
@@ -162,8 +163,14 @@ impl Nodes {
         Ok(())
     }
 
-    /// Deletes the pods of a node, and removes those whose time to end is over; when to look again.
-    async fn evict(&self, key: &ObjectKey, seen: &mut Seen, now: Timestamp) -> Result<Option<SignedDuration>, Status> {
+    /// Deletes the pods of a node, and removes those whose grace period is over. Returns the delay until the next
+    /// check.
+    async fn evict(
+        &self,
+        key: &ObjectKey,
+        seen: &mut NodeStatusData,
+        now: Timestamp,
+    ) -> Result<Option<SignedDuration>, Status> {
         if self.pods.delete(&key.name).await? {
             seen.evicted.get_or_insert(now);
         }
@@ -179,8 +186,8 @@ impl Nodes {
         Ok(left)
     }
 
-    /// Deletes the pods of a node that is gone, or was never there.
-    async fn forget(&self, key: &ObjectKey) -> Result<(), Status> {
+    /// Deletes the pods of a node that does not exist.
+    async fn delete_orphans(&self, key: &ObjectKey) -> Result<(), Status> {
         if self.seen.lock().contains_key(&key.name) {
             let message = format!("Removing Node {} from NodeController", key.name);
             self.event(&key.name, "RemovingNode", &message).await;
@@ -188,16 +195,16 @@ impl Nodes {
             self.seen.lock().remove(&key.name);
             return self.pods.remove_all(&key.name).await;
         }
-        self.pods.remove_ending(&key.name).await?;
+        self.pods.remove_terminating(&key.name).await?;
         if self.pods.is_empty(&key.name) {
             return Ok(());
         }
         let age = Duration::try_from(self.clock.now().duration_since(self.started)).unwrap_or_default();
-        let since_last = Duration::from_secs(age.as_secs() % ORPHANS.as_secs());
+        let since_last = Duration::from_secs(age.as_secs() % ORPHAN_CHECK_PERIOD.as_secs());
         if since_last.is_zero() {
             return self.pods.remove_all(&key.name).await;
         }
-        self.queue.add_after(key.clone(), ORPHANS - since_last);
+        self.queue.add_after(key.clone(), ORPHAN_CHECK_PERIOD - since_last);
         Ok(())
     }
 
@@ -206,7 +213,7 @@ impl Nodes {
             .await;
     }
 
-    /// An event is no reason to stop.
+    /// Records an event. Errors are ignored.
     async fn record(&self, node: &str, reason: &str, message: &str) {
         let involved = json!({"kind": "Node", "name": node, "uid": node});
         let _ = self
@@ -215,7 +222,7 @@ impl Nodes {
             .await;
     }
 
-    /// Says of a node that nothing is known of it, and of its pods that they are not ready, if it was.
+    /// Sets a node's conditions to unknown, and marks its pods as not ready if the node was ready.
     async fn mark_unknown(&self, node: &Object, now: Timestamp) -> Result<Arc<Object>, Status> {
         let mut changed = node.clone();
         let created = meta::text(node, "metadata.creationTimestamp").to_owned();
@@ -254,8 +261,8 @@ impl Nodes {
     }
 }
 
-impl Seen {
-    /// What is seen of a node now, after what was `known` of it.
+impl NodeStatusData {
+    /// Returns the status observed now; `known` is the previous one.
     fn of(node: &Object, known: Option<Self>, now: Timestamp) -> Self {
         let ready = pods::condition(node, "Ready");
         let time = |field: &str| {

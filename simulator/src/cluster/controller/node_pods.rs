@@ -1,4 +1,4 @@
-//! The pods of a node that the node controller takes away.
+//! Deletion of the pods of a lost node.
 
 use std::sync::Arc;
 
@@ -9,10 +9,11 @@ use super::pods;
 use crate::{
     api::{Object, Status, meta},
     client::{Api, EventRecorder, EventType, Informer, reference},
+    cluster::runtime::ignore_not_found,
 };
 
-/// The longest time to end that a pod of a lost node gets.
-const LONGEST_END: SignedDuration = SignedDuration::from_secs(300);
+/// Maximum grace period of a pod of a lost node.
+const MAX_GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(300);
 
 /// The pods of nodes.
 pub(super) struct NodePods {
@@ -22,7 +23,7 @@ pub(super) struct NodePods {
     pub(super) daemon_sets: Arc<Informer>,
 }
 
-/// Whether a node's kubelet ends pods gracefully, as those do that say that they are of v1.1 or newer.
+/// Whether a node's kubelet supports graceful deletion: its version is 1.1 or newer.
 pub(super) fn has_graceful_kubelet(node: &Object) -> bool {
     let version = meta::text(node, "status.nodeInfo.kubeletVersion");
     let mut numbers = version.trim_start_matches('v').split('.').map(str::parse::<u32>);
@@ -32,7 +33,7 @@ pub(super) fn has_graceful_kubelet(node: &Object) -> bool {
     }
 }
 
-fn is_ending(pod: &Object) -> bool {
+fn is_terminating(pod: &Object) -> bool {
     !meta::text(pod, "metadata.deletionTimestamp").is_empty()
 }
 
@@ -41,15 +42,15 @@ impl NodePods {
         self.pods.list_indexed(node)
     }
 
-    /// Whether a node has no pods.
+    /// Whether no pods are bound to a node.
     pub(super) fn is_empty(&self, node: &str) -> bool {
         self.on(node).is_empty()
     }
 
-    /// Deletes a node's pods but those of daemon sets; whether there were any.
+    /// Deletes a node's pods, except those of daemon sets. Returns whether there were any.
     pub(super) async fn delete(&self, node: &str) -> Result<bool, Status> {
         let mut pods = self.on(node);
-        pods.retain(|pod| !is_ending(pod) && !self.is_daemon(pod));
+        pods.retain(|pod| !is_terminating(pod) && !self.is_daemon(pod));
         if pods.is_empty() {
             return Ok(false);
         }
@@ -65,20 +66,22 @@ impl NodePods {
         Ok(true)
     }
 
-    /// Removes the pods of a node whose time to end is over, `elapsed` after they were deleted; how long to wait for the others.
+    /// Removes the pods of a node whose grace period is over, `elapsed` after their deletion. Returns how long to
+    /// wait for the others.
     pub(super) async fn terminate(
         &self,
         node: &str,
         elapsed: SignedDuration,
     ) -> Result<Option<SignedDuration>, Status> {
         let mut longest = None;
-        for pod in self.on(node).iter().filter(|pod| is_ending(pod)) {
+        for pod in self.on(node).iter().filter(|pod| is_terminating(pod)) {
             let grace = SignedDuration::from_secs(pods::number(pod, "metadata.deletionGracePeriodSeconds"));
-            let left = grace.min(LONGEST_END) - elapsed;
+            let left = grace.min(MAX_GRACE_PERIOD) - elapsed;
             if !left.is_positive() {
                 let name = meta::text(pod, "metadata.name");
                 let message = format!(
-                    "Node {node} event: Pod {name} has exceeded the grace period for deletion after being evicted from Node {node:?} and is being force killed"
+                    "Node {node} event: Pod {name} has exceeded the grace period for deletion after being evicted \
+                        from Node {node:?} and is being force killed"
                 );
                 self.record(&about(node), "TerminatingEvictedPod", &message).await;
                 self.remove(pod, Some(0)).await?;
@@ -89,9 +92,9 @@ impl NodePods {
         Ok(longest)
     }
 
-    /// Removes the pods of a node that are being deleted; nobody ends them there.
-    pub(super) async fn remove_ending(&self, node: &str) -> Result<(), Status> {
-        for pod in self.on(node).iter().filter(|pod| is_ending(pod)) {
+    /// Removes the terminating pods of a node whose kubelet does not end them.
+    pub(super) async fn remove_terminating(&self, node: &str) -> Result<(), Status> {
+        for pod in self.on(node).iter().filter(|pod| is_terminating(pod)) {
             self.remove(pod, Some(0)).await?;
         }
         Ok(())
@@ -105,7 +108,7 @@ impl NodePods {
         Ok(())
     }
 
-    /// Says of a node's pods that they are not ready.
+    /// Marks a node's pods as not ready.
     pub(super) async fn mark_unready(&self, node: &str) -> Result<(), Status> {
         for pod in self.on(node) {
             let mut changed = pod.as_ref().clone();
@@ -128,21 +131,18 @@ impl NodePods {
             .any(|set| pods::selector(set).is_some_and(|selector| pods::matches(&selector, pod)))
     }
 
-    /// An event is no reason to stop.
+    /// Records an event. Errors are ignored.
     async fn record(&self, involved: &Value, reason: &str, message: &str) {
         let _ = self.recorder.record(involved, EventType::Normal, reason, message).await;
     }
 
     async fn remove(&self, pod: &Object, grace: Option<i64>) -> Result<(), Status> {
         let api = self.api.in_namespace(meta::text(pod, "metadata.namespace"));
-        match api.delete(meta::text(pod, "metadata.name"), grace).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other,
-        }
+        ignore_not_found(api.delete(meta::text(pod, "metadata.name"), grace).await)
     }
 }
 
-/// The reference to a node that its events carry.
+/// Returns the reference to a node that its events have.
 fn about(node: &str) -> Value {
     json!({"kind": "Node", "name": node, "uid": node})
 }
@@ -158,7 +158,7 @@ mod tests {
     #[case("v1.1.0-beta+abc", true)]
     #[case("v1.0.6", false)]
     #[case("", false)]
-    fn kubelets_end_pods_gracefully_since_v1_1(#[case] version: &str, #[case] graceful: bool) {
+    fn kubelets_support_graceful_deletion_since_v1_1(#[case] version: &str, #[case] graceful: bool) {
         let node = json!({"status": {"nodeInfo": {"kubeletVersion": version}}});
         assert_eq!(has_graceful_kubelet(node.as_object().unwrap()), graceful);
     }

@@ -1,8 +1,10 @@
-//! Claims are bound to the smallest volumes that fit; volumes whose claims are gone are released, recycled or deleted.
+//! The persistent volume controller: it binds each claim to the smallest volume that fits, and reclaims released
+//! volumes.
 //!
-//! - A volume goes through the phases Pending, Available, Bound and Released, one step at a time; where it cannot be reclaimed, it is Failed.
-//! - A volume that names its claim without the claim's UID is never bound, as v1.2 has it.
-//! - Limits: nothing is provisioned.
+//! - A volume goes through the phases Pending, Available, Bound and Released, one step per reconciliation. If it
+//!   cannot be reclaimed, it is Failed.
+//! - As in v1.2, a volume whose claim reference has no UID is never bound.
+//! - Limits: no provisioning.
 //! - Source: `pkg/controller/persistentvolume` of Kubernetes v1.2.
 
 use std::sync::Arc;
@@ -24,7 +26,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let (keys, cache) = (queue.clone(), claims.clone());
     volumes.on_change(move |change| {
         keys.extend(change.object().map(|volume| ObjectKey::of(volume)));
-        // A volume that is free may be what a claim waits for.
+        // A claim may be waiting for a volume that is now available.
         let waiting = cache
             .list()
             .into_iter()
@@ -90,7 +92,7 @@ impl Reconcile for Volumes {
     }
 }
 
-/// The access modes at a dotted path.
+/// Returns the access modes at a dotted path.
 fn modes<'a>(object: &'a Object, path: &str) -> Vec<&'a str> {
     let modes = meta::lookup(object, path).and_then(Value::as_array);
     modes.into_iter().flatten().filter_map(Value::as_str).collect()
@@ -101,7 +103,7 @@ fn storage(object: &Object, path: &str) -> Option<Quantity> {
 }
 
 impl Volumes {
-    /// Takes a volume one step on in its life.
+    /// Advances a volume by one phase.
     async fn volume(&self, volume: &Object) -> Result<(), Status> {
         let reference = meta::lookup(volume, "spec.claimRef");
         let claim = reference.and_then(|reference| {
@@ -183,13 +185,13 @@ impl Volumes {
         meta::child(&mut changed, "spec").insert("volumeName".to_owned(), name.into());
         match api.update(changed).await {
             Ok(claim) => self.bound(&claim, &volume).await,
-            // It names another volume, and that cannot be changed.
+            // The claim names another volume, which cannot be changed.
             Err(invalid) if invalid.code == 422 => Ok(()),
             Err(why) => Err(why),
         }
     }
 
-    /// Says in a claim's status what it is bound to.
+    /// Writes a claim's status: it is bound to this volume.
     async fn bound(&self, claim: &Object, volume: &Object) -> Result<(), Status> {
         let part = |path: &str| meta::lookup(volume, path).cloned().unwrap_or_default();
         let mut changed = claim.clone();
@@ -200,10 +202,11 @@ impl Volumes {
         api.update_status(changed).await.map(drop)
     }
 
-    /// The volume that is taken for a claim already, or the smallest free one that has what it asks for; those with fewer access modes first.
+    /// Returns the volume already reserved for a claim, or the smallest available one that satisfies it; volumes with
+    /// fewer access modes first.
     fn find(&self, claim: &Object) -> Option<Arc<Object>> {
         let wanted = storage(claim, "spec.resources.requests")?;
-        let asked = modes(claim, "spec.accessModes");
+        let requested = modes(claim, "spec.accessModes");
         let is_taken = |volume: &Object| {
             let reference = meta::lookup(volume, "spec.claimRef");
             reference.is_some_and(|reference| reference["uid"] == meta::text(claim, "metadata.uid"))
@@ -212,7 +215,7 @@ impl Volumes {
             let offered = modes(volume, "spec.accessModes");
             let is_free = meta::lookup(volume, "spec.claimRef").is_none();
             let is_large = storage(volume, "spec.capacity").is_some_and(|has| has >= wanted);
-            asked.iter().all(|mode| offered.contains(mode)) && (is_taken(volume) || is_free && is_large)
+            requested.iter().all(|mode| offered.contains(mode)) && (is_taken(volume) || is_free && is_large)
         };
         let fitting = self.volumes.list().into_iter().filter(fits);
         let key = |volume: &Object| {

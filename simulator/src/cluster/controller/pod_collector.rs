@@ -1,19 +1,22 @@
-//! Pods that have ended are kept until there are too many of them; then the oldest go.
+//! The pod garbage collector: it deletes the oldest terminated pods beyond a threshold.
 //!
-//! Source: `pkg/controller/gc` of Kubernetes v1.2, with the threshold that its controller manager has by default.
+//! Source: `pkg/controller/gc` of Kubernetes v1.2, with the default threshold of its controller manager.
 
 use std::{sync::Arc, time::Duration};
 
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer},
-    cluster::{runtime::Runtime, scheduler::demand::is_over},
+    cluster::{
+        runtime::{Runtime, ignore_not_found},
+        scheduler::demand::has_ended,
+    },
 };
 
-/// How many pods that have ended are kept.
-const KEPT: usize = 12_500;
-/// How often they are counted.
-const PERIOD: Duration = Duration::from_secs(20);
+/// Number of terminated pods that are kept.
+const TERMINATED_POD_THRESHOLD: usize = 12_500;
+/// Interval of the collection.
+const GC_PERIOD: Duration = Duration::from_secs(20);
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -21,28 +24,25 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let clock = runtime.clock().clone();
     runtime.spawn(async move {
         loop {
-            clock.sleep(PERIOD).await;
-            // What cannot be deleted now is counted again the next time.
-            let _ = collect(&api, &pods, KEPT).await;
+            clock.sleep(GC_PERIOD).await;
+            // After an error, the next period tries again.
+            let _ = collect(&api, &pods, TERMINATED_POD_THRESHOLD).await;
         }
     });
     Ok(())
 }
 
-/// Deletes the oldest pods that have ended, so that no more than `kept` are left.
+/// Deletes the oldest terminated pods, so that at most `kept` are left.
 async fn collect(api: &Api, pods: &Informer, kept: usize) -> Result<(), Status> {
     pods.catch_up().await;
     let mut ended: Vec<Arc<Object>> = pods.list();
-    ended.retain(|pod| is_over(pod));
+    ended.retain(|pod| has_ended(pod));
     let surplus = ended.len().saturating_sub(kept);
     let text = |pod: &Object, path: &str| meta::text(pod, path).to_owned();
     ended.sort_by_cached_key(|pod| (text(pod, "metadata.creationTimestamp"), text(pod, "metadata.name")));
     for pod in ended.iter().take(surplus) {
         let api = api.in_namespace(meta::text(pod, "metadata.namespace"));
-        match api.delete(meta::text(pod, "metadata.name"), Some(0)).await {
-            Err(gone) if gone.code == 404 => {}
-            other => other?,
-        }
+        ignore_not_found(api.delete(meta::text(pod, "metadata.name"), Some(0)).await)?;
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ mod tests {
     use crate::{client::rig, registry::ListOptions};
 
     #[tokio::test]
-    async fn the_oldest_pods_that_have_ended_go() {
+    async fn the_oldest_terminated_pods_are_deleted() {
         let client = rig().await;
         let api = client.api("v1", "pods").unwrap();
         let default = api.in_namespace("default");

@@ -1,4 +1,4 @@
-//! What controllers of pods have in common: which pods count, how they are made and taken away.
+//! Functions shared by the controllers of pods: which pods count, and how they are created and deleted.
 //!
 //! Source: `pkg/controller/controller_utils.go` of Kubernetes v1.2.
 
@@ -9,35 +9,36 @@ use serde_json::{Map, Value, json};
 use crate::{
     api::{Object, Status, labels::Selector, meta},
     client::{Api, Change, EventRecorder, EventType, Informer, reference},
-    cluster::{runtime::Runtime, scheduler::demand::is_over},
+    cluster::{runtime::Runtime, scheduler::demand::has_ended},
 };
 
-/// Interval at which controllers reconcile an object that has not changed.
+/// Interval at which controllers reconcile an unchanged object.
 pub(super) const RESYNC: Duration = Duration::from_secs(30);
 
-/// Whether a pod counts as one of its controller's: it has not ended, and is not being deleted.
+/// Whether a pod is active: it has not ended and is not being deleted.
 pub(super) fn is_active(pod: &Object) -> bool {
-    !is_over(pod) && meta::text(pod, "metadata.deletionTimestamp").is_empty()
+    !has_ended(pod) && meta::text(pod, "metadata.deletionTimestamp").is_empty()
 }
 
-/// Whether a change matters to what counts pods: one came or went, began or ceased to count, or was labelled anew.
-pub(super) fn is_recounted(change: &Change) -> bool {
+/// Whether a change affects the count of active pods: a pod was added or removed, became active or inactive, or its
+/// labels changed.
+pub(super) fn affects_active_count(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return true;
     };
     let differs = |path: &str| meta::lookup(old, path) != meta::lookup(new, path);
     is_active(old) != is_active(new)
-        || meta::text(old, "status.phase") != meta::text(new, "status.phase") && is_over(new)
+        || meta::text(old, "status.phase") != meta::text(new, "status.phase") && has_ended(new)
         || differs("metadata.labels")
 }
 
-/// The same for what counts the pods that are ready.
-pub(super) fn is_recounted_by_readiness(change: &Change) -> bool {
+/// Whether a change affects the count of ready pods.
+pub(super) fn affects_ready_count(change: &Change) -> bool {
     let ready = |pod: &Option<Arc<Object>>| pod.as_ref().and_then(|pod| condition(pod, "Ready").cloned());
-    is_recounted(change) || ready(&change.old) != ready(&change.new)
+    affects_active_count(change) || ready(&change.old) != ready(&change.new)
 }
 
-/// The condition `kind` of an object.
+/// Returns the condition `kind` of an object.
 pub(super) fn condition<'a>(object: &'a Object, kind: &str) -> Option<&'a Value> {
     let conditions = meta::lookup(object, "status.conditions")?.as_array()?;
     conditions.iter().find(|condition| condition["type"] == kind)
@@ -48,22 +49,22 @@ pub(super) fn is_ready(pod: &Object) -> bool {
     condition(pod, "Ready").is_some_and(|ready| ready["status"] == "True")
 }
 
-/// The integer at a dotted path; 0 if there is none.
+/// Returns the integer at a dotted path; 0 if there is none.
 pub(super) fn number(object: &Object, path: &str) -> i64 {
     meta::lookup(object, path).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// The annotation `name` of an object.
+/// Returns the annotation `name` of an object.
 pub(super) fn annotation<'a>(object: &'a Object, name: &str) -> Option<&'a str> {
     meta::lookup(object, "metadata.annotations")?.get(name)?.as_str()
 }
 
-/// The labels at a dotted path.
+/// Returns the labels at a dotted path.
 pub(super) fn labels<'a>(object: &'a Object, path: &str) -> Option<&'a Object> {
     meta::lookup(object, path).and_then(Value::as_object)
 }
 
-/// The selector at `spec.selector`: of a replication controller a map, of the others a label selector.
+/// Returns the selector at `spec.selector`: a map for a replication controller, a label selector for the others.
 pub(super) fn selector(object: &Object) -> Option<Selector> {
     let selector = meta::lookup(object, "spec.selector")?;
     if meta::text(object, "kind") == "ReplicationController" {
@@ -82,14 +83,14 @@ pub(super) fn matches(selector: &Selector, object: &Object) -> bool {
     }
 }
 
-/// The pods of a namespace that a selector matches.
+/// Returns the pods of a namespace that a selector matches.
 pub(super) fn selected(pods: &Informer, namespace: &str, selector: &Selector) -> Vec<Arc<Object>> {
     let mut pods = pods.list_in(namespace);
     pods.retain(|pod| matches(selector, pod));
     pods
 }
 
-/// Sorts pods so that those come first that a controller can best do without.
+/// Sorts pods in the order in which a controller deletes them.
 pub(super) fn rank(pods: &mut [Arc<Object>]) {
     pods.sort_by_key(|pod| {
         let phase = match meta::text(pod, "status.phase") {
@@ -110,7 +111,7 @@ pub(super) fn rank(pods: &mut [Arc<Object>]) {
     });
 }
 
-/// Makes and deletes the pods of one kind of controller, and records that.
+/// Creates and deletes the pods of a controller, and records events.
 pub(super) struct PodControl {
     api: Api,
     recorder: EventRecorder,
@@ -124,12 +125,12 @@ impl PodControl {
         })
     }
 
-    /// Events are no reason to stop: where one cannot be recorded, the controller works all the same.
+    /// Records an event. Errors are ignored: the controller does not depend on events.
     pub(super) async fn event(&self, owner: &Object, kind: EventType, reason: &str, message: &str) {
         let _ = self.recorder.record(&reference(owner), kind, reason, message).await;
     }
 
-    /// Creates a pod from the owner's template, on `node` if it is named.
+    /// Creates a pod from the owner's template, bound to `node` if it is given.
     pub(super) async fn create(&self, owner: &Object, node: Option<&str>) -> Result<(), Status> {
         let template = meta::lookup(owner, "spec.template").cloned().unwrap_or_default();
         let mut annotations = match &template["metadata"]["annotations"] {
@@ -166,7 +167,7 @@ impl PodControl {
         }
     }
 
-    /// Deletes one of the owner's pods.
+    /// Deletes a pod of the owner.
     pub(super) async fn delete(&self, owner: &Object, pod: &Object) -> Result<(), Status> {
         let name = meta::text(pod, "metadata.name");
         let api = self.api.in_namespace(meta::text(pod, "metadata.namespace"));

@@ -1,6 +1,6 @@
-//! The status of a quota says what is used; what has been deleted is given back.
+//! The resource quota controller: it updates the `used` status of quotas after deletions.
 //!
-//! What is created is counted when it is admitted.
+//! Admission counts what is created.
 //! Source: `pkg/controller/resourcequota` of Kubernetes v1.2.
 
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::{
     client::{Api, Informer, ObjectKey},
     cluster::{
         runtime::{Reconcile, Runtime},
-        scheduler::demand::is_over,
+        scheduler::demand::has_ended,
     },
     registry,
 };
 
-/// The kinds whose objects quotas count.
+/// The resources whose objects quotas count.
 const COUNTED: [&str; 7] = [
     "configmaps",
     "persistentvolumeclaims",
@@ -38,7 +38,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
         let informer = runtime.informer("v1", plural).await?;
         let (keys, cache) = (queue.clone(), quotas.clone());
         informer.on_change(move |change| {
-            let ended = |object: &Arc<Object>| plural == "pods" && is_over(object);
+            let ended = |object: &Arc<Object>| plural == "pods" && has_ended(object);
             let given_back = match (&change.old, &change.new) {
                 (Some(_), None) => true,
                 (Some(old), Some(new)) => !ended(old) && ended(new),
@@ -83,7 +83,7 @@ impl Reconcile for Quotas {
             &quota,
             objects.iter().map(|(plural, object)| (*plural, object.as_ref())),
         );
-        // What is no longer limited keeps its last count.
+        // A resource that is no longer limited keeps its last count.
         let mut used = match meta::lookup(&quota, "status.used") {
             Some(Value::Object(used)) => used.clone(),
             _ => Object::new(),

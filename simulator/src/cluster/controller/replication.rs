@@ -1,8 +1,8 @@
-//! Replication controllers and replica sets: as many pods as asked for.
+//! The replication controller, for replication controllers and replica sets: it keeps the requested number of pods.
 //!
-//! - Where several select a pod, its changes wake the oldest only. Another one that creates or deletes such pods expects in vain to observe
-//!   that, and does not scale again before its expectations expire, after five minutes.
-//! - A pod that cannot be created is tried again when something changes, and after 30 seconds.
+//! - If several owners select a pod, its changes enqueue only the oldest. Another owner that creates or deletes such
+//!   pods never observes that, and does not scale again before its expectations expire, after five minutes.
+//! - After a failed creation, the owner is reconciled when something changes, or after 30 seconds.
 //! - Source: `pkg/controller/replication` and `pkg/controller/replicaset` of Kubernetes v1.2.
 
 use std::{
@@ -20,15 +20,15 @@ use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
     clock::Clock,
-    cluster::runtime::{Queue, Reconcile, Runtime},
+    cluster::runtime::{Queue, Reconcile, Runtime, ignore_not_found},
 };
 
-/// Most pods that are made or deleted at a time.
+/// Maximum number of pods created or deleted at once.
 const BURST: usize = 500;
-/// How long a controller waits for creations and deletions that it does not observe.
+/// Time after which unobserved creations and deletions no longer block an owner.
 const EXPECTATIONS_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Adds the controller of a kind to the runtime: of replication controllers or of replica sets.
+/// Adds the controller of one kind: of replication controllers or of replica sets.
 pub(super) async fn add(
     runtime: &Arc<Runtime>,
     api_version: &'static str,
@@ -43,7 +43,7 @@ pub(super) async fn add(
     let unmet = Arc::new(Mutex::new(BTreeSet::new()));
     let (keys, cache, waiting) = (queue.clone(), owners.clone(), unmet.clone());
     pods.on_change(move |change| {
-        if !pods::is_recounted(change) && waiting.lock().is_empty() {
+        if !pods::affects_active_count(change) && waiting.lock().is_empty() {
             return;
         }
         for pod in change.old.iter().chain(&change.new) {
@@ -64,7 +64,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// The key of the oldest object that selects a pod.
+/// Returns the key of the oldest owner that selects a pod.
 fn owner_of(owners: &Informer, pod: &Object) -> Option<ObjectKey> {
     let mut owners = owners.list_in(meta::text(pod, "metadata.namespace"));
     owners.retain(|owner| pods::selector(owner).is_some_and(|selector| pods::matches(&selector, pod)));
@@ -78,9 +78,9 @@ fn owner_of(owners: &Informer, pod: &Object) -> Option<ObjectKey> {
 struct Replication {
     clock: Clock,
     queue: Queue,
-    /// When expectations expire that are not observed.
+    /// Expiry of the expectations that are not observed.
     expectations: Mutex<HashMap<ObjectKey, Timestamp>>,
-    /// Those whose pods could not be made or deleted: each change of their pods has them try again.
+    /// Owners whose pods could not be created or deleted: each change of their pods enqueues them.
     unmet: Arc<Mutex<BTreeSet<ObjectKey>>>,
     api: Api,
     control: PodControl,
@@ -115,7 +115,7 @@ impl Reconcile for Replication {
 }
 
 impl Replication {
-    /// Makes the pods that are missing, or deletes those that are too many.
+    /// Creates missing pods, or deletes surplus ones.
     async fn scale(&self, owner: &Object, active: &[Arc<Object>]) -> Result<(), Status> {
         let wanted = usize::try_from(pods::number(owner, "spec.replicas")).unwrap_or(0);
         let mut outcome = Ok(());
@@ -142,7 +142,7 @@ impl Replication {
         outcome
     }
 
-    /// Has an owner wait that has created or deleted a pod whose changes wake another one.
+    /// Sets expectations of an owner that has created or deleted a pod whose changes enqueue another owner.
     fn expect(&self, owner: &Object, pod: &Object) {
         let key = ObjectKey::of(owner);
         if owner_of(&self.owners, pod).as_ref() != Some(&key) {
@@ -156,7 +156,7 @@ impl Replication {
         }
     }
 
-    /// Writes how many pods there are, if that has changed.
+    /// Updates the number of replicas in the status, if it has changed.
     async fn report(&self, key: &ObjectKey, owner: &Object, active: &[Arc<Object>]) -> Result<(), Status> {
         let template = pods::labels(owner, "spec.template.metadata.labels");
         let fully_labelled = |pod: &&Arc<Object>| {
@@ -182,9 +182,6 @@ impl Replication {
         }
         let mut changed = owner.clone();
         changed.insert("status".into(), Value::Object(status));
-        match self.api.in_namespace(&key.namespace).update_status(changed).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other.map(drop),
-        }
+        ignore_not_found(self.api.in_namespace(&key.namespace).update_status(changed).await)
     }
 }

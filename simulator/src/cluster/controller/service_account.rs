@@ -1,9 +1,12 @@
-//! Every namespace has the service account `default`, and every service account a token.
+//! The service account and token controllers: each namespace gets the service account `default`, and each service
+//! account a token.
 //!
-//! - The token is a secret of the type `kubernetes.io/service-account-token`, which the account lists; it goes with its account.
-//! - A secret of this type that names an account gets a token of it, too. The account lists only those that were made for it.
-//! - With it comes the certificate of the API server's authority, under the profile in which pods have their tokens.
-//! - Limits: the signature of a token is made up; nothing in the cluster checks it.
+//! - A token is a secret of type `kubernetes.io/service-account-token`. The account lists it, and it is deleted with
+//!   its account.
+//! - A secret of this type that names an account gets a token as well. The account lists only the secrets created for
+//!   it.
+//! - The secret has the CA certificate of the API server, under the profile that mounts tokens in pods.
+//! - Limits: the signature of a token is a placeholder; nothing in the cluster verifies it.
 //! - Source: `pkg/controller/serviceaccount` of Kubernetes v1.2.
 
 use std::{
@@ -23,19 +26,19 @@ use super::pods;
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Client, Informer, ObjectKey},
-    cluster::runtime::{Reconcile, Runtime},
+    cluster::runtime::{Reconcile, Runtime, ignore_not_found},
 };
 
-/// The certificate of an authority that has signed nothing, for a cluster without a secure listener.
+/// An unused CA certificate, for a cluster without a TLS listener.
 const NO_AUTHORITY: &str = include_str!("no_authority.pem");
 
 const TOKEN: &str = "kubernetes.io/service-account-token";
-/// The field of a token's secret with the certificate of the authority.
+/// The key of the CA certificate in a token's secret.
 const AUTHORITY: &str = "ca.crt";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
 
-/// Adds the controller of the accounts to the runtime.
+/// Adds the service account controller to the runtime.
 pub(super) async fn add_accounts(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let (queue, namespaces) = (runtime.queue(), runtime.informer("v1", "namespaces").await?);
     let accounts = runtime.informer("v1", "serviceaccounts").await?;
@@ -78,7 +81,7 @@ impl Reconcile for Accounts {
     }
 }
 
-/// Adds the controller of the tokens to the runtime.
+/// Adds the token controller to the runtime.
 pub(super) async fn add_tokens(runtime: &Arc<Runtime>, authority: Option<&str>) -> Result<(), Status> {
     let (queue, accounts) = (runtime.queue(), runtime.informer("v1", "serviceaccounts").await?);
     let secrets = runtime.informer("v1", "secrets").await?;
@@ -112,11 +115,11 @@ pub(super) async fn add_tokens(runtime: &Arc<Runtime>, authority: Option<&str>) 
     Ok(())
 }
 
-/// The names of the tokens that have been deleted, by account, until it no longer lists them.
+/// The names of deleted tokens by account, until the account no longer lists them.
 type Deleted = BTreeMap<ObjectKey, BTreeSet<String>>;
 
 struct Tokens {
-    /// The certificate of the API server's authority (PEM), if tokens have it.
+    /// The API server's CA certificate (PEM), if tokens have it.
     authority: Option<String>,
     client: Client,
     account_api: Api,
@@ -141,10 +144,7 @@ impl Reconcile for Tokens {
                 self.fill(key, account, &secret).await?;
                 tokens.insert(name.to_owned());
             } else {
-                match self.secret_api.in_namespace(&key.namespace).delete(name, None).await {
-                    Err(gone) if gone.code == 404 => {}
-                    other => other?,
-                }
+                ignore_not_found(self.secret_api.in_namespace(&key.namespace).delete(name, None).await)?;
             }
         }
         let deleted = self.deleted.lock().remove(key).unwrap_or_default();
@@ -158,7 +158,7 @@ impl Reconcile for Tokens {
 }
 
 impl Tokens {
-    /// Brings the list of an account's secrets up to date. One that lists no token gets a new one.
+    /// Updates the secrets listed by an account. An account that lists no token gets a new one.
     async fn list(
         &self,
         key: &ObjectKey,
@@ -182,13 +182,13 @@ impl Tokens {
         self.set_secrets(key, account, wanted).await
     }
 
-    /// Makes a token, and lists it after the other secrets.
+    /// Creates a token, and lists it after the other secrets.
     async fn add_token(&self, key: &ObjectKey, account: &Object, mut secrets: Vec<Value>) -> Result<(), Status> {
         let name = self.create(key, account).await?;
         secrets.push(json!({"name": name}));
         let outcome = self.set_secrets(key, account, secrets).await;
         if outcome.is_err() {
-            // The next attempt makes another one.
+            // The next reconciliation creates another one.
             let _ = self.secret_api.in_namespace(&key.namespace).delete(&name, None).await;
         }
         outcome
@@ -205,7 +205,7 @@ impl Tokens {
             .map(drop)
     }
 
-    /// Makes a token; its name.
+    /// Creates a token, and returns its name.
     async fn create(&self, key: &ObjectKey, account: &Object) -> Result<String, Status> {
         let api = self.secret_api.in_namespace(&key.namespace);
         let uid = meta::text(account, "metadata.uid");
@@ -220,7 +220,7 @@ impl Tokens {
         Ok(meta::text(&*api.create(secret).await?, "metadata.name").to_owned())
     }
 
-    /// Puts the token of an account into a secret that lacks a part of it.
+    /// Adds the missing data to a token's secret.
     async fn fill(&self, key: &ObjectKey, account: &Object, secret: &Object) -> Result<(), Status> {
         let known = |field: &str| {
             secret
@@ -251,7 +251,7 @@ impl Tokens {
             .map(drop)
     }
 
-    /// The data of a secret with a token of an account.
+    /// Returns the data of a token's secret.
     fn data(&self, key: &ObjectKey, account: &Object) -> Map<String, Value> {
         let encode = |text: &str| Value::String(STANDARD.encode(text));
         let token = token(key, meta::text(account, "metadata.uid"));
@@ -261,7 +261,7 @@ impl Tokens {
     }
 }
 
-/// A token that says whose it is.
+/// Returns a token with the claims of its account.
 fn token(key: &ObjectKey, uid: &str) -> String {
     let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let claims = json!({

@@ -1,8 +1,8 @@
-//! What becomes of volumes whose claims are gone: they are kept, deleted, or scrubbed by a pod and free again.
+//! Reclaiming of released volumes: they are retained, deleted, or recycled by a pod.
 //!
-//! - Host paths and NFS can be recycled, host paths below `/tmp` deleted.
-//! - Limits: a recycler pod scrubs nothing, as simulated volumes hold nothing.
-//! - Source: the recycler of `pkg/controller/persistentvolume` of Kubernetes v1.2, its texts included.
+//! - Host paths and NFS can be recycled; host paths below `/tmp` can be deleted.
+//! - Limits: a recycler pod scrubs nothing, because simulated volumes are empty.
+//! - Source of behaviour and texts: the recycler of `pkg/controller/persistentvolume` of Kubernetes v1.2.
 
 use std::sync::Arc;
 
@@ -11,18 +11,19 @@ use serde_json::{Value, json};
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
+    cluster::runtime::ignore_not_found,
 };
 
-/// How the names of recycler pods begin.
+/// Name prefix of recycler pods.
 const PREFIX: &str = "recycler-for-";
 
-/// What became of a volume.
+/// The result of reclaiming a volume.
 pub(super) enum Reclaimed {
-    /// It can be claimed again.
+    /// The volume is available again.
     Free,
-    /// It could not be reclaimed, for this reason.
+    /// The volume could not be reclaimed, for this reason.
     Failed(String),
-    /// It stays as it is: it is retained, is gone, or is being scrubbed.
+    /// The volume does not change: it is retained, deleted, or being recycled.
     Kept,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Recycler {
     pub(super) pods: Arc<Informer>,
 }
 
-/// The volume that a pod recycles, if it is a recycler pod.
+/// Returns the name of the volume that a pod recycles, if it is a recycler pod.
 pub(super) fn recycled_by(pod: &Object) -> Option<&str> {
     let is_system = meta::text(pod, "metadata.namespace") == "default";
     meta::text(pod, "metadata.name")
@@ -61,11 +62,11 @@ impl Recycler {
                 "Deletion error: host_path deleter only supports /tmp/.+ but received provided {path}"
             )));
         }
-        gone(self.volume_api.delete(meta::text(volume, "metadata.name"), None).await)?;
+        ignore_not_found(self.volume_api.delete(meta::text(volume, "metadata.name"), None).await)?;
         Ok(Reclaimed::Kept)
     }
 
-    /// Has a pod scrub the volume.
+    /// Creates a pod that scrubs the volume.
     async fn recycle(&self, volume: &Object) -> Result<Reclaimed, Status> {
         let source = ["hostPath", "nfs"].iter().find_map(|kind| {
             let source = meta::lookup(volume, "spec")?.get(kind)?;
@@ -87,12 +88,12 @@ impl Recycler {
             }),
             _ => return Ok(Reclaimed::Kept),
         };
-        gone(self.pod_api.delete(&name, Some(0)).await)?;
+        ignore_not_found(self.pod_api.delete(&name, Some(0)).await)?;
         Ok(outcome)
     }
 }
 
-/// The pod that scrubs a volume.
+/// Returns the pod that scrubs a volume.
 fn recycler_pod(name: &str, volume: Value) -> Value {
     let container = json!({
         "name": "pv-recycler",
@@ -108,9 +109,4 @@ fn recycler_pod(name: &str, volume: Value) -> Value {
         "volumes": [volume],
     });
     json!({"metadata": {"name": name, "namespace": "default"}, "spec": spec})
-}
-
-/// What is gone already is deleted.
-fn gone(deleted: Result<(), Status>) -> Result<(), Status> {
-    deleted.or_else(|why| if why.code == 404 { Ok(()) } else { Err(why) })
 }

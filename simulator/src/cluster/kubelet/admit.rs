@@ -1,4 +1,4 @@
-//! Whether a kubelet takes a pod on.
+//! Admission of pods by a kubelet.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,13 +8,13 @@ use crate::{
     cluster::scheduler::{Demand, NodeUsage, predicates},
 };
 
-/// Why a kubelet refuses a pod.
-pub(super) struct Refusal {
+/// The reason and message of a pod's rejection.
+pub(super) struct Rejection {
     pub(super) reason: &'static str,
     pub(super) message: &'static str,
 }
 
-/// The pods that a kubelet has taken on, and what they take of its node.
+/// The pods that a kubelet has admitted, and their usage of its node.
 #[derive(Default)]
 pub(super) struct Admitted {
     demands: BTreeMap<ObjectKey, Demand>,
@@ -22,7 +22,7 @@ pub(super) struct Admitted {
 }
 
 impl Admitted {
-    /// Adds a pod, in the place of one of this key.
+    /// Adds a pod; it replaces a pod with the same key.
     pub(super) fn insert(&mut self, key: &ObjectKey, pod: &Object) {
         self.remove(key);
         let demand = Demand::of(pod);
@@ -37,19 +37,19 @@ impl Admitted {
         }
     }
 
-    /// The keys of the pods.
+    /// Returns the keys of the pods.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.demands.keys()
     }
 
-    /// Whether a node has room for a pod beside these, even if none of them has ended by now.
-    pub(super) fn leaves_room(&self, pod: &Object, node: &Object) -> bool {
+    /// Whether a pod fits the node beside the admitted pods, assuming that none of them has ended.
+    pub(super) fn fits(&self, pod: &Object, node: &Object) -> bool {
         predicates::general(pod, node, &self.usage).is_ok()
     }
 }
 
-/// Why the kubelet of `node` refuses `pod`, given all pods; `None` if it takes it on.
-pub(super) fn refusal(pod: &Object, node: &Object, pods: &[Arc<Object>]) -> Option<Refusal> {
+/// Returns why the kubelet of `node` rejects `pod`, given all pods; `None` if it admits the pod.
+pub(super) fn rejection(pod: &Object, node: &Object, pods: &[Arc<Object>]) -> Option<Rejection> {
     let name = meta::text(node, "metadata.name");
     let others = pods
         .iter()
@@ -69,7 +69,7 @@ pub(super) fn refusal(pod: &Object, node: &Object, pods: &[Arc<Object>]) -> Opti
             "cannot start the pod due to insufficient resources.",
         ),
     };
-    Some(Refusal { reason, message })
+    Some(Rejection { reason, message })
 }
 
 #[cfg(test)]
@@ -83,18 +83,18 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_until_the_pods_that_were_taken_on_take_all() {
+    fn a_pod_fits_until_the_admitted_pods_use_up_the_node() {
         let node = object(json!({"status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "2"}}}));
         let pod = |port: u16| object(json!({"spec": {"containers": [{"ports": [{"hostPort": port}]}]}}));
         let (web, other) = (ObjectKey::new("n", "web"), ObjectKey::new("n", "other"));
         let mut admitted = Admitted::default();
         admitted.insert(&web, &pod(80));
         admitted.insert(&web, &pod(81));
-        assert!(admitted.leaves_room(&pod(80), &node) && !admitted.leaves_room(&pod(81), &node));
+        assert!(admitted.fits(&pod(80), &node) && !admitted.fits(&pod(81), &node));
         admitted.insert(&other, &pod(82));
-        assert!(!admitted.leaves_room(&pod(80), &node));
+        assert!(!admitted.fits(&pod(80), &node));
         admitted.remove(&web);
-        assert!(admitted.leaves_room(&pod(81), &node));
+        assert!(admitted.fits(&pod(81), &node));
         assert_eq!(admitted.keys().collect::<Vec<_>>(), [&other]);
     }
 }

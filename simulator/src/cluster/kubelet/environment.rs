@@ -1,6 +1,7 @@
-//! The environment variables of a container, and references to them.
+//! Environment variables of containers, and expansion of references to them.
 //!
-//! Source: `pkg/kubelet` (`makeEnvironmentVariables`), `pkg/kubelet/envvars` and `third_party/golang/expansion` of Kubernetes v1.2.
+//! Source: `pkg/kubelet` (`makeEnvironmentVariables`), `pkg/kubelet/envvars` and `third_party/golang/expansion` of
+//! Kubernetes v1.2.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +10,13 @@ use serde_json::Value;
 use super::sources::Sources;
 use crate::api::{Object, meta};
 
-/// Variables in the order in which they are set.
+/// Variables, in the order in which they are set.
 pub(super) type Variables = Vec<(String, String)>;
 
-/// The variables of a container: those of its spec, then those of the services that it does not set itself.
+/// Returns the variables of a container: those of its spec, then those of the services that it does not set itself.
 ///
 /// # Errors
-/// What a variable refers to and is not there.
+/// Describes a missing object or key.
 pub(super) fn variables(
     pod: &Object,
     container: &Value,
@@ -64,7 +65,7 @@ fn value_of(
     Ok(String::from_utf8_lossy(value).into_owned())
 }
 
-/// The value of a field of a pod, as the downward API gives it.
+/// Returns the value of a field of a pod, as in the downward API.
 pub(super) fn field_value(pod: &Object, path: &str, address: &str) -> Result<String, String> {
     let pairs = |path: &str| {
         let map = meta::lookup(pod, path).and_then(Value::as_object);
@@ -84,7 +85,7 @@ pub(super) fn field_value(pod: &Object, path: &str, address: &str) -> Result<Str
     })
 }
 
-/// The variables of the services that a pod sees: those of its namespace, and the cluster's own.
+/// Returns the variables of the services that a pod sees: those of its namespace, and the cluster's own.
 fn service_variables(namespace: &str, sources: &Sources) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     let text = |service: &Object, path: &str| meta::text(service, path).to_owned();
@@ -119,7 +120,7 @@ fn service_variables(namespace: &str, sources: &Sources) -> BTreeMap<String, Str
     variables
 }
 
-/// Replaces `$(NAME)` by what `value` says; `$$` is a dollar, and what has no value stays.
+/// Replaces `$(NAME)` by `value(NAME)`, and `$$` by a dollar sign. References without a value are left as they are.
 pub(super) fn expand(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -130,9 +131,9 @@ pub(super) fn expand(text: &str, value: impl Fn(&str) -> Option<String>) -> Stri
             Some(b'$') => ("$".to_owned(), 2),
             Some(b'(') => match after.find(')') {
                 Some(end) => {
-                    let whole = after.get(..=end).unwrap_or_default();
+                    let reference = after.get(..=end).unwrap_or_default();
                     let name = after.get(2..end).unwrap_or_default();
-                    (value(name).unwrap_or_else(|| whole.to_owned()), end + 1)
+                    (value(name).unwrap_or_else(|| reference.to_owned()), end + 1)
                 }
                 None => ("$(".to_owned(), 2),
             },
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_pod_are_texts() {
+    fn fields_of_a_pod_are_converted_to_strings() {
         let pod = json!({"metadata": {"name": "p", "labels": {"b": "2", "a": "say \"x\""}}});
         let pod = pod.as_object().unwrap();
         let field = |path| field_value(pod, path, "10.244.1.3");

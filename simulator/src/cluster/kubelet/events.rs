@@ -1,4 +1,4 @@
-//! The events of a kubelet, in v1.2's words.
+//! Events of a kubelet, with the texts of v1.2.
 
 use md5::{Digest, Md5};
 use serde_json::Value;
@@ -10,12 +10,12 @@ use crate::{
 };
 
 impl Kubelet {
-    /// Events are no reason to stop: where one cannot be recorded, the pod runs all the same.
+    /// Records an event. Errors are ignored: pods do not depend on events.
     pub(super) async fn event(&self, involved: &Value, kind: EventType, reason: &str, message: &str) {
         let _ = self.recorder.record(involved, kind, reason, message).await;
     }
 
-    /// Records something of a container.
+    /// Records an event of a container.
     pub(super) async fn container_event(&self, pod: &Object, name: &str, kind: EventType, reason: &str, message: &str) {
         self.event(&involved(pod, name), kind, reason, message).await;
     }
@@ -27,7 +27,7 @@ impl Kubelet {
             .await;
     }
 
-    /// Records what went wrong while containers of a pod were started.
+    /// Records the failures of starting the containers of a pod.
     pub(super) async fn failed_sync(&self, pod: &Object, failures: &[String]) {
         let what = match failures {
             [] => return,
@@ -40,14 +40,15 @@ impl Kubelet {
     }
 }
 
-/// The reference to a container of a pod.
+/// Returns the reference to a container of a pod.
 pub(super) fn involved(pod: &Object, container: &str) -> Value {
     let mut reference = reference(pod);
     reference["fieldPath"] = format!("spec.containers{{{container}}}").into();
     reference
 }
 
-/// The id of a run of a container. All runs of a container begin alike, so that their events count together.
+/// Returns the id of a run of a container. All runs of a container share the short id, so that their events are
+/// aggregated.
 pub(super) fn container_id(uid: &str, container: &str, restarts: u64) -> String {
     let half = |restarts: Option<u64>| {
         let digest = Md5::digest(format!("{uid}/{container}/{restarts:?}"));
@@ -56,7 +57,7 @@ pub(super) fn container_id(uid: &str, container: &str, restarts: u64) -> String 
     format!("docker://{}{}", half(None), half(Some(restarts)))
 }
 
-/// An id as events show it.
+/// Returns the short id that events show.
 pub(super) fn short(id: &str) -> &str {
     let id = id.strip_prefix("docker://").unwrap_or(id);
     id.get(..12).unwrap_or(id)

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cluster::container::{Engine, Host, RunningContainer};
 
-/// What an action came to.
+/// The result of an action.
 pub(super) struct ActionResult {
     pub(super) succeeded: bool,
     pub(super) output: String,
@@ -23,10 +23,10 @@ impl ActionResult {
     }
 }
 
-/// Carries out the action of a hook or probe of a container: `exec`, `httpGet` or `tcpSocket`.
+/// Runs the action of a lifecycle hook or probe of a container: `exec`, `httpGet` or `tcpSocket`.
 ///
 /// # Errors
-/// Why it could not be carried out.
+/// The reason why it could not be run.
 pub(super) async fn run(
     action: &Value,
     spec: &Value,
@@ -105,7 +105,7 @@ pub(super) async fn run(
     )))
 }
 
-/// A port by its number, or by its name among the container's ports.
+/// Returns a port by its number, or by its name among the container's ports.
 fn port(port: &Value, spec: &Value) -> Result<u16, String> {
     let number = port.as_u64().or_else(|| {
         let name = port.as_str()?;

@@ -1,4 +1,4 @@
-//! The host name of a pod, and its hosts file.
+//! Host names and hosts files of pods.
 //!
 //! Source: `GeneratePodHostNameAndDomain` and `ensureHostsFile` of Kubernetes v1.2 (`pkg/kubelet`).
 
@@ -9,23 +9,23 @@ use crate::{
     cluster::Node,
 };
 
-/// The annotation that says another host name than the pod's name.
+/// The annotation with a host name that replaces the pod's name.
 const HOST_NAME: &str = "pod.beta.kubernetes.io/hostname";
-/// The annotation that says which service's domain the host is in.
+/// The annotation with the subdomain of the pod: the name of a headless service.
 const SUBDOMAIN: &str = "pod.beta.kubernetes.io/subdomain";
-/// Longest host name.
-const LONGEST: usize = 63;
+/// Maximum length of a host name.
+const MAX_HOST_NAME_LENGTH: usize = 63;
 
-/// A host's name.
+/// A host name.
 pub(super) struct HostName {
-    /// The name without a domain.
+    /// The name without its domain.
     pub(super) label: String,
-    /// The domain; empty if it has none.
+    /// The domain; empty if there is none.
     domain: String,
 }
 
 impl HostName {
-    /// The name of a pod with a network of its own.
+    /// Returns the name of a pod with its own network.
     pub(super) fn of(pod: &Object) -> Self {
         let annotation = |name: &str| {
             let annotations = meta::lookup(pod, "metadata.annotations")?;
@@ -40,12 +40,16 @@ impl HostName {
             format!("{subdomain}.{namespace}.svc.cluster.local")
         });
         Self {
-            label: name.get(..LONGEST).unwrap_or(name).trim_end_matches('-').to_owned(),
+            label: name
+                .get(..MAX_HOST_NAME_LENGTH)
+                .unwrap_or(name)
+                .trim_end_matches('-')
+                .to_owned(),
             domain: domain.unwrap_or_default(),
         }
     }
 
-    /// The name of a pod that uses its node's network.
+    /// Returns the name of a pod on its node's network.
     pub(super) fn of_node(node: &Node) -> Self {
         Self {
             label: node.name.clone(),
@@ -53,7 +57,7 @@ impl HostName {
         }
     }
 
-    /// The hosts file of a pod with this name and address.
+    /// Returns the hosts file of a pod with this name and address.
     pub(super) fn hosts(&self, address: &str) -> String {
         let Self { label, domain } = self;
         let names = match domain.as_str() {
@@ -61,7 +65,8 @@ impl HostName {
             domain => format!("{label}.{domain}\t{label}"),
         };
         format!(
-            "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\nfe00::0\tip6-localnet\n\
+            "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n\
+             fe00::0\tip6-localnet\n\
              fe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n{address}\t{names}\n"
         )
     }
@@ -79,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_called_by_its_annotations_or_its_name() {
+    fn the_host_name_is_that_of_the_annotation_or_the_pod() {
         let long = format!("{}-b", "a".repeat(62));
         let plain = name(json!({"name": long}));
         assert_eq!(plain.label, "a".repeat(62));

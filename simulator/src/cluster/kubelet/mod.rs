@@ -1,8 +1,9 @@
 //! Kubelets: they run the pods that are bound to their nodes.
 //!
-//! - A pod is admitted, its containers are started, watched, restarted with back-off, and stopped when it is deleted; its status says so.
-//! - A kubelet that finds a pod whose status says that it runs goes on with it.
-//! - A container is the engine's: what its image and command say runs in it, probes and hooks are held against it.
+//! - A kubelet admits a pod, starts its containers, probes them, restarts them with back-off, stops them on deletion,
+//!   and updates the pod's status.
+//! - A kubelet adopts a pod whose status says that it is already running.
+//! - The container engine runs the containers; their image and command decide the result of probes and hooks.
 //! - Source of reasons and texts: `pkg/kubelet` of Kubernetes v1.2.
 
 mod admit;
@@ -35,21 +36,21 @@ use serde_json::{Value, json};
 use super::{
     Node,
     container::Engine,
-    runtime::{Queue, Reconcile, Runtime},
+    runtime::{Queue, Reconcile, Runtime, ignore_not_found},
 };
 use crate::{
     api::{Object, Status, meta},
     client::{Api, EventRecorder, EventType, Informer, ObjectKey, reference},
     clock::{Clock, stamp},
 };
-use admit::{Admitted, Refusal};
+use admit::{Admitted, Rejection};
 use probe::Probes;
 use sources::Sources;
 use specs::Specs;
 use state::PodState;
 use volumes::LastingVolumes;
 
-/// How often a pod is looked at again that waits for something.
+/// Interval at which a waiting pod is synced again.
 const RESYNC: Duration = Duration::from_secs(10);
 
 /// Registers the nodes.
@@ -120,7 +121,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, nodes: &[Node], engine: &Arc<Eng
         states: Mutex::default(),
         ended: Mutex::default(),
     };
-    runtime.work_behind(queue, component);
+    runtime.work_low_priority(queue, component);
     Ok(())
 }
 
@@ -137,20 +138,20 @@ struct Kubelets {
     lasting: LastingVolumes,
     specs: Specs,
     states: Mutex<HashMap<ObjectKey, PodState>>,
-    /// UIDs of the pods that have ended, whose logs are kept.
+    /// UIDs of the ended pods whose logs are kept.
     ended: Mutex<HashMap<ObjectKey, String>>,
 }
 
-/// What belongs to one node.
+/// State of one node's kubelet.
 struct Kubelet {
     node: Node,
     recorder: EventRecorder,
     addresses: Mutex<Addresses>,
-    /// The pods that it has taken on.
+    /// The admitted pods.
     pods: Mutex<Admitted>,
 }
 
-/// The numbers of the addresses that a node's pods have.
+/// The host parts of the pod addresses of a node.
 #[derive(Default)]
 struct Addresses {
     used: BTreeSet<u8>,
@@ -158,7 +159,7 @@ struct Addresses {
 }
 
 impl Addresses {
-    /// The next free number after the last one that was taken.
+    /// Allocates the next free number after the last allocated one.
     fn take(&mut self) -> u8 {
         let free = (1..=u8::MAX)
             .map(|step| self.last.wrapping_add(step))
@@ -202,21 +203,21 @@ impl Reconcile for Kubelets {
 }
 
 impl Kubelets {
-    /// Takes a pod on, or refuses it.
+    /// Admits a pod, or rejects it.
     async fn admit(&self, key: &ObjectKey, pod: &Object, kubelet: &Kubelet) -> Result<Option<PodState>, Status> {
         let now = self.clock.now();
         let node = self.nodes.get(&ObjectKey::new("", kubelet.node.name.as_str()));
         if meta::text(pod, "status.phase") != "Running"
             && let Some(node) = node
-            && let Some(refusal) = self.refusal(pod, &node, kubelet)
+            && let Some(rejection) = self.rejection(pod, &node, kubelet)
         {
             kubelet
-                .event(&reference(pod), EventType::Warning, refusal.reason, refusal.message)
+                .event(&reference(pod), EventType::Warning, rejection.reason, rejection.message)
                 .await;
             let status = json!({
                 "phase": "Failed",
-                "reason": refusal.reason,
-                "message": format!("Pod {}", refusal.message),
+                "reason": rejection.reason,
+                "message": format!("Pod {}", rejection.message),
                 "startTime": stamp(now),
             });
             self.write(key, pod, status).await?;
@@ -235,38 +236,36 @@ impl Kubelets {
             let (status, _) = pod_status::status(pod, &state, &kubelet.node.address.to_string(), &self.probes, now);
             self.states.lock().insert(key.clone(), state.clone());
             self.write(key, pod, Value::Object(status)).await?;
-            // The change of the status brings the pod here again, to be run.
+            // The status update enqueues the pod again; then it is run.
             return Ok(None);
         }
         Ok(Some(state))
     }
 
-    /// Why a pod is refused. The pods that were taken on are looked at only if what they took leaves no room, as some may have ended.
-    fn refusal(&self, pod: &Object, node: &Object, kubelet: &Kubelet) -> Option<Refusal> {
-        let others: Vec<_> = {
+    /// Returns why a pod is rejected. Reads the admitted pods only if their reserved resources leave too little,
+    /// because some may have ended.
+    fn rejection(&self, pod: &Object, node: &Object, kubelet: &Kubelet) -> Option<Rejection> {
+        let admitted: Vec<_> = {
             let admitted = kubelet.pods.lock();
-            if admitted.leaves_room(pod, node) {
+            if admitted.fits(pod, node) {
                 return None;
             }
             admitted.keys().filter_map(|key| self.pods.get(key)).collect()
         };
-        admit::refusal(pod, node, &others)
+        admit::rejection(pod, node, &admitted)
     }
 
-    /// Writes a pod's status, if it differs.
+    /// Updates a pod's status, if it differs.
     async fn write(&self, key: &ObjectKey, pod: &Object, status: Value) -> Result<(), Status> {
         if pod.get("status") == Some(&status) {
             return Ok(());
         }
         let mut changed = pod.clone();
         changed.insert("status".into(), status);
-        match self.api.in_namespace(&key.namespace).update_status(changed).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other.map(drop),
-        }
+        ignore_not_found(self.api.in_namespace(&key.namespace).update_status(changed).await)
     }
 
-    /// Forgets a pod, and kills what still runs of it.
+    /// Removes the state of a pod, and kills its remaining containers.
     fn forget(&self, key: &ObjectKey) {
         self.release(key);
         if let Some(uid) = self.ended.lock().remove(key) {
@@ -274,13 +273,13 @@ impl Kubelets {
         }
     }
 
-    /// Whether what is kept of a pod is of an earlier one of its name.
+    /// Whether the kept state is that of an earlier pod with the same name.
     fn keeps_another(&self, key: &ObjectKey, uid: &str) -> bool {
         self.states.lock().get(key).is_some_and(|state| state.uid != uid)
             || self.ended.lock().get(key).is_some_and(|ended| ended != uid)
     }
 
-    /// Gives back the address of a pod whose containers have ended; their logs are kept until it is deleted.
+    /// Releases the address of a pod whose containers have ended. Their logs are kept until the pod is deleted.
     fn release(&self, key: &ObjectKey) {
         let Some(state) = self.states.lock().remove(key) else {
             return;
@@ -301,7 +300,7 @@ impl Kubelets {
     }
 }
 
-/// The number of a pod's address within its node's range.
+/// Returns the host part of a pod's address.
 fn number(state: &PodState) -> Option<u8> {
     let address = state.address.as_ref()?;
     if !address.starts_with("10.244.") {

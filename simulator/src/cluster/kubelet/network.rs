@@ -1,4 +1,4 @@
-//! How names and service addresses resolve inside the cluster.
+//! Name and service address resolution for containers.
 
 use std::{net::Ipv4Addr, sync::Arc};
 
@@ -6,13 +6,14 @@ use crate::{
     api::{Object, Status, meta},
     client::{Informer, ObjectKey},
     cluster::{
-        Meaning, Names,
+        Names, Resolution,
         container::{Engine, Resolve},
         runtime::Runtime,
     },
 };
 
-/// Lets containers reach services by address and name: a service is the first ready address of its endpoints.
+/// Lets containers reach services by address and name: a service resolves to the first ready address of its
+/// endpoints.
 pub(super) async fn connect(runtime: &Runtime, engine: &Arc<Engine>) -> Result<(), Status> {
     engine.network().resolve_with(Services {
         services: runtime.informer("v1", "services").await?,
@@ -29,7 +30,7 @@ struct Services {
 }
 
 impl Resolve for Services {
-    /// The address of a service leads to a pod behind it, whatever the service is called by.
+    /// Returns a pod behind a service, given by any of its names or its address.
     fn target(&self, host: &str, port: u16, namespace: &str) -> Option<(Ipv4Addr, u16)> {
         let address = match host.parse() {
             Ok(address) => address,
@@ -38,21 +39,21 @@ impl Resolve for Services {
         let text = address.to_string();
         let mut all = self.services.list().into_iter();
         let Some(service) = all.find(|service| meta::text(service, "spec.clusterIP") == text) else {
-            // A pod, which is reached at its own ports.
+            // `address` is a pod's, whose own ports are used.
             return host.parse::<Ipv4Addr>().is_err().then_some((address, port));
         };
         target(&service, &*self.endpoints.get(&ObjectKey::of(&service))?, port)
     }
 
-    fn meaning(&self, name: &str, namespace: &str, search: bool) -> (String, Meaning) {
+    fn resolve_name(&self, name: &str, namespace: &str, search: bool) -> (String, Resolution) {
         match search {
-            true => self.names.meaning_within(name, namespace),
-            false => (name.to_owned(), self.names.meaning(name)),
+            true => self.names.resolve_within(name, namespace),
+            false => (name.to_owned(), self.names.resolve_name(name)),
         }
     }
 }
 
-/// The pod's address and port behind a port of a service.
+/// Returns the pod's address and port behind a port of a service.
 fn target(service: &Object, endpoints: &Object, port: u16) -> Option<(Ipv4Addr, u16)> {
     let ports = meta::lookup(service, "spec.ports")?.as_array()?;
     let wanted = ports.iter().find(|candidate| candidate["port"] == port)?;
@@ -75,10 +76,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_of_a_service_is_that_of_its_pods() {
+    fn a_port_of_a_service_resolves_to_that_of_its_pods() {
         let object = |value: Value| value.as_object().cloned().unwrap();
         let service = object(json!({"spec": {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 81}]}}));
-        let subset = json!({"addresses": [{"ip": "10.244.1.3"}], "ports": [{"name": "b", "port": 8081}, {"name": "a", "port": 8080}]});
+        let ports = json!([{"name": "b", "port": 8081}, {"name": "a", "port": 8080}]);
+        let subset = json!({"addresses": [{"ip": "10.244.1.3"}], "ports": ports});
         let endpoints = object(json!({"subsets": [subset]}));
         let found = target(&service, &endpoints, 81).unwrap();
         assert_eq!(found, ("10.244.1.3".parse().unwrap(), 8081));

@@ -1,4 +1,4 @@
-//! What a kubelet reports of its node.
+//! Node registration and status reports of kubelets.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::{
     cluster::Node,
 };
 
-/// How often a kubelet reports.
-const REPORT: Duration = Duration::from_secs(10);
+/// Interval of the status reports.
+const REPORT_PERIOD: Duration = Duration::from_secs(10);
 
-/// The version that kubelets say they have.
-const VERSION: &str = "v1.2.0";
+/// Version reported by kubelets.
+const KUBELET_VERSION: &str = "v1.2.0";
 
-/// A node as its kubelet registers it.
+/// Returns the node object registered by its kubelet.
 pub(super) fn registered(node: &Node, clock: &Clock) -> Value {
     let (now, amount) = (clock.stamp(), json!({"cpu": "4", "memory": "8Gi", "pods": "110"}));
     let condition = |kind: &str, status: &str, reason: &str, message: &str| {
@@ -33,7 +33,8 @@ pub(super) fn registered(node: &Node, clock: &Clock) -> Value {
             "capacity": amount,
             "allocatable": amount,
             "conditions": [
-                condition("OutOfDisk", "False", "KubeletHasSufficientDisk", "kubelet has sufficient disk space available"),
+                condition("OutOfDisk", "False", "KubeletHasSufficientDisk",
+                    "kubelet has sufficient disk space available"),
                 condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
             ],
             "addresses": [
@@ -43,18 +44,19 @@ pub(super) fn registered(node: &Node, clock: &Clock) -> Value {
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {
                 "machineID": "", "systemUUID": "", "bootID": "", "kernelVersion": "", "osImage": "",
-                "containerRuntimeVersion": "docker://1.9.1", "kubeletVersion": VERSION, "kubeProxyVersion": VERSION,
+                "containerRuntimeVersion": "docker://1.9.1",
+                "kubeletVersion": KUBELET_VERSION, "kubeProxyVersion": KUBELET_VERSION,
             },
         },
     })
 }
 
-/// Reports the state of the nodes for as long as it is polled.
+/// Reports the status of the nodes until the future is dropped.
 pub(super) async fn report(nodes: Vec<Node>, api: Api, clock: Clock) {
     loop {
-        clock.sleep(REPORT).await;
+        clock.sleep(REPORT_PERIOD).await;
         for node in &nodes {
-            // A node that somebody has deleted, or changes just now, is reported the next time.
+            // A node that was deleted, or has just been changed by others, is reported at the next interval.
             let _ = report_one(node, &api, &clock).await;
         }
     }

@@ -1,4 +1,4 @@
-//! The status of a pod, made of the states of its containers.
+//! The status of a pod, computed from the states of its containers.
 //!
 //! Source: `pkg/kubelet` of Kubernetes v1.2 (`GetPhase`, `GeneratePodReadyCondition`).
 
@@ -16,7 +16,7 @@ use crate::{
     clock::stamp,
 };
 
-/// The name that messages give a pod: `NAME_NAMESPACE(UID)`.
+/// Returns the name of a pod in messages: `NAME_NAMESPACE(UID)`.
 pub(super) fn long_name(pod: &Object) -> String {
     let text = |path: &str| meta::text(pod, path);
     format!(
@@ -27,7 +27,7 @@ pub(super) fn long_name(pod: &Object) -> String {
     )
 }
 
-/// The phase of a pod with these containers.
+/// Returns the phase of a pod with these containers.
 fn phase(pod: &Object, state: &PodState) -> &'static str {
     let policy = meta::text(pod, "spec.restartPolicy");
     let running = state.containers.iter().filter(|c| c.running.is_some()).count();
@@ -41,7 +41,7 @@ fn phase(pod: &Object, state: &PodState) -> &'static str {
     }
 }
 
-/// The status of a pod, and when it changes by itself next.
+/// Returns the status of a pod, and the time of its next change without an event.
 pub(super) fn status(
     pod: &Object,
     state: &PodState,
@@ -58,7 +58,7 @@ pub(super) fn status(
         if !ready {
             unready.push(container.name.as_str());
         }
-        let ends = container.running.as_ref().and_then(|run| run.noticed());
+        let ends = container.running.as_ref().and_then(|run| run.detected_at());
         next = ends.into_iter().chain(next).min();
         statuses.push(container_status(container, ready));
     }

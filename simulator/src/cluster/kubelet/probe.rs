@@ -1,7 +1,8 @@
 //! Liveness and readiness probes.
 //!
-//! - A container is not ready before its readiness probe has succeeded, and live until its liveness probe has failed as often as it may.
-//! - The first probe is made when the initial delay is over, the next ones a period apart.
+//! - A container is not ready until its readiness probe succeeds. It is live until its liveness probe fails
+//!   `failureThreshold` times.
+//! - The first probe runs after the initial delay, the next ones one period apart.
 //!
 //! Source: `pkg/kubelet/prober` of Kubernetes v1.2.
 
@@ -21,7 +22,7 @@ use crate::{
     },
 };
 
-/// What probes have found, by the id of the container's run.
+/// Probe results, by the id of the container's run.
 #[derive(Default)]
 pub(super) struct Probes(Mutex<HashMap<String, Health>>);
 
@@ -32,17 +33,17 @@ struct Health {
 }
 
 impl Probes {
-    /// Whether a run is ready. One without a readiness probe is.
+    /// Whether a run is ready. A run without a readiness probe is.
     pub(super) fn is_ready(&self, run: &Run) -> bool {
         self.0.lock().get(&run.id).is_none_or(|health| health.ready)
     }
 
-    /// Whether a run is live. One without a liveness probe is.
+    /// Whether a run is live. A run without a liveness probe is.
     pub(super) fn is_live(&self, run: &Run) -> bool {
         self.0.lock().get(&run.id).is_none_or(|health| health.live)
     }
 
-    /// Forgets a run that has ended.
+    /// Removes the results of a run that has ended.
     pub(super) fn forget(&self, id: &str) {
         self.0.lock().remove(id);
     }
@@ -150,7 +151,7 @@ impl Probe {
         }
     }
 
-    /// Probes once, and records a failure.
+    /// Runs the probe once, and records a failure.
     async fn attempt(&self) -> bool {
         let action = hooks::run(&self.spec, &self.of, &self.container, &self.engine, self.node);
         let result = tokio::select! {
@@ -167,7 +168,7 @@ impl Probe {
             Ok(result) => format!("{kind} probe failed: {}", result.output),
             Err(why) => format!("{kind} probe errored: {why}"),
         };
-        // Events are no reason to stop.
+        // Probes do not depend on events.
         let _ = self
             .recorder
             .record(&self.involved, EventType::Warning, "Unhealthy", &message)

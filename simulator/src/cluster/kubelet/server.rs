@@ -1,12 +1,12 @@
-//! The servers of a node, which the proxy of nodes reaches.
+//! HTTP servers of a node, reached through the node proxy.
 //!
 //! | port | path | response |
 //! |---|---|---|
 //! | 10250 | `/healthz` | `ok` |
-//! | 10250 | `/pods` | the pods that are bound to the node |
-//! | 10250 | `/runningpods/` | those that run |
-//! | 10250 | `/logs/` | the directory of the node's own logs, which is empty |
-//! | 4194 | `/containers/` | a page with the containers of the node |
+//! | 10250 | `/pods` | the pods bound to the node |
+//! | 10250 | `/runningpods/` | the running pods of the node |
+//! | 10250 | `/logs/` | the node's log directory, which is empty |
+//! | 4194 | `/containers/` | an HTML page of the node's containers |
 //!
 //! Source: `pkg/kubelet/server` of Kubernetes v1.2, and cAdvisor.
 
@@ -23,18 +23,18 @@ use crate::{
     cluster::{
         Node,
         container::Engine,
-        network::{Backend, Body, whole},
+        network::{Backend, Body, full_body},
     },
 };
 
-/// The port of kubelets.
-const AGENT: u16 = 10_250;
-/// The port of the statistics of containers.
-const STATISTICS: u16 = 4194;
+/// Port of the kubelet.
+const KUBELET_PORT: u16 = 10_250;
+/// Port of cAdvisor.
+const CADVISOR_PORT: u16 = 4194;
 
-/// Lets the servers of a node answer at its address.
+/// Adds the servers of a node at its address.
 pub(super) fn serve(node: &Node, engine: &Engine, pods: &Arc<Informer>) {
-    for port in [AGENT, STATISTICS] {
+    for port in [KUBELET_PORT, CADVISOR_PORT] {
         let server = NodeServer {
             port,
             node: node.name.clone(),
@@ -70,10 +70,10 @@ impl NodeServer {
     fn respond(&self, path: &str) -> Response<Body> {
         match (self.port, path.trim_end_matches('/')) {
             (_, "/healthz") => respond("text/plain; charset=utf-8", "ok".to_owned()),
-            (AGENT, "/pods") => self.list(|_| true),
-            (AGENT, "/runningpods") => self.list(|pod| meta::text(pod, "status.phase") == "Running"),
-            (AGENT, "/logs") => respond("text/html; charset=utf-8", "<pre>\n</pre>\n".to_owned()),
-            (STATISTICS, "/containers") => respond("text/html; charset=utf-8", self.containers()),
+            (KUBELET_PORT, "/pods") => self.list(|_| true),
+            (KUBELET_PORT, "/runningpods") => self.list(|pod| meta::text(pod, "status.phase") == "Running"),
+            (KUBELET_PORT, "/logs") => respond("text/html; charset=utf-8", "<pre>\n</pre>\n".to_owned()),
+            (CADVISOR_PORT, "/containers") => respond("text/html; charset=utf-8", self.containers()),
             _ => {
                 let mut response = respond("text/plain; charset=utf-8", "404 page not found\n".to_owned());
                 *response.status_mut() = StatusCode::NOT_FOUND;
@@ -82,7 +82,7 @@ impl NodeServer {
         }
     }
 
-    /// The chosen pods of the node.
+    /// Returns the list of the node's pods that `chosen` accepts.
     fn list(&self, chosen: impl Fn(&Object) -> bool) -> Response<Body> {
         let pods = self.pods.list_indexed(&self.node);
         let list = PodList {
@@ -94,14 +94,14 @@ impl NodeServer {
         respond("application/json", serde_json::to_string(&list).unwrap_or_default())
     }
 
-    /// A page with the containers that have started.
+    /// Returns an HTML page of the containers that have started.
     fn containers(&self) -> String {
         let mut page = "<html>\n<head><title>cAdvisor - /</title></head>\n<body>\n<h1>/</h1>\n<ul>\n".to_owned();
         for pod in self.pods.list_indexed(&self.node) {
             let statuses = meta::lookup(&pod, "status.containerStatuses").and_then(Value::as_array);
             let ids = statuses.into_iter().flatten().filter_map(|c| c["containerID"].as_str());
             for id in ids.filter_map(|id| id.strip_prefix("docker://")) {
-                // Writing to a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = writeln!(page, "<li><a href=\"/docker/{id}\">/docker/{id}</a></li>");
             }
         }
@@ -110,7 +110,7 @@ impl NodeServer {
 }
 
 fn respond(media_type: &'static str, body: String) -> Response<Body> {
-    let mut response = Response::new(whole(body));
+    let mut response = Response::new(full_body(body));
     let value = HeaderValue::from_static(media_type);
     response.headers_mut().insert(hyper::header::CONTENT_TYPE, value);
     response

@@ -1,4 +1,4 @@
-//! What pods refer to: services, config maps, secrets, claims.
+//! Objects that pods refer to: services, config maps, secrets, claims.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,10 +11,10 @@ use crate::{
     cluster::runtime::Runtime,
 };
 
-/// The namespace whose service `kubernetes` every pod sees.
+/// The namespace of the service `kubernetes`, which every pod sees.
 const MASTER_NAMESPACE: &str = "default";
 
-/// Caches of what pods refer to.
+/// Caches of the objects that pods refer to.
 pub(super) struct Sources {
     pub(super) services: Arc<Informer>,
     pub(super) config_maps: Arc<Informer>,
@@ -34,7 +34,7 @@ impl Sources {
         })
     }
 
-    /// The services that pods of a namespace see.
+    /// Returns the services that pods of a namespace see.
     pub(super) fn services(&self, namespace: &str) -> Vec<Arc<Object>> {
         let mut services = self.services.list_in(namespace);
         if namespace != MASTER_NAMESPACE {
@@ -43,21 +43,21 @@ impl Sources {
         services
     }
 
-    /// The data of a config map.
+    /// Returns the data of a config map.
     pub(super) fn config_map(&self, namespace: &str, name: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
         let map = self.config_maps.get(&ObjectKey::new(namespace, name));
         let map = map.ok_or_else(|| format!("configmaps {name:?} not found"))?;
         Ok(data(&map, |text| Some(text.as_bytes().to_vec())))
     }
 
-    /// The data of a secret.
+    /// Returns the data of a secret.
     pub(super) fn secret(&self, namespace: &str, name: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
         let secret = self.secrets.get(&ObjectKey::new(namespace, name));
         let secret = secret.ok_or_else(|| format!("secrets {name:?} not found"))?;
         Ok(data(&secret, |text| BASE64_STANDARD.decode(text).ok()))
     }
 
-    /// The name of the volume that a claim is bound to.
+    /// Returns the name of the volume bound to a claim.
     pub(super) fn volume_of_claim(&self, namespace: &str, name: &str) -> Result<String, String> {
         let claim = self.claims.get(&ObjectKey::new(namespace, name));
         let claim = claim.ok_or_else(|| format!("persistentvolumeclaims {name:?} not found"))?;

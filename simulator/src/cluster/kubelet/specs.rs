@@ -1,4 +1,4 @@
-//! The containers of pods as they were started. Those that are alike are kept once.
+//! Specs of started containers. Equal specs are stored once.
 
 use std::{
     collections::HashMap,
@@ -9,31 +9,34 @@ use std::{
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// How many are kept before those that nobody uses are looked for.
-const FEW: usize = 64;
+/// Minimum number of specs before unused ones are removed.
+const MIN_CLEANUP_SIZE: usize = 64;
 
-/// Containers that are in use, by the digests of their texts.
+/// Container specs in use, by the hashes of their JSON texts.
 #[derive(Default)]
 pub(super) struct Specs(Mutex<Shared>);
 
 #[derive(Default)]
 struct Shared {
     by_digest: HashMap<u64, Vec<Weak<Value>>>,
-    /// How many digests there were after the last look.
+    /// Number of hashes after the last cleanup.
     used: usize,
 }
 
 impl Specs {
-    /// A container, shared with all that are equal to it.
+    /// Returns a container spec that is shared with all equal ones.
     pub(super) fn share(&self, spec: &Value) -> Arc<Value> {
         let mut hasher = DefaultHasher::new();
         spec.hash(&mut hasher);
         let mut shared = self.0.lock();
-        let alike = shared.by_digest.entry(hasher.finish()).or_default();
-        let known = alike.iter().filter_map(Weak::upgrade).find(|known| **known == *spec);
+        let candidates = shared.by_digest.entry(hasher.finish()).or_default();
+        let known = candidates
+            .iter()
+            .filter_map(Weak::upgrade)
+            .find(|known| **known == *spec);
         let spec = known.unwrap_or_else(|| {
             let spec = Arc::new(spec.clone());
-            alike.push(Arc::downgrade(&spec));
+            candidates.push(Arc::downgrade(&spec));
             spec
         });
         shared.clean_up();
@@ -42,14 +45,14 @@ impl Specs {
 }
 
 impl Shared {
-    /// Forgets what nobody uses, once there is twice as much as after the last time.
+    /// Removes unused specs, once the number of hashes has doubled since the last cleanup.
     fn clean_up(&mut self) {
-        if self.by_digest.len() <= 2 * self.used.max(FEW) {
+        if self.by_digest.len() <= 2 * self.used.max(MIN_CLEANUP_SIZE) {
             return;
         }
-        self.by_digest.retain(|_, alike| {
-            alike.retain(|spec| spec.strong_count() > 0);
-            !alike.is_empty()
+        self.by_digest.retain(|_, candidates| {
+            candidates.retain(|spec| spec.strong_count() > 0);
+            !candidates.is_empty()
         });
         self.used = self.by_digest.len();
     }
@@ -62,15 +65,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containers_that_are_alike_are_kept_once_and_for_as_long_as_they_are_used() {
+    fn equal_specs_are_stored_once_and_only_while_they_are_used() {
         let specs = Specs::default();
         let web = specs.share(&json!({"image": "nginx", "ports": [{"containerPort": 80}]}));
         assert!(Arc::ptr_eq(&web, &specs.share(&web)));
         assert!(!Arc::ptr_eq(&web, &specs.share(&json!({"image": "redis"}))));
-        for number in 0..10 * FEW {
+        for number in 0..10 * MIN_CLEANUP_SIZE {
             specs.share(&json!({"image": format!("i:{number}")}));
         }
-        assert!(specs.0.lock().by_digest.len() <= 2 * FEW + 1);
+        assert!(specs.0.lock().by_digest.len() <= 2 * MIN_CLEANUP_SIZE + 1);
         assert!(Arc::ptr_eq(&web, &specs.share(&web)));
     }
 }

@@ -1,4 +1,4 @@
-//! Starting a container: its image, what it is run with, its hook.
+//! Container start: image pull, container settings, `postStart` hook.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use super::{
     events::{container_id, short},
     hooks,
     host_name::HostName,
-    state::{ContainerState, PodState, Run, Waiting, noticed},
+    state::{ContainerState, PodState, Run, Waiting, detected_at},
 };
 use crate::{
     api::{Object, meta},
@@ -25,14 +25,14 @@ use crate::{
 /// Exit code of a container that cannot be run.
 const CANNOT_RUN: i32 = -1;
 
-/// What a failed start of a container is called, and why it failed.
+/// The reason and message of a failed start.
 pub(super) struct Failure {
     pub(super) reason: &'static str,
     pub(super) message: String,
 }
 
 impl Kubelets {
-    /// Pulls the image of a container if need be; an error says why it is not there.
+    /// Pulls the image of a container if necessary. Fails with the reason.
     pub(super) async fn pull(
         &self,
         pod: &Object,
@@ -106,7 +106,7 @@ impl Kubelets {
     }
 
     /// Starts a run of a container.
-    #[expect(clippy::too_many_arguments, reason = "a container of a pod on a node, at a time")]
+    #[expect(clippy::too_many_arguments, reason = "a container of a pod on a node, and the time")]
     pub(super) async fn start(
         &self,
         key: &ObjectKey,
@@ -155,7 +155,7 @@ impl Kubelets {
         Ok(run)
     }
 
-    /// Starts what a run is of, so that the pod is looked at again when it has ended.
+    /// Starts the container of a run. The pod is enqueued when it ends.
     pub(super) async fn launch(
         &self,
         key: &ObjectKey,
@@ -167,14 +167,14 @@ impl Kubelets {
             let seen = if stopping.load(Ordering::Acquire) {
                 ended.at
             } else {
-                noticed(started, ended.at)
+                detected_at(started, ended.at)
             };
             queue.add_after(key, seen.duration_since(ended.at).try_into().unwrap_or(RESYNC));
         };
         self.engine.start(spec, on_end).await
     }
 
-    /// Runs the hook of a container that has been started; one that fails kills it.
+    /// Runs the `postStart` hook of a started container, and kills the container if the hook fails.
     async fn post_start(&self, pod: &Object, kubelet: &Kubelet, name: &str, run: &Run) {
         let Some(container) = run.container.clone() else { return };
         let Some(hook) = run.spec["lifecycle"].get("postStart").cloned() else {
@@ -194,13 +194,13 @@ impl Kubelets {
                 return;
             }
             let message = format!("Killing container with docker id {id}: PostStart handler: {why}");
-            // Events are no reason to stop.
+            // Containers do not depend on events.
             let _ = recorder.record(&involved, EventType::Normal, "Killing", &message).await;
             container.kill();
         });
     }
 
-    /// What a container is run with.
+    /// Returns the settings of a container's run.
     pub(super) fn container_spec(
         &self,
         pod: &Object,
@@ -241,7 +241,8 @@ impl Kubelets {
         let mut files = vec![(
             "/etc/resolv.conf".to_owned(),
             format!(
-                "search {namespace}.svc.cluster.local svc.cluster.local cluster.local\nnameserver {NAME_SERVER}\noptions ndots:5\n"
+                "search {namespace}.svc.cluster.local svc.cluster.local cluster.local\n\
+                 nameserver {NAME_SERVER}\noptions ndots:5\n"
             ),
         )];
         let hosts_mounted = mounts.iter().any(|(path, _, _)| path == "/etc/hosts");
@@ -269,7 +270,7 @@ impl Kubelets {
     }
 }
 
-/// The waiting state of a container whose start failed.
+/// Returns the waiting state of a container whose start failed.
 pub(super) fn waiting(failure: &Failure) -> Waiting {
     Waiting {
         reason: failure.reason,
@@ -277,7 +278,7 @@ pub(super) fn waiting(failure: &Failure) -> Waiting {
     }
 }
 
-/// Docker's text of an image that its registry does not have.
+/// Docker's error message for an image missing in its registry.
 fn not_found(image: &str) -> String {
     let (repository, tag) = match image.rsplit_once(':') {
         Some((repository, tag)) if !tag.contains('/') => (repository, tag),
@@ -287,7 +288,8 @@ fn not_found(image: &str) -> String {
     match parts.as_slice() {
         [name] => format!("Error: image library/{name}:{tag} not found"),
         [_registry, rest @ ..] if rest.len() > 1 => format!(
-            "image pull failed for {image}, this may be because there are no credentials on this request.  details: (Error: image {}:{tag} not found)",
+            "image pull failed for {image}, this may be because there are no credentials on this request.  details: \
+                (Error: image {}:{tag} not found)",
             rest.join("/")
         ),
         _ => format!("Error: image {repository}:{tag} not found"),

@@ -1,4 +1,4 @@
-//! The containers of a pod as a kubelet runs them.
+//! State of the containers of a pod in a kubelet.
 
 use std::{
     sync::{
@@ -18,36 +18,36 @@ use crate::{
     cluster::container::RunningContainer,
 };
 
-/// How often a kubelet looks whether containers have ended.
-pub(super) const RELIST: SignedDuration = SignedDuration::from_secs(1);
-/// First back-off of a container that keeps ending.
-const FIRST_BACK_OFF: Duration = Duration::from_secs(10);
-/// Longest back-off.
-const LONGEST_BACK_OFF: Duration = Duration::from_secs(300);
+/// Interval at which a kubelet detects the end of containers, as the relist period of v1.2's PLEG.
+pub(super) const RELIST_PERIOD: SignedDuration = SignedDuration::from_secs(1);
+/// Initial back-off of a container that keeps ending.
+const INITIAL_BACK_OFF: Duration = Duration::from_secs(10);
+/// Maximum back-off.
+const MAX_BACK_OFF: Duration = Duration::from_secs(300);
 
 /// One run of a container.
 #[derive(Clone)]
 pub(super) struct Run {
     pub(super) id: String,
     pub(super) started: Timestamp,
-    /// What runs; `None` if it could not be started, or has not been taken over yet.
+    /// The container; `None` if it could not be started, or has not been adopted yet.
     pub(super) container: Option<Arc<RunningContainer>>,
-    /// The end of a run that could not be started: exit code and reason.
+    /// Exit code and reason of a run that could not be started.
     pub(super) failure: Option<(i32, String)>,
-    /// The end of a run that was over before this kubelet ran, as the status of its pod has it.
+    /// The `terminated` state of a run that ended before this kubelet started, from the status of its pod.
     record: Option<Value>,
-    /// What the kubelet says of a start that failed.
+    /// The kubelet's error of a failed start.
     pub(super) start_error: Option<String>,
-    /// Whether the kubelet ends it, so that it need not look for the end.
+    /// Whether the kubelet is stopping it, so that it need not detect the end.
     pub(super) stopping: Arc<AtomicBool>,
-    /// Where the container leaves its last words.
+    /// Path of the termination message.
     pub(super) message_path: String,
-    /// The container as it was when it was started.
+    /// Spec of the container at its start.
     pub(super) spec: Arc<Value>,
 }
 
 impl Run {
-    /// A run of a container that begins now.
+    /// Creates a run that starts now.
     pub(super) fn new(id: String, started: Timestamp, spec: Arc<Value>) -> Self {
         Self {
             id,
@@ -65,7 +65,7 @@ impl Run {
         }
     }
 
-    /// The run of which a container's status has the end in `state`, if it has one.
+    /// Returns the terminated run in `state`, a field of the container's status, if there is one.
     fn recorded(state: &Value, container: &Value) -> Option<Self> {
         let record = state.get("terminated")?;
         let text = |field: &str| record[field].as_str().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Run {
         Some(run)
     }
 
-    /// When it ended, and with which code; `None` while it goes on.
+    /// Returns the time and exit code of its end, or `None` while it runs.
     pub(super) fn exit(&self) -> Option<(Timestamp, i32)> {
         if let Some(record) = &self.record {
             let end = record["finishedAt"].as_str().and_then(|end| end.parse().ok());
@@ -93,16 +93,16 @@ impl Run {
         Some((ended.at, ended.code))
     }
 
-    /// When the kubelet sees that it has ended: at its first look after that.
-    pub(super) fn noticed(&self) -> Option<Timestamp> {
+    /// Returns the time at which the kubelet detects its end: the first relist after it.
+    pub(super) fn detected_at(&self) -> Option<Timestamp> {
         let (end, _) = self.exit()?;
         if self.stopping.load(Ordering::Acquire) {
             return Some(end);
         }
-        Some(noticed(self.started, end))
+        Some(detected_at(self.started, end))
     }
 
-    /// The state of a run that has ended.
+    /// Returns the `terminated` state of a run that has ended.
     fn terminated(&self) -> Value {
         if let Some(record) = &self.record {
             return json!({"terminated": record});
@@ -132,65 +132,66 @@ impl Run {
     }
 }
 
-/// When a kubelet sees that a run has ended.
-pub(super) fn noticed(started: Timestamp, end: Timestamp) -> Timestamp {
+/// Returns the time at which a kubelet detects the end of a run.
+pub(super) fn detected_at(started: Timestamp, end: Timestamp) -> Timestamp {
     let looks = end.duration_since(started).as_secs_f64().ceil().max(1.0);
-    later(started, RELIST.mul_f64(looks))
+    later(started, RELIST_PERIOD.mul_f64(looks))
 }
 
-/// Why a container is not started.
+/// The reason and message of a container that is not started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub(super) reason: &'static str,
     pub(super) message: String,
 }
 
-/// A delay that doubles from attempt to attempt.
+/// A delay that doubles with each attempt.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BackOff(Option<(Duration, Timestamp)>);
 
 impl BackOff {
-    /// How long the next attempt has to wait, after the last one ended at `last`; `None` if it may be made now, which counts.
+    /// Returns how long the next attempt has to wait, given that the last one ended at `last`. Returns `None` if it
+    /// may start now, and counts it.
     pub(super) fn wait(&mut self, last: Timestamp, now: Timestamp) -> Option<Duration> {
         let since = Duration::try_from(now.duration_since(last)).unwrap_or_default();
         let next = match self.0 {
             Some((wait, _)) if since < wait => return Some(wait.saturating_sub(since)),
-            Some((_, before)) if last.duration_since(before).unsigned_abs() > 2 * LONGEST_BACK_OFF => FIRST_BACK_OFF,
-            Some((wait, _)) => (2 * wait).min(LONGEST_BACK_OFF),
-            None => FIRST_BACK_OFF,
+            Some((_, before)) if last.duration_since(before).unsigned_abs() > 2 * MAX_BACK_OFF => INITIAL_BACK_OFF,
+            Some((wait, _)) => (2 * wait).min(MAX_BACK_OFF),
+            None => INITIAL_BACK_OFF,
         };
         self.0 = Some((next, now));
         None
     }
 
-    /// The delay that holds now.
+    /// Returns the current delay.
     pub(super) fn current(&self) -> Duration {
-        self.0.map_or(FIRST_BACK_OFF, |(wait, _)| wait)
+        self.0.map_or(INITIAL_BACK_OFF, |(wait, _)| wait)
     }
 }
 
-/// A container of a pod.
+/// State of a container of a pod.
 #[derive(Clone)]
 pub(super) struct ContainerState {
     pub(super) name: String,
     pub(super) image: String,
-    /// The run that goes on; `None` before the first, and after the last has ended.
+    /// The current run; `None` before the first and after the end of the last.
     pub(super) running: Option<Run>,
     /// The last run that has ended.
     pub(super) last: Option<Run>,
-    /// The run before that.
+    /// The run before `last`.
     before: Option<Run>,
     pub(super) restarts: u64,
     pub(super) back_off: BackOff,
-    /// The back-off of pulling its image, and the last attempt.
+    /// Back-off of pulling the image, and time of the last attempt.
     pub(super) pull: (BackOff, Option<Timestamp>),
-    /// Why it is not started for now.
+    /// The reason why it is not started for now.
     pub(super) waiting: Option<Waiting>,
-    /// When its start is tried again, after a failure.
+    /// Time of the next start attempt after a failure.
     pub(super) retry: Option<Timestamp>,
 }
 
-/// A pod as its kubelet runs it.
+/// State of a pod in its kubelet.
 #[derive(Clone)]
 pub(super) struct PodState {
     pub(super) uid: String,
@@ -200,12 +201,13 @@ pub(super) struct PodState {
     pub(super) containers: Vec<ContainerState>,
     /// The volumes, once they are mounted.
     pub(super) volumes: Option<Volumes>,
-    /// When it is next said that they are not.
-    pub(super) next_complaint: Option<Timestamp>,
+    /// Time of the next event about volumes that cannot be mounted.
+    pub(super) next_mount_event: Option<Timestamp>,
 }
 
 impl PodState {
-    /// The state of a pod that is new to its kubelet. Containers that run according to its status go on, and those that have ended have.
+    /// Creates the state of a pod that is new to its kubelet, from the container statuses: running containers are
+    /// adopted, terminated ones are kept.
     pub(super) fn new(pod: &Object, now: Timestamp) -> Self {
         let text = |path: &str| meta::text(pod, path).to_owned();
         let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array);
@@ -217,7 +219,7 @@ impl PodState {
             address: Some(text("status.podIP")).filter(|address| !address.is_empty()),
             started: text("status.startTime").parse().unwrap_or(now),
             volumes: None,
-            next_complaint: None,
+            next_mount_event: None,
             containers: containers
                 .into_iter()
                 .flatten()
@@ -262,7 +264,7 @@ impl ContainerState {
         state
     }
 
-    /// Takes a run as the one that goes on.
+    /// Sets the current run.
     pub(super) fn start(&mut self, run: Run) {
         if self.last.is_some() {
             self.restarts += 1;
@@ -272,11 +274,11 @@ impl ContainerState {
         self.running = Some(run);
     }
 
-    /// Whether the run has ended and the kubelet sees it now; then it is the last one.
+    /// Returns true, and makes the current run the last one, if it has ended and the kubelet has detected that.
     pub(super) fn end(&mut self, now: Timestamp) -> bool {
         match self
             .running
-            .take_if(|run| run.noticed().is_some_and(|noticed| noticed <= now))
+            .take_if(|run| run.detected_at().is_some_and(|detected_at| detected_at <= now))
         {
             Some(ended) => {
                 self.last = Some(ended);
@@ -294,13 +296,14 @@ impl ContainerState {
             .is_some_and(|(_, code)| code != 0)
     }
 
-    /// How long the container has to wait before it is restarted; `None` if it may be restarted now, which counts.
+    /// Returns how long the container has to wait for its restart. Returns `None` if it may restart now, and counts
+    /// the restart.
     pub(super) fn wait(&mut self, now: Timestamp) -> Option<Duration> {
         let (ended, _) = self.last.as_ref()?.exit()?;
         self.back_off.wait(ended, now)
     }
 
-    /// The state, and the last state, as the container's status shows them.
+    /// Returns the `state` and `lastState` of the container's status.
     pub(super) fn states(&self) -> (Value, Value) {
         let terminated = |run: &Option<Run>| run.as_ref().map_or_else(|| json!({}), Run::terminated);
         let waiting = |waiting: &Waiting| json!({"waiting": {"reason": waiting.reason, "message": waiting.message}});
@@ -323,7 +326,7 @@ impl ContainerState {
         }
     }
 
-    /// What says that the container is not restarted yet.
+    /// Returns the message of a container in back-off.
     pub(super) fn waiting_message(&self, pod: &str) -> String {
         format!(
             "Back-off {} restarting failed container={} pod={pod}",
@@ -332,13 +335,13 @@ impl ContainerState {
         )
     }
 
-    /// The id of the run that goes on, or of the last one.
+    /// Returns the id of the current run, or of the last one.
     pub(super) fn id(&self) -> Option<&str> {
         self.running.as_ref().or(self.last.as_ref()).map(|run| run.id.as_str())
     }
 }
 
-/// A duration of whole seconds as Go prints it: `10s`, `2m40s`, `5m0s`.
+/// Formats a duration in whole seconds as Go does: `10s`, `2m40s`, `5m0s`.
 fn go_duration(duration: Duration) -> String {
     match (duration.as_secs() / 60, duration.as_secs() % 60) {
         (0, seconds) => format!("{seconds}s"),
@@ -355,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_container_that_keeps_ending_waits_twice_as_long_each_time() {
+    fn the_back_off_of_a_container_that_keeps_ending_doubles() {
         let container = json!({"name": "main", "image": "i"});
         let mut now: Timestamp = "2016-03-01T00:00:00Z".parse().unwrap();
         let mut state = ContainerState::new("main", &container, None, now);
@@ -364,7 +367,7 @@ mod tests {
             let mut run = Run::new("id".to_owned(), now, Arc::new(container.clone()));
             run.failure = Some((1, "no".to_owned()));
             state.start(run);
-            now = later(now, RELIST);
+            now = later(now, RELIST_PERIOD);
             assert!(state.end(now) && state.failed());
             while let Some(wait) = state.wait(now) {
                 waits.push(state.back_off.current().as_secs());
@@ -376,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_printed_as_go_does() {
+    fn durations_are_formatted_as_in_go() {
         let printed = [10, 160, 300].map(|seconds| go_duration(Duration::from_secs(seconds)));
         assert_eq!(printed, ["10s", "2m40s", "5m0s"]);
     }

@@ -1,4 +1,4 @@
-//! Stopping the containers of a pod: hooks, SIGTERM, and SIGKILL when the grace period is over.
+//! Container stop: `preStop` hook, SIGTERM, and SIGKILL after the grace period.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -11,16 +11,17 @@ use super::{
 use crate::{
     api::{Object, Status, meta},
     client::ObjectKey,
+    cluster::runtime::ignore_not_found,
 };
 
-/// Why the containers of a deleted pod are killed.
-const POD_ENDS: &str = "Need to kill pod.";
+/// The reason for killing the containers of a deleted pod.
+const KILL_POD_REASON: &str = "Need to kill pod.";
 
-/// Grace period of a pod without one of its own.
-const GRACE: i64 = 30;
+/// Default grace period in seconds.
+const DEFAULT_GRACE_PERIOD: i64 = 30;
 
 impl Kubelets {
-    /// Stops a deleted pod's containers; when all have ended, takes the pod away.
+    /// Stops a deleted pod's containers, and removes the pod when all have ended.
     pub(super) async fn stop(
         &self,
         key: &ObjectKey,
@@ -30,20 +31,18 @@ impl Kubelets {
     ) -> Result<(), Status> {
         let state = known.unwrap_or_else(|| PodState::new(pod, self.clock.now()));
         let grace = meta::lookup(pod, "metadata.deletionGracePeriodSeconds").and_then(Value::as_i64);
-        self.kill_all(pod, kubelet, &state, grace.unwrap_or(GRACE)).await;
+        self.kill_all(pod, kubelet, &state, grace.unwrap_or(DEFAULT_GRACE_PERIOD))
+            .await;
         if state.containers.iter().any(is_running) {
             self.states.lock().insert(key.clone(), state);
             return Ok(());
         }
         self.states.lock().entry(key.clone()).or_insert(state);
         self.forget(key);
-        match self.api.in_namespace(&key.namespace).delete(&key.name, Some(0)).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other,
-        }
+        ignore_not_found(self.api.in_namespace(&key.namespace).delete(&key.name, Some(0)).await)
     }
 
-    /// Kills the containers of a pod that is gone before they have ended, and forgets it.
+    /// Kills the containers of a pod that was removed before they ended, and removes its state.
     pub(super) async fn kill_removed(&self, key: &ObjectKey) {
         let state = self.states.lock().get(key).cloned();
         if let Some(state) = state
@@ -55,25 +54,26 @@ impl Kubelets {
             for container in &state.containers {
                 let run = container.running.as_ref().filter(|run| run.exit().is_none());
                 if let Some(run) = run.filter(|run| !run.stopping.swap(true, Ordering::AcqRel)) {
-                    kubelet.killing(&pod, &container.name, &run.id, POD_ENDS).await;
+                    kubelet.killing(&pod, &container.name, &run.id, KILL_POD_REASON).await;
                 }
             }
         }
         self.forget(key);
     }
 
-    /// Stops every container that runs and is not being stopped yet.
+    /// Stops every running container that is not already being stopped.
     pub(super) async fn kill_all(&self, pod: &Object, kubelet: &Kubelet, state: &PodState, grace: i64) {
         for container in &state.containers {
-            // One that has ended by itself need not be killed, even if that has not been noticed yet.
+            // A container that has exited need not be killed, even if its end has not been detected yet.
             let runs = |run: &&Run| run.exit().is_none();
             if let Some(run) = container.running.as_ref().filter(runs) {
-                self.kill(pod, kubelet, &container.name, run, POD_ENDS, grace).await;
+                self.kill(pod, kubelet, &container.name, run, KILL_POD_REASON, grace)
+                    .await;
             }
         }
     }
 
-    /// Stops a run: its hook first, then SIGTERM, then, `grace` seconds after the start of all that, SIGKILL.
+    /// Stops a run: `preStop` hook, SIGTERM, and, `grace` seconds after the start of the hook, SIGKILL.
     pub(super) async fn kill(&self, pod: &Object, kubelet: &Kubelet, name: &str, run: &Run, why: &str, grace: i64) {
         if run.stopping.swap(true, Ordering::AcqRel) {
             return;
@@ -89,7 +89,7 @@ impl Kubelets {
         let ends = async move {
             let stop = async {
                 if let Some(hook) = hook {
-                    // A hook that fails does not keep the container.
+                    // The container is stopped even if its hook fails.
                     let _ = hooks::run(&hook, &spec, &container, &engine, kubelet_host).await;
                 }
                 container.terminate();

@@ -1,4 +1,4 @@
-//! Bringing the containers of a pod to where they should be, and its status with them.
+//! Syncing a pod: its containers follow the spec, and its status follows its containers.
 //!
 //! Source: `pkg/kubelet/dockertools` (`computePodContainerChanges`, `SyncPod`) of Kubernetes v1.2.
 
@@ -19,15 +19,15 @@ use crate::{
     clock::stamp,
 };
 
-/// Why a pod that has run for too long ends.
+/// The message of a pod that exceeded its active deadline.
 const PAST_DEADLINE: &str = "Pod was active on the node longer than specified deadline";
 
-/// What a look at a pod leaves to be done.
+/// Result of syncing a pod.
 #[derive(Default)]
 struct Outcome {
-    /// When to look again.
+    /// Delay until the next sync.
     wait: Option<Duration>,
-    /// What went wrong.
+    /// Failures, for the pod's event.
     failures: Vec<String>,
 }
 
@@ -43,8 +43,8 @@ impl Outcome {
         ));
     }
 
-    /// Lets a container that cannot be started wait.
-    fn put_off(&mut self, container: &mut ContainerState, failure: &Failure, now: Timestamp) {
+    /// Sets a container that cannot be started to waiting.
+    fn set_waiting(&mut self, container: &mut ContainerState, failure: &Failure, now: Timestamp) {
         self.wait(RESYNC);
         self.fail(&container.name, failure);
         container.waiting = Some(waiting(failure));
@@ -53,7 +53,7 @@ impl Outcome {
 }
 
 impl Kubelets {
-    /// Brings a pod's containers to where they should be, and its status with them.
+    /// Syncs a pod's containers with its spec, and updates its status.
     pub(super) async fn sync(
         &self,
         key: &ObjectKey,
@@ -87,7 +87,7 @@ impl Kubelets {
         if let Some(delay) = next.into_iter().chain(outcome.wait).chain(until_deadline).min() {
             self.queue.add_after(key.clone(), delay.max(Duration::from_millis(1)));
         }
-        // Where every container has ended before anyone has seen it run, none is shown as running.
+        // If every container ended before its start was reported, none is reported as running.
         let gone = |container: &ContainerState| {
             let exit = container.running.as_ref().and_then(|run| run.exit());
             exit.is_some_and(|(end, _)| end <= now)
@@ -113,8 +113,8 @@ impl Kubelets {
         outcome: &mut Outcome,
     ) {
         let now = self.clock.now();
-        self.take_over(key, pod, kubelet, spec, state, at).await;
-        let whole = state.clone();
+        self.adopt(key, pod, kubelet, spec, state, at).await;
+        let pod_state = state.clone();
         let Some(current) = state.containers.get_mut(at) else {
             return;
         };
@@ -180,10 +180,13 @@ impl Kubelets {
             return;
         }
         if let Err(failure) = self.pull(pod, kubelet, spec, current, now).await {
-            outcome.put_off(current, &failure, now);
+            outcome.set_waiting(current, &failure, now);
             return;
         }
-        match self.start(key, pod, kubelet, spec, &whole, current.restarts, now).await {
+        match self
+            .start(key, pod, kubelet, spec, &pod_state, current.restarts, now)
+            .await
+        {
             Ok(run) => {
                 let error = run.start_error.clone();
                 current.start(run);
@@ -192,8 +195,8 @@ impl Kubelets {
                         reason: "RunContainerError",
                         message,
                     };
-                    outcome.put_off(current, &failure, now);
-                    current.end(later(now, super::state::RELIST));
+                    outcome.set_waiting(current, &failure, now);
+                    current.end(later(now, super::state::RELIST_PERIOD));
                     let ends = meta::text(pod, "spec.restartPolicy") == "Never";
                     if ends {
                         (current.waiting, current.retry) = (None, None);
@@ -201,13 +204,13 @@ impl Kubelets {
                 }
             }
             Err(failure) => {
-                outcome.put_off(current, &failure, now);
+                outcome.set_waiting(current, &failure, now);
             }
         }
     }
 
-    /// Takes over a container that runs according to the pod's status, and does not run here yet.
-    async fn take_over(
+    /// Adopts a container that runs according to the pod's status, but not in this process.
+    async fn adopt(
         &self,
         key: &ObjectKey,
         pod: &Object,
@@ -236,7 +239,7 @@ impl Kubelets {
         }
     }
 
-    /// Waits with a pod whose volumes are not there.
+    /// Leaves a pod waiting for its volumes.
     async fn cannot_mount(
         &self,
         key: &ObjectKey,
@@ -246,14 +249,14 @@ impl Kubelets {
         why: &str,
     ) -> Result<(), Status> {
         let now = self.clock.now();
-        if state.next_complaint.is_none_or(|next| next <= now) {
+        if state.next_mount_event.is_none_or(|next| next <= now) {
             let long = pod_status::long_name(pod);
             let message = format!("Unable to mount volumes for pod {long:?}: {why}");
             kubelet
                 .event(&reference(pod), EventType::Warning, "FailedMount", &message)
                 .await;
             kubelet.failed_sync(pod, &[why.to_owned()]).await;
-            state.next_complaint = Some(later(now, SignedDuration::try_from(RESYNC).unwrap_or_default()));
+            state.next_mount_event = Some(later(now, SignedDuration::try_from(RESYNC).unwrap_or_default()));
         }
         self.queue.add_after(key.clone(), RESYNC);
         let host = kubelet.node.address.to_string();
@@ -262,13 +265,13 @@ impl Kubelets {
         self.write(key, pod, Value::Object(status)).await
     }
 
-    /// When a pod has run for as long as it may.
+    /// Returns the time of a pod's active deadline.
     fn deadline(&self, pod: &Object, state: &PodState) -> Option<Timestamp> {
         let seconds = meta::lookup(pod, "spec.activeDeadlineSeconds").and_then(Value::as_i64)?;
         Some(later(state.started, SignedDuration::from_secs(seconds)))
     }
 
-    /// Ends a pod that has run for as long as it may.
+    /// Stops a pod that exceeded its active deadline.
     async fn expire(&self, key: &ObjectKey, pod: &Object, kubelet: &Kubelet, state: PodState) -> Result<(), Status> {
         kubelet
             .event(&reference(pod), EventType::Normal, "DeadlineExceeded", PAST_DEADLINE)

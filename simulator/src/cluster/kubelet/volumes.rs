@@ -1,6 +1,6 @@
-//! The volumes of a pod.
+//! Volumes of pods.
 //!
-//! - Volumes of claims and host paths outlive their pods; the others go with them.
+//! - Volumes of claims and host paths outlive their pods; the others are deleted with them.
 //! - Limits: a volume of any other kind is an empty directory; a git repository is not cloned.
 
 use std::{
@@ -15,19 +15,19 @@ use stuntdouble_shell::{Files, LIMITS};
 use super::{environment::field_value, sources::Sources};
 use crate::api::{Object, meta};
 
-/// Mode of the directory of a volume that is the pod's own.
+/// Mode of the root directory of a pod's own volume.
 const OPEN: u32 = 0o777;
-/// Mode of the directory of a host path: that of `/tmp`.
+/// Mode of the root directory of a host path; that of `/tmp`.
 const STICKY: u32 = 0o1777;
-/// Mode of files of config maps and the downward API.
+/// Mode of the files of config maps and the downward API.
 const FILE: u32 = 0o644;
-/// Mode of files of secrets.
+/// Mode of the files of secrets.
 const SECRET_FILE: u32 = 0o444;
 
-/// The volumes of a pod, by name.
+/// Volumes of a pod, by name.
 pub(super) type Volumes = BTreeMap<String, Arc<Files>>;
 
-/// The volumes that outlive pods.
+/// Volumes that outlive pods.
 #[derive(Default)]
 pub(super) struct LastingVolumes(Mutex<HashMap<String, Arc<Files>>>);
 
@@ -43,15 +43,15 @@ impl LastingVolumes {
 
 fn directory(filesystem: &'static str, mode: u32) -> Files {
     let files = Files::volume(LIMITS.files).of_filesystem(filesystem);
-    // The root of a volume is always there.
+    // The root of a volume always exists.
     let _ = files.set_mode("/", mode);
     files
 }
 
-/// Makes the volumes of a pod.
+/// Creates the volumes of a pod.
 ///
 /// # Errors
-/// What a volume refers to and is not there.
+/// Describes a missing object or key.
 pub(super) fn mount(
     pod: &Object,
     address: &str,
@@ -80,12 +80,12 @@ pub(super) fn mount(
     Ok(volumes)
 }
 
-/// Brings the files of config maps, secrets and the downward API up to date. What is gone stays as it was.
+/// Updates the files of config maps, secrets and the downward API. Volumes whose object is gone do not change.
 pub(super) fn refresh(pod: &Object, address: &str, sources: &Sources, volumes: &Volumes) {
     for volume in specs(pod) {
         let name = volume["name"].as_str().unwrap_or_default();
         if let (Some(directory), Ok(Some(files))) = (volumes.get(name), projected(pod, volume, address, sources)) {
-            // A volume that would grow too large stays as it was.
+            // A volume that would become too large does not change.
             let _ = directory.replace(&files);
         }
     }
@@ -103,7 +103,7 @@ fn specs(pod: &Object) -> impl Iterator<Item = &Value> {
 
 type ProjectedFiles = BTreeMap<String, (Vec<u8>, u32)>;
 
-/// The files of a volume that shows objects; `None` if it is of another kind.
+/// Returns the files of a volume projected from objects, or `None` if it is of another kind.
 fn projected(pod: &Object, volume: &Value, address: &str, sources: &Sources) -> Result<Option<ProjectedFiles>, String> {
     let namespace = meta::text(pod, "metadata.namespace");
     let files = if let Some(secret) = volume["secret"]["secretName"].as_str() {
@@ -130,7 +130,7 @@ fn projected(pod: &Object, volume: &Value, address: &str, sources: &Sources) -> 
     Ok(Some(files.into_iter().map(with_mode).collect()))
 }
 
-/// The keys that are chosen, at their paths; all of them without a choice.
+/// Returns the selected keys at their paths; all keys if `items` is empty.
 fn chosen(data: BTreeMap<String, Vec<u8>>, items: &Value) -> Result<BTreeMap<String, Vec<u8>>, String> {
     let Some(items) = items.as_array().filter(|items| !items.is_empty()) else {
         return Ok(data);

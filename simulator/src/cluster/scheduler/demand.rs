@@ -1,4 +1,4 @@
-//! What pods ask of a node, and what a node has.
+//! Resource requests of pods, and allocatable resources of nodes.
 //!
 //! Source: `plugin/pkg/scheduler` of Kubernetes v1.2.
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::api::{Object, meta, quantity::Quantity};
 
-/// What a container counts with that requests nothing.
+/// Assumed requests of a container without requests.
 pub(super) const DEFAULT_REQUESTS: Resources = Resources {
     cpu: 100,
     memory: 200 * 1024 * 1024,
 };
 
-/// CPU in thousandths of a core, memory in bytes.
+/// CPU in millicores, memory in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Resources {
     pub(crate) cpu: i64,
@@ -32,7 +32,7 @@ impl Resources {
 }
 
 /// Whether a pod has ended.
-pub(crate) fn is_over(pod: &Object) -> bool {
+pub(crate) fn has_ended(pod: &Object) -> bool {
     matches!(meta::text(pod, "status.phase"), "Failed" | "Succeeded")
 }
 
@@ -45,7 +45,7 @@ fn containers(pod: &Object) -> impl Iterator<Item = &Value> {
     containers.into_iter().flatten()
 }
 
-/// What a pod requests; a container that says nothing counts with `default`.
+/// Returns the requests of a pod; a container without requests counts with `default`.
 pub(crate) fn requests(pod: &Object, default: Resources) -> Resources {
     let mut sum = Resources::default();
     for container in containers(pod) {
@@ -57,7 +57,7 @@ pub(crate) fn requests(pod: &Object, default: Resources) -> Resources {
     sum
 }
 
-/// What a node has for pods: resources, and the number of pods.
+/// Returns the allocatable resources of a node, and its maximum number of pods.
 pub(crate) fn allocatable(node: &Object) -> (Resources, i64) {
     let amounts = ["status.allocatable", "status.capacity"]
         .iter()
@@ -70,7 +70,7 @@ pub(crate) fn allocatable(node: &Object) -> (Resources, i64) {
     (resources, amount("pods").map_or(0, Quantity::value))
 }
 
-/// The ports of its node that a pod takes, and their protocols.
+/// Returns the host ports of a pod, with their protocols.
 pub(crate) fn host_ports(pod: &Object) -> impl Iterator<Item = (i64, &str)> {
     containers(pod)
         .filter_map(|container| container["ports"].as_array())
@@ -79,7 +79,7 @@ pub(crate) fn host_ports(pod: &Object) -> impl Iterator<Item = (i64, &str)> {
         .filter(|(port, _)| *port > 0)
 }
 
-/// The volumes of a pod that are disks.
+/// Returns the volumes of a pod that are disks.
 pub(super) fn disks(pod: &Object) -> impl Iterator<Item = &Value> {
     let volumes = meta::lookup(pod, "spec.volumes").and_then(Value::as_array);
     volumes.into_iter().flatten().filter(|volume| is_disk(volume))

@@ -1,13 +1,14 @@
 //! The scheduler: it binds pods to nodes.
 //!
-//! - One pod at a time: the nodes that it fits, of those the ones with the highest score, of those the next in turn, from the last name on.
-//! - A pod that fits no node is tried again after a second, then after twice as long each time, at most a minute.
-//! - Limits: zones are not looked at, nor how many disks a node can attach.
+//! - It binds one pod at a time to the fitting node with the highest score. Among equal scores it takes turns, in
+//!   descending order of names.
+//! - A pod that fits no node is retried after one second, then with doubled delays of at most one minute.
+//! - Limits: zones and the maximum number of disks per node are ignored.
 //! - Source: `plugin/pkg/scheduler` of Kubernetes v1.2, its texts included.
 
-mod alike;
 pub(crate) mod demand;
 mod node_usage;
+mod pods_by_labels;
 pub(crate) mod predicates;
 mod priorities;
 
@@ -20,15 +21,15 @@ use crate::{
     api::{Object, Status, meta},
     client::{Api, Change, EventRecorder, EventType, Informer, ObjectKey, reference},
 };
-use alike::Alike;
 pub(crate) use node_usage::{Demand, NodeUsage};
+use pods_by_labels::PodsByLabels;
 use priorities::Owners;
 
-/// The first wait of a pod that fits no node.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The longest.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// The annotation that names another scheduler.
+/// Initial delay of a pod that fits no node.
+const INITIAL_BACK_OFF: Duration = Duration::from_secs(1);
+/// Maximum delay.
+const MAX_BACK_OFF: Duration = Duration::from_secs(60);
+/// The annotation with the name of the pod's scheduler.
 const SCHEDULER: &str = "scheduler.alpha.kubernetes.io/name";
 
 /// Adds the scheduler to the runtime.
@@ -36,8 +37,8 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let (queue, pods) = (runtime.queue(), runtime.informer("v1", "pods").await?);
     let keys = queue.clone();
     pods.on_change(move |change| {
-        if let Some(pod) = change.new.as_ref().filter(|pod| waits(pod))
-            && change.old.as_ref().is_none_or(|old| !waits(old))
+        if let Some(pod) = change.new.as_ref().filter(|pod| needs_binding(pod))
+            && change.old.as_ref().is_none_or(|old| !needs_binding(old))
         {
             keys.add(ObjectKey::of(pod));
         }
@@ -57,39 +58,39 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
         },
         api: runtime.api("v1", "pods")?,
         recorder: runtime.recorder("default-scheduler", None)?,
-        waits: Mutex::default(),
-        turn: Mutex::default(),
+        back_offs: Mutex::default(),
+        last_node_index: Mutex::default(),
     };
     runtime.work(queue, scheduler);
     Ok(())
 }
 
 /// Whether this scheduler has to bind a pod.
-fn waits(pod: &Object) -> bool {
+fn needs_binding(pod: &Object) -> bool {
     let scheduler = meta::lookup(pod, "metadata.annotations").and_then(|annotations| annotations[SCHEDULER].as_str());
     meta::text(pod, "spec.nodeName").is_empty()
         && meta::text(pod, "metadata.deletionTimestamp").is_empty()
-        && !demand::is_over(pod)
+        && !demand::has_ended(pod)
         && scheduler.is_none_or(|name| name == "default-scheduler")
 }
 
-/// Counts what a pod takes of its node.
+/// Updates the usage of nodes after a change of a pod.
 fn count(usage: &Mutex<Usage>, change: &Change) {
     if let (Some(old), Some(new)) = (&change.old, &change.new) {
         let same = |path: &str| meta::lookup(old, path) == meta::lookup(new, path);
         let paths = ["spec.nodeName", "metadata.labels", "metadata.deletionTimestamp"];
-        if paths.iter().all(|path| same(path)) && demand::is_over(old) == demand::is_over(new) {
+        if paths.iter().all(|path| same(path)) && demand::has_ended(old) == demand::has_ended(new) {
             return;
         }
     }
     let mut usage = usage.lock();
     if let Some(old) = change.old.as_ref().filter(|old| is_bound(old)) {
         usage.by_node.entry(node_of(old)).or_default().remove(old);
-        usage.alike.remove(old);
+        usage.by_labels.remove(old);
     }
     if let Some(new) = change.new.as_ref().filter(|new| is_bound(new)) {
         usage.by_node.entry(node_of(new)).or_default().add(new);
-        usage.alike.add(new);
+        usage.by_labels.add(new);
     }
 }
 
@@ -101,12 +102,12 @@ fn is_bound(pod: &Object) -> bool {
     !meta::text(pod, "spec.nodeName").is_empty()
 }
 
-/// The pods that are bound.
+/// Usage of all nodes by bound pods.
 #[derive(Default)]
 struct Usage {
-    /// What is taken of each node.
+    /// Usage by node name.
     by_node: HashMap<String, NodeUsage>,
-    alike: Alike,
+    by_labels: PodsByLabels,
 }
 
 struct Scheduler {
@@ -117,29 +118,31 @@ struct Scheduler {
     owners: Owners,
     api: Api,
     recorder: EventRecorder,
-    waits: Mutex<HashMap<ObjectKey, Duration>>,
-    turn: Mutex<usize>,
+    back_offs: Mutex<HashMap<ObjectKey, Duration>>,
+    last_node_index: Mutex<usize>,
 }
 
 impl Reconcile for Scheduler {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
-        let Some(pod) = self.pods.get(key).filter(|pod| waits(pod)) else {
-            self.waits.lock().remove(key);
+        let Some(pod) = self.pods.get(key).filter(|pod| needs_binding(pod)) else {
+            self.back_offs.lock().remove(key);
             return Ok(());
         };
         match self.choose(&pod) {
             Ok(node) => {
                 self.api.in_namespace(&key.namespace).bind(&key.name, &node).await?;
-                self.waits.lock().remove(key);
+                self.back_offs.lock().remove(key);
                 let message = format!("Successfully assigned {} to {node}", key.name);
                 self.event(&pod, EventType::Normal, "Scheduled", &message).await;
             }
             Err(why) => {
                 self.event(&pod, EventType::Warning, "FailedScheduling", &why).await;
                 let wait = {
-                    let mut waits = self.waits.lock();
-                    let wait = waits.get(key).map_or(FIRST_WAIT, |last| (2 * *last).min(LONGEST_WAIT));
-                    waits.insert(key.clone(), wait);
+                    let mut back_offs = self.back_offs.lock();
+                    let wait = back_offs
+                        .get(key)
+                        .map_or(INITIAL_BACK_OFF, |last| (2 * *last).min(MAX_BACK_OFF));
+                    back_offs.insert(key.clone(), wait);
                     wait
                 };
                 self.queue.add_after(key.clone(), wait);
@@ -150,12 +153,12 @@ impl Reconcile for Scheduler {
 }
 
 impl Scheduler {
-    /// Events are no reason to stop: where one cannot be recorded, pods are bound all the same.
+    /// Records an event. Errors are ignored: scheduling does not depend on events.
     async fn event(&self, pod: &Object, kind: EventType, reason: &str, message: &str) {
         let _ = self.recorder.record(&reference(pod), kind, reason, message).await;
     }
 
-    /// The node for a pod, or what says that there is none.
+    /// Chooses the node of a pod. Fails with the event's message if no node fits.
     fn choose(&self, pod: &Object) -> Result<String, String> {
         let nodes: Vec<_> = self.nodes.list().into_iter().filter(|node| is_usable(node)).collect();
         if nodes.is_empty() {
@@ -178,10 +181,10 @@ impl Scheduler {
             }
         }
         let (selectors, namespace) = (self.owners.selectors(pod), meta::text(pod, "metadata.namespace"));
-        let alike = usage.alike.selected(namespace, &selectors);
-        let count = |node: &Object| alike.get(meta::text(node, "metadata.name")).copied().unwrap_or(0);
+        let selected = usage.by_labels.selected(namespace, &selectors);
+        let count = |node: &Object| selected.get(meta::text(node, "metadata.name")).copied().unwrap_or(0);
         let counts: Vec<usize> = fits.iter().map(|(node, _)| count(node)).collect();
-        let most = counts.iter().copied().max().unwrap_or(0);
+        let max_count = counts.iter().copied().max().unwrap_or(0);
         let fitting: Vec<&Object> = fits.iter().map(|(node, _)| node.as_ref()).collect();
         let preferred = priorities::preferred(pod, &fitting);
         let scores: Vec<i64> = fits
@@ -189,7 +192,7 @@ impl Scheduler {
             .zip(&counts)
             .zip(preferred)
             .map(|(((node, taken), count), preferred)| {
-                priorities::resources(pod, node, taken) + priorities::spread(*count, most) + preferred
+                priorities::resources(pod, node, taken) + priorities::spread(*count, max_count) + preferred
             })
             .collect();
         let best = scores.iter().copied().max().ok_or(failures)?;
@@ -199,9 +202,14 @@ impl Scheduler {
             .filter(|(_, score)| **score == best)
             .map(|((node, _), _)| meta::text(node, "metadata.name"))
             .collect();
-        let mut turn = self.turn.lock();
-        let chosen = best.iter().rev().nth(*turn % best.len()).copied().unwrap_or_default();
-        *turn = turn.wrapping_add(1);
+        let mut last_node_index = self.last_node_index.lock();
+        let chosen = best
+            .iter()
+            .rev()
+            .nth(*last_node_index % best.len())
+            .copied()
+            .unwrap_or_default();
+        *last_node_index = last_node_index.wrapping_add(1);
         Ok(chosen.to_owned())
     }
 }

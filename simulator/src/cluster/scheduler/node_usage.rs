@@ -1,13 +1,13 @@
-//! What the pods of a node take of it.
+//! Usage of nodes by their pods.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::demand::{DEFAULT_REQUESTS, Resources, disks, host_ports, is_over, requests};
+use super::demand::{DEFAULT_REQUESTS, Resources, disks, has_ended, host_ports, requests};
 use crate::api::Object;
 
-/// What a pod takes of its node.
+/// Usage of a node by one pod.
 pub(crate) struct Demand {
     requested: Resources,
     estimated: Resources,
@@ -16,7 +16,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// What a pod takes that has not ended.
+    /// Returns the usage of a pod that has not ended.
     pub(crate) fn of(pod: &Object) -> Self {
         Self {
             requested: requests(pod, Resources::default()),
@@ -27,33 +27,33 @@ impl Demand {
     }
 }
 
-/// What the pods of a node take of it. Pods that have ended take nothing.
+/// Usage of a node by its pods. Pods that have ended do not count.
 #[derive(Default)]
 pub(crate) struct NodeUsage {
     pub(super) pods: i64,
     pub(super) requested: Resources,
-    /// The same, where containers that request nothing count with the default.
+    /// The same, with default requests for containers without requests.
     pub(super) estimated: Resources,
     ports: HashMap<i64, usize>,
     disks: Vec<Value>,
 }
 
 impl NodeUsage {
-    /// The usage of these pods.
+    /// Returns the usage by these pods.
     pub(crate) fn of<'a>(pods: impl IntoIterator<Item = &'a Object>) -> Self {
         let mut usage = Self::default();
         pods.into_iter().for_each(|pod| usage.add(pod));
         usage
     }
 
-    /// Counts a pod.
+    /// Adds the usage of a pod.
     pub(super) fn add(&mut self, pod: &Object) {
-        if !is_over(pod) {
+        if !has_ended(pod) {
             self.add_demand(&Demand::of(pod));
         }
     }
 
-    /// Counts what a pod takes.
+    /// Adds the usage of a pod.
     pub(crate) fn add_demand(&mut self, demand: &Demand) {
         self.pods += 1;
         self.requested.add(demand.requested);
@@ -64,14 +64,14 @@ impl NodeUsage {
         self.disks.extend(demand.disks.iter().cloned());
     }
 
-    /// No longer counts a pod that was counted as it is here.
+    /// Subtracts the usage of a pod that was added unchanged.
     pub(super) fn remove(&mut self, pod: &Object) {
-        if !is_over(pod) {
+        if !has_ended(pod) {
             self.remove_demand(&Demand::of(pod));
         }
     }
 
-    /// No longer counts what a pod takes.
+    /// Subtracts the usage of a pod.
     pub(crate) fn remove_demand(&mut self, demand: &Demand) {
         self.pods -= 1;
         self.requested.subtract(demand.requested);
@@ -88,12 +88,12 @@ impl NodeUsage {
         }
     }
 
-    /// Whether a port is taken, whatever its protocol: v1.2 does not tell protocols apart here.
+    /// Whether a port is in use by any protocol: v1.2 does not distinguish protocols here.
     pub(super) fn has_port(&self, port: i64) -> bool {
         self.ports.get(&port).is_some_and(|count| *count > 0)
     }
 
-    /// The disks that are attached.
+    /// Returns the attached disks.
     pub(super) fn disks(&self) -> &[Value] {
         &self.disks
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_was_counted() {
+    fn added_pods_can_be_removed() {
         let (web, db) = (pod("300m"), pod("1"));
         let mut usage = NodeUsage::of([&web, &db, &web]);
         assert_eq!((usage.pods, usage.requested.cpu), (3, 1600));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_have_ended_take_nothing() {
+    fn ended_pods_use_nothing() {
         let mut ended = pod("1");
         ended.insert("status".to_owned(), json!({"phase": "Failed"}));
         let usage = NodeUsage::of([&ended]);

@@ -1,6 +1,6 @@
-//! Whether a pod fits a node.
+//! Predicates: whether a pod fits a node.
 //!
-//! Source: `plugin/pkg/scheduler/algorithm/predicates` of Kubernetes v1.2, its texts included.
+//! Source of behaviour and texts: `plugin/pkg/scheduler/algorithm/predicates` of Kubernetes v1.2.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::api::{Object, labels, meta};
 
-/// Whether a node has the labels that a pod's node selector asks for.
+/// Whether a node has the labels of a pod's node selector.
 pub(crate) fn has_node_labels(pod: &Object, node: &Object) -> bool {
     let selector = meta::lookup(pod, "spec.nodeSelector").and_then(Value::as_object);
     let value = |key: &str| meta::lookup(node, "metadata.labels").and_then(|labels| labels.get(key));
@@ -28,14 +28,14 @@ pub(crate) fn matches_node_selector(pod: &Object, node: &Object) -> bool {
     has_node_labels(pod, node) && terms.is_none_or(|terms| terms.iter().any(|term| matches_term(term, node)))
 }
 
-/// The affinity of a pod, which v1.2 has in an annotation.
+/// Returns the affinity of a pod, which is an annotation in v1.2.
 pub(super) fn affinity(pod: &Object) -> Option<Value> {
     let annotations = meta::lookup(pod, "metadata.annotations")?;
     let text = annotations["scheduler.alpha.kubernetes.io/affinity"].as_str()?;
     serde_json::from_str(text).ok()
 }
 
-/// Whether a node's labels match all expressions of a term; a term without expressions matches nothing.
+/// Whether a node's labels match all expressions of a term. A term without expressions matches nothing.
 pub(super) fn matches_term(term: &Value, node: &Object) -> bool {
     let nothing = Object::new();
     let labels = meta::lookup(node, "metadata.labels")
@@ -61,20 +61,21 @@ fn expression(expression: &Value, on: &Object) -> bool {
     labels::Selector::parse(&text).is_ok_and(|selector| selector.matches(on))
 }
 
-/// Whether a pod has a disk that another pod of the node has attached in a way that excludes it.
+/// Whether a disk of a pod conflicts with a disk attached to the node.
 pub(super) fn has_disk_conflict(pod: &Object, usage: &NodeUsage) -> bool {
     disks(pod).any(|disk| usage.disks().iter().any(|taken| excludes(disk, taken)))
 }
 
-/// Whether two volumes are one disk that cannot be attached twice: a GCE disk, unless both only read it; an EBS or RBD disk always.
+/// Whether two volumes are the same disk, and it cannot be attached twice: a GCE disk unless both are read-only; an
+/// EBS or RBD disk always.
 fn excludes(volume: &Value, other: &Value) -> bool {
     let same = |kind: &str, field: &str| match (volume.get(kind), other.get(kind)) {
         (Some(one), Some(two)) => one.get(field) == two.get(field),
         _ => false,
     };
-    let reads = |volume: &Value| volume["gcePersistentDisk"]["readOnly"] == true;
+    let is_read_only = |volume: &Value| volume["gcePersistentDisk"]["readOnly"] == true;
     if same("gcePersistentDisk", "pdName") {
-        return !(reads(volume) && reads(other));
+        return !(is_read_only(volume) && is_read_only(other));
     }
     if same("awsElasticBlockStore", "volumeID") {
         return true;
@@ -83,24 +84,25 @@ fn excludes(volume: &Value, other: &Value) -> bool {
     same("rbd", "pool") && same("rbd", "image") && monitors(volume).iter().any(|m| monitors(other).contains(m))
 }
 
-/// What schedulers and kubelets both ask of a node of which `usage` is taken; the error says what does not fit.
+/// Checks the predicates shared by scheduler and kubelet for a node with this `usage`. Fails with the predicate's
+/// message.
 pub(crate) fn general(pod: &Object, node: &Object, usage: &NodeUsage) -> Result<(), String> {
-    let (has, most) = allocatable(node);
-    let lacking = |name: &str, asked: i64, used: i64, has: i64| {
+    let (has, max_pods) = allocatable(node);
+    let lacking = |name: &str, requested: i64, used: i64, has: i64| {
         Err(format!(
-            "Node didn't have enough resource: {name}, requested: {asked}, used: {used}, capacity: {has}"
+            "Node didn't have enough resource: {name}, requested: {requested}, used: {used}, capacity: {has}"
         ))
     };
-    if usage.pods >= most {
-        return lacking("PodCount", 1, usage.pods, most);
+    if usage.pods >= max_pods {
+        return lacking("PodCount", 1, usage.pods, max_pods);
     }
-    let (asked, used) = (requests(pod, Resources::default()), usage.requested);
-    if asked != Resources::default() {
-        if asked.cpu.saturating_add(used.cpu) > has.cpu {
-            return lacking("CPU", asked.cpu, used.cpu, has.cpu);
+    let (requested, used) = (requests(pod, Resources::default()), usage.requested);
+    if requested != Resources::default() {
+        if requested.cpu.saturating_add(used.cpu) > has.cpu {
+            return lacking("CPU", requested.cpu, used.cpu, has.cpu);
         }
-        if asked.memory.saturating_add(used.memory) > has.memory {
-            return lacking("Memory", asked.memory, used.memory, has.memory);
+        if requested.memory.saturating_add(used.memory) > has.memory {
+            return lacking("Memory", requested.memory, used.memory, has.memory);
         }
     }
     let wanted = meta::text(pod, "spec.nodeName");

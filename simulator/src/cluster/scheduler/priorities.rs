@@ -1,4 +1,4 @@
-//! How well a pod fits a node.
+//! Priorities: scores of the nodes that a pod fits.
 //!
 //! Source: `plugin/pkg/scheduler/algorithm/priorities` of Kubernetes v1.2.
 
@@ -16,7 +16,7 @@ use crate::{
     client::Informer,
 };
 
-/// The kinds whose pods are spread over nodes.
+/// Caches of the services and controllers whose pods are spread over nodes.
 pub(super) struct Owners {
     pub(super) services: Arc<Informer>,
     pub(super) controllers: Arc<Informer>,
@@ -24,7 +24,7 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// The selectors of everything that selects a pod.
+    /// Returns the selectors of all services and controllers that select a pod.
     pub(super) fn selectors(&self, pod: &Object) -> Vec<Selector> {
         let namespace = meta::text(pod, "metadata.namespace");
         let maps = [&self.services, &self.controllers].into_iter().flat_map(|informer| {
@@ -46,15 +46,15 @@ impl Owners {
     }
 }
 
-/// 0 to 10: the fewer pods alike, of the `most` that one node has, the more.
-pub(super) fn spread(count: usize, most: usize) -> i64 {
-    if most == 0 {
+/// Score 0 to 10: higher for fewer matching pods; `max_count` is the number on the fullest node.
+pub(super) fn spread(count: usize, max_count: usize) -> i64 {
+    if max_count == 0 {
         return 10;
     }
-    i64::try_from(10 * (most - count) / most).unwrap_or(0)
+    i64::try_from(10 * (max_count - count) / max_count).unwrap_or(0)
 }
 
-/// 0 to 10 for each node: the share of the preferences of the pod's node affinity that it meets, by their weights.
+/// Score 0 to 10 of each node: the weighted share of the pod's node affinity preferences that it meets.
 pub(super) fn preferred(pod: &Object, nodes: &[&Object]) -> Vec<i64> {
     const PREFERRED: &str = "/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution";
     let affinity = affinity(pod);
@@ -65,11 +65,11 @@ pub(super) fn preferred(pod: &Object, nodes: &[&Object]) -> Vec<i64> {
         met.filter_map(|preference| preference["weight"].as_i64()).sum::<i64>()
     };
     let weights: Vec<i64> = nodes.iter().map(|node| weight(node)).collect();
-    let most = weights.iter().copied().max().unwrap_or(0).max(1);
-    weights.iter().map(|weight| 10 * weight / most).collect()
+    let max_count = weights.iter().copied().max().unwrap_or(0).max(1);
+    weights.iter().map(|weight| 10 * weight / max_count).collect()
 }
 
-/// 0 to 20: how much of the node is left, and how evenly.
+/// Score 0 to 20: free resources of the node, and the balance of their use.
 pub(super) fn resources(pod: &Object, node: &Object, usage: &NodeUsage) -> i64 {
     let (has, _) = allocatable(node);
     let mut used = requests(pod, DEFAULT_REQUESTS);
@@ -85,9 +85,9 @@ pub(super) fn resources(pod: &Object, node: &Object, usage: &NodeUsage) -> i64 {
     least + balance(used, has)
 }
 
-/// 0 to 10: how alike the used parts of CPU and memory are.
+/// Score 0 to 10: similarity of the used fractions of CPU and memory.
 fn balance(used: Resources, has: Resources) -> i64 {
-    #[expect(clippy::cast_precision_loss, reason = "v1.2 counts in floats here")]
+    #[expect(clippy::cast_precision_loss, reason = "v1.2 computes this in floats")]
     let part = |used: i64, has: i64| if has == 0 { 1.0 } else { used as f64 / has as f64 };
     let (cpu, memory) = (part(used.cpu, has.cpu), part(used.memory, has.memory));
     if cpu >= 1.0 || memory >= 1.0 {

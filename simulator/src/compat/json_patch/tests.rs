@@ -11,19 +11,30 @@ fn patched(document: &str, patch: &Value) -> Result<String, Failure> {
 const DOCUMENT: &str = r#"{"o":{"q":1},"a":[1,2],"n":null,"t":"\u003c"}"#;
 
 #[rstest]
-#[case::replace_adds(json!([{"op": "replace", "path": "/x", "value": 1}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","x":1}"#)]
-#[case::remove_of_nothing(json!([{"op": "remove", "path": "/o/x"}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
-#[case::replace_inserts(json!([{"op": "replace", "path": "/a/0", "value": 9}]), r#"{"a":[9,1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
-#[case::the_end(json!([{"op": "add", "path": "/a/-", "value": 9}]), r#"{"a":[1,2,9],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
-#[case::no_index(json!([{"op": "add", "path": "/a/x", "value": 9}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
+#[case::replace_adds(json!([{"op": "replace", "path": "/x", "value": 1}]),
+    r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","x":1}"#)]
+#[case::remove_of_nothing(json!([{"op": "remove", "path": "/o/x"}]),
+    r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
+#[case::replace_inserts(json!([{"op": "replace", "path": "/a/0", "value": 9}]),
+    r#"{"a":[9,1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
+#[case::the_end(json!([{"op": "add", "path": "/a/-", "value": 9}]),
+    r#"{"a":[1,2,9],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
+#[case::no_index(json!([{"op": "add", "path": "/a/x", "value": 9}]),
+    r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
 #[case::lenient_index(json!([{"op": "remove", "path": "/a/+01"}]), r#"{"a":[1],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
-#[case::a_tilde_is_a_tilde(json!([{"op": "add", "path": "/o/k~1k", "value": 9}]), r#"{"a":[1,2],"n":null,"o":{"k~1k":9,"q":1},"t":"\u003c"}"#)]
-#[case::move_of_nothing(json!([{"op": "move", "from": "/x", "path": "/y"}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","y":null}"#)]
+#[case::a_tilde_is_a_tilde(json!([{"op": "add", "path": "/o/k~1k", "value": 9}]),
+    r#"{"a":[1,2],"n":null,"o":{"k~1k":9,"q":1},"t":"\u003c"}"#)]
+#[case::move_of_nothing(json!([{"op": "move", "from": "/x", "path": "/y"}]),
+    r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","y":null}"#)]
 #[case::no_value(json!([{"op": "add", "path": "/y"}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","y":null}"#)]
-#[case::a_null_that_is_taken_back(json!([{"op": "add", "path": "/y", "value": null}, {"op": "remove", "path": "/y"}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
-#[case::a_null_inside(json!([{"op": "add", "path": "/y", "value": {"b": null}}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","y":{"b":null}}"#)]
-#[case::test_of_a_part(json!([{"op": "test", "path": "/o", "value": {"q": 1, "more": 2}}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
-#[case::markup_is_escaped(json!([{"op": "add", "path": "/y", "value": "<&>"}]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","y":"\u003c\u0026\u003e"}"#)]
+#[case::a_null_that_is_taken_back(json!([{"op": "add", "path": "/y", "value": null}, {"op": "remove", "path": "/y"}]),
+    r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
+#[case::a_null_inside(json!([{"op": "add", "path": "/y", "value": {"b": null}}]),
+    r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","y":{"b":null}}"#)]
+#[case::test_of_a_part(json!([{"op": "test", "path": "/o", "value": {"q": 1, "more": 2}}]),
+    r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
+#[case::markup_is_escaped(json!([{"op": "add", "path": "/y", "value": "<&>"}]),
+    r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c","y":"\u003c\u0026\u003e"}"#)]
 #[case::null(json!(null), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
 #[case::nothing(json!([]), r#"{"a":[1,2],"n":null,"o":{"q":1},"t":"\u003c"}"#)]
 fn operations_have_the_effect_of_the_library(#[case] patch: Value, #[case] expected: &str) {
@@ -39,12 +50,13 @@ fn operations_have_the_effect_of_the_library(#[case] patch: Value, #[case] expec
 #[case(json!([{"op": "add", "path": "/n/x", "value": 1}]), "Missing container: /n/x")]
 #[case(json!([{"op": "test", "path": "/o/q", "value": 2}]), "Testing value /o/q failed")]
 #[case(json!([{"op": "test", "path": "/o/q", "value": 1.0}]), "Testing value /o/q failed")]
-#[case::text_is_compared_as_it_is_written(json!([{"op": "test", "path": "/t", "value": "<"}]), "Testing value /t failed")]
+#[case::text_is_compared_as_it_is_written(json!([{"op": "test", "path": "/t", "value": "<"}]),
+    "Testing value /t failed")]
 #[case(json!([{"op": "remove", "path": "/a/x"}]), "strconv.Atoi: parsing \"x\": invalid syntax")]
 #[case(json!([{"op": "test", "path": "/a/-", "value": 1}]), "strconv.Atoi: parsing \"-\": invalid syntax")]
 #[case(json!({"op": "add"}), "json: cannot unmarshal object into Go value of type jsonpatch.Patch")]
 #[case(json!(["x"]), "json: cannot unmarshal string into Go value of type jsonpatch.operation")]
-fn refusals_have_the_words_of_the_library(#[case] patch: Value, #[case] error: &str) {
+fn errors_are_those_of_the_library(#[case] patch: Value, #[case] error: &str) {
     let refused = match patched(DOCUMENT, &patch) {
         Err(Failure::Malformed(text) | Failure::Inapplicable(text)) => text,
         other => panic!("{other:?}"),
@@ -89,7 +101,8 @@ fn numbers_keep_their_text() {
 #[case::an_empty_list_for_a_scalar_is_null(r#"{"a":"x"}"#, json!({"a": []}), r#"{"a":null}"#)]
 #[case::a_new_list_of_nulls_is_null("{}", json!({"a": {"b": [null]}}), r#"{"a":{"b":null}}"#)]
 #[case::an_empty_list_for_an_object_stays(r#"{"a":{"b":1}}"#, json!({"a": []}), r#"{"a":[]}"#)]
-#[case::names_are_sorted_where_it_went(r#"{"z":{"y":1,"b":2},"k":{"y":1,"b":2}}"#, json!({"z": {"c": 3}}), r#"{"k":{"y":1,"b":2},"z":{"b":2,"c":3,"y":1}}"#)]
+#[case::names_are_sorted_where_it_went(r#"{"z":{"y":1,"b":2},"k":{"y":1,"b":2}}"#, json!({"z": {"c": 3}}),
+    r#"{"k":{"y":1,"b":2},"z":{"b":2,"c":3,"y":1}}"#)]
 #[case::a_list_is_the_whole_document(r#"{"a":1}"#, json!([1, null, {}]), "[1,{}]")]
 #[case::an_empty_list_is_null(r#"{"a":1}"#, json!([]), "null")]
 fn documents_are_merged_as_the_library_does(#[case] document: &str, #[case] patch: Value, #[case] expected: &str) {
@@ -103,14 +116,15 @@ fn documents_are_merged_as_the_library_does(#[case] document: &str, #[case] patc
 #[case("null")]
 #[case("")]
 #[case("1")]
-fn what_is_no_document_is_refused(#[case] patch: &str) {
+fn invalid_documents_are_rejected(#[case] patch: &str) {
     let refused = Failure::Malformed("Invalid JSON Patch".to_owned());
     assert_eq!(merge(b"{}", patch.as_bytes()), Err(refused));
 }
 
 #[test]
-fn a_document_does_not_nest_without_bound() {
-    let deeper = json!([{"op": "add", "path": "/b", "value": {}}, {"op": "move", "from": "/a", "path": "/b/c"}, {"op": "move", "from": "/b", "path": "/a"}]);
+fn nesting_is_bounded() {
+    let deeper = json!([{"op": "add", "path": "/b", "value": {}}, {"op": "move", "from": "/a", "path": "/b/c"},
+        {"op": "move", "from": "/b", "path": "/a"}]);
     let patch: Vec<Value> = std::iter::repeat_n(deeper.as_array().unwrap().clone(), 1000)
         .flatten()
         .collect();
@@ -133,7 +147,9 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_patch_brings_us_down(document in any_value(), value in any_value(), ops in prop::collection::vec(("add|remove|replace|move|test", "(/(a|b|0|-)){0,3}", "(/(a|b|0|1)){0,3}"), 0..5)) {
+    fn no_patch_panics(document in any_value(), value in any_value(),
+        ops in prop::collection::vec(("add|remove|replace|move|test", "(/(a|b|0|-)){0,3}", "(/(a|b|0|1)){0,3}"),
+        0..5)) {
         let document = json!({"a": document}).to_string();
         let patch: Vec<Value> = ops
             .into_iter()
@@ -148,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_bring_us_down(patch in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn no_bytes_panic(patch in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = apply(b"{\"a\":[1]}", &patch);
         let _ = merge(b"{\"a\":[1]}", &patch);
     }

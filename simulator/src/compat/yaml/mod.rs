@@ -1,7 +1,7 @@
-//! YAML in and out, as the reference's library of 2016 has it.
+//! YAML reader and writer as in v1.2's libraries.
 //!
-//! Promises: depth and what anchors unfold to are bounded; output has sorted keys.
-//! Source of semantics: go-yaml v2 and ghodss/yaml of 2016: YAML 1.1's words for booleans, libyaml's error texts.
+//! - Guarantees: depth and the expansion of aliases are bounded; output has sorted keys.
+//! - Source of the semantics: go-yaml v2 and ghodss/yaml of 2016: YAML 1.1 booleans, libyaml's error texts.
 
 mod read;
 mod resolve;

@@ -1,6 +1,7 @@
-//! From YAML to a tree.
+//! YAML reader.
 //!
-//! Source of semantics: go-yaml v2 of 2016 for what words, tags, anchors and merges mean; ghodss/yaml for keys that are no text.
+//! Source of the semantics: go-yaml v2 of 2016 for plain scalars, tags, anchors and merge keys; ghodss/yaml for keys
+//! that are not strings.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,21 +19,21 @@ use super::{
 };
 use crate::compat::{go_quote, strconv::format_float};
 
-/// How deep lists and maps may be nested.
+/// Maximum nesting of lists and maps.
 const MAX_DEPTH: usize = 200;
-/// How many bytes of memory anchors and what aliases unfold to may take in all.
-const MAX_UNFOLDED: usize = 32 << 20;
-/// Bytes of memory of a node without its text or children.
-const NODE: usize = size_of::<Node>();
-/// Bytes of memory of an entry of a map besides the text of its key and its value.
-const ENTRY: usize = size_of::<Key>() + 16;
+/// Maximum memory of anchors and expanded aliases together, in bytes.
+const MAX_EXPANDED_BYTES: usize = 32 << 20;
+/// Size in bytes of a node without its text or children.
+const NODE_BYTES: usize = size_of::<Node>();
+/// Size in bytes of a map entry without the text of its key and its value.
+const ENTRY_BYTES: usize = size_of::<Key>() + 16;
 
 const TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
-/// Why a text is not taken as YAML.
+/// Error of reading YAML.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum YamlError {
-    /// What is wrong, in the words of the library.
+    /// The text is malformed. The error is the library's text.
     #[error("{0}")]
     Malformed(String),
     /// The library panics.
@@ -46,13 +47,13 @@ fn error<T>(text: impl std::fmt::Display) -> Outcome<T> {
     Err(YamlError::Malformed(format!("yaml: {text}")))
 }
 
-/// Reads the first document of `bytes`, with sorted keys; no document at all is null.
+/// Reads the first document of `bytes`, with sorted keys. Without a document the result is null.
 pub(crate) fn to_value(bytes: &[u8]) -> Outcome<Value> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return error("line 1: did not find expected node content");
     }
     utf8::check(bytes).or_else(error)?;
-    // The parser panics where a text in block style, or a backslash in a quoted one, is all that comes before the end.
+    // The parser panics if the input ends right after a block scalar or a backslash in a quoted scalar.
     let unended = !bytes.ends_with(b"\n") && (bytes.ends_with(b"\\") || has_block(bytes));
     let closed;
     let mut input = if unended {
@@ -67,7 +68,7 @@ pub(crate) fn to_value(bytes: &[u8]) -> Outcome<Value> {
     let mut reader = Reader {
         parser,
         anchors: HashMap::new(),
-        unfolded: 0,
+        expanded: 0,
         end,
     };
     loop {
@@ -82,14 +83,14 @@ pub(crate) fn to_value(bytes: &[u8]) -> Outcome<Value> {
     }
     let event = reader.event()?;
     let node = reader.node(event, 0)?;
-    // The library reads one event past the end of the document: what follows must begin with `---`.
+    // The library reads one event after the end of the document: further text must start with `---`.
     if !matches!(reader.event()?, EventData::StreamEnd) {
         reader.event()?;
     }
     node.into_json()
 }
 
-/// A value as YAML has it, whose keys may be any words.
+/// YAML value. Keys may be any scalar.
 #[derive(Clone, Debug)]
 enum Node {
     Word(Scalar),
@@ -98,7 +99,7 @@ enum Node {
     Map(BTreeMap<Key, Node>),
 }
 
-/// A key, which keeps what it was before it became text: `5` and `"5"` are two.
+/// Key with its YAML type: `5` and `"5"` are different keys.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Word(String),
@@ -110,12 +111,12 @@ enum Key {
 impl Key {
     fn size(&self) -> usize {
         match self {
-            Self::Word(key) | Self::Text(key) => ENTRY + key.len(),
-            Self::Null | Self::Uint(_) => ENTRY,
+            Self::Word(key) | Self::Text(key) => ENTRY_BYTES + key.len(),
+            Self::Null | Self::Uint(_) => ENTRY_BYTES,
         }
     }
 
-    /// The text of the key of `value`.
+    /// Text of the key of `value`.
     fn into_json(self, value: &Node) -> Outcome<String> {
         let (kind, shown) = match self {
             Self::Word(key) | Self::Text(key) => return Ok(key),
@@ -139,16 +140,16 @@ impl Key {
 }
 
 impl Node {
-    /// Bytes of memory that it takes, about.
+    /// Approximate size in memory, in bytes.
     fn size(&self) -> usize {
         match self {
-            Self::Word(_) => NODE,
-            Self::Text(text) => NODE + text.len(),
-            Self::List(items) => items.iter().map(Self::size).fold(NODE, usize::saturating_add),
+            Self::Word(_) => NODE_BYTES,
+            Self::Text(text) => NODE_BYTES + text.len(),
+            Self::List(items) => items.iter().map(Self::size).fold(NODE_BYTES, usize::saturating_add),
             Self::Map(entries) => entries
                 .iter()
                 .map(|(key, value)| value.size().saturating_add(key.size()))
-                .fold(NODE, usize::saturating_add),
+                .fold(NODE_BYTES, usize::saturating_add),
         }
     }
 
@@ -207,7 +208,7 @@ impl Node {
     }
 }
 
-/// A float as JSON has it: one without a fraction is written without a point.
+/// Converts a float to JSON. Without a fraction it is written without a decimal point.
 fn json_float(value: f64) -> Outcome<Value> {
     let whole = format_float(value).parse::<i64>().ok();
     match whole.map(Number::from).or_else(|| Number::from_f64(value)) {
@@ -225,21 +226,21 @@ fn signed_infinity(value: f64) -> &'static str {
 
 struct Reader<'a> {
     parser: Parser<&'a mut &'a [u8]>,
-    /// The value of each anchor; none while it is being read.
+    /// Value of each anchor. `None` while it is being read.
     anchors: HashMap<String, Option<Node>>,
-    unfolded: usize,
-    /// The position of the line break that was added at the end.
+    expanded: usize,
+    /// Position of the line break that was added at the end.
     end: Option<u64>,
 }
 
-/// Whether some line may begin a text in block style.
+/// Whether any line may start a block scalar.
 fn has_block(bytes: &[u8]) -> bool {
     bytes.iter().any(|b| matches!(b, b'|' | b'>'))
 }
 
 impl Reader<'_> {
     fn event(&mut self) -> Outcome<EventData> {
-        // The parser panics on some of what it does not expect; the reference has words for a failure without a name.
+        // The parser panics on some unexpected input. v1.2 has an error text for failures without a message.
         match catch_unwind(AssertUnwindSafe(|| self.parser.parse())) {
             Err(_) => error("unknown problem parsing YAML content"),
             Ok(Ok(Event {
@@ -255,7 +256,7 @@ impl Reader<'_> {
                 end_mark,
                 ..
             })) => {
-                // A text that ends with the document has no line break there but the added one.
+                // A scalar that ends with the document only has the line break that was added.
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 if block && self.end.is_some_and(|end| end_mark.index > end) && value.ends_with('\n') {
                     value.pop();
@@ -271,7 +272,7 @@ impl Reader<'_> {
             }
             Ok(Ok(event)) => Ok(event.data),
             Ok(Err(e)) => {
-                // The reference counts lines from 0, and leaves out line 0.
+                // v1.2 counts lines from 0, and omits line 0.
                 let line = [e.problem_mark(), e.context_mark()]
                     .into_iter()
                     .flatten()
@@ -289,11 +290,11 @@ impl Reader<'_> {
         match self.anchors.get(anchor) {
             None => error(format_args!("unknown anchor '{anchor}' referenced")),
             Some(None) => error(format_args!("anchor '{anchor}' value contains itself")),
-            Some(Some(node)) => copy(node, &mut self.unfolded),
+            Some(Some(node)) => copy(node, &mut self.expanded),
         }
     }
 
-    /// The node that begins with `event`.
+    /// Reads the node that starts with `event`.
     fn node(&mut self, event: EventData, depth: usize) -> Outcome<Node> {
         if depth > MAX_DEPTH {
             return error("exceeded max depth");
@@ -327,7 +328,7 @@ impl Reader<'_> {
             _ => self.mapping(depth)?,
         };
         if let Some(anchor) = anchor {
-            let kept = copy(&node, &mut self.unfolded)?;
+            let kept = copy(&node, &mut self.expanded)?;
             self.anchors.insert(anchor, Some(kept));
         }
         Ok(node)
@@ -362,16 +363,16 @@ impl Reader<'_> {
     }
 }
 
-/// A copy of a node, whose size is counted before it is made.
-fn copy(node: &Node, unfolded: &mut usize) -> Outcome<Node> {
-    *unfolded = unfolded.saturating_add(node.size());
-    if *unfolded > MAX_UNFOLDED {
+/// Copies a node. Its size is counted before the copy is made.
+fn copy(node: &Node, expanded: &mut usize) -> Outcome<Node> {
+    *expanded = expanded.saturating_add(node.size());
+    if *expanded > MAX_EXPANDED_BYTES {
         return error("document contains excessive aliasing");
     }
     Ok(node.clone())
 }
 
-/// Takes over the entries of another map, or of several, of which earlier ones count.
+/// Merges the entries of another map, or of several, of which earlier ones take precedence.
 fn merge(from: Node, entries: &mut BTreeMap<Key, Node>) -> Outcome<()> {
     const WANTED: &str = "map merge requires map or sequence of maps as the value";
     match from {

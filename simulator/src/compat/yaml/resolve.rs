@@ -1,8 +1,8 @@
-//! What a plain word means.
+//! Resolution of plain scalars.
 //!
-//! Source of semantics: the resolution of go-yaml v2 of 2016.
+//! Source of the semantics: the resolution of go-yaml v2 of 2016.
 
-/// The value of a plain scalar.
+/// Value of a plain scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scalar {
     Null,
@@ -13,7 +13,7 @@ pub(super) enum Scalar {
     Text,
 }
 
-/// The value of the plain scalar `text`.
+/// Resolves the plain scalar `text`.
 pub(super) fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
@@ -130,7 +130,7 @@ mod tests {
     #[case("2015-06-26", Scalar::Text)]
     #[case("100m", Scalar::Text)]
     #[case("-", Scalar::Text)]
-    fn plain_words_mean_what_yaml_1_1_says(#[case] text: &str, #[case] meaning: Scalar) {
+    fn plain_scalars_resolve_as_in_yaml_1_1(#[case] text: &str, #[case] meaning: Scalar) {
         assert_eq!(resolve(text), meaning);
     }
 }

@@ -1,6 +1,6 @@
-//! Whether bytes are UTF-8, as libyaml checks and words it.
+//! UTF-8 check with libyaml's error texts.
 
-/// Checks that `bytes` are UTF-8; the error names the first fault.
+/// Checks that `bytes` are UTF-8. The error names the first fault.
 pub(super) fn check(bytes: &[u8]) -> Result<(), &'static str> {
     let Err(fault) = std::str::from_utf8(bytes) else {
         return Ok(());

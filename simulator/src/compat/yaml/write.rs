@@ -1,6 +1,7 @@
-//! From a tree to YAML.
+//! YAML writer.
 //!
-//! Source of semantics: go-yaml v2 of 2016, which marks text that would read as something else with double quotes, and leaves the rest to libyaml.
+//! Source of the semantics: go-yaml v2 of 2016. It puts strings that would be read as another type in double quotes,
+//! and leaves the style of other strings to libyaml.
 
 use std::cmp::Ordering;
 
@@ -10,10 +11,10 @@ use serde_json::Value;
 use super::resolve::{Scalar, resolve};
 use crate::compat::strconv::format_float;
 
-/// Writes a tree as YAML with sorted keys, in the reference's layout.
+/// Writes a tree as YAML with sorted keys, in v1.2's layout.
 pub(crate) fn from_value(value: &Value) -> String {
     let mut out = Vec::new();
-    // Writing a well-formed sequence of events to memory cannot fail; what could not be written would be missing from the text.
+    // Writing a well-formed sequence of events to memory cannot fail; otherwise the text would be incomplete.
     let _ = document(value, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
@@ -59,7 +60,7 @@ fn node(value: &Value, emitter: &mut Emitter<'_>) -> libyaml_safer::Result<()> {
     }
 }
 
-/// A float as go-yaml writes it.
+/// Formats a float as go-yaml does.
 pub(super) fn go_float(value: f64) -> String {
     if value.is_nan() {
         ".nan".to_owned()
@@ -85,7 +86,7 @@ fn text(given: &str, emitter: &mut Emitter<'_>) -> libyaml_safer::Result<()> {
     emitter.emit(Event::scalar(None, None, given, true, true, style))
 }
 
-/// Whether other readers would take the text for a number to the base of 60: `12:30:45`.
+/// Whether other readers would read the text as a base-60 number, such as `12:30:45`.
 fn is_base_60(given: &str) -> bool {
     let unsigned = given.strip_prefix(['+', '-']).unwrap_or(given);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
@@ -103,7 +104,7 @@ fn is_base_60(given: &str) -> bool {
     first && rest.peek().is_some() && rest.all(sexagesimal) && digits(fraction)
 }
 
-/// The order of keys: letters after everything else, runs of digits by their value.
+/// Order of keys: letters after all other characters, runs of digits by value.
 fn natural(left: &str, right: &str) -> Ordering {
     let (a, b): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
     let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else {
@@ -135,15 +136,17 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case(json!({"b": 1, "a": [{"y": "n", "x": "6"}, "z"], "c": {}, "d": [], "e": null}), "a:\n- x: \"6\"\n  \"y\": \"n\"\n- z\nb: 1\nc: {}\nd: []\ne: null\n")]
+    #[case(json!({"b": 1, "a": [{"y": "n", "x": "6"}, "z"], "c": {}, "d": [], "e": null}),
+        "a:\n- x: \"6\"\n  \"y\": \"n\"\n- z\nb: 1\nc: {}\nd: []\ne: null\n")]
     #[case(json!({"t": "2015-06-26T12:00:00Z", "p": "/api/v1"}), "p: /api/v1\nt: 2015-06-26T12:00:00Z\n")]
-    #[case(json!({"a": "x: y", "b": "- z", "c": "two\nlines\n", "d": " lead"}), "a: 'x: y'\nb: '- z'\nc: |\n  two\n  lines\nd: ' lead'\n")]
+    #[case(json!({"a": "x: y", "b": "- z", "c": "two\nlines\n", "d": " lead"}),
+        "a: 'x: y'\nb: '- z'\nc: |\n  two\n  lines\nd: ' lead'\n")]
     #[case(json!({"a": "12:30", "b": "1.5", "c": "", "d": "true"}), "a: \"12:30\"\nb: \"1.5\"\nc: \"\"\nd: \"true\"\n")]
     #[case(json!({"k10": 1, "k9": 2, "k-a": 3, "ka": 4}), "k-a: 3\nk9: 2\nk10: 1\nka: 4\n")]
     #[case(json!([]), "[]\n")]
     #[case(json!("x"), "x\n")]
     #[case(json!({"f": 1.5, "g": 1e21}), "f: 1.5\ng: 1e+21\n")]
-    fn a_tree_is_written_in_the_reference_layout(#[case] tree: Value, #[case] written: &str) {
+    fn a_tree_is_written_in_the_recorded_layout(#[case] tree: Value, #[case] written: &str) {
         assert_eq!(from_value(&tree), written);
     }
 }

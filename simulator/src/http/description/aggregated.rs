@@ -1,6 +1,7 @@
-//! Aggregated discovery: all groups with all their resources in one document, for clients that ask for it by name.
+//! Aggregated discovery: all groups with all their resources in one document, for clients that request its media
+//! type.
 //!
-//! Source: `apidiscovery.k8s.io/v2` of newer Kubernetes; short names are those of the client tool of v1.2, with three that came soon after.
+//! Source: `apidiscovery.k8s.io/v2` of newer Kubernetes; short names are those of kubectl 1.2, and three newer ones.
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use crate::{
     scheme::Resource,
 };
 
-/// The document of `/api` (`core`) or `/apis`.
+/// Returns the document of `/api` (`core`) or `/apis`.
 pub(super) fn document(table: &Table, core: bool) -> Value {
     let mut groups: Vec<&str> = if core {
         vec![""]
@@ -60,7 +61,10 @@ fn resource_of(version: &GroupVersion, resource: &Resource) -> Value {
     let parts: Vec<Value> = resource
         .subresources
         .iter()
-        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": subresource_methods(part).verbs()}))
+        .map(|(part, of)| {
+            json!({"subresource": part, "responseKind": kind(of),
+            "verbs": subresource_methods(part).verbs()})
+        })
         .collect();
     if !parts.is_empty() {
         out["subresources"] = parts.into();
@@ -74,7 +78,7 @@ mod tests {
     use crate::scheme::Scheme;
 
     #[test]
-    fn resources_come_with_their_verbs_and_short_names() {
+    fn resources_have_verbs_and_short_names() {
         let table = Table::new(Scheme::builtin());
         let core = document(&table, true);
         let resources = core["items"][0]["versions"][0]["resources"].as_array().unwrap();

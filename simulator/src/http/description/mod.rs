@@ -1,9 +1,9 @@
 //! Descriptions of the API: Swagger 1.2, OpenAPI 2 (JSON and protobuf), OpenAPI 3, aggregated discovery.
 //!
-//! - Generated from the scheme at the first request, and kept.
-//! - Every described operation is served: its path is routed ([`Table`]).
+//! - Generated from the scheme at the first request, then cached.
+//! - Every described operation is served: its path is in the routing [`Table`].
 //!
-//! Source: Swagger 1.2, OpenAPI 2.0 and 3.0; names of operations and models as Kubernetes v1.2 has them in its Swagger.
+//! Source: Swagger 1.2, OpenAPI 2.0 and 3.0; names of operations and models are those of Kubernetes v1.2's Swagger.
 
 mod aggregated;
 mod model;
@@ -22,7 +22,7 @@ use super::route::Table;
 /// The media type of OpenAPI 2 in protobuf.
 pub(crate) const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// Its older name, which clients still send, though it is not a valid media type.
+/// Older name of [`PROTOBUF`], which clients still send although it is not a valid media type.
 pub(crate) const OLDER_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 /// The media type of aggregated discovery.
@@ -36,7 +36,7 @@ pub(crate) struct Descriptions {
 }
 
 impl Descriptions {
-    /// Descriptions of a server at `address`, `HOST:PORT`.
+    /// Creates the descriptions of a server at `address`, `HOST:PORT`.
     pub(crate) fn new(address: &str) -> Self {
         Self {
             address: address.to_owned(),
@@ -45,7 +45,7 @@ impl Descriptions {
         }
     }
 
-    /// The document at a normalized path, as JSON.
+    /// Returns the document at a normalized path, as JSON.
     pub(crate) fn json(&self, table: &Table, path: &str) -> Option<Bytes> {
         let all = self.json.get_or_init(|| {
             let mut all = HashMap::new();
@@ -60,15 +60,15 @@ impl Descriptions {
         all.get(path.trim_end_matches('/')).cloned()
     }
 
-    /// Aggregated discovery: `/api` or `/apis`.
+    /// Returns the aggregated discovery of `/api` or `/apis`.
     pub(crate) fn aggregated(&self, table: &Table, path: &str) -> Option<Bytes> {
         self.json(table, &format!("{path} {AGGREGATED}"))
     }
 
-    /// OpenAPI 2, as protobuf.
+    /// Returns OpenAPI 2 as protobuf.
     pub(crate) fn protobuf(&self, table: &Table) -> Bytes {
         self.protobuf
-            .get_or_init(|| protobuf::encode(&openapi::second(table)))
+            .get_or_init(|| protobuf::encode(&openapi::openapi2(table)))
             .clone()
     }
 }

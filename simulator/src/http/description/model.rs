@@ -1,7 +1,8 @@
 //! Models: the object types of the API as schemas.
 //!
-//! Names are v1.2's: the version and the Go type, `v1.PodSpec`. Descriptions of types and fields are data (`fixtures/descriptions`).
-//! Source: the models of Swagger 1.2 in Kubernetes v1.2; JSON Schema as OpenAPI 2 and 3 have it.
+//! Names are those of v1.2: the version and the Go type, as in `v1.PodSpec`. Descriptions of types and fields are
+//! data (`fixtures/descriptions`).
+//! Source: the models of Swagger 1.2 in Kubernetes v1.2; JSON Schema as used by OpenAPI 2 and 3.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,7 +18,7 @@ use crate::{
     strategy::DELETE_OPTIONS,
 };
 
-/// The form of description that models are written for.
+/// The description format of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// Swagger 1.2: references by name, maps are `any`, and named strings in lists are models.
@@ -29,7 +30,7 @@ pub(super) enum Style {
 }
 
 impl Style {
-    /// What a reference has before the name of the model.
+    /// Returns the prefix of a reference before the model's name.
     pub(super) fn prefix(self) -> &'static str {
         match self {
             Self::Swagger => "",
@@ -42,7 +43,7 @@ impl Style {
         json!({"$ref": format!("{}{name}", self.prefix())})
     }
 
-    /// A schema with a description.
+    /// Adds a description to a schema.
     fn described(self, mut schema: Value, description: &str) -> Value {
         if description.is_empty() {
             return schema;
@@ -55,7 +56,7 @@ impl Style {
     }
 }
 
-/// The description of a field, of the type itself for an empty name; empty if there is none.
+/// Returns the description of a field, or of the type if `field` is empty; empty if there is none.
 fn description(of: &str, field: &str) -> &'static str {
     type Texts = HashMap<String, HashMap<String, String>>;
     static TEXTS: OnceLock<Texts> = OnceLock::new();
@@ -70,7 +71,7 @@ fn description(of: &str, field: &str) -> &'static str {
     own.get(field).or_else(embedded).map_or("", String::as_str)
 }
 
-/// Name in the descriptions of what every object has, and every list.
+/// Keys of the descriptions that all objects and all lists share.
 const OBJECT: &str = "Object";
 const LIST: &str = "List";
 
@@ -85,7 +86,7 @@ pub(super) struct Models<'s> {
 }
 
 impl<'s> Models<'s> {
-    /// The models of a group version's operations, and those that they refer to.
+    /// Returns the models of a group version's operations, and those that they refer to.
     pub(super) fn of(scheme: &'s Scheme, version: &'s GroupVersion, style: Style) -> Self {
         let mut models = Self {
             style,
@@ -139,7 +140,7 @@ impl<'s> Models<'s> {
         }
     }
 
-    /// Adds the models of every group version: list metadata, statuses, options of deletion, patches, watch events.
+    /// Adds the models of every group version: list metadata, statuses, delete options, patches, watch events.
     fn add_common(&mut self) {
         let text = || json!({"type": "string"});
         let int32 = || json!({"type": "integer", "format": "int32"});
@@ -160,7 +161,8 @@ impl<'s> Models<'s> {
             ),
             (
                 "unversioned.StatusDetails",
-                json!({"name": text(), "group": text(), "kind": text(), "causes": causes, "retryAfterSeconds": int32()}),
+                json!({"name": text(), "group": text(), "kind": text(), "causes": causes,
+                    "retryAfterSeconds": int32()}),
             ),
             (
                 "unversioned.Status",
@@ -192,7 +194,7 @@ impl<'s> Models<'s> {
         }
     }
 
-    /// The fields that every object begins with.
+    /// Returns the common first fields of all objects.
     fn head(&self) -> Map<String, Value> {
         ["kind", "apiVersion"]
             .into_iter()
@@ -212,7 +214,7 @@ impl<'s> Models<'s> {
         }
     }
 
-    /// A model. Those of Swagger have an id in place of a type.
+    /// Returns a model. Swagger models have an id instead of a type.
     fn object(&self, name: &str, text: &str, required: &[&str], properties: Map<String, Value>) -> Value {
         let mut schema = match self.style {
             Style::Swagger => json!({"id": name}),
@@ -255,7 +257,7 @@ impl<'s> Models<'s> {
         self.object(name, description(&structure.name, ""), &required, properties)
     }
 
-    /// The schema of a type. `version` is that of the struct type that it is part of.
+    /// Returns the schema of a type. `version` is that of the containing struct type.
     fn schema(&mut self, of: TypeRef<'_>, version: &str) -> Value {
         match (of.field_type(), self.style) {
             (FieldType::Struct(_), _) => self.struct_reference(of),
@@ -292,14 +294,14 @@ impl<'s> Models<'s> {
         }
     }
 
-    /// A reference to a struct type, whose model is added.
+    /// Returns a reference to a struct type, and adds its model.
     fn struct_reference(&mut self, of: TypeRef<'_>) -> Value {
         let Some(structure) = of.struct_type() else {
             return json!({});
         };
         let name = format!("{}.{}", self.version_of(structure), structure.name);
         if !self.found.contains_key(&name) {
-            // Reserved before it is written: types may contain themselves.
+            // Reserved before it is written: types can be recursive.
             self.found.insert(name.clone(), Value::Null);
             let schema = self.structure(of, &name);
             self.found.insert(name.clone(), schema);
@@ -307,14 +309,14 @@ impl<'s> Models<'s> {
         self.style.reference(&name)
     }
 
-    /// A reference to a model without properties, as v1.2 has for named strings and for integers in lists.
+    /// Returns a reference to a model without properties, as in v1.2 for named strings, and for integers in lists.
     fn empty_model(&mut self, name: &str) -> Value {
         let model = self.object(name, "", &[], Map::new());
         self.found.insert(name.to_owned(), model);
         self.style.reference(name)
     }
 
-    /// The version of a struct type in the names of models.
+    /// Returns the version of a struct type in the names of models.
     fn version_of(&self, structure: &StructType) -> &'s str {
         if self.core.iter().any(|known| std::ptr::eq(*known, structure)) {
             "v1"
@@ -324,7 +326,7 @@ impl<'s> Models<'s> {
     }
 }
 
-/// The struct types that objects of the core group are made of.
+/// Returns the struct types used by objects of the core group.
 fn core_types(scheme: &Scheme) -> Vec<&StructType> {
     fn walk<'s>(of: TypeRef<'s>, found: &mut Vec<&'s StructType>) {
         match (of.field_type(), of.struct_type()) {

@@ -1,6 +1,7 @@
-//! OpenAPI 2 in one document, and OpenAPI 3 in one for each group version.
+//! OpenAPI 2 in one document, and OpenAPI 3 in one document per group version.
 //!
-//! Source: OpenAPI 2.0 and 3.0, with the extensions that clients of Kubernetes read: which kind an operation is about, and how lists are merged.
+//! Source: OpenAPI 2.0 and 3.0, with the extensions of Kubernetes: the kind of an operation, and the merge strategy
+//! of lists.
 
 use serde_json::{Map, Value, json};
 
@@ -14,12 +15,12 @@ use crate::http::route::{GroupVersion, Table};
 const TITLE: &str = "Stuntdouble";
 const VERSION: &str = "v1.2.0";
 
-/// The documents, by path.
+/// Returns the documents by path.
 pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
     let mut paths = Map::new();
     let mut documents = Vec::new();
     for version in table.versions() {
-        let (name, document) = (base(version), third(table, version));
+        let (name, document) = (base(version), openapi3(table, version));
         paths.insert(
             name.trim_start_matches('/').to_owned(),
             json!({"serverRelativeURL": format!("/openapi/v3{name}")}),
@@ -27,14 +28,14 @@ pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
         documents.push((format!("/openapi/v3{name}"), document));
     }
     documents.push(("/openapi/v3".to_owned(), json!({"paths": paths})));
-    let second = second(table);
+    let second = openapi2(table);
     documents.push(("/swagger.json".to_owned(), second.clone()));
     documents.push(("/openapi/v2".to_owned(), second));
     documents
 }
 
-/// OpenAPI 2.
-pub(super) fn second(table: &Table) -> Value {
+/// Returns OpenAPI 2.
+pub(super) fn openapi2(table: &Table) -> Value {
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     for version in table.versions() {
         for operation in operations(version) {
@@ -45,7 +46,8 @@ pub(super) fn second(table: &Table) -> Value {
                 .map(|p| parameter(p.name, p.location, p.description, json!({"type": p.kind}), true))
                 .collect();
             if let Some(body) = &operation.body {
-                parameters.push(json!({"name": "body", "in": "body", "required": true, "schema": {"$ref": format!("#/definitions/{body}")}}));
+                parameters.push(json!({"name": "body", "in": "body", "required": true,
+                    "schema": {"$ref": format!("#/definitions/{body}")}}));
             }
             described["consumes"] = json!(operation.consumes);
             described["produces"] = json!(operation.produces);
@@ -59,8 +61,8 @@ pub(super) fn second(table: &Table) -> Value {
     json!({"swagger": "2.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "definitions": definitions})
 }
 
-/// OpenAPI 3 of a group version.
-fn third(table: &Table, version: &GroupVersion) -> Value {
+/// Returns OpenAPI 3 of a group version.
+fn openapi3(table: &Table, version: &GroupVersion) -> Value {
     let style = Style::OpenApi3;
     let at = style.prefix();
     let mut paths = Map::new();
@@ -80,17 +82,19 @@ fn third(table: &Table, version: &GroupVersion) -> Value {
             .collect();
         described["parameters"] = parameters.into();
         if let Some(body) = &operation.body {
-            described["requestBody"] = json!({"required": true, "content": content(operation.consumes, json!({"$ref": format!("{at}{body}")}))});
+            let schema = json!({"$ref": format!("{at}{body}")});
+            described["requestBody"] = json!({"required": true, "content": content(operation.consumes, schema)});
         }
         described["responses"] =
             json!({"200": {"description": "OK", "content": content(operation.produces, result(&operation, at))}});
         put(&mut paths, &operation, described);
     }
     let schemas = Models::of(table.scheme(), version, style).found;
-    json!({"openapi": "3.0.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "components": {"schemas": schemas}})
+    json!({"openapi": "3.0.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths,
+        "components": {"schemas": schemas}})
 }
 
-/// What both versions say of an operation.
+/// Returns the parts of an operation that are common to both versions.
 fn describe(version: &GroupVersion, operation: &Operation) -> Value {
     let title = |text: &str| -> String {
         let mut letters = text.chars();

@@ -1,4 +1,4 @@
-//! The operations of a group version, for every form of description.
+//! The operations of a group version, for all description formats.
 
 use super::parameter::{
     ATTACH, COMMAND, LIST, LOG, NAME, NAMESPACE, PATH, PRETTY, PROXIED, Parameter, READ, VALIDATION,
@@ -21,20 +21,20 @@ pub(super) const PATCHES: &[&str] = &[
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) method: &'static str,
-    /// With `{namespace}`, `{name}` and `{path}`.
+    /// Path with `{namespace}`, `{name}` and `{path}`.
     pub(super) path: String,
-    /// First word of its name: `list`.
+    /// First part of its id: `list`.
     pub(super) verb: String,
-    /// Rest of its name, unique in the group version: `NamespacedPod`.
+    /// Rest of its id, unique in the group version: `NamespacedPod`.
     pub(super) of: String,
-    /// Name in v1.2, which is not unique.
+    /// Its nickname in v1.2, which is not unique.
     pub(super) nickname: String,
-    /// Kind of operation: `list`, `post`, `connect`, ….
+    /// Action: `list`, `post`, `connect`, and so on.
     pub(super) action: &'static str,
     pub(super) parameters: Vec<Parameter>,
-    /// The model of the body.
+    /// Model of the request body.
     pub(super) body: Option<String>,
-    /// The model of the result; `string` for none.
+    /// Model of the response; `string` for none.
     pub(super) result: String,
     pub(super) consumes: &'static [&'static str],
     pub(super) produces: &'static [&'static str],
@@ -42,14 +42,14 @@ pub(super) struct Operation {
     pub(super) kind: String,
 }
 
-/// Collects operations of one resource.
+/// Collects the operations of one resource.
 struct Writer<'a> {
     resource: &'a Resource,
     out: &'a mut Vec<Operation>,
 }
 
-/// Parameters, body and result of an operation.
-struct Terms<'a> {
+/// Parameters, body and response of an operation.
+struct Signature<'a> {
     parameters: &'a [Parameter],
     body: Option<String>,
     result: String,
@@ -57,7 +57,7 @@ struct Terms<'a> {
     produces: &'static [&'static str],
 }
 
-impl<'a> Terms<'a> {
+impl<'a> Signature<'a> {
     fn objects(parameters: &'a [Parameter], body: Option<String>, result: impl Into<String>) -> Self {
         Self {
             parameters,
@@ -92,10 +92,10 @@ impl Writer<'_> {
         path: &str,
         (verb, of): (&str, String),
         action: &'static str,
-        terms: Terms<'_>,
+        signature: Signature<'_>,
     ) {
         let segments = [("{namespace}", NAMESPACE), ("{name}", NAME), ("{path}", PATH)];
-        let mut parameters = terms.parameters.to_vec();
+        let mut parameters = signature.parameters.to_vec();
         parameters.extend(
             segments
                 .into_iter()
@@ -110,10 +110,10 @@ impl Writer<'_> {
             of,
             action,
             parameters,
-            body: terms.body,
-            result: terms.result,
-            consumes: terms.consumes,
-            produces: terms.produces,
+            body: signature.body,
+            result: signature.result,
+            consumes: signature.consumes,
+            produces: signature.produces,
             kind: self.resource.kind.clone(),
         });
     }
@@ -136,17 +136,17 @@ impl Writer<'_> {
             format!("{base}{within}/{plural}"),
             format!("{base}{within}/{plural}/{{name}}"),
         );
-        let patch = || Terms {
+        let patch = || Signature {
             consumes: PATCHES,
-            ..Terms::objects(
+            ..Signature::objects(
                 &[PRETTY, VALIDATION],
                 Some("unversioned.Patch".to_owned()),
                 model.clone(),
             )
         };
-        let stream = || Terms {
+        let stream = || Signature {
             produces: STREAM,
-            ..Terms::objects(&LIST, None, "json.WatchEvent")
+            ..Signature::objects(&LIST, None, "json.WatchEvent")
         };
         if *namespaced && can_list {
             self.put(
@@ -154,7 +154,7 @@ impl Writer<'_> {
                 &format!("{base}/{plural}"),
                 ("list", kind.clone()),
                 "list",
-                Terms::objects(&LIST, None, list.clone()),
+                Signature::objects(&LIST, None, list.clone()),
             );
         }
         if can_list {
@@ -163,7 +163,7 @@ impl Writer<'_> {
                 &collection,
                 ("list", of.clone()),
                 "list",
-                Terms::objects(&LIST, None, list),
+                Signature::objects(&LIST, None, list),
             );
         }
         if can_create {
@@ -172,7 +172,7 @@ impl Writer<'_> {
                 &collection,
                 ("create", of.clone()),
                 "post",
-                Terms::objects(&[PRETTY, VALIDATION], Some(model.clone()), model.clone()),
+                Signature::objects(&[PRETTY, VALIDATION], Some(model.clone()), model.clone()),
             );
         }
         if can_clear {
@@ -181,18 +181,18 @@ impl Writer<'_> {
                 &collection,
                 ("deletecollection", of.clone()),
                 "deletecollection",
-                Terms::objects(&LIST, None, STATUS),
+                Signature::objects(&LIST, None, STATUS),
             );
         }
         if can_get {
-            // Only objects that can be created are exported.
+            // Only objects that can be created can be exported.
             let parameters = if can_create { &READ[..] } else { &[PRETTY] };
             self.put(
                 "GET",
                 &object,
                 ("read", of.clone()),
                 "get",
-                Terms::objects(parameters, None, model.clone()),
+                Signature::objects(parameters, None, model.clone()),
             );
         }
         if can_update {
@@ -201,7 +201,7 @@ impl Writer<'_> {
                 &object,
                 ("replace", of.clone()),
                 "put",
-                Terms::objects(&[PRETTY, VALIDATION], Some(model.clone()), model.clone()),
+                Signature::objects(&[PRETTY, VALIDATION], Some(model.clone()), model.clone()),
             );
         }
         if can_delete {
@@ -211,7 +211,7 @@ impl Writer<'_> {
                 &object,
                 ("delete", of.clone()),
                 "delete",
-                Terms::objects(&[PRETTY], options, STATUS),
+                Signature::objects(&[PRETTY], options, STATUS),
             );
         }
         if can_patch {
@@ -265,43 +265,43 @@ impl Writer<'_> {
                 &path,
                 ("replace", of),
                 "put",
-                Terms::objects(&[PRETTY], Some(model.clone()), model),
+                Signature::objects(&[PRETTY], Some(model.clone()), model),
             ),
             "binding" | "rollback" => self.put(
                 "POST",
                 &path,
                 ("create", of),
                 "post",
-                Terms::objects(&[PRETTY], Some(model.clone()), model),
+                Signature::objects(&[PRETTY], Some(model.clone()), model),
             ),
             "scale" => {
-                let patch = Terms {
+                let patch = Signature {
                     consumes: PATCHES,
-                    ..Terms::objects(&[PRETTY], Some("unversioned.Patch".to_owned()), model.clone())
+                    ..Signature::objects(&[PRETTY], Some("unversioned.Patch".to_owned()), model.clone())
                 };
                 self.put(
                     "GET",
                     &path,
                     ("read", of.clone()),
                     "get",
-                    Terms::objects(&[PRETTY], None, model.clone()),
+                    Signature::objects(&[PRETTY], None, model.clone()),
                 );
                 self.put(
                     "PUT",
                     &path,
                     ("replace", of.clone()),
                     "put",
-                    Terms::objects(&[PRETTY], Some(model.clone()), model),
+                    Signature::objects(&[PRETTY], Some(model.clone()), model),
                 );
                 self.put("PATCH", &path, ("patch", of), "patch", patch);
             }
-            // v1.2 names the pod as the result, not the text.
+            // v1.2 declares the pod as the response, not the text.
             "log" => self.put(
                 "GET",
                 &path,
                 ("read", of),
                 "get",
-                Terms::objects(&LOG, None, self.model(&pod)),
+                Signature::objects(&LOG, None, self.model(&pod)),
             ),
             "attach" | "exec" | "portforward" => {
                 let mut parameters = if part == "portforward" {
@@ -318,7 +318,7 @@ impl Writer<'_> {
                         &path,
                         ("connect", format!("{word}Namespaced{pod}{title}")),
                         "connect",
-                        Terms::connection(&parameters),
+                        Signature::connection(&parameters),
                     );
                 }
             }
@@ -326,14 +326,14 @@ impl Writer<'_> {
             _ => {}
         }
         if matches!(part, "scale" | "binding" | "rollback") {
-            // v1.2 names these after the kind of the body.
+            // v1.2 uses the kind of the body in these names.
             for operation in self.out.iter_mut().skip(first) {
                 operation.nickname = format!("{}Namespaced{kind}{title}", operation.verb);
             }
         }
     }
 
-    /// Both forms of the proxy, with and without a path.
+    /// Adds both forms of the proxy, with and without a path.
     fn write_proxy(&mut self, object: &str) {
         let kind = self.resource.kind.clone();
         let base = "/api/v1";
@@ -346,21 +346,21 @@ impl Writer<'_> {
                     &format!("{object}/proxy{path}"),
                     ("connect", of),
                     "connect",
-                    Terms::connection(&[PROXIED]),
+                    Signature::connection(&[PROXIED]),
                 );
                 self.put(
                     method,
                     &format!("{old}{path}"),
                     ("proxy", format!("{method}Namespaced{kind}{end}")),
                     "proxy",
-                    Terms::connection(&[]),
+                    Signature::connection(&[]),
                 );
             }
         }
     }
 }
 
-/// The root path of a group version.
+/// Returns the root path of a group version.
 pub(super) fn base(version: &GroupVersion) -> String {
     if version.group.is_empty() {
         format!("/api/{}", version.version)
@@ -369,7 +369,7 @@ pub(super) fn base(version: &GroupVersion) -> String {
     }
 }
 
-/// The operations of a group version, in the order of its resources.
+/// Returns the operations of a group version, in the order of its resources.
 pub(super) fn operations(version: &GroupVersion) -> Vec<Operation> {
     let mut out = Vec::new();
     for resource in version.resources() {
@@ -395,7 +395,7 @@ mod tests {
     };
 
     #[test]
-    fn every_operation_is_served_and_has_a_name_of_its_own() {
+    fn every_operation_is_served_and_has_a_unique_id() {
         let table = Table::new(Scheme::builtin());
         let mut count = 0;
         for version in table.versions() {

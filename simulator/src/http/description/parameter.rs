@@ -15,7 +15,7 @@ pub(super) struct Parameter {
     /// `string`, `boolean` or `integer`.
     pub(super) kind: &'static str,
     pub(super) description: &'static str,
-    /// Whether only clients newer than v1.2 send it. Swagger 1.2 does not have it.
+    /// Whether only clients newer than v1.2 send it. Such parameters are omitted from Swagger 1.2.
     pub(super) newer: bool,
 }
 
@@ -29,7 +29,7 @@ const fn query(name: &'static str, kind: &'static str, description: &'static str
     }
 }
 
-/// A query parameter that only newer clients send.
+/// Returns a query parameter that only newer clients send.
 const fn newer(name: &'static str, kind: &'static str, description: &'static str) -> Parameter {
     Parameter {
         newer: true,
@@ -51,7 +51,7 @@ pub(super) const PRETTY: Parameter = query("pretty", "string", "If 'true', then 
 pub(super) const VALIDATION: Parameter = newer(
     "fieldValidation",
     "string",
-    "Handling of unknown fields: Ignore (the default), Warn or Strict, which refuses them.",
+    "Handling of unknown fields: Ignore (the default), Warn, or Strict, which rejects them.",
 );
 pub(super) const LIST: [Parameter; 11] = [
     PRETTY,
@@ -68,12 +68,14 @@ pub(super) const LIST: [Parameter; 11] = [
     query(
         "watch",
         "boolean",
-        "Watch for changes to the described resources and return them as a stream of add, update, and remove notifications.",
+        "Watch for changes to the described resources and return them as a stream of add, update, and remove \
+            notifications.",
     ),
     query(
         "resourceVersion",
         "string",
-        "With watch, shows changes that occur after that version of a resource. Defaults to changes from the beginning of history.",
+        "With watch, shows changes that occur after that version of a resource. Defaults to changes from the \
+            beginning of history.",
     ),
     query(
         "timeoutSeconds",
@@ -83,12 +85,12 @@ pub(super) const LIST: [Parameter; 11] = [
     newer(
         "limit",
         "integer",
-        "Most objects in one response. The rest is read with continue.",
+        "Maximum number of objects in the response. Use continue to read the rest.",
     ),
     newer(
         "continue",
         "string",
-        "The continue token of the response before, which had the limit.",
+        "The continue token of the previous response, which had a limit.",
     ),
     newer(
         "allowWatchBookmarks",
@@ -98,7 +100,7 @@ pub(super) const LIST: [Parameter; 11] = [
     newer(
         "sendInitialEvents",
         "boolean",
-        "Begins a watch with the present objects as ADDED, and ends them with a BOOKMARK.",
+        "Begins a watch with the current objects as ADDED events, followed by a BOOKMARK.",
     ),
     newer(
         "resourceVersionMatch",
@@ -138,7 +140,7 @@ pub(super) const ATTACH: [Parameter; 5] = [
     ),
     query("container", "string", "The container. Required if the pod has several."),
 ];
-pub(super) const COMMAND: Parameter = query("command", "string", "The command: one parameter for each word.");
+pub(super) const COMMAND: Parameter = query("command", "string", "The command: one parameter for each argument.");
 pub(super) const LOG: [Parameter; 9] = [
     PRETTY,
     query("container", "string", "The container. Required if the pod has several."),
@@ -150,27 +152,27 @@ pub(super) const LOG: [Parameter; 9] = [
     query(
         "previous",
         "boolean",
-        "The log of the container before this one. Defaults to false.",
+        "Returns the log of the previous container. Defaults to false.",
     ),
     query(
         "sinceSeconds",
         "integer",
-        "Lines of the last seconds. Only one of sinceSeconds and sinceTime may be given.",
+        "Returns lines of the last seconds. Only one of sinceSeconds and sinceTime may be set.",
     ),
     query(
         "sinceTime",
         "string",
-        "Lines from this time on, RFC 3339. Only one of sinceSeconds and sinceTime may be given.",
+        "Returns lines from this time on, RFC 3339. Only one of sinceSeconds and sinceTime may be set.",
     ),
     query(
         "timestamps",
         "boolean",
-        "Begins each line with its time. Defaults to false.",
+        "Prefixes each line with its time. Defaults to false.",
     ),
     query("tailLines", "integer", "Number of lines from the end."),
-    query("limitBytes", "integer", "Most bytes of the response."),
+    query("limitBytes", "integer", "Maximum number of bytes of the response."),
 ];
-pub(super) const PROXIED: Parameter = query("path", "string", "The path and query to request from the target.");
+pub(super) const PROXIED: Parameter = query("path", "string", "The path and query of the proxied request.");
 pub(super) const NAMESPACE: Parameter = segment("namespace", "Name of the namespace.");
 pub(super) const NAME: Parameter = segment("name", "Name of the object.");
 pub(super) const PATH: Parameter = segment("path", "Path to the resource.");

@@ -1,8 +1,8 @@
-//! OpenAPI 2 as protobuf: what older client tools validate objects with.
+//! OpenAPI 2 as protobuf, with which older kubectl versions validate objects.
 //!
-//! - Only what they read is written: the title, and the definitions.
+//! - It contains only what they read: the title and the definitions.
 //!
-//! Source: the messages of `openapi.v2` (`OpenAPIv2.proto` of gnostic): the numbers of their fields.
+//! Source: the field numbers of the `openapi.v2` messages (`OpenAPIv2.proto` of gnostic).
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ impl Message {
     }
 }
 
-/// The document as protobuf.
+/// Encodes the document as protobuf.
 pub(super) fn encode(document: &Value) -> Bytes {
     let mut out = Message::default();
     out.text(1, text(&document["swagger"]));
@@ -56,7 +56,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Schemas by name.
+/// Writes schemas by name.
 fn named(out: &mut Message, schemas: &Value) {
     for (name, value) in schemas.as_object().into_iter().flatten() {
         out.message(1, |entry| {
@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_document_is_written_field_by_field() {
-        let document = json!({"swagger": "2.0", "info": {"title": "T", "version": "V"}, "definitions": {"A": {"type": "object", "required": ["b"]}}});
+        let document = json!({"swagger": "2.0", "info": {"title": "T", "version": "V"},
+            "definitions": {"A": {"type": "object", "required": ["b"]}}});
         let expected = [
             &b"\x0a\x032.0"[..],
             b"\x12\x06\x0a\x01T\x12\x01V",

@@ -1,4 +1,4 @@
-//! Swagger 1.2: the list of documents, and one document for each path of discovery.
+//! Swagger 1.2: the list of documents, and one document per discovery path.
 //!
 //! Source: `/swaggerapi` of Kubernetes v1.2. kubectl 1.2 validates objects with it.
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::http::route::Table;
 
-/// The documents of a server at `address` (`HOST:PORT`), by path.
+/// Returns the documents of a server at `address` (`HOST:PORT`), by path.
 pub(super) fn documents(table: &Table, address: &str) -> Vec<(String, Value)> {
     let mut documents: BTreeMap<String, Value> = BTreeMap::new();
     let mut add = |path: &str, api_version: &str, apis: Vec<Value>, models: Map<String, Value>| {
@@ -61,13 +61,13 @@ pub(super) fn documents(table: &Table, address: &str) -> Vec<(String, Value)> {
 fn describe_path(path: &str) -> &'static str {
     match path.split('/').count() {
         2 if path == "/version" => "version of the server",
-        2 => "list of what the server has",
+        2 => "list of API versions or groups",
         3 if path.starts_with("/apis/") => "information about a group",
         _ => "API at this version",
     }
 }
 
-/// The GET of a discovery document.
+/// Returns the GET operation of a discovery document.
 fn discovery(path: &str, nickname: &str, media_types: &[&str]) -> Value {
     let operation = json!({
         "type": "void",
@@ -81,7 +81,7 @@ fn discovery(path: &str, nickname: &str, media_types: &[&str]) -> Value {
     json!({"path": path, "description": describe_path(path), "operations": [operation]})
 }
 
-/// The operations by path.
+/// Groups the operations by path.
 fn apis(operations: &[Operation]) -> Vec<Value> {
     let mut apis: Vec<(String, Vec<Value>)> = Vec::new();
     for operation in operations {
@@ -115,7 +115,8 @@ fn describe(operation: &Operation) -> Value {
         })
         .partition(|(in_path, _)| *in_path);
     let body = operation.body.as_ref().map(|body| {
-        json!({"type": body, "paramType": "body", "name": "body", "description": "", "required": true, "allowMultiple": false})
+        json!({"type": body, "paramType": "body", "name": "body", "description": "", "required": true,
+            "allowMultiple": false})
     });
     let described = |all: Vec<(bool, Value)>| all.into_iter().map(|(_, parameter)| parameter);
     let parameters: Vec<Value> = described(query).chain(body).chain(described(path)).collect();

@@ -8,15 +8,15 @@ fn json_of(body: &[u8]) -> Result<Value, String> {
         .map_err(|status| status.message)
 }
 
-/// A value without what is empty: protobuf has no zero values for some fields where JSON has, and the other way round.
-fn pruned(value: &Value) -> Value {
+/// Removes empty values: protobuf omits some zero values that JSON has, and vice versa.
+fn without_empty_values(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
-            .map(|(name, value)| (name.clone(), pruned(value)))
+            .map(|(name, value)| (name.clone(), without_empty_values(value)))
             .filter(|(name, value)| name != "managedFields" && !is_empty(value))
             .collect(),
-        Value::Array(items) => items.iter().map(pruned).collect(),
+        Value::Array(items) => items.iter().map(without_empty_values).collect(),
         other => other.clone(),
     }
 }
@@ -33,13 +33,18 @@ fn bodies_decode_to_the_same_objects_as_their_json() {
         let body = BASE64_STANDARD.decode(sample["protobuf"].as_str().unwrap()).unwrap();
         assert!(is_protobuf(&body));
         let decoded = json_of(&body).unwrap();
-        assert_eq!(pruned(&decoded), pruned(&sample["json"]), "{}", sample["json"]["kind"]);
+        assert_eq!(
+            without_empty_values(&decoded),
+            without_empty_values(&sample["json"]),
+            "{}",
+            sample["json"]["kind"]
+        );
         kinds.push(decoded["kind"].as_str().unwrap().to_owned());
     }
     assert_eq!(kinds.len(), 11, "{kinds:?}");
 }
 
-/// A body of this kind with this raw object.
+/// Returns a body of this kind with this raw object.
 fn body(kind: &str, raw: &[u8]) -> Vec<u8> {
     let mut meta = vec![10, 2, b'v', b'1', 18, u8::try_from(kind.len()).unwrap()];
     meta.extend(kind.as_bytes());
@@ -76,7 +81,7 @@ fn an_unknown_kind_keeps_its_name_and_unknown_fields_are_skipped() {
 #[case(body("ConfigMap", b"\x08\x05"), "a field has another type than expected")]
 #[case(body("ConfigMap", b"\x12\x06\x0a\x01a\x12\x01\xff"), "a string is not UTF-8")]
 #[case([MAGIC, b"\x1a\x04gzip"].concat(), "its content is encoded")]
-fn a_malformed_body_is_refused(#[case] body: Vec<u8>, #[case] why: &str) {
+fn a_malformed_body_is_rejected(#[case] body: Vec<u8>, #[case] why: &str) {
     assert_eq!(
         json_of(&body).unwrap_err(),
         format!("the protobuf body cannot be decoded: {why}")
@@ -84,7 +89,7 @@ fn a_malformed_body_is_refused(#[case] body: Vec<u8>, #[case] why: &str) {
 }
 
 #[test]
-fn every_type_of_the_field_numbers_is_a_type_of_the_kinds() {
+fn every_type_with_field_numbers_is_in_the_scheme() {
     let scheme = Scheme::builtin();
     let text = stuntdouble_fixtures::text(&PROTOBUF, "fields.json").unwrap();
     let types: HashMap<String, String> = serde_json::from_str(text).unwrap();
@@ -105,7 +110,7 @@ fn every_type_of_the_field_numbers_is_a_type_of_the_kinds() {
 
 proptest::proptest! {
     #[test]
-    fn any_bytes_are_decoded_or_refused(raw in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+    fn any_bytes_are_decoded_or_rejected(raw in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
         let _ = json_of(&body("Pod", &raw[..raw.len().min(120)]));
         let _ = json_of(&[MAGIC, &raw].concat());
     }

@@ -1,6 +1,6 @@
-//! The protobuf wire format: numbered fields, of which each is a number or bytes.
+//! The protobuf wire format: numbered fields of numbers or bytes.
 
-/// Why a body is not protobuf as expected.
+/// A decoding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Malformed(pub(super) &'static str);
@@ -15,7 +15,7 @@ pub(super) enum Scalar<'a> {
     Varint(u64),
     /// A string, bytes, a message or packed numbers.
     Bytes(&'a [u8]),
-    /// Eight or four bytes, which no type of the API has.
+    /// Eight or four bytes, which no API type uses.
     Fixed,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// The fields of a message: number and value, in order. Ends after an error.
+/// Iterator over the fields of a message: number and value. Ends after an error.
 pub(super) struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -79,7 +79,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// The numbers of a packed field. Ends after an error.
+/// Returns an iterator over the numbers of a packed field. Ends after an error.
 pub(super) fn packed(mut bytes: &[u8]) -> impl Iterator<Item = Result<u64, Malformed>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -148,7 +148,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_end(message in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+        fn any_bytes_terminate(message in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
             proptest::prop_assert!(Fields::new(&message).count() <= message.len());
         }
     }

@@ -9,13 +9,13 @@ use tokio::io::DuplexStream;
 
 use crate::cluster::network::Backend;
 
-/// Buffer of a connection within this process, in bytes.
-const PIPE: usize = 64 * 1024;
+/// Buffer size of a connection within this process, in bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A connection to a server inside this process, which answers HTTP on it, or what it speaks instead.
+/// Connects to a server inside this process, which serves HTTP or another protocol on the connection.
 pub(super) fn serve(backend: Arc<dyn Backend>) -> DuplexStream {
-    let (near, far) = tokio::io::duplex(PIPE);
-    let far = match backend.talk(far) {
+    let (near, far) = tokio::io::duplex(BUFFER_BYTES);
+    let far = match backend.serve_connection(far) {
         Ok(talk) => {
             tokio::spawn(talk);
             return near;
@@ -27,7 +27,7 @@ pub(super) fn serve(backend: Arc<dyn Backend>) -> DuplexStream {
             let answer = backend.answer(request.map(|body| body.map_err(Into::into).boxed_unsync()));
             async move { Ok::<_, Infallible>(answer.await) }
         });
-        // The client sees an error of the connection itself.
+        // The client observes an error as that of the connection.
         let _ = http1::Builder::new()
             .serve_connection(TokioIo::new(far), service)
             .with_upgrades()

@@ -1,24 +1,26 @@
 //! The path and query of a proxied request.
 //!
-//! Two forms have the same servers: the old one, `/api/v1/proxy/.../NAME/PATH`, and the new one, `/api/v1/.../NAME/proxy/PATH`.
-//! Source: the two texts, and the recorded proxy sessions.
+//! Two forms reach the same servers: the old one, `/api/v1/proxy/.../NAME/PATH`, and the new one,
+//! `/api/v1/.../NAME/proxy/PATH`.
+//! Source: the API documentation, and the recorded proxy sessions.
 
 use super::{super::route::ProxyRequest, path};
 use crate::{profile::Profile, strategy};
 
-/// The decoded path and the query to request. The path is empty if the request's path ends with the name, without a slash.
+/// Returns the decoded path and the query of the request to the server. The path is empty if the request's path ends
+/// with the name, without a slash.
 ///
-/// The old form sorts and re-encodes the query. At the root of a service proxy of the new form, the query parameter `path` is the path (with its
-/// own query) if the profile allows it; the other parameters follow.
-pub(super) fn asks_for(address: &ProxyRequest, query: &str, profile: Profile) -> (String, String) {
+/// The old form sorts and re-encodes the query. At the root of a service proxy of the new form, the query parameter
+/// `path` is the path (with its own query) if the profile allows it; the other parameters follow.
+pub(super) fn path_and_query(address: &ProxyRequest, query: &str, profile: Profile) -> (String, String) {
     let at_root = matches!(address.path.as_deref(), None | Some("/")) && !address.old;
     if at_root && profile.proxy_path_parameter() && strategy::of(&address.resource).has_proxy_path_parameter() {
         let is_path = |pair: &&str| pair.split('=').next() == Some("path");
-        let asked = path::parameters(query)
+        let requested = path::parameters(query)
             .find(|(key, _)| key == "path")
             .map(|(_, value)| value);
-        if let Some(asked) = asked.filter(|asked| !asked.is_empty()) {
-            let (path, own) = asked.split_once('?').unwrap_or((&asked, ""));
+        if let Some(requested) = requested.filter(|requested| !requested.is_empty()) {
+            let (path, own) = requested.split_once('?').unwrap_or((&requested, ""));
             let own: Vec<&str> = own
                 .split('&')
                 .chain(query.split('&').filter(|pair| !is_path(pair)))
@@ -71,13 +73,13 @@ mod tests {
     #[case("pods", false, None, "path=/echo", Profile::Documented, "", "path=/echo")]
     #[case("pods", false, Some("/e"), "w=a%20b&q", Profile::Documented, "/e", "w=a%20b&q")]
     #[case("pods", true, Some("/e"), "w=a%20b&q", Profile::Documented, "/e", "q=&w=a+b")]
-    fn the_query_says_what_to_ask_for(
+    fn path_and_query_of_the_proxied_request(
         #[case] resource: &'static str,
         #[case] old: bool,
         #[case] path: Option<&str>,
         #[case] query: &str,
         #[case] profile: Profile,
-        #[case] asked: &str,
+        #[case] requested: &str,
         #[case] with: &str,
     ) {
         let address = ProxyRequest {
@@ -88,6 +90,9 @@ mod tests {
             root: "/r".to_owned(),
             old,
         };
-        assert_eq!(asks_for(&address, query, profile), (asked.to_owned(), with.to_owned()));
+        assert_eq!(
+            path_and_query(&address, query, profile),
+            (requested.to_owned(), with.to_owned())
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! Bodies that the proxy changes as they stream: it decodes them, rewrites their links and encodes them again.
+//! Streamed transformation of proxied bodies: decode, rewrite links, encode again.
 //!
-//! - Nothing waits for the end of a body.
-//! - Limits: at most [`PIECE`] bytes are decoded at a time, so that a small compressed body cannot fill the memory.
+//! - Output does not wait for the end of a body.
+//! - Limits: at most [`MAX_DECODE_BYTES`] bytes are decoded at a time, so that a small compressed body cannot fill
+//!   the memory.
 
 use std::{
     io::{self, Write},
@@ -19,7 +20,7 @@ use hyper::body::Frame;
 use super::{Body, BodyError, html::Page};
 
 /// Maximum number of bytes that are decoded at a time.
-const PIECE: usize = 4096;
+const MAX_DECODE_BYTES: usize = 4096;
 
 /// A supported content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// The coding that a Content-Encoding header names. `None` if it is not supported.
+    /// Returns the coding of a Content-Encoding header, or `None` if it is not supported.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "" => Some(Self::Identity),
@@ -47,7 +48,7 @@ impl Coding {
 enum Decoder {
     Identity,
     Gzip(MultiGzDecoder<Vec<u8>>),
-    /// The first byte distinguishes the two forms.
+    /// Deflate, until the first byte distinguishes its two forms.
     Undecided,
     Raw(DeflateDecoder<Vec<u8>>),
     Zlib(ZlibDecoder<Vec<u8>>),
@@ -121,16 +122,16 @@ impl Encoder {
     }
 }
 
-/// A change of a body: decode it, rewrite its links, encode it again.
-pub(crate) struct Change {
+/// A transformation of a body: decode, rewrite links, encode again.
+pub(crate) struct Transform {
     coding: Coding,
     decoder: Decoder,
     page: Option<Page>,
     encoder: Option<Encoder>,
 }
 
-impl Change {
-    /// Rewrites the links of a page that stays in its `coding`.
+impl Transform {
+    /// Rewrites the links of a page and keeps its `coding`.
     pub(crate) fn links(coding: Coding, page: Page) -> Self {
         Self {
             encoder: None,
@@ -139,7 +140,7 @@ impl Change {
         }
     }
 
-    /// Decodes a body, and rewrites its links if it is a `page`.
+    /// Decodes a body, and rewrites the links of a `page`.
     pub(crate) fn plain(coding: Coding, page: Option<Page>) -> Self {
         Self {
             encoder: Some(Encoder::Identity),
@@ -162,7 +163,7 @@ impl Change {
         }
     }
 
-    /// The encoder. It is chosen when the decoder has seen the form of the body.
+    /// Returns the encoder, which is chosen after the decoder has detected the form of the body.
     fn encoder(&mut self) -> &mut Encoder {
         let (coding, raw) = (self.coding, matches!(self.decoder, Decoder::Raw(_)));
         self.encoder.get_or_insert_with(|| match coding {
@@ -198,16 +199,16 @@ impl Change {
     }
 }
 
-/// A body that is changed as it streams.
-pub(crate) struct Changed {
+/// A body that is transformed while it streams.
+pub(crate) struct TransformedBody {
     inner: Body,
     input: Bytes,
-    change: Option<Change>,
+    change: Option<Transform>,
 }
 
-impl Changed {
-    /// `inner`, with `change` done to it.
-    pub(crate) fn new(inner: Body, change: Change) -> Self {
+impl TransformedBody {
+    /// Applies `change` to `inner`.
+    pub(crate) fn new(inner: Body, change: Transform) -> Self {
         Self {
             inner,
             input: Bytes::new(),
@@ -216,7 +217,7 @@ impl Changed {
     }
 }
 
-impl hyper::body::Body for Changed {
+impl hyper::body::Body for TransformedBody {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -227,7 +228,7 @@ impl hyper::body::Body for Changed {
         let this = &mut *self;
         loop {
             if let (Some(change), false) = (&mut this.change, this.input.is_empty()) {
-                let piece = this.input.split_to(PIECE.min(this.input.len()));
+                let piece = this.input.split_to(MAX_DECODE_BYTES.min(this.input.len()));
                 let out = change.push(&piece, this.input.is_empty())?;
                 if !out.is_empty() {
                     return Poll::Ready(Some(Ok(Frame::data(out.into()))));
@@ -266,13 +267,13 @@ mod tests {
         out
     }
 
-    async fn through(encoded: &[u8], change: Change) -> Result<Vec<u8>, BodyError> {
+    async fn through(encoded: &[u8], change: Transform) -> Result<Vec<u8>, BodyError> {
         let pieces: Vec<_> = encoded
             .chunks(7)
             .map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece))))
             .collect();
         let body = StreamBody::new(futures::stream::iter(pieces)).boxed_unsync();
-        Ok(Changed::new(body, change).collect().await?.to_bytes().to_vec())
+        Ok(TransformedBody::new(body, change).collect().await?.to_bytes().to_vec())
     }
 
     fn page() -> Page {
@@ -292,23 +293,23 @@ mod tests {
     )]
     #[case(Coding::Deflate, Encoder::Zlib(ZlibEncoder::new(Vec::new(), Compression::default())))]
     #[tokio::test]
-    async fn a_page_is_rewritten_within_its_coding(#[case] coding: Coding, #[case] encoder: Encoder) {
+    async fn a_page_is_rewritten_in_its_coding(#[case] coding: Coding, #[case] encoder: Encoder) {
         let encoded = encode(encoder);
-        let rewritten = through(&encoded, Change::links(coding, page())).await.unwrap();
-        let plain = through(&rewritten, Change::plain(coding, None)).await.unwrap();
+        let rewritten = through(&encoded, Transform::links(coding, page())).await.unwrap();
+        let plain = through(&rewritten, Transform::plain(coding, None)).await.unwrap();
         assert_eq!(String::from_utf8(plain).unwrap(), "<p>text</p><a href=\"/p/x\">x</a>");
     }
 
     #[tokio::test]
-    async fn a_body_cut_short_is_an_error() {
+    async fn a_truncated_body_is_an_error() {
         let encoded = encode(Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::default())));
         assert!(
-            through(&encoded[..encoded.len() - 6], Change::plain(Coding::Gzip, None))
+            through(&encoded[..encoded.len() - 6], Transform::plain(Coding::Gzip, None))
                 .await
                 .is_err()
         );
         assert!(
-            through(b"no gzip at all", Change::plain(Coding::Gzip, None))
+            through(b"no gzip at all", Transform::plain(Coding::Gzip, None))
                 .await
                 .is_err()
         );

@@ -1,9 +1,9 @@
 //! Connections to the servers behind the proxy.
 //!
-//! - An address can be replaced by another one ([`Dial`]); error texts have the address of the object.
-//! - Any other address must be an IP address, and neither loopback nor link-local: whoever writes objects can give a pod or a node any
-//!   address, and must not reach servers that listen for this machine only.
-//! - Certificates of servers are not verified, as on the recorded server.
+//! - An address can be replaced by another one ([`Dial`]); error texts show the address of the object.
+//! - Any other address must be an IP address that is neither loopback nor link-local: users who create objects can
+//!   give a pod or a node any address, and must not reach servers that are private to this machine.
+//! - Server certificates are not verified, as on the recorded server.
 //! - Limits: [`TIMEOUT`] to connect.
 //!
 //! Source: the error texts are the recorded server's (Go's `net`, `crypto/tls` and `net/http`).
@@ -35,7 +35,7 @@ use tokio_rustls::{
     rustls::{self, ClientConfig, pki_types::ServerName},
 };
 
-/// Time limit for connecting.
+/// Timeout of a connection attempt.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Replaced addresses.
@@ -48,12 +48,12 @@ impl Dial {
     }
 }
 
-/// One `FROM=TO` of the command line.
+/// A replaced address, `FROM=TO` on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialOverride {
-    /// The address of the object.
+    /// Address of the object.
     pub from: String,
-    /// The address that is connected to.
+    /// Address to connect to.
     pub to: String,
 }
 
@@ -63,9 +63,9 @@ impl FromStr for DialOverride {
     fn from_str(text: &str) -> Result<Self, String> {
         let address = |address: &str| match address.rsplit_once(':') {
             Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(address.to_owned()),
-            _ => Err(format!("{address:?} is no HOST:PORT")),
+            _ => Err(format!("{address:?} is not HOST:PORT")),
         };
-        let (from, to) = text.split_once('=').ok_or_else(|| format!("{text:?} is no FROM=TO"))?;
+        let (from, to) = text.split_once('=').ok_or_else(|| format!("{text:?} is not FROM=TO"))?;
         Ok(Self {
             from: address(from)?,
             to: address(to)?,
@@ -99,7 +99,7 @@ fn is_local(ip: IpAddr) -> bool {
 #[error("{0}")]
 pub(crate) struct DialError(pub(crate) String);
 
-/// Connects to servers, for the HTTP client.
+/// Connects the HTTP client to servers.
 #[derive(Clone)]
 pub(crate) struct Connector {
     dial: Arc<Dial>,
@@ -109,7 +109,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// A connector with replaced addresses. `allow_local` allows addresses of this machine and its link.
+    /// Creates a connector with replaced addresses. `allow_local` allows addresses of this machine and its link.
     pub(crate) fn new(dial: Dial, allow_local: bool, timeout: Duration) -> Result<Self, rustls::Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
@@ -137,14 +137,14 @@ impl Connector {
         };
         let stream = match tokio::time::timeout(self.timeout, TcpStream::connect(target)).await {
             Err(_) => return Err(DialError(format!("dial tcp {address}: i/o timeout"))),
-            Ok(Err(error)) => return Err(DialError(refusal(address, &error))),
+            Ok(Err(error)) => return Err(DialError(connect_error(address, &error))),
             Ok(Ok(stream)) => stream,
         };
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }
 
-    /// Refuses an address that is not an IP, and one of this machine or its link unless they are allowed.
+    /// Rejects an address that is not an IP, and addresses of this machine or its link unless they are allowed.
     fn check(&self, address: &str) -> Result<(), DialError> {
         let Ok(parsed) = address.parse::<SocketAddr>() else {
             return Err(DialError(format!(
@@ -153,7 +153,8 @@ impl Connector {
         };
         if is_local(parsed.ip()) && !self.allow_local {
             return Err(DialError(format!(
-                "dial tcp {address}: the address is of this machine or its link: --dial or --allow-local-backends allows it"
+                "dial tcp {address}: the address is of this machine or its link: \
+                 use --dial or --allow-local-backends to allow it"
             )));
         }
         Ok(())
@@ -195,8 +196,8 @@ impl tower_service::Service<Uri> for Connector {
     }
 }
 
-/// The text of a refused connection to `address`.
-fn refusal(address: &str, error: &io::Error) -> String {
+/// Returns the text of a failed connection to `address`.
+fn connect_error(address: &str, error: &io::Error) -> String {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let why = match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused",
@@ -210,7 +211,7 @@ fn refusal(address: &str, error: &io::Error) -> String {
     format!("dial tcp {address}: connect: {why}")
 }
 
-/// The text of a failed handshake with a server whose first bytes were `first`.
+/// Returns the text of a failed handshake with a server whose first bytes were `first`.
 fn tls_error(error: &io::Error, first: &[u8]) -> String {
     use rustls::Error;
     if first == b"HTTP/" {
@@ -225,14 +226,14 @@ fn tls_error(error: &io::Error, first: &[u8]) -> String {
     }
 }
 
-/// A stream that keeps the first bytes of the other side.
+/// A stream that records the first bytes received.
 pub(crate) struct Opening {
     stream: TcpStream,
     first: Vec<u8>,
 }
 
 /// Number of bytes that identify the protocol of a server.
-const FIRST: usize = 5;
+const RECORDED_BYTES: usize = 5;
 
 impl AsyncRead for Opening {
     fn poll_read(
@@ -242,7 +243,7 @@ impl AsyncRead for Opening {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        let missing = FIRST.saturating_sub(self.first.len());
+        let missing = RECORDED_BYTES.saturating_sub(self.first.len());
         if missing > 0 {
             self.first.extend(buffer.filled().iter().skip(before).take(missing));
         }
@@ -369,7 +370,7 @@ mod tests {
     #[case("localhost:80", Some("not an IP"))]
     #[case("evil.test:80", Some("not an IP"))]
     #[case("127.1:80", Some("not an IP"))]
-    fn only_ips_of_other_machines_are_dialed(#[case] address: &str, #[case] refused: Option<&str>) {
+    fn only_ips_of_other_machines_are_allowed(#[case] address: &str, #[case] refused: Option<&str>) {
         let connector = |allow_local| Connector::new(Dial::default(), allow_local, TIMEOUT).unwrap();
         let text = connector(false).check(address).err().map(|error| error.to_string());
         assert_eq!(text.is_some(), refused.is_some(), "{text:?}");
@@ -382,7 +383,7 @@ mod tests {
     #[case("10.99.0.1=127.0.0.1:9998", None)]
     #[case("10.99.0.1:9999", None)]
     #[case("10.99.0.1:9999=127.0.0.1:99999", None)]
-    fn an_address_is_sent_elsewhere_by_from_and_to(#[case] text: &str, #[case] parts: Option<(&str, &str)>) {
+    fn an_override_has_the_form_from_equals_to(#[case] text: &str, #[case] parts: Option<(&str, &str)>) {
         let parsed = text.parse::<DialOverride>().ok().map(|redial| (redial.from, redial.to));
         assert_eq!(parsed, parts.map(|(from, to)| (from.to_owned(), to.to_owned())));
     }

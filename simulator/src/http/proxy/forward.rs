@@ -1,4 +1,4 @@
-//! Forwards a request to a server, and its response to the client.
+//! Forwarding of requests to servers, and of responses to clients.
 
 use std::{error::Error as _, net::IpAddr, time::Duration};
 
@@ -19,7 +19,7 @@ use stuntdouble_server::relay_upgraded;
 use super::{
     super::{route::ProxyRequest, streams::Duplex, websocket},
     Body, BodyError, backend, call,
-    coding::{Change, Changed, Coding},
+    coding::{Coding, Transform, TransformedBody},
     dial::{Connector, Dial, DialError, TIMEOUT},
     headers,
     html::Page,
@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     api::{Reason, Status},
-    cluster::network::{Backends, Located, whole},
+    cluster::network::{Backends, Located, full_body},
     profile::Profile,
     strategy::{Lookup, ObjectId},
 };
@@ -39,18 +39,19 @@ use crate::{
 pub(crate) struct Settings {
     /// Replaced addresses.
     pub(crate) dial: Dial,
-    /// Whether addresses of this machine and its link are connected to. Default: no.
+    /// Whether connections to addresses of this machine and its link are allowed. Default: no.
     pub(crate) allow_local: bool,
     /// Servers inside this process.
     pub(crate) backends: Backends,
     /// Behaviour profile.
     pub(crate) profile: Profile,
-    /// Time limit for connecting.
+    /// Timeout of a connection attempt.
     pub(crate) connect_timeout: Duration,
 }
 
 impl Settings {
-    /// No replaced addresses, no servers inside this process, and [`TIMEOUT`] for connections.
+    /// Returns settings with no replaced addresses, no servers inside this process, and the connection timeout
+    /// [`TIMEOUT`].
     pub(crate) fn new(profile: Profile) -> Self {
         Self {
             dial: Dial::default(),
@@ -72,7 +73,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy with these settings.
+    /// Creates a proxy with these settings.
     ///
     /// # Errors
     /// The cryptography provider has no usable protocol version.
@@ -91,7 +92,7 @@ impl Proxy {
         })
     }
 
-    /// A proxy with other servers inside the process, and the same connections to servers outside.
+    /// Returns a proxy with other servers inside the process, which shares the connections to servers outside.
     pub(crate) fn with_backends(&self, backends: Backends) -> Self {
         Self {
             client: self.client.clone(),
@@ -102,10 +103,10 @@ impl Proxy {
         }
     }
 
-    /// Forwards a request of `client` to the object that `address` names.
+    /// Forwards a request of `client` to the object at `address`.
     ///
     /// # Errors
-    /// The name has no server. A server that cannot be reached is not an error but a response.
+    /// The object has no server. An unreachable server is not an error but a response.
     pub(crate) async fn answer<B>(
         &self,
         lookup: &dyn Lookup,
@@ -123,7 +124,7 @@ impl Proxy {
             id: &address.name,
         };
         let server = self.resolver.resolve(lookup, &address.resource, object).await?;
-        let (path, query) = call::asks_for(address, request.uri().query().unwrap_or_default(), self.profile);
+        let (path, query) = call::path_and_query(address, request.uri().query().unwrap_or_default(), self.profile);
         let target = Target {
             server,
             path,
@@ -140,11 +141,11 @@ impl Proxy {
         Ok(self.forward(request, &target, client).await)
     }
 
-    /// Connects to `address`, `HOST:PORT`, or to the address that replaces it. Error: the reason.
+    /// Connects to `address` (`HOST:PORT`), or to the address that replaces it. Fails with the reason.
     pub(crate) async fn connect(&self, address: &str) -> Result<Box<dyn Duplex>, String> {
         match self.backends.locate(address) {
             Located::Here(backend) => return Ok(Box::new(backend::serve(backend))),
-            Located::Refused => return Err(refused(address)),
+            Located::Refused => return Err(connection_refused(address)),
             Located::Elsewhere => {}
         }
         let stream = self.connector.tcp(address).await.map_err(|error| error.to_string())?;
@@ -155,7 +156,7 @@ impl Proxy {
         let head = *request.method() == Method::HEAD;
         headers::strip(request.headers_mut());
         headers::forwarded(request.headers_mut(), client, &target.forwarded_uri());
-        // A client that accepts no coding gets none; the connection to the server may have one.
+        // A client without Accept-Encoding gets an unencoded body, even if the server's response is encoded.
         let unpack = !head
             && !request.headers().contains_key(header::ACCEPT_ENCODING)
             && !request.headers().contains_key(header::RANGE);
@@ -167,7 +168,7 @@ impl Proxy {
         let response = match self.send(request, target).await {
             Ok(response) => response,
             Err(message) => {
-                let mut response = Response::new(whole(format!(
+                let mut response = Response::new(full_body(format!(
                     "Error: '{message}'\nTrying to reach: '{}'",
                     target.url()
                 )));
@@ -213,15 +214,15 @@ impl Proxy {
         let change = match (coding, page) {
             (Some(Coding::Gzip), page) if unpack && !empty => {
                 parts.headers.remove(header::CONTENT_ENCODING);
-                Some(Change::plain(Coding::Gzip, page))
+                Some(Transform::plain(Coding::Gzip, page))
             }
-            (Some(coding), Some(page)) => Some(Change::links(coding, page)),
+            (Some(coding), Some(page)) => Some(Transform::links(coding, page)),
             _ => None,
         };
         match change {
             Some(change) => {
                 parts.headers.remove(header::CONTENT_LENGTH);
-                Response::from_parts(parts, Changed::new(body, change).boxed_unsync())
+                Response::from_parts(parts, TransformedBody::new(body, change).boxed_unsync())
             }
             None => Response::from_parts(parts, body),
         }
@@ -234,9 +235,9 @@ impl Proxy {
         if let (true, Some(near)) = (in_process, &near) {
             parts.extensions.insert(near.clone());
         }
-        let asked = Request::from_parts(parts, Empty::new().map_err(|never| match never {}).boxed_unsync());
+        let request = Request::from_parts(parts, Empty::new().map_err(|never| match never {}).boxed_unsync());
         let mut response = self
-            .send(asked, target)
+            .send(request, target)
             .await
             .map_err(|message| Status::new(Reason::Unknown, message))?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS && !in_process {
@@ -248,7 +249,7 @@ impl Proxy {
         Ok(response)
     }
 
-    /// Sends a request. Error: the reason, with the recorded server's text.
+    /// Sends a request. Fails with the recorded server's text.
     async fn send(&self, mut request: Request<Body>, target: &Target) -> Result<Response<Body>, String> {
         if target.server.host.is_empty() {
             return Err("http: no Host in request URL".to_owned());
@@ -256,7 +257,7 @@ impl Proxy {
         let authority = HeaderValue::try_from(&target.server.host).map_err(|error| error.to_string())?;
         request.headers_mut().insert(header::HOST, authority);
         if !self.profile.proxy_passes_credentials() {
-            headers::withhold_credentials(request.headers_mut());
+            headers::remove_credentials(request.headers_mut());
         }
         request.headers_mut().remove(header::EXPECT);
         *request.version_mut() = Version::HTTP_11;
@@ -265,7 +266,7 @@ impl Proxy {
                 *request.uri_mut() = Uri::try_from(target.path_and_query()).map_err(|error| error.to_string())?;
                 return Ok(backend.answer(request).await);
             }
-            Located::Refused => return Err(refused(&target.address())),
+            Located::Refused => return Err(connection_refused(&target.address())),
             Located::Elsewhere => {}
         }
         if target.server.host.starts_with(':') {
@@ -277,18 +278,18 @@ impl Proxy {
     }
 }
 
-/// The text of a connection to a port on which nothing listens.
-fn refused(address: &str) -> String {
+/// Returns the text of a connection to a closed port.
+fn connection_refused(address: &str) -> String {
     format!("dial tcp {address}: connect: connection refused")
 }
 
 /// The target of a request.
 struct Target {
     server: Server,
-    /// Decoded.
+    /// Decoded path.
     path: String,
     query: String,
-    /// Path of the proxy, which links are prefixed with.
+    /// Path of the proxy, which is prepended to links.
     prefix: String,
 }
 
@@ -315,7 +316,7 @@ impl Target {
         format!("{}{slash}", path::join(&self.prefix, &self.path))
     }
 
-    /// Host and port. Default port: that of the scheme.
+    /// Returns host and port. The default port is that of the scheme.
     fn address(&self) -> String {
         let Server { scheme, host } = &self.server;
         if self.port().is_some() {
@@ -356,7 +357,7 @@ fn redirect(uri: &Uri) -> Response<Body> {
         .filter(|query| !query.is_empty())
         .map(|query| format!("?{query}"))
         .unwrap_or_default();
-    let mut response = Response::new(whole(String::new()));
+    let mut response = Response::new(full_body(String::new()));
     *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
     if let Ok(location) = HeaderValue::try_from(format!("{path}/{query}")) {
         response.headers_mut().insert(header::LOCATION, location);
@@ -375,7 +376,7 @@ fn is_html(headers: &HeaderMap) -> bool {
         .is_some_and(|media_type| media_type.trim() == "text/html")
 }
 
-/// The recorded server's text for a request without a response.
+/// Returns the recorded server's text for a request without a response.
 fn reason(error: &legacy::Error) -> String {
     let mut cause = error.source();
     while let Some(inner) = cause {

@@ -1,6 +1,7 @@
 //! Headers of proxied requests and responses.
 //!
-//! Source: Go's reverse proxy, which the recorded server uses: hop-by-hop headers are removed, `X-Forwarded-For` is appended to.
+//! Source: Go's reverse proxy, which the recorded server uses: hop-by-hop headers are removed, the client is appended
+//! to `X-Forwarded-For`.
 
 use std::net::IpAddr;
 
@@ -22,14 +23,14 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     header::UPGRADE,
 ];
 
-/// Removes the hop-by-hop headers, and those that Connection names.
+/// Removes the hop-by-hop headers, including those named in Connection.
 pub(super) fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = (headers.get_all(header::CONNECTION).iter())
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
         .collect();
-    // `TE: trailers` is meant for the server too.
+    // `TE: trailers` is kept for the server.
     let trailers = headers.get_all(header::TE).iter().any(|value| {
         value
             .to_str()
@@ -43,13 +44,13 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes the credentials for the API server, which a pod must not see.
-pub(super) fn withhold_credentials(headers: &mut HeaderMap) {
+/// Removes the credentials for the API server, which a pod must not receive.
+pub(super) fn remove_credentials(headers: &mut HeaderMap) {
     headers.remove(header::AUTHORIZATION);
     headers.remove(header::COOKIE);
 }
 
-/// Adds the client's address and the path of the proxy.
+/// Adds the client's address and the proxy's path.
 pub(super) fn forwarded(headers: &mut HeaderMap, client: Option<IpAddr>, uri: &str) {
     let name = HeaderName::from_static("x-forwarded-for");
     if let Some(client) = client {
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_about_one_connection_stays_behind() {
+    fn hop_by_hop_headers_are_removed() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("connection", "close, X-Own"),
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_of_clients_grows() {
+    fn the_client_is_appended_to_the_forwarded_chain() {
         let mut headers = HeaderMap::from_iter([(
             HeaderName::from_static("x-forwarded-for"),
             HeaderValue::from_static("1.2.3.4"),

@@ -1,10 +1,11 @@
-//! Rewrites HTML: every start tag is written again, with links that lead through the proxy.
+//! HTML rewriting: every start tag is rewritten, with links that lead through the proxy.
 //!
-//! - Works on streamed bytes in any ASCII-compatible encoding: what is not markup stays as it is.
-//! - Start tags have one form: names in lower case, values in double quotes, one space between.
-//! - Limits: at most [`MEMORY`] for the parser state of a page; beyond it, the rest of the page stays as it is.
+//! - It works on streamed bytes in any ASCII-compatible encoding; everything but markup is unchanged.
+//! - Start tags are normalized: names in lower case, values in double quotes, separated by one space.
+//! - Limits: at most [`MAX_MEMORY_BYTES`] for the parser state of a page; beyond it, the rest of the page is
+//!   unchanged.
 //!
-//! Source: the proxy transport of Kubernetes v1.2 (elements and attributes, form of the output), as recorded.
+//! Source: the proxy transport of Kubernetes v1.2 (elements, attributes, form of the output), as recorded.
 
 use std::sync::Arc;
 
@@ -20,9 +21,9 @@ use parking_lot::Mutex;
 use super::{BodyError, link::Links};
 
 /// Memory limit of the parser of one page, in bytes.
-pub(crate) const MEMORY: usize = 1 << 20;
+pub(crate) const MAX_MEMORY_BYTES: usize = 1 << 20;
 
-/// The attributes of `element` that are links.
+/// Returns the attributes of `element` that are links.
 fn link_attributes(element: &str) -> &'static [&'static str] {
     match element {
         "a" | "area" | "base" | "link" => &["href"],
@@ -44,7 +45,7 @@ fn link_attributes(element: &str) -> &'static [&'static str] {
     }
 }
 
-/// Rewrites one page, piece by piece.
+/// A rewriter of one page.
 pub(crate) struct Page {
     /// `None` after the page has exceeded the memory limit.
     rewriter: Option<HtmlRewriter<'static, Output>>,
@@ -60,10 +61,10 @@ impl OutputSink for Output {
 }
 
 impl Page {
-    /// A rewriter of a page with these links.
+    /// Creates a rewriter with these links.
     pub(crate) fn new(links: Links) -> Result<Self, BodyError> {
         let every: Selector = "*".parse()?;
-        // Bytes above 127 become private characters one to one, in any encoding of the page.
+        // Bytes above 127 are mapped one to one to private-use characters, in any encoding of the page.
         let bytes = AsciiCompatibleEncoding::new(encoding_rs::X_USER_DEFINED).ok_or("no encoding carries bytes")?;
         let handler = move |element: &mut Element<'_, '_>| -> HandlerResult {
             let tag = start_tag(element, &links);
@@ -79,7 +80,7 @@ impl Page {
             .with_strict(false)
             .with_memory_settings(
                 MemorySettings::new()
-                    .with_max_allowed_memory_usage(MEMORY)
+                    .with_max_allowed_memory_usage(MAX_MEMORY_BYTES)
                     .with_graceful_bail_out_on_memory_limit_exceeded(true),
             );
         let output = Arc::new(Mutex::new(BytesMut::new()));
@@ -89,10 +90,10 @@ impl Page {
         })
     }
 
-    /// Rewrites a piece of the page. Returns what can be sent.
+    /// Rewrites a piece of the page. Returns the output that is complete.
     pub(crate) fn push(&mut self, piece: &[u8]) -> BytesMut {
         match &mut self.rewriter {
-            // Beyond its limit the rewriter has returned all of its input and cannot be used again.
+            // After exceeding its limit, the rewriter has returned all of its input and cannot be used again.
             Some(rewriter) => {
                 if rewriter.write(piece).is_err() {
                     self.rewriter = None;
@@ -103,7 +104,7 @@ impl Page {
         self.output.lock().split()
     }
 
-    /// Ends the page. Returns the rest of it.
+    /// Ends the page. Returns the remaining output.
     pub(crate) fn end(self) -> Result<BytesMut, BodyError> {
         if let Some(rewriter) = self.rewriter {
             rewriter.end()?;
@@ -112,7 +113,7 @@ impl Page {
     }
 }
 
-/// The rewritten start tag.
+/// Returns the rewritten start tag.
 fn start_tag(element: &mut Element<'_, '_>, links: &Links) -> String {
     let name = element.tag_name();
     let rewritten = link_attributes(&name);
@@ -133,7 +134,7 @@ fn start_tag(element: &mut Element<'_, '_>, links: &Links) -> String {
         out.push(' ');
         out.push_str(&key);
         out.push_str("=\"");
-        // A value that is not UTF-8 stays as it is.
+        // A value that is not UTF-8 is not rewritten.
         out.push_str(&value.unwrap_or_else(|_| raw.replace('"', "&#34;")));
         out.push('"');
     }
@@ -158,13 +159,13 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// First of the private characters for bytes above 127.
-const CARRIER: u32 = 0xf700;
+/// First private-use character for bytes above 127.
+const FIRST_PRIVATE_CHAR: u32 = 0xf700;
 
 fn to_bytes(carried: &str) -> Vec<u8> {
     carried
         .chars()
-        .map(|c| u8::try_from(u32::from(c)).unwrap_or_else(|_| u32::from(c).wrapping_sub(CARRIER) as u8))
+        .map(|c| u8::try_from(u32::from(c)).unwrap_or_else(|_| u32::from(c).wrapping_sub(FIRST_PRIVATE_CHAR) as u8))
         .collect()
 }
 
@@ -174,7 +175,7 @@ fn carry(text: &str) -> String {
             if byte.is_ascii() {
                 char::from(byte)
             } else {
-                char::from_u32(CARRIER + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+                char::from_u32(FIRST_PRIVATE_CHAR + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
         })
         .collect()
@@ -216,7 +217,7 @@ mod tests {
     #[case("<input disabled>", "<input disabled=\"\">")]
     #[case("<a title=\"it's <b>\" href=\"\">", "<a title=\"it&#39;s &lt;b&gt;\" href=\"\">")]
     #[case("<a href='/é' title='é'>é</a>", "<a href=\"/p/%C3%A9\" title=\"é\">é</a>")]
-    fn start_tags_are_written_anew_and_the_rest_stays(#[case] page: &str, #[case] expected: &str) {
+    fn only_start_tags_are_rewritten(#[case] page: &str, #[case] expected: &str) {
         for piece in [1, 3, 1000] {
             assert_eq!(
                 String::from_utf8(rewrite(page.as_bytes(), piece)).unwrap(),
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_another_encoding_survive() {
+    fn bytes_of_another_encoding_are_preserved() {
         let page = b"<p title=\"caf\xe9\">caf\xe9</p><a href='/x'>\xff</a>";
         assert_eq!(
             rewrite(page, 5),
@@ -236,8 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_past_the_memory_bound_passes_untouched() {
-        let page = format!("<a href='{}'>x</a><a href='/after'>", "y".repeat(2 * MEMORY));
+    fn a_tag_beyond_the_memory_limit_is_unchanged() {
+        let page = format!("<a href='{}'>x</a><a href='/after'>", "y".repeat(2 * MAX_MEMORY_BYTES));
         assert_eq!(rewrite(page.as_bytes(), 4096), page.as_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! Rewrites links to the proxied server into links through the proxy.
+//! Rewriting of links to the proxied server into links through the proxy.
 //!
 //! - Rewritten: a link whose path starts with a slash and whose host is absent or the server's own.
 //! - Not rewritten: relative links, links to other hosts, links through the proxy, and malformed ones.
@@ -17,7 +17,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// The rewritten link. `None` if it stays as it is.
+    /// Returns the rewritten link, or `None` if it does not change.
     pub(crate) fn rewrite(&self, link: &str) -> Option<String> {
         if link.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
             return None;
@@ -58,7 +58,7 @@ impl Links {
             raw.to_owned()
         } else {
             let joined = path::join(&self.prefix, &path);
-            // A second slash at the root would name another host.
+            // A second slash at the root would start a host name.
             let slash = if path.ends_with('/') && !joined.ends_with('/') {
                 "/"
             } else {
@@ -103,7 +103,7 @@ mod tests {
     #[case("http://10.0.0.1:81/other-port", None)]
     #[case("/bad%zz", None)]
     #[case("/line\nbreak", None)]
-    fn only_rooted_links_of_the_same_host_are_led_through_the_proxy(#[case] link: &str, #[case] written: Option<&str>) {
+    fn only_rooted_links_to_the_same_host_are_rewritten(#[case] link: &str, #[case] written: Option<&str>) {
         let links = Links {
             prefix: "/p/x".to_owned(),
             host: "10.0.0.1:80".to_owned(),

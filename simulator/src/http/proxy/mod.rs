@@ -1,12 +1,12 @@
-//! The proxy: forwards requests to services, pods and nodes.
+//! The proxy: it forwards requests to services, pods and nodes.
 //!
 //! - Requests and responses stream in both directions.
-//! - Links in HTML and in Location are rewritten, in compressed pages too.
+//! - Links in HTML and in Location are rewritten, including in compressed pages.
 //! - WebSocket and other upgrades are supported.
 //! - A server inside this process ([`Backends`](crate::cluster::network::Backends)) is reached without a connection.
 //! - Limits: [`dial::TIMEOUT`] to connect. A response has no time limit while the client is connected.
 //!
-//! Source: the two texts, the recorded proxy sessions, and for what they do not say the proxy of Kubernetes v1.2.
+//! Source: the API documentation, the recorded proxy sessions, and otherwise the proxy of Kubernetes v1.2.
 
 mod backend;
 mod call;

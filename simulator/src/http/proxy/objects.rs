@@ -1,4 +1,4 @@
-//! The objects of the registry that determine where requests go.
+//! Lookup of proxied objects in the registry.
 
 use futures::future::BoxFuture;
 

@@ -1,4 +1,4 @@
-//! Paths and queries as the recorded server reads and writes them.
+//! Paths and queries in the form of the recorded server.
 //!
 //! - A path is kept decoded; [`escape`] encodes it again, so `%2F` in a request becomes `/`.
 //! - [`join`] resolves `.`, `..` and empty segments.
@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-/// Decodes percent escapes. `None` if one is malformed or the bytes are not UTF-8.
+/// Decodes percent escapes. Returns `None` if one is malformed or the bytes are not UTF-8.
 pub(crate) fn unescape(text: &str) -> Option<String> {
     let malformed = text.match_indices('%').any(|(at, _)| {
         !text
@@ -58,7 +58,7 @@ pub(crate) fn join(base: &str, path: &str) -> String {
     format!("{}{}", if rooted { "/" } else { "" }, kept.join("/"))
 }
 
-/// Sorts a query by key and encodes it again, with `+` for a space. Malformed parameters are dropped.
+/// Sorts a query by key and encodes it again, with `+` for a space. Drops malformed parameters.
 pub(crate) fn normalize_query(query: &str) -> String {
     let mut pairs: Vec<(String, String)> = parameters(query).collect();
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
@@ -83,7 +83,7 @@ pub(crate) fn normalize_query(query: &str) -> String {
     out
 }
 
-/// The well-formed parameters of a query, decoded, in order.
+/// Returns the well-formed parameters of a query, decoded, in order.
 pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (String, String)> {
     query
         .split('&')
@@ -116,12 +116,12 @@ mod tests {
     #[case("b=2&a=1&b=1", "a=1&b=2&b=1")]
     #[case("a=%zz&b=1", "b=1")]
     #[case("a=x*y%2F'", "a=x%2Ay%2F%27")]
-    fn a_query_is_sorted_and_written_anew(#[case] query: &str, #[case] written: &str) {
+    fn a_query_is_sorted_and_encoded_again(#[case] query: &str, #[case] written: &str) {
         assert_eq!(normalize_query(query), written);
     }
 
     #[test]
-    fn a_path_keeps_the_reserved_characters_that_may_stand_in_it() {
+    fn allowed_reserved_characters_of_a_path_are_not_escaped() {
         assert_eq!(
             escape("/a b/c?d=e&f+g,h;i:j@k$l(m)é"),
             "/a%20b/c%3Fd=e&f+g,h;i:j@k$l%28m%29%C3%A9"

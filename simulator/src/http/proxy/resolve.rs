@@ -1,4 +1,4 @@
-//! Which server of a location a request goes to: each in turn, so that each gets as many requests as the others.
+//! Round-robin selection of the server behind a location.
 
 use std::collections::HashMap;
 
@@ -10,26 +10,26 @@ use crate::{
     strategy::{self, Location, Lookup, ObjectId},
 };
 
-/// A server that requests can be sent to.
+/// A server to forward requests to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     /// `http` or `https`.
     pub(crate) scheme: String,
-    /// Host, and port if one is known; empty if no address is known.
+    /// Host, with port if known; empty if there is no address.
     pub(crate) host: String,
 }
 
-/// Counts the turns of the servers.
+/// Round-robin counters by object.
 #[derive(Debug, Default)]
 pub(crate) struct Resolver {
-    turns: Mutex<HashMap<String, usize>>,
+    counters: Mutex<HashMap<String, usize>>,
 }
 
-/// Maximum number of objects whose turns are counted.
-const TURNS: usize = 4096;
+/// Maximum number of objects with a counter.
+const MAX_COUNTERS: usize = 4096;
 
 impl Resolver {
-    /// The server for a request for an object of `resource`.
+    /// Returns the server for a request to an object of `resource`.
     pub(crate) async fn resolve(
         &self,
         objects: &dyn Lookup,
@@ -43,7 +43,7 @@ impl Resolver {
     fn next(&self, object: ObjectId<'_>, Location { scheme, mut hosts, key }: Location) -> Server {
         let at = match hosts.len() {
             0 | 1 => 0,
-            count => self.turn(&format!("{}/{key}", object.namespace)) % count,
+            count => self.next_index(&format!("{}/{key}", object.namespace)) % count,
         };
         let host = if hosts.is_empty() {
             String::new()
@@ -53,14 +53,14 @@ impl Resolver {
         Server { scheme, host }
     }
 
-    fn turn(&self, key: &str) -> usize {
-        let mut turns = self.turns.lock();
-        if turns.len() >= TURNS && !turns.contains_key(key) {
-            turns.clear();
+    fn next_index(&self, key: &str) -> usize {
+        let mut counters = self.counters.lock();
+        if counters.len() >= MAX_COUNTERS && !counters.contains_key(key) {
+            counters.clear();
         }
-        let turn = turns.entry(key.to_owned()).or_default();
-        *turn = turn.wrapping_add(1);
-        turn.wrapping_sub(1)
+        let next_index = counters.entry(key.to_owned()).or_default();
+        *next_index = next_index.wrapping_add(1);
+        next_index.wrapping_sub(1)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The proxy over the wire: a front, the proxy, and servers behind it.
+//! Tests of the proxy over the network: a front end, the proxy, and servers behind it.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ use crate::{
     strategy::{Lookup, ResourceName},
 };
 
-/// One pod, `p`, whose address is sent to a server of the test.
+/// A single pod `p`, whose address is replaced by that of a test server.
 struct OnePod;
 
 impl Lookup for OnePod {
@@ -68,7 +68,7 @@ where
     address
 }
 
-/// A front whose proxy sends the pod's address to `behind`, or has `backends`.
+/// Starts a front end whose proxy replaces the pod's address by `behind`, or has `backends`.
 async fn front(behind: Option<SocketAddr>, backends: Backends) -> SocketAddr {
     let mut settings = Settings::new(Profile::Documented);
     if let Some(behind) = behind {
@@ -109,7 +109,7 @@ async fn front_with(settings: Settings) -> SocketAddr {
     .await
 }
 
-/// The pod that a path names, in either form.
+/// Returns the request of the pod in a path of either form.
 fn address(path: &str) -> ProxyRequest {
     let old = path.starts_with("/api/v1/proxy/");
     let root: String = path.split_inclusive('/').take(8).collect();
@@ -135,7 +135,7 @@ fn full(text: &str) -> Body {
 }
 
 fn client() -> reqwest::Client {
-    // What the whole workspace is built with may leave the choice of one open.
+    // Other crates of the workspace may enable several providers, so that one must be chosen.
     let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -150,8 +150,8 @@ const POD: &str = "/api/v1/namespaces/a/pods/p/proxy";
 #[case("http", "dial tcp 10.9.9.9:80: connect: connection refused")]
 #[case("https", "dial tcp 10.9.9.9:80: connect: connection refused")]
 #[tokio::test]
-async fn a_server_that_is_not_there_is_a_503_in_words(#[case] scheme: &str, #[case] why: &str) {
-    // It is bound, so that nobody else listens there.
+async fn an_unreachable_server_is_a_503_with_a_reason(#[case] scheme: &str, #[case] why: &str) {
+    // It is bound but not listening, so that no other server can use the port.
     let silent = TcpSocket::new_v4().unwrap();
     silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let front = front(Some(silent.local_addr().unwrap()), Backends::default()).await;
@@ -178,7 +178,7 @@ async fn a_server_that_is_not_there_is_a_503_in_words(#[case] scheme: &str, #[ca
 )]
 #[case(b"", "EOF")]
 #[tokio::test]
-async fn a_server_that_speaks_no_tls_is_told_apart(#[case] says: &'static [u8], #[case] why: &str) {
+async fn a_server_without_tls_has_its_own_error(#[case] says: &'static [u8], #[case] why: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let front = front(Some(listener.local_addr().unwrap()), Backends::default()).await;
     tokio::spawn(async move {
@@ -204,7 +204,7 @@ async fn a_server_that_speaks_no_tls_is_told_apart(#[case] says: &'static [u8], 
 }
 
 #[tokio::test]
-async fn a_server_that_keeps_silent_is_given_up() {
+async fn a_silent_server_times_out() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut settings = Settings::new(Profile::Documented);
     settings.dial = [DialOverride {
@@ -228,7 +228,7 @@ async fn a_server_that_keeps_silent_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_no_number_is_refused() {
+async fn a_port_that_is_not_a_number_is_rejected() {
     let front = front(None, Backends::default()).await;
     let answer = client()
         .get(format!("http://{front}/api/v1/namespaces/a/pods/p:web/proxy/echo"))
@@ -246,7 +246,7 @@ async fn a_port_that_is_no_number_is_refused() {
 }
 
 #[tokio::test]
-async fn the_root_without_a_slash_redirects_to_the_one_with_it() {
+async fn the_root_without_a_slash_redirects_to_the_root_with_one() {
     let front = front(None, Backends::default()).await;
     let answer = client().get(format!("http://{front}{POD}?q=1")).send().await.unwrap();
     assert_eq!(
@@ -257,7 +257,7 @@ async fn the_root_without_a_slash_redirects_to_the_one_with_it() {
 }
 
 #[tokio::test]
-async fn request_and_response_stream_while_both_are_under_way() {
+async fn request_and_response_stream_at_the_same_time() {
     let behind =
         serve(|request| Box::pin(async move { Response::new(request.into_body().map_err(Into::into).boxed_unsync()) }))
             .await;
@@ -286,7 +286,7 @@ async fn a_page_is_rewritten_as_it_streams() {
         sender
             .unbounded_send(Bytes::from_static(b"<a href='/x'>first</a>"))
             .unwrap();
-        // The page never ends: the first of it has to arrive all the same.
+        // The page never ends: its first part must arrive anyway.
         let body = StreamBody::new(receiver.map(|piece| Ok(Frame::data(piece)))).boxed_unsync();
         tokio::spawn(async move {
             futures::future::pending::<()>().await;
@@ -311,15 +311,15 @@ async fn a_page_is_rewritten_as_it_streams() {
 }
 
 #[tokio::test]
-async fn an_upgrade_passes_through_in_both_directions() {
+async fn an_upgraded_connection_works_in_both_directions() {
     fn shout(mut request: Request<Incoming>) -> BoxFuture<'static, Response<Body>> {
         Box::pin(async move {
             let path = request.uri().to_string();
             tokio::spawn(async move {
                 let mut stream = TokioIo::new(hyper::upgrade::on(&mut request).await.unwrap());
-                let mut heard = [0; 5];
-                stream.read_exact(&mut heard).await.unwrap();
-                stream.write_all(&heard.to_ascii_uppercase()).await.unwrap();
+                let mut received = [0; 5];
+                stream.read_exact(&mut received).await.unwrap();
+                stream.write_all(&received.to_ascii_uppercase()).await.unwrap();
             });
             Response::builder()
                 .status(101)
@@ -340,9 +340,9 @@ async fn an_upgrade_passes_through_in_both_directions() {
                     let upgrade = hyper::upgrade::on(&mut request);
                     tokio::spawn(async move {
                         let mut stream = TokioIo::new(upgrade.await.unwrap());
-                        let mut heard = [0; 5];
-                        stream.read_exact(&mut heard).await.unwrap();
-                        stream.write_all(&heard.to_ascii_uppercase()).await.unwrap();
+                        let mut received = [0; 5];
+                        stream.read_exact(&mut received).await.unwrap();
+                        stream.write_all(&received.to_ascii_uppercase()).await.unwrap();
                     });
                     Response::builder()
                         .status(101)
@@ -371,12 +371,12 @@ async fn an_upgrade_passes_through_in_both_directions() {
             "{head}"
         );
         stream.write_all(b"hello").await.unwrap();
-        let mut heard = [0; 5];
-        tokio::time::timeout(Duration::from_secs(20), stream.read_exact(&mut heard))
+        let mut received = [0; 5];
+        tokio::time::timeout(Duration::from_secs(20), stream.read_exact(&mut received))
             .await
             .unwrap()
             .unwrap();
-        assert_eq!(&heard, b"HELLO");
+        assert_eq!(&received, b"HELLO");
     }
 }
 
@@ -441,15 +441,15 @@ async fn credentials_of_the_api_server_do_not_reach_a_pod(#[case] profile: Profi
     assert_eq!(answer.text().await.unwrap(), seen);
 }
 
-/// A server that sends back what it is sent.
+/// A server that echoes its input.
 struct Echo;
 
 impl Backend for Echo {
     fn answer(&self, _: Request<Body>) -> BoxFuture<'static, Response<Body>> {
-        Box::pin(async { Response::new(crate::cluster::network::whole("this is no HTTP server")) })
+        Box::pin(async { Response::new(crate::cluster::network::full_body("this server does not speak HTTP")) })
     }
 
-    fn talk(&self, io: DuplexStream) -> Result<BoxFuture<'static, ()>, DuplexStream> {
+    fn serve_connection(&self, io: DuplexStream) -> Result<BoxFuture<'static, ()>, DuplexStream> {
         let (mut from, mut to) = tokio::io::split(io);
         Ok(Box::pin(async move {
             let _ = tokio::io::copy(&mut from, &mut to).await;
@@ -458,7 +458,7 @@ impl Backend for Echo {
 }
 
 #[tokio::test]
-async fn a_server_inside_the_process_may_speak_another_protocol_on_a_forwarded_port() {
+async fn a_server_inside_the_process_may_use_another_protocol_on_a_forwarded_port() {
     let mut settings = Settings::new(Profile::Documented);
     settings.backends = Backends::default();
     settings.backends.insert("10.9.9.9:53", Arc::new(Echo));

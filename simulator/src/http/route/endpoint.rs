@@ -1,4 +1,4 @@
-//! What paths name.
+//! Endpoints: the meanings of paths.
 
 use std::sync::Arc;
 
@@ -26,16 +26,16 @@ pub(crate) enum NonResourcePath {
     SwaggerUi,
     /// `/ui/`: a redirect to the dashboard.
     Ui,
-    /// A directory without the slash at its end: a redirect.
+    /// A directory without its trailing slash: a redirect.
     Directory(&'static str),
 }
 
-/// A path below `/api`, `/apis` and the documents about them.
+/// A path below `/api` or `/apis`, or of their documents.
 #[derive(Clone, Debug)]
 pub(crate) enum Endpoint {
     /// `/version`.
     Version,
-    /// `/swaggerapi`, `/swaggerapi/...`, `/openapi/...`, `/swagger.json`: descriptions of the API.
+    /// `/swaggerapi`, `/swaggerapi/...`, `/openapi/...`, `/swagger.json`: API descriptions.
     Description(String),
     /// `/api`.
     Versions,
@@ -45,47 +45,47 @@ pub(crate) enum Endpoint {
     Group(usize),
     /// `/api/v1`, `/apis/GROUP/VERSION`: the group version at this index.
     Resources(usize),
-    /// `/apis/authorization.k8s.io/VERSION/selfsubjectaccessreviews`, which newer clients use: the version.
+    /// `/apis/authorization.k8s.io/VERSION/selfsubjectaccessreviews`, for newer clients: the version.
     AccessReview(String),
-    /// A collection, an object or a sub-resource.
+    /// A collection, an object or a subresource.
     Resource(RequestInfo),
     /// A path under `/watch/`.
     Watch(RequestInfo),
-    /// A sub-resource that connects to a container: attach, exec, log, portforward.
+    /// A subresource that connects to a container: attach, exec, log, portforward.
     Connect(RequestInfo),
-    /// The server of an object, through the proxy.
+    /// The server of an object, reached through the proxy.
     Proxy(ProxyRequest),
 }
 
-/// A request for the server of an object, through the proxy.
+/// A request to the server of an object through the proxy.
 #[derive(Clone, Debug)]
 pub(crate) struct ProxyRequest {
-    /// The resource.
+    /// Resource of the object.
     pub(crate) resource: Arc<Resource>,
-    /// The namespace; empty for an object without one.
+    /// Namespace; empty for an object without one.
     pub(crate) namespace: String,
-    /// The name, with an optional scheme and port: `https:NAME:PORT`.
+    /// Name, with an optional scheme and port: `https:NAME:PORT`.
     pub(crate) name: String,
-    /// The decoded path after the proxy's root, with its slash; `None` without a slash.
+    /// Decoded path after the proxy's root, with its leading slash; `None` without a slash.
     pub(crate) path: Option<String>,
-    /// The decoded path of the proxy's root, without a slash at its end.
+    /// Decoded path of the proxy's root, without a trailing slash.
     pub(crate) root: String,
-    /// Whether this is the older form, `/api/v1/proxy/...`
+    /// Whether this is the old form, `/api/v1/proxy/...`
     pub(crate) old: bool,
 }
 
-/// The outcome of routing a path.
+/// The result of routing a path.
 #[derive(Clone, Debug)]
 pub(crate) enum Route {
-    /// Outside the API groups, with any method.
+    /// A path outside the API groups, for all methods.
     NonResource(NonResourcePath),
     /// An endpoint and its methods.
     Endpoint(Endpoint, Methods),
-    /// Below `/api` or `/apis`, but not an endpoint.
+    /// A path below `/api` or `/apis` without an endpoint.
     Missing,
 }
 
-/// A path outside the API groups.
+/// Returns the meaning of a path outside the API groups.
 pub(super) fn non_resource_path(path: &str) -> NonResourcePath {
     match path {
         "/" | "/index.html" => NonResourcePath::Index,

@@ -24,7 +24,7 @@ impl Methods {
         Self(self.0 | other.0)
     }
 
-    /// Methods of a proxy, and their words in the names of operations.
+    /// Methods of a proxy, with the words for them in operation names.
     pub(crate) const PROXIED: [(&'static str, &'static str); 6] = [
         ("GET", "Get"),
         ("PUT", "Put"),
@@ -34,7 +34,7 @@ impl Methods {
         ("OPTIONS", "Options"),
     ];
 
-    /// The verbs of discovery for these methods.
+    /// Returns the discovery verbs of these methods.
     pub(crate) fn verbs(self) -> Vec<&'static str> {
         let words = [
             (Self::POST, "create"),
@@ -66,7 +66,7 @@ impl Methods {
     }
 }
 
-/// Methods of the sub-resource `name`.
+/// Returns the methods of the subresource `name`.
 pub(crate) fn subresource_methods(name: &str) -> Methods {
     match name {
         "status" | "finalize" => Methods::PUT,

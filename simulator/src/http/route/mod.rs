@@ -1,9 +1,10 @@
-//! Routing: what each path names, and its methods.
+//! Routing: the endpoint of each path, and its methods.
 //!
-//! - The table is made once for a scheme. Routing allocates only the request that it returns.
-//! - A slash at the end is ignored, except at the root of a proxy.
+//! - The table is built once per scheme. Routing allocates only the request that it returns.
+//! - A trailing slash is ignored, except at the root of a proxy.
 //!
-//! Source: Kubernetes v1.2's `api_installer.go` and go-restful's curly router, as recorded (`discovery.har`, `surface.har`).
+//! Source: `api_installer.go` of Kubernetes v1.2 and go-restful's curly router, as recorded (`discovery.har`,
+//! `surface.har`).
 
 mod endpoint;
 mod methods;

@@ -1,8 +1,8 @@
 //! The routing table.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use memchr::memchr_iter;
+use foldhash::{HashMap, HashMapExt};
 
 use super::{
     endpoint::{Endpoint, ProxyRequest, Route, non_resource_path},
@@ -24,17 +24,17 @@ struct Entry {
 
 /// A group version and its resources.
 pub(crate) struct GroupVersion {
-    /// The group's name; empty for the core group.
+    /// Name of the group; empty for the core group.
     pub(crate) group: String,
-    /// The version.
+    /// Version.
     pub(crate) version: String,
-    /// Its resources, in the order of discovery.
+    /// Resources in the order of discovery.
     resources: Vec<Arc<Resource>>,
-    entries: BTreeMap<String, Entry>,
+    entries: HashMap<String, Entry>,
 }
 
 impl GroupVersion {
-    /// Its resources, in the order of discovery.
+    /// Returns its resources in the order of discovery.
     pub(crate) fn resources(&self) -> &[Arc<Resource>] {
         &self.resources
     }
@@ -56,7 +56,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The routes of `scheme`.
+    /// Creates the routes of `scheme`.
     pub(crate) fn new(scheme: Arc<Scheme>) -> Self {
         let mut versions: Vec<GroupVersion> = Vec::new();
         for resource in scheme.resources() {
@@ -70,7 +70,7 @@ impl Table {
                         group: group.to_owned(),
                         version: version.to_owned(),
                         resources: Vec::new(),
-                        entries: BTreeMap::new(),
+                        entries: HashMap::new(),
                     });
                     versions.len() - 1
                 });
@@ -91,34 +91,41 @@ impl Table {
         }
     }
 
-    /// The scheme that is routed.
+    /// Returns the routed scheme.
     pub(crate) fn scheme(&self) -> &Arc<Scheme> {
         &self.scheme
     }
 
-    /// The group versions, by group and version.
+    /// Returns the group versions, ordered by group and version.
     pub(crate) fn versions(&self) -> &[GroupVersion] {
         &self.versions
     }
 
-    /// The named groups, in order.
+    /// Returns the named groups, in order.
     pub(crate) fn groups(&self) -> &[String] {
         &self.groups
     }
 
     /// Routes a normalized and decoded path.
     pub(crate) fn find(&self, path: &str) -> Route {
-        // The longest path that is routed by all its segments has eight: /apis/G/V/watch/namespaces/NS/RESOURCE/NAME.
+        // The longest routed path has eight segments: /apis/G/V/watch/namespaces/NS/RESOURCE/NAME.
         let mut segments = [""; 9];
         let mut count = 0;
-        let (mut start, inner) = (0, path.trim_matches('/'));
-        for end in memchr_iter(b'/', inner.as_bytes()).chain([inner.len()]) {
+        let inner = path.trim_matches('/');
+        let mut push = |start: usize, end: usize| {
             if let (Some(slot), Some(segment)) = (segments.get_mut(count), inner.get(start..end)) {
                 *slot = segment;
                 count += 1;
             }
-            start = end + 1;
+        };
+        let mut start = 0;
+        for (at, byte) in inner.bytes().enumerate() {
+            if byte == b'/' {
+                push(start, at);
+                start = at + 1;
+            }
         }
+        push(start, inner.len());
         let segments = segments.get(..count).unwrap_or_default();
         let found = match *segments {
             ["api"] => Some((Endpoint::Versions, Methods::GET)),
@@ -267,7 +274,7 @@ fn subresource(entry: &Entry, namespace: Option<&str>, name: &str, part: &str) -
     Some((endpoint, subresource_methods(part)))
 }
 
-/// A proxy whose root has `depth` segments.
+/// Returns a proxy endpoint whose root has `depth` segments.
 fn proxy(
     entry: &Entry,
     namespace: &str,

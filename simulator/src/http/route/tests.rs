@@ -18,7 +18,7 @@ const ALL: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-/// What a path names, and its methods.
+/// Formats the endpoint of a path, and its methods.
 fn shown(path: &str) -> (String, String) {
     let endpoint = match TABLE.find(path) {
         Route::NonResource(path) => return (format!("{path:?}"), "any".into()),
@@ -105,7 +105,7 @@ fn shown(path: &str) -> (String, String) {
 #[case("/nope/at/all", "Unknown", "any")]
 #[case("/healthz/", "Unknown", "any")]
 #[case("/ui", "Directory(\"/ui/\")", "any")]
-fn a_path_names_one_thing(#[case] path: &str, #[case] name: &str, #[case] methods: &str) {
+fn a_path_has_an_endpoint_and_methods(#[case] path: &str, #[case] name: &str, #[case] methods: &str) {
     assert_eq!(shown(path), (name.to_owned(), methods.to_owned()), "{path}");
 }
 
@@ -127,7 +127,7 @@ fn a_path_names_one_thing(#[case] path: &str, #[case] name: &str, #[case] method
 #[case("/apis/batch/v9")]
 #[case("/apis/extensions/v1beta1/namespaces/a/replicationcontrollers/d")]
 #[case("/version/more")]
-fn below_a_web_service_other_paths_are_missing(#[case] path: &str) {
+fn other_paths_below_a_web_service_are_missing(#[case] path: &str) {
     assert_eq!(shown(path).0, "nothing", "{path}");
 }
 
@@ -160,7 +160,7 @@ fn below_a_web_service_other_paths_are_missing(#[case] path: &str) {
     "/api/v1/namespaces/a/pods/p/proxy/a b",
     "proxy a pods p Some(\"/a b\") at /api/v1/namespaces/a/pods/p/proxy"
 )]
-fn a_proxy_keeps_its_root_and_the_path_behind_it(#[case] path: &str, #[case] name: &str) {
+fn a_proxy_path_is_split_into_root_and_rest(#[case] path: &str, #[case] name: &str) {
     assert_eq!(
         shown(path),
         (name.to_owned(), "GET PUT POST DELETE HEAD OPTIONS".to_owned())

@@ -1,70 +1,70 @@
-//! Frames, as bytes and as values.
+//! SPDY frames and their encoding.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// How long a control frame may be, in bytes.
-pub(super) const CONTROL: usize = 1 << 16;
+/// Maximum length of a control frame in bytes.
+pub(super) const MAX_CONTROL_BYTES: usize = 1 << 16;
 
-/// How long the head of every frame is, in bytes.
-pub(super) const HEAD: usize = 8;
+/// Length of the header of every frame in bytes.
+pub(super) const HEADER_BYTES: usize = 8;
 
-/// The flag of the last frame of a stream's direction.
+/// Flag of the last frame of a stream in one direction.
 pub(super) const FIN: u8 = 1;
 
-/// The flag of a stream that only its opener sends on.
+/// Flag of a stream on which only its opener sends.
 pub(super) const UNIDIRECTIONAL: u8 = 2;
 
 const VERSION: u16 = 3;
 const ID: u32 = 0x7fff_ffff;
 
-/// Why a stream is reset.
+/// Status code of RST_STREAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reset {
-    /// The frame breaks the protocol.
+    /// PROTOCOL_ERROR: the frame violates the protocol.
     Protocol = 1,
-    /// There is no such stream.
+    /// INVALID_STREAM: the stream does not exist.
     Invalid = 2,
-    /// There are too many streams.
+    /// REFUSED_STREAM: there are too many streams.
     Refused = 3,
-    /// The stream is open already.
+    /// STREAM_IN_USE: the stream is already open.
     InUse = 8,
 }
 
-/// A setting: the window that streams start with.
+/// Setting INITIAL_WINDOW_SIZE: the window of new streams.
 pub(super) const INITIAL_WINDOW: u32 = 7;
 
-/// What is wrong with a frame; the connection cannot go on.
+/// An error that ends the connection.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) enum FrameError {
-    /// Another version of the protocol.
-    #[error("version {0} of SPDY")]
+    /// Unsupported version of the protocol.
+    #[error("unsupported SPDY version {0}")]
     Version(u16),
-    /// The frame is longer than allowed.
-    #[error("a control frame of {0} bytes")]
+    /// The control frame is too long.
+    #[error("a control frame of {0} bytes is too long")]
     Long(usize),
-    /// The frame is shorter than its kind needs.
-    #[error("a control frame that is too short")]
+    /// The frame is too short for its type.
+    #[error("a control frame is too short")]
     Short,
-    /// The block of headers cannot be unpacked.
-    #[error("a block of headers that cannot be unpacked")]
+    /// The header block cannot be decompressed.
+    #[error("a header block cannot be decompressed")]
     Headers,
-    /// A stream's number is none that the peer may use, or is not in order.
-    #[error("a stream numbered {0}")]
+    /// The stream id is invalid for the peer, or out of order.
+    #[error("invalid stream id {0}")]
     Number(u32),
 }
 
-/// The first bytes of a frame.
+/// The header of a frame.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Head {
-    /// A control frame.
+pub(super) enum FrameHeader {
+    /// Header of a control frame.
     Control { kind: u16, flags: u8, length: usize },
-    /// A piece of a stream.
+    /// Header of a data frame.
     Data { stream: u32, flags: u8, length: usize },
 }
 
-impl Head {
-    /// Reads the head of a frame.
-    pub(super) fn parse(bytes: [u8; HEAD]) -> Result<Self, FrameError> {
+impl FrameHeader {
+    /// Parses the header of a frame.
+    pub(super) fn parse(bytes: [u8; HEADER_BYTES]) -> Result<Self, FrameError> {
         let mut bytes = &bytes[..];
         let (first, rest) = (bytes.get_u32(), bytes.get_u32());
         let (flags, length) = ((rest >> 24) as u8, (rest & 0x00ff_ffff) as usize);
@@ -79,7 +79,7 @@ impl Head {
         if version != VERSION {
             return Err(FrameError::Version(version));
         }
-        if length > CONTROL {
+        if length > MAX_CONTROL_BYTES {
             return Err(FrameError::Long(length));
         }
         Ok(Self::Control {
@@ -90,26 +90,26 @@ impl Head {
     }
 }
 
-/// A control frame. Headers are in their packed form.
+/// A control frame. Its header block is compressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Control {
     /// Opens a stream.
     SynStream { stream: u32, flags: u8, headers: Bytes },
-    /// Answers the opening of a stream.
+    /// Accepts a stream.
     SynReply { stream: u32, flags: u8, headers: Bytes },
-    /// Ends a stream at once.
+    /// Resets a stream.
     Reset { stream: u32, status: u32 },
-    /// Tells how the peer is set up: numbers and values.
+    /// Settings of the peer: ids and values.
     Settings(Vec<(u32, u32)>),
-    /// Asks for itself back.
+    /// Requests an echo of itself.
     Ping(u32),
-    /// No stream is opened any more.
+    /// Announces that no more streams are accepted.
     GoAway { last: u32, status: u32 },
-    /// More headers of a stream.
+    /// Adds headers to a stream.
     Headers { stream: u32, flags: u8, headers: Bytes },
-    /// Lets so many bytes more be sent.
+    /// Enlarges the send window by `delta` bytes.
     WindowUpdate { stream: u32, delta: u32 },
-    /// A kind that is not known, and is to be ignored.
+    /// An unknown type, which must be ignored.
     Unknown(u16),
 }
 
@@ -118,7 +118,7 @@ fn number(payload: &mut Bytes) -> Result<u32, FrameError> {
 }
 
 impl Control {
-    /// Reads a control frame.
+    /// Parses a control frame.
     pub(super) fn parse(kind: u16, flags: u8, mut payload: Bytes) -> Result<Self, FrameError> {
         Ok(match kind {
             1 => {
@@ -170,7 +170,7 @@ impl Control {
         })
     }
 
-    /// The frame as bytes.
+    /// Encodes the frame.
     pub(super) fn encode(&self) -> Bytes {
         let mut payload = BytesMut::new();
         let (kind, flags) = match self {
@@ -220,7 +220,7 @@ impl Control {
             }
             Self::Unknown(kind) => (*kind, 0),
         };
-        let mut out = BytesMut::with_capacity(HEAD + payload.len());
+        let mut out = BytesMut::with_capacity(HEADER_BYTES + payload.len());
         out.put_u32(!ID | u32::from(VERSION) << 16 | u32::from(kind));
         out.put_u32(u32::from(flags) << 24 | u32::try_from(payload.len()).unwrap_or(0));
         out.unsplit(payload);
@@ -228,9 +228,9 @@ impl Control {
     }
 }
 
-/// The head of a frame that carries `length` bytes of a stream.
-pub(super) fn data_head(stream: u32, flags: u8, length: u32) -> [u8; HEAD] {
-    let mut head = [0; HEAD];
+/// Returns the header of a data frame with `length` bytes.
+pub(super) fn data_header(stream: u32, flags: u8, length: u32) -> [u8; HEADER_BYTES] {
+    let mut head = [0; HEADER_BYTES];
     let mut out = &mut head[..];
     out.put_u32(stream & ID);
     out.put_u32(u32::from(flags) << 24 | length);
@@ -272,31 +272,41 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(frame in control()) {
+        fn an_encoded_frame_parses_to_itself(frame in control()) {
             let bytes = frame.encode();
-            let head = Head::parse(bytes[..HEAD].try_into().unwrap()).unwrap();
-            let Head::Control { kind, flags, length } = head else { panic!("no control frame") };
-            prop_assert_eq!(length, bytes.len() - HEAD);
-            prop_assert_eq!(Control::parse(kind, flags, bytes.slice(HEAD..)), Ok(frame));
+            let head = FrameHeader::parse(bytes[..HEADER_BYTES].try_into().unwrap()).unwrap();
+            let FrameHeader::Control { kind, flags, length } = head else { panic!("no control frame") };
+            prop_assert_eq!(length, bytes.len() - HEADER_BYTES);
+            prop_assert_eq!(Control::parse(kind, flags, bytes.slice(HEADER_BYTES..)), Ok(frame));
         }
 
         #[test]
-        fn any_bytes_are_a_frame_or_an_error(kind in 0u16..12, flags: u8, payload in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_are_a_frame_or_an_error(
+            kind in 0u16..12,
+            flags: u8,
+            payload in proptest::collection::vec(any::<u8>(), 0..64)
+        ) {
             let _ = Control::parse(kind, flags, payload.into());
         }
     }
 
     #[test]
-    fn a_head_says_what_comes() {
+    fn frame_headers_are_parsed() {
         assert_eq!(
-            Head::parse(data_head(5, FIN, 70_000)),
-            Ok(Head::Data {
+            FrameHeader::parse(data_header(5, FIN, 70_000)),
+            Ok(FrameHeader::Data {
                 stream: 5,
                 flags: FIN,
                 length: 70_000
             })
         );
-        assert_eq!(Head::parse([0x80, 2, 0, 1, 0, 0, 0, 0]), Err(FrameError::Version(2)));
-        assert_eq!(Head::parse([0x80, 3, 0, 1, 0, 1, 0, 1]), Err(FrameError::Long(65_537)));
+        assert_eq!(
+            FrameHeader::parse([0x80, 2, 0, 1, 0, 0, 0, 0]),
+            Err(FrameError::Version(2))
+        );
+        assert_eq!(
+            FrameHeader::parse([0x80, 3, 0, 1, 0, 1, 0, 1]),
+            Err(FrameError::Long(65_537))
+        );
     }
 }

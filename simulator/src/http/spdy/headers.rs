@@ -1,31 +1,36 @@
-//! Blocks of headers: packed with zlib and a dictionary that both sides know, one state for the whole connection.
+//! Header blocks, compressed with zlib and the protocol's dictionary, with one state per connection.
 
 use bytes::{Buf, BufMut, Bytes};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::frame::FrameError;
 
-/// How long a block of headers may be once unpacked, in bytes.
-pub(super) const BLOCK: usize = 1 << 16;
+/// Maximum length of a decompressed header block in bytes.
+pub(super) const MAX_BLOCK_BYTES: usize = 1 << 16;
 
 /// Names and values.
 pub(crate) type Headers = Vec<(String, String)>;
 
-/// The words of the dictionary that stand in it with their length.
-const WORDS: &str = "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization \
-                     cache-control connection content-base content-encoding content-language content-length content-location content-md5 content-range \
-                     content-type date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified \
-                     location max-forwards pragma proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding \
-                     upgrade user-agent vary via warning www-authenticate method get status 200_OK version HTTP/1.1 url public set-cookie keep-alive origin";
+/// The words of the dictionary that are prefixed with their length.
+const WORDS: &str = "\
+    options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age \
+    allow authorization cache-control connection content-base content-encoding content-language content-length \
+    content-location content-md5 content-range content-type date etag expect expires from host if-match \
+    if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma \
+    proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade \
+    user-agent vary via warning www-authenticate method get status 200_OK version HTTP/1.1 url public set-cookie \
+    keep-alive origin";
 
-/// The dictionary's end, which is one text.
-const TEXT: &str = "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 Non-Authoritative Information204 No \
-                    Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not Found500 Internal Server Error501 Not \
-                    Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, Tue, Wed, Thu, Fri, Sat, Sun, \
-                    GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,application/xhtml+xml,text/plain,text/javascript,\
-                    publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.";
+/// The end of the dictionary, which is a single text.
+const TEXT: &str = "\
+    100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 \
+    Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 \
+    Forbidden404 Not Found500 Internal Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May \
+    Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, Tue, Wed, Thu, Fri, Sat, Sun, GMTchunked,text/html,image/png,\
+    image/jpg,image/gif,application/xml,application/xhtml+xml,text/plain,text/javascript,\
+    publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.";
 
-/// The dictionary of the protocol's version 3.
+/// Returns the dictionary of version 3 of the protocol.
 fn dictionary() -> Vec<u8> {
     let mut out = Vec::with_capacity(1423);
     for word in WORDS.split(' ') {
@@ -37,19 +42,19 @@ fn dictionary() -> Vec<u8> {
     out
 }
 
-/// Packs blocks of headers.
-pub(super) struct Packer(Compress);
+/// Compressor of header blocks.
+pub(super) struct Compressor(Compress);
 
-impl Packer {
-    /// A packer at the start of a connection.
+impl Compressor {
+    /// Creates a compressor for a new connection.
     pub(super) fn new() -> Result<Self, FrameError> {
         let mut zlib = Compress::new(Compression::default(), true);
         zlib.set_dictionary(&dictionary()).map_err(|_| FrameError::Headers)?;
         Ok(Self(zlib))
     }
 
-    /// Packs a block.
-    pub(super) fn pack(&mut self, headers: &[(String, String)]) -> Result<Bytes, FrameError> {
+    /// Compresses a header block.
+    pub(super) fn compress(&mut self, headers: &[(String, String)]) -> Result<Bytes, FrameError> {
         let length = |text: &str| u32::try_from(text.len()).map_err(|_| FrameError::Headers);
         let mut plain = Vec::new();
         plain.put_u32(u32::try_from(headers.len()).map_err(|_| FrameError::Headers)?);
@@ -75,17 +80,17 @@ impl Packer {
     }
 }
 
-/// Unpacks blocks of headers.
-pub(super) struct Unpacker(Decompress);
+/// Decompressor of header blocks.
+pub(super) struct Decompressor(Decompress);
 
-impl Unpacker {
-    /// An unpacker at the start of a connection.
+impl Decompressor {
+    /// Creates a decompressor for a new connection.
     pub(super) fn new() -> Self {
         Self(Decompress::new(true))
     }
 
-    /// Unpacks a block. After an error the connection cannot go on: the state is lost.
-    pub(super) fn unpack(&mut self, block: &[u8]) -> Result<Headers, FrameError> {
+    /// Decompresses a header block. After an error the state is invalid, and the connection must be closed.
+    pub(super) fn decompress(&mut self, block: &[u8]) -> Result<Headers, FrameError> {
         let mut out: Vec<u8> = Vec::with_capacity(1024);
         let mut rest = block;
         loop {
@@ -102,12 +107,12 @@ impl Unpacker {
             if status == Status::StreamEnd || (rest.is_empty() && out.len() < out.capacity()) {
                 break;
             }
-            if out.len() >= BLOCK || (stuck && out.len() < out.capacity()) {
+            if out.len() >= MAX_BLOCK_BYTES || (stuck && out.len() < out.capacity()) {
                 return Err(FrameError::Headers);
             }
             out.reserve(1024);
         }
-        if out.len() > BLOCK {
+        if out.len() > MAX_BLOCK_BYTES {
             return Err(FrameError::Headers);
         }
         parse(out.into())
@@ -136,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dictionary_is_the_protocols() {
+    fn the_dictionary_is_that_of_the_protocol() {
         let dictionary = dictionary();
         let (a, b) = dictionary.iter().fold((1u32, 0u32), |(a, b), byte| {
             let a = (a + u32::from(*byte)) % 65_521;
@@ -147,30 +152,36 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_is_unpacked(blocks in proptest::collection::vec(proptest::collection::vec(("[a-z-]{0,20}", ".{0,300}"), 0..8), 1..5)) {
-            let (mut packer, mut unpacker) = (Packer::new().unwrap(), Unpacker::new());
+        fn a_compressed_header_block_decompresses_to_itself(
+            blocks in proptest::collection::vec(proptest::collection::vec(("[a-z-]{0,20}", ".{0,300}"), 0..8), 1..5)
+        ) {
+            let (mut compressor, mut decompressor) = (Compressor::new().unwrap(), Decompressor::new());
             for block in blocks {
-                let packed = packer.pack(&block).unwrap();
-                prop_assert_eq!(unpacker.unpack(&packed), Ok(block));
+                let compressed = compressor.compress(&block).unwrap();
+                prop_assert_eq!(decompressor.decompress(&compressed), Ok(block));
             }
         }
 
         #[test]
-        fn any_bytes_are_headers_or_an_error(block in proptest::collection::vec(any::<u8>(), 0..300), cut in 0usize..60) {
-            let _ = Unpacker::new().unpack(&block);
-            let packed = Packer::new().unwrap().pack(&[("streamtype".to_owned(), "stdin".to_owned())]).unwrap();
-            let _ = Unpacker::new().unpack(&packed[..cut.min(packed.len())]);
+        fn any_bytes_are_headers_or_an_error(
+            block in proptest::collection::vec(any::<u8>(), 0..300),
+            cut in 0usize..60
+        ) {
+            let _ = Decompressor::new().decompress(&block);
+            let headers = [("streamtype".to_owned(), "stdin".to_owned())];
+            let compressed = Compressor::new().unwrap().compress(&headers).unwrap();
+            let _ = Decompressor::new().decompress(&compressed[..cut.min(compressed.len())]);
             let _ = parse(block.into());
         }
     }
 
     #[test]
-    fn a_block_that_unfolds_to_too_much_is_an_error() {
-        let packed = Packer::new()
+    fn a_header_block_that_decompresses_to_too_much_is_an_error() {
+        let compressed = Compressor::new()
             .unwrap()
-            .pack(&[("x".to_owned(), "y".repeat(2 * BLOCK))])
+            .compress(&[("x".to_owned(), "y".repeat(2 * MAX_BLOCK_BYTES))])
             .unwrap();
-        assert!(packed.len() < 2000);
-        assert_eq!(Unpacker::new().unpack(&packed), Err(FrameError::Headers));
+        assert!(compressed.len() < 2000);
+        assert_eq!(Decompressor::new().decompress(&compressed), Err(FrameError::Headers));
     }
 }

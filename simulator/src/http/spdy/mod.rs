@@ -1,11 +1,12 @@
-//! SPDY/3.1, the server's side: many streams over one upgraded connection.
+//! SPDY/3.1, server side: many streams over one upgraded connection.
 //!
-//! - Data is passed on piece by piece; a stream that is not read delays its connection and does not use memory.
+//! - Data is delivered in pieces; a stream that is not read blocks its connection and does not use memory.
 //! - A malformed frame closes the connection with GOAWAY.
-//! - Limits: [`state::STREAMS`] open streams, [`frame::CONTROL`] bytes for a control frame, [`headers::BLOCK`] for a block of headers once unpacked. Flow
-//!   control applies only to a peer that uses it: the client tools' library does not.
+//! - Limits: [`state::MAX_STREAMS`] open streams, [`frame::MAX_CONTROL_BYTES`] bytes per control frame,
+//!   [`headers::MAX_BLOCK_BYTES`] bytes per decompressed header block. Flow control applies only to a peer that uses
+//!   it; the library of kubectl does not.
 //!
-//! Source: the draft "SPDY Protocol - Draft 3.1"; no maintained crate has the server side.
+//! Source: the draft "SPDY Protocol - Draft 3.1". No maintained crate has the server side.
 
 mod frame;
 mod headers;

@@ -1,38 +1,38 @@
-//! The other side of a session, frame by frame, for tests.
+//! A client of a session that sends and receives single frames, for tests.
 
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use super::{
-    frame::{self, Control, Head},
-    headers::{Packer, Unpacker},
+    frame::{self, Control, FrameHeader},
+    headers::{Compressor, Decompressor},
     session::Session,
 };
 
-/// The peer, frame by frame.
+/// A client that sends and receives single frames.
 pub(crate) struct Peer {
     pub(super) io: DuplexStream,
-    packer: Packer,
-    unpacker: Unpacker,
+    compressor: Compressor,
+    decompressor: Decompressor,
 }
 
-/// What the peer sees.
+/// A received frame.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Seen {
+pub(crate) enum Received {
     Control(Control),
     Data { stream: u32, fin: bool, bytes: Vec<u8> },
 }
 
 impl Peer {
-    /// A peer, and the other end of its connection.
+    /// Returns a client, and the server's end of its connection.
     pub(crate) fn new() -> (Self, DuplexStream) {
         let (io, far) = tokio::io::duplex(1 << 20);
         (
             Self {
                 io,
-                packer: Packer::new().unwrap(),
-                unpacker: Unpacker::new(),
+                compressor: Compressor::new().unwrap(),
+                decompressor: Decompressor::new(),
             },
             far,
         )
@@ -52,7 +52,7 @@ impl Peer {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let headers = self.packer.pack(&headers).unwrap();
+        let headers = self.compressor.compress(&headers).unwrap();
         self.control(Control::SynStream {
             stream,
             flags: 0,
@@ -67,41 +67,43 @@ impl Peer {
 
     pub(crate) async fn data(&mut self, stream: u32, fin: bool, bytes: &[u8]) {
         self.io
-            .write_all(&frame::data_head(stream, u8::from(fin), bytes.len() as u32))
+            .write_all(&frame::data_header(stream, u8::from(fin), bytes.len() as u32))
             .await
             .unwrap();
         self.io.write_all(bytes).await.unwrap();
     }
 
-    pub(crate) async fn next(&mut self) -> Seen {
-        let mut head = [0; frame::HEAD];
+    pub(crate) async fn next(&mut self) -> Received {
+        let mut head = [0; frame::HEADER_BYTES];
         tokio::time::timeout(Duration::from_secs(20), self.io.read_exact(&mut head))
             .await
             .unwrap()
             .unwrap();
-        match Head::parse(head).unwrap() {
-            Head::Data { stream, flags, length } => {
+        match FrameHeader::parse(head).unwrap() {
+            FrameHeader::Data { stream, flags, length } => {
                 let mut bytes = vec![0; length];
                 self.io.read_exact(&mut bytes).await.unwrap();
-                Seen::Data {
+                Received::Data {
                     stream,
                     fin: flags & frame::FIN != 0,
                     bytes,
                 }
             }
-            Head::Control { kind, flags, length } => {
+            FrameHeader::Control { kind, flags, length } => {
                 let mut payload = vec![0; length];
                 self.io.read_exact(&mut payload).await.unwrap();
                 let control = Control::parse(kind, flags, payload.into()).unwrap();
                 if let Control::SynReply { headers, .. } = &control {
-                    assert_eq!(self.unpacker.unpack(headers), Ok(Vec::new()));
+                    assert_eq!(self.decompressor.decompress(headers), Ok(Vec::new()));
                 }
-                Seen::Control(control)
+                Received::Control(control)
             }
         }
     }
 
     pub(crate) async fn reply(&mut self, stream: u32) {
-        assert!(matches!(self.next().await, Seen::Control(Control::SynReply { stream: seen, .. }) if seen == stream));
+        assert!(
+            matches!(self.next().await, Received::Control(Control::SynReply { stream: seen, .. }) if seen == stream)
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The task that reads a connection: frames become streams, data and changes of windows.
+//! The task that reads a connection.
 
 use std::{io, sync::Arc};
 
@@ -9,9 +9,9 @@ use tokio::{
 };
 
 use super::{
-    frame::{self, Control, FrameError, Head, Reset},
-    headers::Unpacker,
-    state::{Command, Entry, PIECE, QUEUE, STREAMS, Shared},
+    frame::{self, Control, FrameError, FrameHeader, Reset},
+    headers::Decompressor,
+    state::{Command, Entry, MAX_PIECE_BYTES, MAX_STREAMS, QUEUE_CAPACITY, Shared},
     stream::{Reader, Stream, Writer},
 };
 
@@ -21,13 +21,13 @@ pub(super) struct Receiver {
     /// Weak, so that the connection ends when its session and streams are dropped.
     pub(super) commands: mpsc::WeakSender<Command>,
     pub(super) accept: mpsc::Sender<Stream>,
-    pub(super) unpacker: Unpacker,
-    /// Number of the last stream that the peer opened.
+    pub(super) decompressor: Decompressor,
+    /// Id of the last stream that the peer opened.
     pub(super) last: u32,
 }
 
 impl Receiver {
-    /// Reads until the connection ends. Malformed input is answered with GOAWAY.
+    /// Reads until the connection ends. Responds to malformed input with GOAWAY.
     pub(super) async fn run(mut self, mut io: impl AsyncRead + Unpin) {
         match self.receive(&mut io).await {
             Err(Ended::Malformed) => {
@@ -43,15 +43,15 @@ impl Receiver {
 
     async fn receive(&mut self, io: &mut (impl AsyncRead + Unpin)) -> Result<(), Ended> {
         loop {
-            let mut head = [0; frame::HEAD];
+            let mut head = [0; frame::HEADER_BYTES];
             io.read_exact(&mut head).await?;
-            match Head::parse(head)? {
-                Head::Control { kind, flags, length } => {
+            match FrameHeader::parse(head)? {
+                FrameHeader::Control { kind, flags, length } => {
                     let mut payload = vec![0; length];
                     io.read_exact(&mut payload).await?;
                     self.control(Control::parse(kind, flags, payload.into())?).await?;
                 }
-                Head::Data { stream, flags, length } => self.data(io, stream, flags, length).await?,
+                FrameHeader::Data { stream, flags, length } => self.data(io, stream, flags, length).await?,
             }
         }
     }
@@ -66,11 +66,11 @@ impl Receiver {
         match control {
             Control::SynStream { stream, flags, headers } => self.open(stream, flags, &headers).await?,
             Control::SynReply { headers, .. } => {
-                // We open no stream, but the compression state must advance.
-                self.unpacker.unpack(&headers)?;
+                // This side opens no streams, but the compression state must advance.
+                self.decompressor.decompress(&headers)?;
             }
             Control::Headers { stream, flags, headers } => {
-                self.unpacker.unpack(&headers)?;
+                self.decompressor.decompress(&headers)?;
                 if flags & frame::FIN != 0 {
                     self.finish(stream);
                 }
@@ -109,8 +109,8 @@ impl Receiver {
         Ok(())
     }
 
-    async fn open(&mut self, stream: u32, flags: u8, packed: &[u8]) -> Result<(), Ended> {
-        let headers = self.unpacker.unpack(packed)?;
+    async fn open(&mut self, stream: u32, flags: u8, compressed: &[u8]) -> Result<(), Ended> {
+        let headers = self.decompressor.decompress(compressed)?;
         if stream == self.last && stream != 0 {
             self.send(Control::Reset {
                 stream,
@@ -126,13 +126,13 @@ impl Receiver {
         let Some(commands) = self.commands.upgrade() else {
             return Err(Ended::Closed);
         };
-        let (inbox, outbox) = mpsc::channel(QUEUE);
+        let (inbox, outbox) = mpsc::channel(QUEUE_CAPACITY);
         let refused = {
             let mut state = self.shared.state.lock();
             if state.closed {
                 return Err(Ended::Closed);
             }
-            let refused = state.streams.len() >= STREAMS;
+            let refused = state.streams.len() >= MAX_STREAMS;
             if !refused {
                 let inbox = if flags & frame::FIN == 0 { Some(inbox) } else { None };
                 let entry = Entry {
@@ -153,7 +153,7 @@ impl Receiver {
             .await;
             return Ok(());
         }
-        // Sent before the stream can be written to: the reply must be the first frame of the stream.
+        // Sent before the stream can be written to: the reply must be the stream's first frame.
         if flags & frame::UNIDIRECTIONAL == 0 {
             let _ = commands.send(Command::Reply(stream)).await;
         }
@@ -199,7 +199,7 @@ impl Receiver {
             .map(|entry| entry.inbox.clone());
         let mut left = length;
         while left > 0 {
-            let mut piece = BytesMut::zeroed(left.min(PIECE));
+            let mut piece = BytesMut::zeroed(left.min(MAX_PIECE_BYTES));
             let read = io.read(&mut piece).await?;
             if read == 0 {
                 return Err(Ended::Closed);
@@ -241,7 +241,7 @@ impl Receiver {
     }
 }
 
-/// Why the reading of a connection ends.
+/// The reason for the end of a connection.
 enum Ended {
     Closed,
     Malformed,

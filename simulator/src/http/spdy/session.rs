@@ -1,4 +1,4 @@
-//! A connection: its state, its task that writes, and the streams that the peer opens.
+//! The server side of a connection, and the task that writes it.
 
 use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
@@ -11,13 +11,13 @@ use tokio::{
 
 use super::{
     frame::{self, Control},
-    headers::{Packer, Unpacker},
+    headers::{Compressor, Decompressor},
     receiver::Receiver,
-    state::{Command, QUEUE, Shared, State, WINDOW},
+    state::{Command, DEFAULT_WINDOW_BYTES, QUEUE_CAPACITY, Shared, State},
     stream::Stream,
 };
 
-/// Time for which a closed connection is still read, so that the peer can read what was sent.
+/// Time for which a closed connection is still read, so that the peer can receive what was sent.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// The server side of a connection. Only the peer opens streams.
@@ -32,12 +32,12 @@ impl Session {
     /// Starts the tasks that read and write `io`.
     pub(crate) fn start(io: impl AsyncRead + AsyncWrite + Send + 'static) -> Self {
         let (read, write) = tokio::io::split(io);
-        let (accept, incoming) = mpsc::channel(QUEUE);
-        let (commands, queue) = mpsc::channel(QUEUE);
+        let (accept, incoming) = mpsc::channel(QUEUE_CAPACITY);
+        let (commands, queue) = mpsc::channel(QUEUE_CAPACITY);
         let state = State {
             streams: HashMap::new(),
-            window: WINDOW,
-            initial: WINDOW,
+            window: DEFAULT_WINDOW_BYTES,
+            initial: DEFAULT_WINDOW_BYTES,
             windowed: false,
             closed: false,
         };
@@ -49,7 +49,7 @@ impl Session {
             shared: Arc::clone(&shared),
             commands: commands.downgrade(),
             accept,
-            unpacker: Unpacker::new(),
+            decompressor: Decompressor::new(),
             last: 0,
         };
         let reader = tokio::spawn(async move {
@@ -58,7 +58,7 @@ impl Session {
             shared.close();
         });
         let writer = tokio::spawn(async move {
-            // A connection that cannot be written to is closed; the task that reads ends as well.
+            // After a write error the connection is closed, and the reading task ends as well.
             let _ = send(queue, BufWriter::new(write)).await;
             shared.close();
         });
@@ -70,12 +70,12 @@ impl Session {
         }
     }
 
-    /// The next stream that the peer opens, which has been answered. `None` when the connection is closed.
+    /// Waits for the next stream that the peer opens, and accepts it. `None` when the connection is closed.
     pub(crate) async fn accept(&mut self) -> Option<Stream> {
         self.incoming.recv().await
     }
 
-    /// Sends what is queued and a GOAWAY, then waits up to 5 s for the peer to close.
+    /// Sends the queued frames and a GOAWAY, then waits up to 5 s for the peer to close.
     pub(crate) async fn close(self) {
         let Self {
             incoming,
@@ -93,14 +93,14 @@ impl Session {
 }
 
 async fn send(mut queue: mpsc::Receiver<Command>, mut io: impl AsyncWrite + Unpin) -> io::Result<()> {
-    let mut packer = Packer::new().map_err(io::Error::other)?;
+    let mut compressor = Compressor::new().map_err(io::Error::other)?;
     while let Some(command) = queue.recv().await {
         let mut next = Some(command);
         while let Some(command) = next {
             match command {
                 Command::Control(control) => io.write_all(&control.encode()).await?,
                 Command::Reply(stream) => {
-                    let headers = packer.pack(&[]).map_err(io::Error::other)?;
+                    let headers = compressor.compress(&[]).map_err(io::Error::other)?;
                     io.write_all(
                         &Control::SynReply {
                             stream,
@@ -113,7 +113,7 @@ async fn send(mut queue: mpsc::Receiver<Command>, mut io: impl AsyncWrite + Unpi
                 }
                 Command::Data { stream, fin, bytes } => {
                     let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-                    io.write_all(&frame::data_head(stream, if fin { frame::FIN } else { 0 }, length))
+                    io.write_all(&frame::data_header(stream, if fin { frame::FIN } else { 0 }, length))
                         .await?;
                     io.write_all(&bytes).await?;
                 }

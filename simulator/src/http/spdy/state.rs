@@ -1,4 +1,4 @@
-//! State that the tasks and the streams of a connection share.
+//! State shared by the tasks and streams of a connection.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use tokio::sync::{Notify, mpsc};
 
 use super::frame::Control;
 
-/// Most open streams of a connection.
-pub(super) const STREAMS: usize = 256;
+/// Maximum number of open streams of a connection.
+pub(super) const MAX_STREAMS: usize = 256;
 
-/// Most bytes of data in one piece.
-pub(super) const PIECE: usize = 16 * 1024;
+/// Maximum size in bytes of a piece of data.
+pub(super) const MAX_PIECE_BYTES: usize = 16 * 1024;
 
-/// Most pieces of a stream that wait to be read, and most frames that wait to be written.
-pub(super) const QUEUE: usize = 16;
+/// Maximum number of unread pieces of a stream, and of unwritten frames.
+pub(super) const QUEUE_CAPACITY: usize = 16;
 
 /// Initial window of streams and connections, in bytes.
-pub(super) const WINDOW: i64 = 64 * 1024;
+pub(super) const DEFAULT_WINDOW_BYTES: i64 = 64 * 1024;
 
 /// A frame to write.
 pub(super) enum Command {
@@ -30,7 +30,7 @@ pub(super) enum Command {
 
 /// State of one stream.
 pub(super) struct Entry {
-    /// Data for the reader. `None` after the last frame of the peer.
+    /// Sender of the data from the peer. `None` after the peer's last frame.
     pub(super) inbox: Option<mpsc::Sender<Bytes>>,
     pub(super) window: i64,
     /// Whether the last frame has been sent.
@@ -42,12 +42,12 @@ pub(super) struct State {
     pub(super) streams: HashMap<u32, Entry>,
     pub(super) window: i64,
     pub(super) initial: i64,
-    /// Whether the peer uses flow control: it has sent a window or a setting.
+    /// Whether the peer uses flow control: it has sent a WINDOW_UPDATE or a setting.
     pub(super) windowed: bool,
     pub(super) closed: bool,
 }
 
-/// State that the tasks and the streams of a connection share.
+/// State shared by the tasks and streams of a connection.
 pub(super) struct Shared {
     pub(super) state: Mutex<State>,
     /// Notified when a window opens or the connection closes.

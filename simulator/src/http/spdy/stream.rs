@@ -1,4 +1,4 @@
-//! A stream that the peer has opened, and its two directions.
+//! A stream opened by the peer.
 
 use std::{io, sync::Arc};
 
@@ -8,15 +8,15 @@ use tokio::sync::mpsc;
 use super::{
     frame::Control,
     headers::Headers,
-    state::{Command, PIECE, Shared, State, WINDOW},
+    state::{Command, DEFAULT_WINDOW_BYTES, MAX_PIECE_BYTES, Shared, State},
 };
 
-/// Bytes that are read before the window of the peer is enlarged.
-pub(super) const UPDATE: u32 = 32 * 1024;
+/// Number of bytes read before a WINDOW_UPDATE is sent.
+pub(super) const WINDOW_UPDATE_BYTES: u32 = 32 * 1024;
 
-/// A stream that the peer has opened.
+/// A stream opened by the peer.
 pub(crate) struct Stream {
-    /// Headers of the frame that opened it.
+    /// Headers of its SYN_STREAM frame.
     pub(crate) headers: Headers,
     /// Data from the peer.
     pub(crate) reader: Reader,
@@ -25,7 +25,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// The value of a header; empty if there is none.
+    /// Returns the value of a header; empty if there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers
             .iter()
@@ -44,11 +44,11 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The next piece; `None` at the end.
+    /// Reads the next piece; `None` at the end.
     pub(crate) async fn read(&mut self) -> Option<Bytes> {
         let bytes = self.inbox.recv().await?;
         self.read = self.read.saturating_add(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-        if self.read >= UPDATE {
+        if self.read >= WINDOW_UPDATE_BYTES {
             let delta = std::mem::take(&mut self.read);
             for stream in [self.stream, 0] {
                 // The connection may be closed.
@@ -74,10 +74,10 @@ fn closed<T>(_: T) -> io::Error {
 }
 
 impl Writer {
-    /// Sends bytes as the windows allow.
+    /// Sends bytes as far as the windows allow.
     pub(crate) async fn write(&self, mut bytes: Bytes) -> io::Result<()> {
         while !bytes.is_empty() {
-            let taken = self.take_window(bytes.len().min(PIECE)).await?;
+            let taken = self.reserve_window(bytes.len().min(MAX_PIECE_BYTES)).await?;
             let piece = bytes.split_to(taken);
             self.commands
                 .send(Command::Data {
@@ -111,8 +111,8 @@ impl Writer {
             .map_err(closed)
     }
 
-    /// Waits until the windows are open, and takes up to `wanted` bytes from them.
-    async fn take_window(&self, wanted: usize) -> io::Result<usize> {
+    /// Waits until the windows are open, and reserves up to `wanted` bytes of them.
+    async fn reserve_window(&self, wanted: usize) -> io::Result<usize> {
         loop {
             let opened = self.shared.opened.notified();
             tokio::pin!(opened);
@@ -126,7 +126,7 @@ impl Writer {
                     ..
                 } = &mut *state;
                 let entry = streams.get_mut(&self.stream).ok_or_else(|| closed(()))?;
-                let wanted = i64::try_from(wanted).unwrap_or(WINDOW);
+                let wanted = i64::try_from(wanted).unwrap_or(DEFAULT_WINDOW_BYTES);
                 let taken = if *windowed {
                     wanted.min(*window).min(entry.window)
                 } else {

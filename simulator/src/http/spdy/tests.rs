@@ -1,4 +1,4 @@
-//! Sessions, against a peer that speaks frame by frame.
+//! Tests of sessions with a client that sends single frames.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use tokio::io::AsyncWriteExt;
 
 use super::{
     frame::{self, Control, Reset},
-    peer::{Peer, Seen},
-    state::STREAMS,
-    stream::{Stream, UPDATE},
+    peer::{Peer, Received},
+    state::MAX_STREAMS,
+    stream::{Stream, WINDOW_UPDATE_BYTES},
 };
 
 #[tokio::test]
-async fn streams_are_opened_talked_on_and_ended() {
+async fn streams_are_opened_used_and_ended() {
     let (mut peer, mut session) = Peer::connect();
     for (id, kind) in [(1, "error"), (3, "stdin")] {
         peer.open(id, kind).await;
@@ -34,7 +34,7 @@ async fn streams_are_opened_talked_on_and_ended() {
         writer.finish().await.unwrap();
         assert_eq!(
             peer.next().await,
-            Seen::Data {
+            Received::Data {
                 stream: id,
                 fin: false,
                 bytes: b"answer".to_vec()
@@ -42,7 +42,7 @@ async fn streams_are_opened_talked_on_and_ended() {
         );
         assert_eq!(
             peer.next().await,
-            Seen::Data {
+            Received::Data {
                 stream: id,
                 fin: true,
                 bytes: vec![0; 0]
@@ -50,9 +50,12 @@ async fn streams_are_opened_talked_on_and_ended() {
         );
     }
     peer.control(Control::Ping(7)).await;
-    assert_eq!(peer.next().await, Seen::Control(Control::Ping(7)));
+    assert_eq!(peer.next().await, Received::Control(Control::Ping(7)));
     let closing = tokio::spawn(session.close());
-    assert_eq!(peer.next().await, Seen::Control(Control::GoAway { last: 0, status: 0 }));
+    assert_eq!(
+        peer.next().await,
+        Received::Control(Control::GoAway { last: 0, status: 0 })
+    );
     drop(peer);
     tokio::time::timeout(Duration::from_secs(20), closing)
         .await
@@ -61,7 +64,7 @@ async fn streams_are_opened_talked_on_and_ended() {
 }
 
 #[tokio::test]
-async fn a_peer_with_windows_is_sent_no_more_than_they_hold() {
+async fn a_peer_with_flow_control_receives_no_more_than_its_window() {
     let (mut peer, mut session) = Peer::connect();
     peer.control(Control::Settings(vec![(frame::INITIAL_WINDOW, 10)])).await;
     peer.open(1, "stdout").await;
@@ -70,18 +73,18 @@ async fn a_peer_with_windows_is_sent_no_more_than_they_hold() {
     let writing = tokio::spawn(async move { stream.writer.write(Bytes::from_static(&[0; 25])).await });
     assert_eq!(
         peer.next().await,
-        Seen::Data {
+        Received::Data {
             stream: 1,
             fin: false,
             bytes: vec![0; 10]
         }
     );
     peer.control(Control::Ping(9)).await;
-    assert_eq!(peer.next().await, Seen::Control(Control::Ping(9)));
+    assert_eq!(peer.next().await, Received::Control(Control::Ping(9)));
     peer.control(Control::WindowUpdate { stream: 1, delta: 15 }).await;
     assert_eq!(
         peer.next().await,
-        Seen::Data {
+        Received::Data {
             stream: 1,
             fin: false,
             bytes: vec![0; 15]
@@ -91,7 +94,7 @@ async fn a_peer_with_windows_is_sent_no_more_than_they_hold() {
 }
 
 #[tokio::test]
-async fn a_peer_without_windows_is_sent_everything() {
+async fn a_peer_without_flow_control_receives_everything() {
     let (mut peer, mut session) = Peer::connect();
     peer.open(1, "stdout").await;
     peer.reply(1).await;
@@ -99,7 +102,7 @@ async fn a_peer_without_windows_is_sent_everything() {
     stream.writer.write(Bytes::from(vec![0; 300_000])).await.unwrap();
     let mut got = 0;
     while got < 300_000 {
-        let Seen::Data { bytes, .. } = peer.next().await else {
+        let Received::Data { bytes, .. } = peer.next().await else {
             panic!("no data")
         };
         got += bytes.len();
@@ -108,31 +111,31 @@ async fn a_peer_without_windows_is_sent_everything() {
 }
 
 #[tokio::test]
-async fn what_is_read_is_told_to_the_peer() {
+async fn reading_enlarges_the_windows_of_the_peer() {
     let (mut peer, mut session) = Peer::connect();
     peer.open(1, "stdin").await;
     peer.reply(1).await;
     let mut stream = session.accept().await.unwrap();
-    peer.data(1, true, &[0; UPDATE as usize]).await;
+    peer.data(1, true, &[0; WINDOW_UPDATE_BYTES as usize]).await;
     while stream.reader.read().await.is_some() {}
     for id in [1, 0] {
         assert_eq!(
             peer.next().await,
-            Seen::Control(Control::WindowUpdate {
+            Received::Control(Control::WindowUpdate {
                 stream: id,
-                delta: UPDATE
+                delta: WINDOW_UPDATE_BYTES
             })
         );
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_reset_or_ends_the_connection() {
+async fn invalid_frames_reset_the_stream_or_end_the_connection() {
     let (mut peer, mut session) = Peer::connect();
     peer.data(5, false, b"lost").await;
     assert_eq!(
         peer.next().await,
-        Seen::Control(Control::Reset {
+        Received::Control(Control::Reset {
             stream: 5,
             status: Reset::Invalid as u32
         })
@@ -142,10 +145,13 @@ async fn what_cannot_be_is_reset_or_ends_the_connection() {
     let stream = session.accept().await.unwrap();
     peer.control(Control::Reset { stream: 7, status: 5 }).await;
     peer.control(Control::Ping(1)).await;
-    assert_eq!(peer.next().await, Seen::Control(Control::Ping(1)));
+    assert_eq!(peer.next().await, Received::Control(Control::Ping(1)));
     assert!(stream.writer.write(Bytes::from_static(b"x")).await.is_err());
     peer.open(4, "even").await;
-    assert_eq!(peer.next().await, Seen::Control(Control::GoAway { last: 7, status: 1 }));
+    assert_eq!(
+        peer.next().await,
+        Received::Control(Control::GoAway { last: 7, status: 1 })
+    );
     assert!(session.accept().await.is_none());
 }
 
@@ -153,16 +159,16 @@ async fn what_cannot_be_is_reset_or_ends_the_connection() {
 async fn too_many_streams_are_refused() {
     let (mut peer, mut session) = Peer::connect();
     let mut held = Vec::new();
-    for at in 0..STREAMS {
+    for at in 0..MAX_STREAMS {
         peer.open(at as u32 * 2 + 1, "data").await;
         held.push(session.accept().await.unwrap());
         peer.reply(at as u32 * 2 + 1).await;
     }
-    let next = STREAMS as u32 * 2 + 1;
+    let next = MAX_STREAMS as u32 * 2 + 1;
     peer.open(next, "data").await;
     assert_eq!(
         peer.next().await,
-        Seen::Control(Control::Reset {
+        Received::Control(Control::Reset {
             stream: next,
             status: Reset::Refused as u32
         })
@@ -172,7 +178,7 @@ async fn too_many_streams_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn any_bytes_end_in_silence_or_goaway(noise in proptest::collection::vec(any::<u8>(), 0..400), control: bool) {
+    fn any_bytes_end_silently_or_with_goaway(noise in proptest::collection::vec(any::<u8>(), 0..400), control: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (mut peer, mut session) = Peer::connect();

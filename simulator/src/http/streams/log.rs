@@ -1,7 +1,7 @@
-//! A container's log.
+//! Container logs.
 //!
-//! Source: Kubernetes v1.2 (`PodLogOptions` and its validation, `pkg/kubelet/dockertools`): `container`, `follow`, `previous`, `sinceSeconds`,
-//! `sinceTime`, `timestamps`, `tailLines`, `limitBytes`.
+//! Source: Kubernetes v1.2 (`PodLogOptions` and its validation, `pkg/kubelet/dockertools`): `container`, `follow`,
+//! `previous`, `sinceSeconds`, `sinceTime`, `timestamps`, `tailLines`, `limitBytes`.
 
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt, stream};
@@ -23,7 +23,7 @@ pub(crate) struct LogOptions {
     pub(crate) container: String,
     /// Whether to stream new lines.
     pub(crate) follow: bool,
-    /// Whether the log is that of the previous container.
+    /// Whether to return the log of the previous container.
     pub(crate) previous: bool,
     /// Time of the first line.
     since: Option<Timestamp>,
@@ -39,7 +39,7 @@ impl LogOptions {
     /// Parses the query of a request for pod `name` at the time `now`.
     ///
     /// # Errors
-    /// A value is malformed or out of range.
+    /// A malformed or out-of-range value.
     pub(crate) fn parse(query: Query<'_>, name: &str, now: Timestamp, profile: Profile) -> Result<Self, Status> {
         let number = |field: &str| query.integer(field, profile);
         let mut errors = Vec::new();
@@ -57,7 +57,7 @@ impl LogOptions {
         let time = time
             .map(|time| {
                 time.parse::<Timestamp>()
-                    .map_err(|error| profile.client_error(400, format!("{time:?} is no time: {error}")))
+                    .map_err(|error| profile.client_error(400, format!("invalid time {time:?}: {error}")))
             })
             .transpose()?;
         if time.is_some() && seconds.is_some() {
@@ -94,7 +94,7 @@ impl LogOptions {
     }
 }
 
-/// The text of a log: past lines, then `live` ones.
+/// Streams the text of a log: past lines, then `live` ones.
 pub(crate) fn text(
     options: LogOptions,
     past: Vec<Line>,
@@ -111,7 +111,7 @@ pub(crate) fn text(
         loop {
             match live.recv().await {
                 Ok(line) => return Some((line, Some(live))),
-                // A slow reader misses lines.
+                // A slow reader loses lines.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return None,
             }
@@ -168,7 +168,7 @@ mod tests {
         "line 0\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\n"
     )]
     #[tokio::test]
-    async fn of_a_log_comes_what_is_asked_for(#[case] query: &str, #[case] text: &str) {
+    async fn the_requested_lines_are_returned(#[case] query: &str, #[case] text: &str) {
         assert_eq!(read(query).await.unwrap(), text);
     }
 
@@ -183,7 +183,7 @@ mod tests {
     )]
     #[case("tailLines=x", "strconv.ParseInt: parsing \"x\": invalid syntax")]
     #[tokio::test]
-    async fn what_is_out_of_range_is_refused(#[case] query: &str, #[case] message: &str) {
+    async fn an_out_of_range_value_is_rejected(#[case] query: &str, #[case] message: &str) {
         assert_eq!(read(query).await.unwrap_err().message, message);
     }
 }

@@ -9,18 +9,18 @@ use crate::{api::Status, http::query::Query, profile::Profile};
 
 /// A request to a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum ContainerRequest {
     /// Attach to its process.
     Attach(Attachment),
     /// Run a command in it.
     Exec(Attachment, Vec<String>),
 }
 
-impl Ask {
-    /// Parses a request for the subresource `part`. Default streams: output and errors.
+impl ContainerRequest {
+    /// Parses a request for the subresource `part`. Default streams: stdout and stderr.
     ///
     /// # Errors
-    /// A flag is not a boolean (if `profile` refuses it), or no stream is requested.
+    /// A flag that is not a boolean (if `profile` is strict), or no requested stream.
     pub(crate) fn parse(part: &str, query: Query<'_>, profile: Profile) -> Result<Self, Status> {
         let attachment = Attachment {
             stdin: flag(query, "stdin", false, profile)?,
@@ -46,7 +46,7 @@ impl Ask {
         }
     }
 
-    /// The requested streams.
+    /// Returns the requested streams.
     pub(crate) fn attachment(&self) -> Attachment {
         match self {
             Self::Attach(attachment) | Self::Exec(attachment, _) => *attachment,
@@ -54,7 +54,7 @@ impl Ask {
     }
 }
 
-/// A flag with a default.
+/// Parses a flag with a default.
 pub(crate) fn flag(query: Query<'_>, name: &str, default: bool, profile: Profile) -> Result<bool, Status> {
     if query.get(name).is_none() {
         Ok(default)
@@ -63,11 +63,11 @@ pub(crate) fn flag(query: Query<'_>, name: &str, default: bool, profile: Profile
     }
 }
 
-/// The name of the requested container of `pod`. Default: the only one.
+/// Returns the name of the requested container of `pod`. Default: the only one.
 ///
 /// # Errors
-/// The container does not exist, or none is named and there are several.
-pub(crate) fn container(pod: &Map<String, Value>, asked: &str) -> Result<String, Status> {
+/// 400 if the container does not exist, or if none is named and there are several.
+pub(crate) fn container(pod: &Map<String, Value>, requested: &str) -> Result<String, Status> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text(pod.get("metadata").and_then(|metadata| metadata.get("name")));
     let containers = pod
@@ -80,9 +80,9 @@ pub(crate) fn container(pod: &Map<String, Value>, asked: &str) -> Result<String,
         .map(|container| text(container.get("name")))
         .collect();
     match names.as_slice() {
-        _ if !asked.is_empty() && names.iter().any(|name| name == asked) => Ok(asked.to_owned()),
-        _ if !asked.is_empty() => Err(Status::bad_request(format!(
-            "container {asked} is not valid for pod {name}"
+        _ if !requested.is_empty() && names.iter().any(|name| name == requested) => Ok(requested.to_owned()),
+        _ if !requested.is_empty() => Err(Status::bad_request(format!(
+            "container {requested} is not valid for pod {name}"
         ))),
         [only] => Ok(only.clone()),
         [] => Err(Status::bad_request(format!(
@@ -106,15 +106,12 @@ mod tests {
     #[case("", Some((false, true, true, false)))]
     #[case("stdin=true&tty=1&stderr=false", Some((true, true, false, true)))]
     #[case("stdin=0&stdout=false&stderr=0", None)]
-    fn output_and_errors_are_wanted_unless_said_otherwise(
-        #[case] query: &str,
-        #[case] streams: Option<(bool, bool, bool, bool)>,
-    ) {
-        let asked = Ask::parse("attach", Query::new(query), Profile::Kubernetes12)
+    fn stdout_and_stderr_are_the_default(#[case] query: &str, #[case] streams: Option<(bool, bool, bool, bool)>) {
+        let requested = ContainerRequest::parse("attach", Query::new(query), Profile::Kubernetes12)
             .ok()
             .map(|ask| ask.attachment());
         assert_eq!(
-            asked,
+            requested,
             streams.map(|(stdin, stdout, stderr, tty)| Attachment {
                 stdin,
                 stdout,
@@ -125,15 +122,15 @@ mod tests {
     }
 
     #[test]
-    fn a_command_comes_word_by_word() {
-        let asked = Ask::parse(
+    fn a_command_has_one_parameter_per_argument() {
+        let requested = ContainerRequest::parse(
             "exec",
             Query::new("command=echo&command=a%20b&stdout=true"),
             Profile::Documented,
         )
         .unwrap();
-        assert!(matches!(asked, Ask::Exec(_, command) if command == ["echo", "a b"]));
-        assert!(Ask::parse("exec", Query::new("stdout=true"), Profile::Documented).is_err());
+        assert!(matches!(requested, ContainerRequest::Exec(_, command) if command == ["echo", "a b"]));
+        assert!(ContainerRequest::parse("exec", Query::new("stdout=true"), Profile::Documented).is_err());
     }
 
     #[rstest]
@@ -142,10 +139,14 @@ mod tests {
     #[case(&["a"], "x", Err("container x is not valid for pod p"))]
     #[case(&["a", "b"], "", Err("a container name must be specified for pod p, choose one of: [a b]"))]
     #[case(&[], "", Err("a container name must be specified for pod p"))]
-    fn one_of_several_has_to_be_named(#[case] names: &[&str], #[case] asked: &str, #[case] found: Result<&str, &str>) {
+    fn one_of_several_containers_must_be_named(
+        #[case] names: &[&str],
+        #[case] requested: &str,
+        #[case] found: Result<&str, &str>,
+    ) {
         let containers: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
         let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": containers}});
-        let result = container(pod.as_object().unwrap(), asked).map_err(|status| status.message);
+        let result = container(pod.as_object().unwrap(), requested).map_err(|status| status.message);
         assert_eq!(result.as_deref().map_err(String::as_str), found);
     }
 }

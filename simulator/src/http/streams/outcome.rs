@@ -1,13 +1,13 @@
-//! The outcome of a process, on the error channel.
+//! The outcome of a process, as a message of the error channel.
 
 use bytes::Bytes;
 use serde_json::json;
 
 use crate::cluster::container::Exit;
 
-/// The message of the error channel. `None` if it has none.
+/// Returns the message of the error channel, or `None` if there is none.
 ///
-/// From the fourth version on it is a Status, also of a success; before that, the text of an error.
+/// Since version 4 of the protocol it is a Status, also for success; before that, the text of an error.
 pub(super) fn message(exit: &Exit, with_status: bool) -> Option<Bytes> {
     let text = match exit {
         Exit::Code(0) => {
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_newer_versions_tell_of_success_and_of_codes() {
+    fn only_newer_versions_report_success_and_exit_codes() {
         assert_eq!(message(&Exit::Code(0), false), None);
         assert_eq!(
             message(&Exit::Code(0), true).unwrap(),

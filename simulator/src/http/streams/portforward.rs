@@ -1,9 +1,10 @@
 //! Port forwarding to a pod, over streams of one connection.
 //!
-//! - A client opens two streams for each connection to a port: one for errors, one for data.
-//! - Limits: the number of streams of the session; [`PATIENCE`] between the two streams of a pair.
+//! - A client opens two streams per connection to a port: one for errors, one for data.
+//! - Limits: the number of streams of the session; [`PAIR_TIMEOUT`] between the two streams of a pair.
 //!
-//! Source: Kubernetes v1.2 (`pkg/kubelet/server/portforward`): headers `port`, `streamtype` (`error`, `data`) and `requestID`.
+//! Source: Kubernetes v1.2 (`pkg/kubelet/server/portforward`): headers `port`, `streamtype` (`error`, `data`) and
+//! `requestID`.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -16,20 +17,20 @@ use tokio::{
 
 use crate::http::spdy::{Session, Stream};
 
-/// Time limit between the two streams of a pair.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Maximum time between the two streams of a pair.
+const PAIR_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Buffer for copying, in bytes.
-const PIECE: usize = 16 * 1024;
+/// Size of the copy buffer in bytes.
+const COPY_BUFFER_BYTES: usize = 16 * 1024;
 
-/// Both directions of a connection.
+/// A bidirectional connection.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// Connects to a port. Error: the reason.
+/// Connects to a port. Fails with the reason.
 pub(crate) type Connect = Arc<dyn Fn(u16) -> BoxFuture<'static, Result<Box<dyn Duplex>, String>> + Send + Sync>;
 
-/// Serves a client that forwards ports, over SPDY.
+/// Forwards ports for a client over SPDY.
 pub(crate) async fn forward_ports(io: impl AsyncRead + AsyncWrite + Send + 'static, connect: Connect) {
     let mut session = Session::start(io);
     let mut halves: HashMap<String, (Stream, tokio::time::Instant)> = HashMap::new();
@@ -41,7 +42,7 @@ pub(crate) async fn forward_ports(io: impl AsyncRead + AsyncWrite + Send + 'stat
         };
         let Some(stream) = stream else { break };
         let now = tokio::time::Instant::now();
-        halves.retain(|_, (_, since)| now.duration_since(*since) < PATIENCE);
+        halves.retain(|_, (_, since)| now.duration_since(*since) < PAIR_TIMEOUT);
         // For clients without requestID, the error stream of a pair is the one before the data stream.
         let id = stream.header("requestid").to_owned();
         match halves.remove(&id) {
@@ -74,7 +75,7 @@ async fn forward(error: Stream, data: Stream, connect: Connect) {
         Err(why) => Err(why),
     };
     let complaint = match connected {
-        Ok(far) => talk(data, far).await.err().map(|error| error.to_string()),
+        Ok(far) => copy_both_ways(data, far).await.err().map(|error| error.to_string()),
         Err(why) => {
             let _ = data.writer.finish().await;
             Some(why)
@@ -86,7 +87,7 @@ async fn forward(error: Stream, data: Stream, connect: Connect) {
     let _ = error.writer.finish().await;
 }
 
-async fn talk(data: Stream, far: Box<dyn Duplex>) -> std::io::Result<()> {
+async fn copy_both_ways(data: Stream, far: Box<dyn Duplex>) -> std::io::Result<()> {
     let Stream { mut reader, writer, .. } = data;
     let (mut from, mut to) = tokio::io::split(far);
     let there = async {
@@ -96,7 +97,7 @@ async fn talk(data: Stream, far: Box<dyn Duplex>) -> std::io::Result<()> {
         to.shutdown().await
     };
     let back = async {
-        let mut piece = BytesMut::zeroed(PIECE);
+        let mut piece = BytesMut::zeroed(COPY_BUFFER_BYTES);
         loop {
             let read = from.read(&mut piece).await?;
             if read == 0 {
@@ -107,7 +108,7 @@ async fn talk(data: Stream, far: Box<dyn Duplex>) -> std::io::Result<()> {
                 .await?;
         }
     };
-    // The connection is over when the server closes it.
+    // The connection ends when the server closes it.
     tokio::select! {
         done = back => done,
         Err(error) = there => Err(error),
@@ -117,7 +118,7 @@ async fn talk(data: Stream, far: Box<dyn Duplex>) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::spdy::peer::{Peer, Seen};
+    use crate::http::spdy::peer::{Peer, Received};
 
     #[tokio::test]
     async fn a_pair_of_streams_is_a_connection_to_a_port() {
@@ -128,8 +129,8 @@ mod tests {
                 }
                 let (near, mut far) = tokio::io::duplex(64);
                 tokio::spawn(async move {
-                    let mut heard = [0; 4];
-                    far.read_exact(&mut heard).await.unwrap();
+                    let mut received = [0; 4];
+                    far.read_exact(&mut received).await.unwrap();
                     far.write_all(b"pong").await.unwrap();
                 });
                 Ok(Box::new(near) as Box<dyn Duplex>)
@@ -142,12 +143,12 @@ mod tests {
                 .await;
             peer.reply(stream).await;
         }
-        let data = |stream, text: &str| Seen::Data {
+        let data = |stream, text: &str| Received::Data {
             stream,
             fin: false,
             bytes: text.into(),
         };
-        let end = |stream| Seen::Data {
+        let end = |stream| Received::Data {
             stream,
             fin: true,
             bytes: Vec::new(),

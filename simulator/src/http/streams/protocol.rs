@@ -1,6 +1,7 @@
-//! Negotiates the protocol and its version.
+//! Negotiation of the protocol and its version.
 //!
-//! Source: Kubernetes (`pkg/util/httpstream`, `pkg/util/wsstream`): the first of the client's protocols that is supported; the first version if the client names none.
+//! Source: Kubernetes (`pkg/util/httpstream`, `pkg/util/wsstream`): the first supported protocol of the client; the
+//! first version if the client names none.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -10,7 +11,7 @@ use crate::{
     http::{body::Body, negotiation, respond, websocket},
 };
 
-/// The versions of the remote-command protocol over SPDY, newest first.
+/// Versions of the remote-command protocol over SPDY, newest first.
 const SPDY_VERSIONS: [&str; 4] = [
     "v4.channel.k8s.io",
     "v3.channel.k8s.io",
@@ -18,10 +19,10 @@ const SPDY_VERSIONS: [&str; 4] = [
     "channel.k8s.io",
 ];
 
-/// The version of the port-forwarding protocol.
+/// Version of the port-forwarding protocol.
 const PORT_FORWARD: &str = "portforward.k8s.io";
 
-/// The sub-protocols over WebSocket.
+/// Subprotocols over WebSocket.
 const WEBSOCKET_PROTOCOLS: [&str; 5] = [
     "v5.channel.k8s.io",
     "v4.channel.k8s.io",
@@ -33,20 +34,20 @@ const WEBSOCKET_PROTOCOLS: [&str; 5] = [
 /// The protocol of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Upgrade {
-    /// SPDY/3.1, in this version of the protocol above it.
+    /// SPDY/3.1, with this version of the protocol on top of it.
     Spdy {
         /// The version; empty if the client named none.
         version: &'static str,
     },
     /// WebSocket messages that begin with a channel.
     WebSocket {
-        /// The sub-protocol; empty if the client named none.
+        /// Subprotocol; empty if the client named none.
         protocol: &'static str,
     },
 }
 
 impl Upgrade {
-    /// Negotiates the protocol for a container or, with `ports`, for port forwarding.
+    /// Negotiates the protocol of remote commands or, with `ports`, of port forwarding.
     ///
     /// # Errors
     /// The client requests no upgrade, or an unsupported one.
@@ -54,21 +55,21 @@ impl Upgrade {
         if !websocket::upgrades(headers) {
             return Err(Status::bad_request("Upgrade request required"));
         }
-        if websocket::is_asked_for(headers) {
-            let asked = listed(headers, &header::SEC_WEBSOCKET_PROTOCOL);
-            // Newer clients forward ports over WebSocket with SPDY inside, and fall back to SPDY if that is refused.
+        if websocket::is_websocket_request(headers) {
+            let requested = listed(headers, &header::SEC_WEBSOCKET_PROTOCOL);
+            // Newer clients forward ports over WebSocket with SPDY inside, and fall back to SPDY if that is rejected.
             let known: &[&str] = if ports { &[] } else { &WEBSOCKET_PROTOCOLS };
-            let protocol = if asked.is_empty() && !ports {
+            let protocol = if requested.is_empty() && !ports {
                 Some("")
             } else {
-                pick(&asked, known)
+                pick(&requested, known)
             };
             let refused = || {
                 Status::new(
                     Reason::Forbidden,
                     format!(
                         "requested protocol(s) are not supported: [{}]; supports [{}]",
-                        asked.join(" "),
+                        requested.join(" "),
                         known.join(" ")
                     ),
                 )
@@ -84,29 +85,30 @@ impl Upgrade {
                 "unable to upgrade: missing upgrade headers in request: the protocols are SPDY/3.1 and websocket",
             ));
         }
-        let asked = listed(headers, &PROTOCOL_VERSION);
+        let requested = listed(headers, &PROTOCOL_VERSION);
         let known: &[&'static str] = if ports { &[PORT_FORWARD] } else { &SPDY_VERSIONS };
-        let version = if asked.is_empty() {
+        let version = if requested.is_empty() {
             Some("")
         } else {
-            pick(&asked, known)
+            pick(&requested, known)
         };
         let refused = || {
-            let (client, server) = (asked.join(" "), known.join(" "));
+            let (client, server) = (requested.join(" "), known.join(" "));
             Status::new(
                 Reason::Forbidden,
                 format!(
-                    "unable to upgrade: unable to negotiate protocol: client supports [{client}], server accepts [{server}]"
+                    "unable to upgrade: unable to negotiate protocol: client supports [{client}], server accepts \
+                        [{server}]"
                 ),
             )
         };
         version.map(|version| Self::Spdy { version }).ok_or_else(refused)
     }
 
-    /// The response that accepts the upgrade.
+    /// Returns the response that accepts the upgrade.
     ///
     /// # Errors
-    /// The WebSocket handshake is malformed.
+    /// 400 if the WebSocket handshake is malformed.
     pub(crate) fn accept(&self, headers: &HeaderMap) -> Result<Response<Body>, Status> {
         let mut response = respond::empty(StatusCode::SWITCHING_PROTOCOLS);
         let fields = response.headers_mut();
@@ -126,7 +128,7 @@ impl Upgrade {
                 fields.insert(
                     header::SEC_WEBSOCKET_ACCEPT,
                     accept.ok_or_else(|| {
-                        Status::bad_request("a malformed WebSocket handshake: version 13 and a key are needed")
+                        Status::bad_request("malformed WebSocket handshake: it needs version 13 and a key")
                     })?,
                 );
                 if !protocol.is_empty() {
@@ -151,11 +153,11 @@ fn listed<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Vec<&'a str>
         .collect()
 }
 
-/// The first of the client's protocols that is supported.
-fn pick(asked: &[&str], known: &[&'static str]) -> Option<&'static str> {
-    asked
+/// Returns the first of the client's protocols that is supported.
+fn pick(requested: &[&str], known: &[&'static str]) -> Option<&'static str> {
+    requested
         .iter()
-        .find_map(|asked| known.iter().find(|known| *known == asked))
+        .find_map(|requested| known.iter().find(|known| *known == requested))
         .copied()
 }
 
@@ -180,15 +182,22 @@ mod tests {
     #[rstest]
     #[case(&[], false, Err((400, "Upgrade request required")))]
     #[case(&[("upgrade", "SPDY/3.1")], false, Ok(Upgrade::Spdy { version: "" }))]
-    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "v9, v3.channel.k8s.io,v4.channel.k8s.io")], false, Ok(Upgrade::Spdy { version: "v3.channel.k8s.io" }))]
-    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "portforward.k8s.io")], true, Ok(Upgrade::Spdy { version: "portforward.k8s.io" }))]
-    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "v9")], true, Err((403, "unable to upgrade: unable to negotiate protocol: client supports [v9], server accepts [portforward.k8s.io]")))]
-    #[case(&[("upgrade", "h2c")], false, Err((400, "unable to upgrade: missing upgrade headers in request: the protocols are SPDY/3.1 and websocket")))]
+    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "v9, v3.channel.k8s.io,v4.channel.k8s.io")],
+        false, Ok(Upgrade::Spdy { version: "v3.channel.k8s.io" }))]
+    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "portforward.k8s.io")], true,
+        Ok(Upgrade::Spdy { version: "portforward.k8s.io" }))]
+    #[case(&[("upgrade", "SPDY/3.1"), ("x-stream-protocol-version", "v9")], true, Err((403,
+        "unable to upgrade: unable to negotiate protocol: client supports [v9], server accepts [portforward.k8s.io]")))]
+    #[case(&[("upgrade", "h2c")], false, Err((400, "unable to upgrade: missing upgrade headers in request: the \
+        protocols are SPDY/3.1 and websocket")))]
     #[case(&[("upgrade", "WebSocket")], false, Ok(Upgrade::WebSocket { protocol: "" }))]
-    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "x, base64.channel.k8s.io")], false, Ok(Upgrade::WebSocket { protocol: "base64.channel.k8s.io" }))]
-    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "v5.channel.k8s.io, v4.channel.k8s.io")], false, Ok(Upgrade::WebSocket { protocol: "v5.channel.k8s.io" }))]
-    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "SPDY/3.1+portforward.k8s.io")], true, Err((403, "requested protocol(s) are not supported: [SPDY/3.1+portforward.k8s.io]; supports []")))]
-    fn the_first_that_is_known_is_spoken(
+    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "x, base64.channel.k8s.io")], false,
+        Ok(Upgrade::WebSocket { protocol: "base64.channel.k8s.io" }))]
+    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "v5.channel.k8s.io, v4.channel.k8s.io")], false,
+        Ok(Upgrade::WebSocket { protocol: "v5.channel.k8s.io" }))]
+    #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "SPDY/3.1+portforward.k8s.io")], true, Err((403,
+        "requested protocol(s) are not supported: [SPDY/3.1+portforward.k8s.io]; supports []")))]
+    fn the_first_supported_protocol_is_chosen(
         #[case] pairs: &[(&'static str, &str)],
         #[case] ports: bool,
         #[case] spoken: Result<Upgrade, (u16, &str)>,
@@ -205,15 +214,15 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_names_what_is_spoken() {
-        let asked = headers(&[
+    fn the_response_names_the_protocol() {
+        let requested = headers(&[
             ("sec-websocket-version", "13"),
             ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
         ]);
         let accepted = Upgrade::WebSocket {
             protocol: "v4.channel.k8s.io",
         }
-        .accept(&asked)
+        .accept(&requested)
         .unwrap();
         assert_eq!(accepted.status(), 101);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Connects a process with a client over SPDY or WebSocket.
+//! Remote commands: a process connected with a client over SPDY or WebSocket.
 
 use std::{io, time::Duration};
 
@@ -12,11 +12,11 @@ use super::{outcome, protocol::Upgrade, websocket};
 use crate::cluster::container::{Attachment, Exit, Process, Size};
 use crate::http::spdy::{Reader, Session, Stream, Writer};
 
-/// Time limit for a client to open its streams.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time in which a client must open its streams.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum length of an incomplete terminal size, in bytes.
-const SIZE: usize = 4096;
+/// Maximum length of an incomplete terminal size in bytes.
+const MAX_SIZE_BYTES: usize = 4096;
 
 /// Connects a process, or the reason why it did not start, with a client over an upgraded connection.
 pub(crate) async fn run(
@@ -82,7 +82,7 @@ async fn over_spdy(
     attachment: Attachment,
     process: Result<Process, String>,
 ) -> io::Result<()> {
-    let accepted = tokio::time::timeout(PATIENCE, Streams::accept(session, version, attachment)).await;
+    let accepted = tokio::time::timeout(OPEN_TIMEOUT, Streams::accept(session, version, attachment)).await;
     let Ok(Some(streams)) = accepted else {
         return Err(io::ErrorKind::TimedOut.into());
     };
@@ -119,7 +119,7 @@ async fn over_spdy(
             };
             tokio::select! {
                 exit = talk => exit?,
-                () = gone(session) => return Err(io::ErrorKind::BrokenPipe.into()),
+                () = wait_for_disconnect(session) => return Err(io::ErrorKind::BrokenPipe.into()),
             }
         }
     };
@@ -130,15 +130,15 @@ async fn over_spdy(
     error.writer.finish().await
 }
 
-/// Waits until the client disconnects. Streams that it opens meanwhile are ignored.
-async fn gone(session: &mut Session) {
+/// Waits until the client disconnects. New streams are ignored.
+async fn wait_for_disconnect(session: &mut Session) {
     while session.accept().await.is_some() {}
 }
 
 async fn feed(mut from: Reader, to: mpsc::Sender<Bytes>) {
     while let Some(piece) = from.read().await {
         if to.send(piece).await.is_err() {
-            // The process does not read any more; further input is dropped.
+            // The process has stopped reading; further input is dropped.
             while from.read().await.is_some() {}
         }
     }
@@ -151,7 +151,7 @@ async fn resize_to(mut from: Reader, to: mpsc::Sender<Size>) {
         for size in sizes(&mut text) {
             let _ = to.send(size).await;
         }
-        if text.len() > SIZE {
+        if text.len() > MAX_SIZE_BYTES {
             return;
         }
     }
@@ -168,7 +168,7 @@ fn sizes(text: &mut BytesMut) -> Vec<Size> {
 
 async fn drain(mut from: mpsc::Receiver<Bytes>, to: Option<Writer>) -> io::Result<()> {
     let Some(to) = to else {
-        // No stream takes it; the process must not wait.
+        // There is no stream for it, but the process must not block.
         while from.recv().await.is_some() {}
         return Ok(());
     };
@@ -184,7 +184,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::http::spdy::peer::{Peer, Seen};
+    use crate::http::spdy::peer::{Peer, Received};
 
     const ALL: Attachment = Attachment {
         stdin: true,
@@ -193,16 +193,16 @@ mod tests {
         tty: false,
     };
 
-    fn data(stream: u32, text: &str) -> Seen {
-        Seen::Data {
+    fn data(stream: u32, text: &str) -> Received {
+        Received::Data {
             stream,
             fin: false,
             bytes: text.into(),
         }
     }
 
-    fn end(stream: u32) -> Seen {
-        Seen::Data {
+    fn end(stream: u32) -> Received {
+        Received::Data {
             stream,
             fin: true,
             bytes: Vec::new(),
@@ -215,7 +215,7 @@ mod tests {
     #[case("v2.channel.k8s.io", None)]
     #[case("v4.channel.k8s.io", Some("{\"metadata\":{},\"status\":\"Success\"}"))]
     #[tokio::test]
-    async fn every_stream_carries_its_part(#[case] version: &'static str, #[case] outcome: Option<&str>) {
+    async fn every_stream_has_its_data(#[case] version: &'static str, #[case] outcome: Option<&str>) {
         let ((stdin, mut input), (out, stdout), (err, stderr), (resize, _sizes)) =
             (mpsc::channel(4), mpsc::channel(4), mpsc::channel(4), mpsc::channel(4));
         let (ended, exit) = oneshot::channel();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_container_that_cannot_be_had_is_told_on_the_error_stream() {
+    async fn the_error_stream_reports_a_missing_container() {
         let (mut peer, far) = Peer::new();
         let wanted = Attachment {
             stdout: true,
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_taken_as_they_become_whole() {
+    fn sizes_are_returned_when_they_are_complete() {
         let mut text = BytesMut::from(&br#"{"Width":80,"Height":24}{"Width":100,"#[..]);
         assert_eq!(sizes(&mut text), [Size { width: 80, height: 24 }]);
         text.extend_from_slice(br#""Height":30}"#);

@@ -1,8 +1,9 @@
-//! The channels of a process over WebSocket.
+//! Channels of a process over WebSocket.
 //!
-//! - A message begins with its channel: 0 input, 1 output, 2 errors, 3 outcome, 4 sizes. In the `base64` forms the channel is a digit and the rest
-//!   is base64; in the fifth version channel 255 ends the channel that it names.
-//! - The first message is empty: the connection is ready.
+//! - A message begins with its channel: 0 stdin, 1 stdout, 2 stderr, 3 outcome, 4 terminal size. In the `base64`
+//!   protocols the channel is a digit and the rest is base64. In version 5, a message of channel 255 closes the
+//!   channel that it names.
+//! - The first message is empty and signals that the connection is ready.
 
 use std::io;
 
@@ -27,8 +28,8 @@ use crate::{
     http::websocket::close,
 };
 
-/// Maximum length of a message of the client, in bytes.
-pub(super) const MESSAGE: usize = 1 << 20;
+/// Maximum length of a message from the client in bytes.
+pub(super) const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 const STDIN: u8 = 0;
 const STDOUT: u8 = 1;
@@ -43,7 +44,7 @@ struct Framing {
     base64: bool,
     /// Whether the outcome is a Status.
     status: bool,
-    /// Whether channels can be ended.
+    /// Whether channels can be closed.
     closes: bool,
 }
 
@@ -67,7 +68,7 @@ impl Framing {
         Message::Binary(out.freeze())
     }
 
-    /// The channel and the bytes of a message. `None` if it is malformed.
+    /// Returns the channel and data of a message, or `None` if it is malformed.
     fn read(self, message: Message) -> Option<(u8, Bytes)> {
         let bytes = match message {
             Message::Text(text) => Bytes::from(text),
@@ -91,8 +92,8 @@ pub(in crate::http) async fn run(
     process: Result<Process, String>,
 ) -> io::Result<()> {
     let config = WebSocketConfig::default()
-        .max_message_size(Some(MESSAGE))
-        .max_frame_size(Some(MESSAGE));
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES));
     let framing = Framing::of(protocol);
     let (mut sink, mut incoming) = WebSocketStream::from_raw_socket(io, Role::Server, Some(config))
         .await
@@ -157,7 +158,7 @@ pub(in crate::http) async fn run(
             .await
             .map_err(io::Error::other)?;
     }
-    // Clients take a close frame without a code for a failure.
+    // Clients treat a close frame without a code as a failure.
     let normal = CloseFrame {
         code: CloseCode::Normal,
         reason: "".into(),
@@ -176,7 +177,7 @@ async fn take(
     match channel {
         STDIN if !bytes.is_empty() => {
             if let Some(open) = stdin {
-                // A process that does not read any more must not block the client.
+                // A process that has stopped reading must not block the client.
                 let _ = open.send(bytes).await;
             }
         }
@@ -197,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    /// The streams of a process on the side of the container.
+    /// The container's ends of the streams of a process.
     struct Inside {
         stdin: mpsc::Receiver<Bytes>,
         stdout: mpsc::Sender<Bytes>,
@@ -257,7 +258,7 @@ mod tests {
     #[case("v4.base64.channel.k8s.io", true)]
     #[case("v5.channel.k8s.io", false)]
     #[tokio::test]
-    async fn every_channel_carries_its_stream(#[case] protocol: &'static str, #[case] base64: bool) {
+    async fn every_channel_has_its_stream(#[case] protocol: &'static str, #[case] base64: bool) {
         let (process, mut inside) = process();
         let mut client = client(protocol, Ok(process)).await;
         assert_eq!(client.next().await.unwrap().unwrap(), frame(base64, 1, ""));
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_fifth_version_ends_input() {
+    async fn only_version_5_closes_input() {
         let (process, mut inside) = process();
         let mut talking = client("v5.channel.k8s.io", Ok(process)).await;
         talking.send(Message::binary(vec![CLOSE, STDIN])).await.unwrap();
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_container_that_cannot_be_had_is_told_on_the_error_channel() {
+    async fn the_error_channel_reports_a_missing_container() {
         let mut client = client("channel.k8s.io", Err("container not found".to_owned())).await;
         assert_eq!(client.next().await.unwrap().unwrap(), frame(false, 1, ""));
         assert_eq!(
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_still_sends_is_heard_out() {
+    async fn a_client_that_still_sends_receives_everything() {
         let (near, far) = tokio::io::duplex(1 << 16);
         let running = tokio::spawn(async move { run(far, "", ALL, Err("gone".to_owned())).await });
         let mut client = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_goes_away_lets_go_of_the_process() {
+    async fn a_client_that_disconnects_detaches_from_the_process() {
         let (process, inside) = process();
         let mut client = client("", Ok(process)).await;
         client.close(None).await.unwrap();

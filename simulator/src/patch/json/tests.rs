@@ -36,13 +36,18 @@ fn the_examples_of_rfc_6902_hold() {
 
 #[rstest]
 #[case::the_whole_document_is_replaced(json!([{"op": "replace", "path": "", "value": 1}]), json!(1))]
-#[case::a_value_is_copied(json!([{"op": "copy", "from": "/a", "path": "/d"}]), json!({"a": {"b": [1, 2]}, "k/k": 3, "d": {"b": [1, 2]}}))]
+#[case::a_value_is_copied(json!([{"op": "copy", "from": "/a", "path": "/d"}]),
+    json!({"a": {"b": [1, 2]}, "k/k": 3, "d": {"b": [1, 2]}}))]
 #[case::a_slash_is_escaped(json!([{"op": "remove", "path": "/k~1k"}]), json!({"a": {"b": [1, 2]}}))]
-#[case::an_item_is_replaced(json!([{"op": "replace", "path": "/a/b/0", "value": 9}]), json!({"a": {"b": [9, 2]}, "k/k": 3}))]
-#[case::a_value_moves_onto_itself(json!([{"op": "move", "from": "/a", "path": "/a"}]), json!({"a": {"b": [1, 2]}, "k/k": 3}))]
-#[case::numbers_are_compared_by_value(json!([{"op": "test", "path": "/a/b/0", "value": 1.0}]), json!({"a": {"b": [1, 2]}, "k/k": 3}))]
-#[case::names_in_any_order(json!([{"op": "test", "path": "", "value": {"k/k": 3, "a": {"b": [1, 2]}}}]), json!({"a": {"b": [1, 2]}, "k/k": 3}))]
-fn the_documented_profile_knows_all_operations(#[case] patch: Value, #[case] expected: Value) {
+#[case::an_item_is_replaced(json!([{"op": "replace", "path": "/a/b/0", "value": 9}]),
+    json!({"a": {"b": [9, 2]}, "k/k": 3}))]
+#[case::a_value_moves_onto_itself(json!([{"op": "move", "from": "/a", "path": "/a"}]),
+    json!({"a": {"b": [1, 2]}, "k/k": 3}))]
+#[case::numbers_are_compared_by_value(json!([{"op": "test", "path": "/a/b/0", "value": 1.0}]),
+    json!({"a": {"b": [1, 2]}, "k/k": 3}))]
+#[case::names_in_any_order(json!([{"op": "test", "path": "", "value": {"k/k": 3, "a": {"b": [1, 2]}}}]),
+    json!({"a": {"b": [1, 2]}, "k/k": 3}))]
+fn the_documented_profile_supports_all_operations(#[case] patch: Value, #[case] expected: Value) {
     assert_eq!(patched(&json!({"a": {"b": [1, 2]}, "k/k": 3}), &patch), Ok(expected));
 }
 
@@ -60,7 +65,7 @@ fn the_documented_profile_knows_all_operations(#[case] patch: Value, #[case] exp
 #[case(json!([{"op": "test", "path": "/x", "value": null}]))]
 #[case(json!([{"op": "test", "path": "/o", "value": {}}]))]
 #[case(json!([{"op": "add", "path": "/ok", "value": 1}, {"op": "test", "path": "/ok", "value": 2}]))]
-fn what_does_not_apply_is_refused(#[case] patch: Value) {
+fn inapplicable_patches_are_rejected(#[case] patch: Value) {
     let refused = patched(&json!({"a": [1, 2], "o": {"q": 1}}), &patch);
     assert!(matches!(refused, Err(PatchError::Inapplicable(_))), "{refused:?}");
 }
@@ -77,7 +82,7 @@ fn what_does_not_apply_is_refused(#[case] patch: Value) {
 #[case(json!([1]))]
 #[case(json!({"op": "add"}))]
 #[case(json!(null))]
-fn what_is_no_patch_is_refused(#[case] patch: Value) {
+fn malformed_patches_are_rejected(#[case] patch: Value) {
     let refused = patched(&json!({}), &patch);
     assert!(matches!(refused, Err(PatchError::Malformed(_))), "{refused:?}");
 }
@@ -87,7 +92,7 @@ fn what_is_no_patch_is_refused(#[case] patch: Value) {
 #[case("[{", "unexpected end of JSON input")]
 #[case("{not json", "invalid character 'n' looking for beginning of object key string")]
 #[case("[] x", "invalid character 'x' after top-level value")]
-fn what_is_not_json_is_refused_in_the_recorded_words(#[case] patch: &str, #[case] error: &str) {
+fn invalid_json_has_the_recorded_error(#[case] patch: &str, #[case] error: &str) {
     assert_eq!(
         apply(json!({}), patch.as_bytes()),
         Err(PatchError::Malformed(error.to_owned()))
@@ -95,7 +100,7 @@ fn what_is_not_json_is_refused_in_the_recorded_words(#[case] patch: &str, #[case
 }
 
 #[test]
-fn copies_do_not_grow_without_bound() {
+fn copies_are_bounded() {
     let double = json!({"op": "copy", "from": "/a", "path": "/a/-"});
     let patch = Value::from(vec![double; 60]);
     let refused = patched(&json!({"a": ["x".repeat(1000)]}), &patch);
@@ -103,8 +108,9 @@ fn copies_do_not_grow_without_bound() {
 }
 
 #[test]
-fn a_document_does_not_nest_without_bound() {
-    let deeper = json!([{"op": "add", "path": "/b", "value": {}}, {"op": "move", "from": "/a", "path": "/b/c"}, {"op": "move", "from": "/b", "path": "/a"}]);
+fn nesting_is_bounded() {
+    let deeper = json!([{"op": "add", "path": "/b", "value": {}}, {"op": "move", "from": "/a", "path": "/b/c"},
+        {"op": "move", "from": "/b", "path": "/a"}]);
     let patch: Vec<Value> = std::iter::repeat_n(deeper.as_array().unwrap().clone(), 1000)
         .flatten()
         .collect();
@@ -123,14 +129,15 @@ fn any_patch() -> impl Strategy<Value = Value> {
         Just("test"),
         Just("bogus")
     ];
-    let operation = (kind, path(), path(), strategic::tests::any_thing())
+    let operation = (kind, path(), path(), strategic::tests::any_value())
         .prop_map(|(op, path, from, value)| json!({"op": op, "path": path, "from": from, "value": value}));
     prop::collection::vec(operation, 0..6).prop_map(Value::from)
 }
 
 proptest! {
     #[test]
-    fn what_was_added_is_there(document in strategic::tests::any_thing(), value in strategic::tests::any_thing(), path in "(/(items|inner|0|a)){0,3}") {
+    fn an_added_value_is_found(document in strategic::tests::any_value(), value in strategic::tests::any_value(),
+        path in "(/(items|inner|0|a)){0,3}") {
         let patch = json!([{"op": "add", "path": path, "value": value}]);
         if let Ok(added) = patched(&document, &patch) {
             let test = json!([{"op": "test", "path": path, "value": value}]);
@@ -139,12 +146,12 @@ proptest! {
     }
 
     #[test]
-    fn no_patch_makes_it_panic(document in strategic::tests::any_thing(), patch in any_patch()) {
+    fn no_patch_panics(document in strategic::tests::any_value(), patch in any_patch()) {
         let _ = patched(&document, &patch);
     }
 
     #[test]
-    fn no_bytes_make_it_panic(patch in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn no_bytes_panic(patch in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = apply(json!({"a": [1]}), &patch);
     }
 }

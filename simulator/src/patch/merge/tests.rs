@@ -41,7 +41,7 @@ fn the_examples_of_rfc_7386_hold() {
 #[case("null")]
 #[case("")]
 #[case("1")]
-fn what_is_no_document_is_refused(#[case] patch: &str) {
+fn patches_that_are_not_objects_are_rejected(#[case] patch: &str) {
     assert_eq!(
         apply(json!({}), patch.as_bytes()),
         Err(PatchError::Malformed("Invalid JSON Patch".to_owned()))
@@ -50,18 +50,20 @@ fn what_is_no_document_is_refused(#[case] patch: &str) {
 
 proptest! {
     #[test]
-    fn a_patch_applied_twice_is_applied_once(document in strategic::tests::any_thing(), patch in strategic::tests::any_thing()) {
+    fn a_patch_applied_twice_is_applied_once(document in strategic::tests::any_value(),
+        patch in strategic::tests::any_value()) {
         let once = merge(document, patch.clone());
         prop_assert_eq!(merge(once.clone(), patch), once);
     }
 
     #[test]
-    fn an_empty_patch_changes_nothing(document in strategic::tests::any_thing().prop_filter("an object", Value::is_object)) {
+    fn an_empty_patch_changes_nothing(document in strategic::tests::any_value().prop_filter("an object",
+        Value::is_object)) {
         prop_assert_eq!(merge(document.clone(), json!({})), document);
     }
 
     #[test]
-    fn no_bytes_make_it_panic(patch in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn no_bytes_panic(patch in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = apply(json!({"a": {"b": 1}}), &patch);
     }
 }

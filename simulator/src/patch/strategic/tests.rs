@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-/// A made-up type: `items` is merged by `name`, `tags` too, `plain` is replaced, `labels` is a map, `inner` is a thing again.
+/// Invented type: `items` and `tags` are merged (`items` by `name`), `plain` is replaced, `labels` is a map, `inner`
+/// is a nested thing.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::patch) enum Type {
     Thing,
@@ -65,36 +66,51 @@ fn patched(document: &Value, patch: &Value) -> Result<Value, PatchError> {
 }
 
 #[rstest]
-#[case::items_are_merged_by_key(json!({"items": [{"name": "a", "image": "1"}, {"name": "b"}]}), json!({"items": [{"name": "a", "image": "2"}]}), json!({"items": [{"name": "a", "image": "2"}, {"name": "b"}]}))]
-#[case::new_items_come_last(json!({"items": [{"name": "b"}]}), json!({"items": [{"name": "a"}, {"name": "a", "image": "1"}]}), json!({"items": [{"name": "b"}, {"name": "a", "image": "1"}]}))]
-#[case::an_item_is_deleted_by_its_key(json!({"items": [{"name": "a"}, {"name": "b"}]}), json!({"items": [{"name": "a", "$patch": "delete"}, {"name": "x", "$patch": "delete"}]}), json!({"items": [{"name": "b"}]}))]
-#[case::a_list_is_replaced_on_demand(json!({"items": [{"name": "a"}]}), json!({"items": [{"$patch": "replace"}, {"name": "z"}]}), json!({"items": [{"name": "z"}]}))]
-#[case::keys_may_be_numbers(json!({"items": [{"name": 80, "image": "1"}]}), json!({"items": [{"name": 80.0, "image": "2"}]}), json!({"items": [{"name": 80.0, "image": "2"}]}))]
-#[case::lists_without_a_key_are_replaced(json!({"plain": [{"name": "a"}]}), json!({"plain": [{"name": "b"}]}), json!({"plain": [{"name": "b"}]}))]
-#[case::scalars_are_merged_once(json!({"tags": ["a", "b"]}), json!({"tags": ["b", "c"]}), json!({"tags": ["a", "b", "c"]}))]
-#[case::null_removes(json!({"labels": {"a": "1", "b": "2"}, "image": "x"}), json!({"labels": {"a": null}, "image": null, "port": null}), json!({"labels": {"b": "2"}}))]
-#[case::a_map_is_replaced_on_demand(json!({"labels": {"a": "1"}}), json!({"labels": {"$patch": "replace", "b": "2"}}), json!({"labels": {"b": "2"}}))]
-#[case::a_map_is_emptied_on_demand(json!({"labels": {"a": "1"}}), json!({"labels": {"$patch": "delete"}}), json!({"labels": {}}))]
-#[case::what_comes_new_is_taken_as_it_is(json!({}), json!({"labels": {"a": null, "$patch": "replace"}}), json!({"labels": {"a": null, "$patch": "replace"}}))]
+#[case::items_are_merged_by_key(json!({"items": [{"name": "a", "image": "1"}, {"name": "b"}]}),
+    json!({"items": [{"name": "a", "image": "2"}]}), json!({"items": [{"name": "a", "image": "2"}, {"name": "b"}]}))]
+#[case::new_items_come_last(json!({"items": [{"name": "b"}]}), json!({"items": [{"name": "a"},
+    {"name": "a", "image": "1"}]}), json!({"items": [{"name": "b"}, {"name": "a", "image": "1"}]}))]
+#[case::an_item_is_deleted_by_its_key(json!({"items": [{"name": "a"}, {"name": "b"}]}), json!({"items": [{"name": "a",
+    "$patch": "delete"}, {"name": "x", "$patch": "delete"}]}), json!({"items": [{"name": "b"}]}))]
+#[case::a_list_is_replaced_on_demand(json!({"items": [{"name": "a"}]}),
+    json!({"items": [{"$patch": "replace"}, {"name": "z"}]}), json!({"items": [{"name": "z"}]}))]
+#[case::keys_may_be_numbers(json!({"items": [{"name": 80, "image": "1"}]}),
+    json!({"items": [{"name": 80.0, "image": "2"}]}), json!({"items": [{"name": 80.0, "image": "2"}]}))]
+#[case::lists_without_a_key_are_replaced(json!({"plain": [{"name": "a"}]}), json!({"plain": [{"name": "b"}]}),
+    json!({"plain": [{"name": "b"}]}))]
+#[case::scalars_are_merged_once(json!({"tags": ["a", "b"]}), json!({"tags": ["b", "c"]}),
+    json!({"tags": ["a", "b", "c"]}))]
+#[case::null_removes(json!({"labels": {"a": "1", "b": "2"}, "image": "x"}),
+    json!({"labels": {"a": null}, "image": null, "port": null}), json!({"labels": {"b": "2"}}))]
+#[case::a_map_is_replaced_on_demand(json!({"labels": {"a": "1"}}), json!({"labels": {"$patch": "replace", "b": "2"}}),
+    json!({"labels": {"b": "2"}}))]
+#[case::a_map_is_emptied_on_demand(json!({"labels": {"a": "1"}}), json!({"labels": {"$patch": "delete"}}),
+    json!({"labels": {}}))]
+#[case::new_values_are_stored_unchanged(json!({}), json!({"labels": {"a": null, "$patch": "replace"}}),
+    json!({"labels": {"a": null, "$patch": "replace"}}))]
 #[case::another_type_replaces(json!({"labels": {"a": "1"}}), json!({"labels": ["a"]}), json!({"labels": ["a"]}))]
-#[case::merging_goes_deep(json!({"inner": {"items": [{"name": "a", "inner": {"labels": {"x": "1"}}}]}}), json!({"inner": {"items": [{"name": "a", "inner": {"labels": {"y": "2"}}}]}}), json!({"inner": {"items": [{"name": "a", "inner": {"labels": {"x": "1", "y": "2"}}}]}}))]
+#[case::nested_lists_are_merged(json!({"inner": {"items": [{"name": "a", "inner": {"labels": {"x": "1"}}}]}}),
+    json!({"inner": {"items": [{"name": "a", "inner": {"labels": {"y": "2"}}}]}}),
+    json!({"inner": {"items": [{"name": "a", "inner": {"labels": {"x": "1", "y": "2"}}}]}}))]
 fn a_patch_is_merged_by_the_types(#[case] document: Value, #[case] patch: Value, #[case] expected: Value) {
     assert_eq!(patched(&document, &patch), Ok(expected));
 }
 
 #[rstest]
 #[case(json!({"items": [{"image": "no-key"}]}), "map: map[image:no-key] does not contain declared merge key: name")]
-#[case(json!({"items": [{"port": 1e21, "image": [true, null, 0.00001]}]}), "map: map[image:[true <nil> 1e-05] port:1e+21] does not contain declared merge key: name")]
+#[case(json!({"items": [{"port": 1e21, "image": [true, null, 0.00001]}]}),
+    "map: map[image:[true <nil> 1e-05] port:1e+21] does not contain declared merge key: name")]
 #[case(json!({"inner": {"$patch": "bogus"}}), "unknown patch type: bogus in map: map[$patch:bogus]")]
 #[case(json!({"$patch": 5}), "unknown patch type: %!s(float64=5) in map: map[$patch:5]")]
-#[case(json!({"items": [{"name": "a", "$patch": "bogus"}]}), "unknown patch type: bogus in map: map[$patch:bogus name:a]")]
+#[case(json!({"items": [{"name": "a", "$patch": "bogus"}]}),
+    "unknown patch type: bogus in map: map[$patch:bogus name:a]")]
 #[case(json!({"items": [{"$patch": "delete"}]}), "delete patch type with no merge key defined")]
 #[case(json!({"items": [{"$patch": "merge"}]}), "merging lists cannot yet be specified in the patch")]
 #[case(json!({"items": ["a"]}), "list element types are not identical: [[map[name:a]] [a]]")]
 #[case(json!({"items": [["a"]]}), "list element types are not identical: [[map[name:a]] [[a]]]")]
 #[case(json!({"other": {"a": "b"}}), "unable to find api field in struct Thing for the json field \"other\"")]
 #[case(json!({"image": {"a": {}}}), "merging an object in json but data type is not map or struct, instead is: string")]
-fn what_cannot_be_merged_is_refused_in_the_recorded_words(#[case] patch: Value, #[case] error: &str) {
+fn unmergeable_patches_have_the_recorded_errors(#[case] patch: Value, #[case] error: &str) {
     let document = json!({"items": [{"name": "a"}], "inner": {"image": "x"}, "other": {}, "image": {"a": {}}});
     assert_eq!(patched(&document, &patch).unwrap_err().to_string(), error);
 }
@@ -104,12 +120,12 @@ fn what_cannot_be_merged_is_refused_in_the_recorded_words(#[case] patch: Value, 
 #[case("{")]
 #[case("[]")]
 #[case("\"x\"")]
-fn what_is_no_object_is_refused(#[case] patch: &str) {
+fn patches_that_are_not_objects_are_rejected(#[case] patch: &str) {
     let refused = apply(json!({}), patch.as_bytes(), Type::Thing, Profile::Kubernetes12);
     assert_eq!(refused, Err(PatchError::Malformed("Invalid JSON document".to_owned())));
 }
 
-pub(in crate::patch) fn any_thing() -> impl Strategy<Value = Value> {
+pub(in crate::patch) fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!("x")),
         Just(json!(1)),
@@ -141,12 +157,12 @@ pub(in crate::patch) fn any_thing() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn an_empty_patch_changes_nothing(document in any_thing().prop_filter("an object", Value::is_object)) {
+    fn an_empty_patch_changes_nothing(document in any_value().prop_filter("an object", Value::is_object)) {
         prop_assert_eq!(patched(&document, &json!({})), Ok(document));
     }
 
     #[test]
-    fn no_patch_makes_it_panic(document in any_thing(), patch in any_thing()) {
+    fn no_patch_panics(document in any_value(), patch in any_value()) {
         let _ = patched(&document, &patch);
     }
 }

@@ -1,4 +1,4 @@
-//! Limit ranges: they set defaults of an object and reject what is out of their bounds.
+//! Limit ranges: set defaults of an object and reject values outside their bounds.
 //!
 //! Source: v1.2's LimitRanger.
 
@@ -11,7 +11,7 @@ use crate::{
     strategy::{self, limitrange},
 };
 
-/// Applies the limit ranges of the namespace.
+/// Applies the limit ranges of the request's namespace to `object`.
 pub(super) fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
     let strategy = strategy::of(request.resource.storage_version());
     if !strategy.has_limits() {

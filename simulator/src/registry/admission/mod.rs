@@ -1,6 +1,7 @@
-//! Admission: the rules of a cluster that a request passes before its object is validated and stored.
+//! Admission control: checks and defaults applied to a request before its object is validated and stored.
 //!
-//! In order: the life cycle of namespaces, service accounts, limit ranges, quotas. Source: v1.2's admission plug-ins of these names.
+//! - Order: namespace lifecycle, service accounts, limit ranges, quotas.
+//! - Source: v1.2's admission plug-ins of these names.
 
 mod limits;
 mod quota;
@@ -17,10 +18,10 @@ use crate::{
     strategy::{self, ResourceName, namespace},
 };
 
-/// The key of namespaces in the store.
+/// Store key of namespaces.
 static NAMESPACES: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core(namespace::RESOURCE.plural));
 
-/// Admits the creation of `object`, whose defaults limit ranges may set.
+/// Admits the creation of `object`. Limit ranges may set its defaults.
 pub(super) async fn admit_create(
     registry: &Registry,
     request: &RequestInfo,
@@ -46,7 +47,7 @@ pub(super) async fn admit_update(
     Ok(())
 }
 
-/// The namespace of a request, which must exist; `None` for cluster-wide kinds.
+/// Returns the namespace of a request, or `None` for cluster-scoped kinds. 404 if the namespace does not exist.
 pub(super) fn namespace_exists(registry: &Registry, request: &RequestInfo) -> Result<Option<Arc<Record>>, Status> {
     let Some(namespace) = request.namespace.as_deref().filter(|_| request.resource.namespaced) else {
         return Ok(None);
@@ -56,7 +57,7 @@ pub(super) fn namespace_exists(registry: &Registry, request: &RequestInfo) -> Re
     record.map(Some).ok_or_else(missing)
 }
 
-/// Requires the namespace to exist and to accept new content; errors name the object `name`.
+/// Fails if the namespace does not exist or is terminating. `name` is the object's name in errors.
 pub(super) fn namespace_accepts(registry: &Registry, request: &RequestInfo, name: &str) -> Result<(), Status> {
     let Some(namespace) = namespace_exists(registry, request)? else {
         return Ok(());
@@ -71,7 +72,7 @@ pub(super) fn namespace_accepts(registry: &Registry, request: &RequestInfo, name
     Ok(())
 }
 
-/// The name of an object in errors: its own, or its prefix, or `Unknown`.
+/// Name of an object in errors: its name, else its generateName, else `Unknown`.
 pub(super) fn name(object: &Object) -> &str {
     let given = ["metadata.name", "metadata.generateName"].map(|path| meta::text(object, path));
     given.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown")
@@ -81,7 +82,7 @@ fn forbidden(request: &RequestInfo, name: &str, why: &str) -> Status {
     Status::forbidden(&request.resource.group, &request.resource.plural, name, why)
 }
 
-/// The objects of a resource in the namespace of a request, each with the request for it.
+/// Returns the objects of a resource in the request's namespace, each with the request for it.
 fn in_namespace(
     registry: &Registry,
     request: &RequestInfo,

@@ -1,6 +1,7 @@
-//! Resource quotas: they limit what the objects of a namespace use.
+//! Resource quotas: limits of what the objects of a namespace use.
 //!
-//! A quota counts once its status has its limits, which its controller writes. Source: v1.2's ResourceQuota.
+//! - A quota takes effect once the quota controller has written its limits to its status.
+//! - Source: v1.2's ResourceQuota.
 
 use super::{forbidden, in_namespace, name};
 use crate::{
@@ -13,14 +14,14 @@ use crate::{
 };
 use serde_json::Value;
 
-/// A quota: the request for it, and its object.
+/// Quota object and the request that addresses it.
 type Quota = (RequestInfo, Object);
 
 fn strategy_of(request: &RequestInfo) -> &'static dyn Strategy {
     strategy::of(request.resource.storage_version())
 }
 
-/// Admits a new object, or one in place of `old`, if it fits in the quotas of its namespace, and adds its usage to them.
+/// Admits a new object, or an update of `old`, if it fits in the quotas of its namespace. Adds its usage to them.
 pub(super) async fn admit(
     registry: &Registry,
     request: &RequestInfo,
@@ -62,7 +63,7 @@ pub(super) async fn admit(
     Ok(())
 }
 
-/// Validates the status of a quota: what it counts as used may have become negative.
+/// Validates the status of a quota. Negative requests can make its usage negative.
 fn validate(request: &RequestInfo, quota: &Object, before: &Object) -> Result<(), Status> {
     let errors = validation::update_status(strategy_of(request), quota, before);
     require_valid(&request.resource, quota, &errors)
@@ -83,7 +84,8 @@ pub(super) async fn admit_update(registry: &Registry, request: &RequestInfo, obj
     admit(registry, request, object, Some(&old)).await
 }
 
-/// The quotas that limit an object. It must specify everything that they limit, and their usage must be known.
+/// Returns the quotas that limit an object. Fails unless the object specifies every limited resource and the usage of
+/// every quota is known.
 fn matching(registry: &Registry, request: &RequestInfo, object: &Object) -> Result<Vec<Quota>, Status> {
     let strategy = strategy_of(request);
     let resources = strategy.quota_resources();
@@ -118,7 +120,7 @@ fn is_in_scope(strategy: &dyn Strategy, quota: &Object, object: &Object) -> bool
         .all(|scope| strategy.is_in_quota_scope(object, scope))
 }
 
-/// The usage of `quota` with `change`, if it is within the limits.
+/// Returns the usage of `quota` plus `change`. Fails if it exceeds the limits.
 fn charged(request: &RequestInfo, object: &Object, quota: &Object, change: &Usage) -> Result<Usage, Status> {
     let (limits, before) = (Usage::read(quota, "status.hard"), Usage::read(quota, "status.used"));
     let mut requested = change.clone();
@@ -145,7 +147,7 @@ fn charged(request: &RequestInfo, object: &Object, quota: &Object, change: &Usag
     Err(forbidden(request, name(object), &why))
 }
 
-/// What the objects of a namespace, each with the plural of its kind, use of what a quota limits.
+/// Returns the total usage of `objects`, each with the plural of its kind, for the resources that `quota` limits.
 pub(crate) fn total<'a>(quota: &Object, objects: impl Iterator<Item = (&'a str, &'a Object)>) -> Object {
     let zero = Quantity::new(0, Format::DecimalSi);
     let limits = Usage::read(quota, "spec.hard");

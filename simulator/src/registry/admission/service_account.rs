@@ -1,7 +1,7 @@
-//! Service accounts: a pod is given the account `default` if it names none, and its account's token and secrets to pull images with.
+//! Service accounts: sets a pod's account (default: `default`), and adds the account's token and image pull secrets.
 //!
-//! - Only where controllers make tokens. A pod that is created before its account has a token goes without.
-//! - Source: v1.2's ServiceAccount, which refuses such a pod instead.
+//! - Applies only if a controller creates tokens. A pod that is created before its account has a token gets none.
+//! - Source: v1.2's ServiceAccount, which rejects such a pod instead.
 
 use std::sync::LazyLock;
 
@@ -16,14 +16,14 @@ use crate::{
     },
 };
 
-/// The account of what names none.
+/// Account of pods that name none.
 const DEFAULT: &str = "default";
 
-/// The keys of accounts and secrets in the store.
+/// Store keys of accounts and secrets.
 static ACCOUNTS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core(serviceaccount::RESOURCE.plural));
 static SECRETS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core(secret::RESOURCE.plural));
 
-/// Lets an object run as its service account.
+/// Sets the service account of an object.
 pub(super) fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
     let strategy = strategy::of(request.resource.storage_version());
     if !registry.settings.mounts_tokens || !strategy.runs_as_service_account() {
@@ -47,7 +47,7 @@ pub(super) fn admit(registry: &Registry, request: &RequestInfo, object: &mut Obj
     Ok(())
 }
 
-/// The name of an account's first token.
+/// Name of the account's first token secret.
 fn token(registry: &Registry, namespace: &str, account: &Object) -> Result<Option<String>, Status> {
     for name in serviceaccount::secret_names(account) {
         let secret = get(registry, &SECRETS, namespace, name)?;

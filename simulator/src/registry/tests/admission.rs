@@ -1,25 +1,25 @@
-//! What a namespace, its limit ranges and its quotas let in.
+//! Namespace lifecycle, limit ranges and quotas.
 
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{Rig, pod};
 
-/// A quota whose controller has counted `used`.
+/// Creates a quota whose controller has counted `used`.
 async fn quota(rig: &Rig, spec: Value, used: Value) {
     let mut made = rig
-        .done(
+        .expect_ok(
             "POST",
             "ns/resourcequotas",
             json!({"metadata": {"name": "q"}, "spec": spec}),
         )
         .await;
     made["status"] = json!({"hard": made["spec"]["hard"], "used": used});
-    rig.done("PUT", "ns/resourcequotas/q/status", made).await;
+    rig.expect_ok("PUT", "ns/resourcequotas/q/status", made).await;
 }
 
 async fn used(rig: &Rig) -> Value {
-    rig.done("GET", "ns/resourcequotas/q", Value::Null).await["status"]["used"].clone()
+    rig.expect_ok("GET", "ns/resourcequotas/q", Value::Null).await["status"]["used"].clone()
 }
 
 #[rstest]
@@ -32,23 +32,19 @@ async fn used(rig: &Rig) -> Value {
 #[case("DELETE", "nowhere/configmaps/c", Value::Null)]
 #[case("DELETE", "nowhere/configmaps", Value::Null)]
 #[tokio::test]
-async fn nothing_is_changed_in_a_namespace_that_is_not_there(
-    #[case] method: &str,
-    #[case] path: &str,
-    #[case] body: Value,
-) {
+async fn writes_in_a_missing_namespace_fail(#[case] method: &str, #[case] path: &str, #[case] body: Value) {
     let rig = Rig::new().await;
     assert_eq!(
-        rig.refused(method, path, body).await,
+        rig.expect_error(method, path, body).await,
         (404, "namespaces \"nowhere\" not found".to_owned())
     );
 }
 
 #[tokio::test]
-async fn a_patch_misses_the_object_before_its_namespace() {
+async fn a_patch_reports_a_missing_object_before_its_namespace() {
     let rig = Rig::new().await;
     assert_eq!(
-        rig.refused("PATCH", "nowhere/configmaps/c", json!({})).await,
+        rig.expect_error("PATCH", "nowhere/configmaps/c", json!({})).await,
         (404, "configmaps \"c\" not found".to_owned())
     );
 }
@@ -59,22 +55,23 @@ async fn a_patch_misses_the_object_before_its_namespace() {
 #[case("/batch/v1/ns/jobs", json!({"metadata": {"name": "j"}}), "jobs.batch \"j\"")]
 #[case("ns/bindings", json!({"metadata": {"name": "p"}}), "bindings \"p\"")]
 #[tokio::test]
-async fn a_namespace_that_ends_takes_nothing_in(#[case] path: &str, #[case] body: Value, #[case] named: &str) {
+async fn a_terminating_namespace_rejects_new_objects(#[case] path: &str, #[case] body: Value, #[case] named: &str) {
     let rig = Rig::new().await;
-    rig.done("DELETE", "namespaces/ns", Value::Null).await;
+    rig.expect_ok("DELETE", "namespaces/ns", Value::Null).await;
     let want =
         format!("{named} is forbidden: Unable to create new content in namespace ns because it is being terminated.");
-    assert_eq!(rig.refused("POST", path, body).await, (403, want));
+    assert_eq!(rig.expect_error("POST", path, body).await, (403, want));
 }
 
 #[rstest]
-#[case::nothing_said(json!({}), "Failed quota: q: must specify cpu,limits.memory")]
-#[case::every_container_has_to(json!({"requests": {"cpu": "1"}}), "Failed quota: q: must specify limits.memory")]
-#[case::invalid(json!({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}), "Failed quota: q: must specify limits.memory")]
+#[case::no_requests(json!({}), "Failed quota: q: must specify cpu,limits.memory")]
+#[case::missing_in_one_container(json!({"requests": {"cpu": "1"}}), "Failed quota: q: must specify limits.memory")]
+#[case::invalid(json!({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}),
+    "Failed quota: q: must specify limits.memory")]
 #[case::too_much(json!({"requests": {"cpu": "300m"}, "limits": {"memory": "1Mi"}}),
     "Exceeded quota: q, requested: cpu=1300m, used: cpu=1, limited: cpu=2")]
 #[tokio::test]
-async fn a_quota_refuses(#[case] second: Value, #[case] why: &str) {
+async fn a_quota_rejects_a_pod(#[case] second: Value, #[case] why: &str) {
     let rig = Rig::new().await;
     quota(
         &rig,
@@ -87,13 +84,13 @@ async fn a_quota_refuses(#[case] second: Value, #[case] why: &str) {
         &[json!({"requests": {"cpu": "1"}, "limits": {"memory": "1Mi"}}), second],
     );
     assert_eq!(
-        rig.refused("POST", "ns/pods", asked).await,
+        rig.expect_error("POST", "ns/pods", asked).await,
         (403, format!("pods \"p\" is forbidden: {why}"))
     );
     assert_eq!(used(&rig).await, json!({"cpu": "1", "limits.memory": "0", "pods": "1"}));
 }
 
-/// v1.2 charges a pod before it validates it, and validates the status of the quota.
+/// v1.2 charges a pod to the quota before it validates the pod, and validates the quota's status.
 #[rstest]
 #[case("0", 403, concat!("pods \"p\" is forbidden: Unable to update quota status: q ResourceQuota \"q\" is invalid: ",
     "status.used[cpu]: Invalid value: \"-1\": must be greater than or equal to 0"))]
@@ -108,12 +105,15 @@ async fn a_negative_request_makes_the_usage_of_a_quota_negative(
     let rig = Rig::new().await;
     quota(&rig, json!({"hard": {"cpu": "2"}}), json!({"cpu": before})).await;
     let negative = pod("p", &[json!({"requests": {"cpu": "-1"}})]);
-    assert_eq!(rig.refused("POST", "ns/pods", negative).await, (code, why.to_owned()));
+    assert_eq!(
+        rig.expect_error("POST", "ns/pods", negative).await,
+        (code, why.to_owned())
+    );
     assert_eq!(used(&rig).await, json!({"cpu": "0"}));
 }
 
 #[tokio::test]
-async fn what_is_over_refuses_what_is_not() {
+async fn an_exceeded_limit_rejects_objects_of_other_resources() {
     let rig = Rig::new().await;
     quota(
         &rig,
@@ -123,14 +123,14 @@ async fn what_is_over_refuses_what_is_not() {
     .await;
     let why = "secrets \"s\" is forbidden: Exceeded quota: q, requested: , used: pods=2, limited: pods=1";
     assert_eq!(
-        rig.refused("POST", "ns/secrets", json!({"metadata": {"name": "s"}}))
+        rig.expect_error("POST", "ns/secrets", json!({"metadata": {"name": "s"}}))
             .await,
         (403, why.to_owned())
     );
 }
 
 #[tokio::test]
-async fn a_quota_whose_usage_is_unknown_refuses_what_it_limits() {
+async fn a_quota_with_unknown_usage_rejects_limited_objects() {
     let rig = Rig::new().await;
     quota(
         &rig,
@@ -140,11 +140,11 @@ async fn a_quota_whose_usage_is_unknown_refuses_what_it_limits() {
     .await;
     let why = "secrets \"s\" is forbidden: Status unknown for quota: q";
     assert_eq!(
-        rig.refused("POST", "ns/secrets", json!({"metadata": {"name": "s"}}))
+        rig.expect_error("POST", "ns/secrets", json!({"metadata": {"name": "s"}}))
             .await,
         (403, why.to_owned())
     );
-    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "c"}}))
+    rig.expect_ok("POST", "ns/configmaps", json!({"metadata": {"name": "c"}}))
         .await;
 }
 
@@ -165,20 +165,23 @@ async fn a_quota_counts_the_pods_of_its_scope(#[case] resources: Value, #[case] 
         json!({"pods": "0"}),
     )
     .await;
-    rig.done("POST", "ns/pods", pod("p", &[resources])).await;
+    rig.expect_ok("POST", "ns/pods", pod("p", &[resources])).await;
     assert_eq!(used(&rig).await["pods"], if counted { "1" } else { "0" });
 }
 
 #[tokio::test]
-async fn a_pod_that_is_changed_is_not_counted_again_but_judged_again() {
+async fn an_updated_pod_is_checked_but_not_charged_again() {
     let rig = Rig::new().await;
-    rig.done("POST", "ns/pods", pod("old", &[json!({})])).await;
+    rig.expect_ok("POST", "ns/pods", pod("old", &[json!({})])).await;
     quota(&rig, json!({"hard": {"cpu": "2"}}), json!({"cpu": "0"})).await;
-    rig.done("POST", "ns/pods", pod("new", &[json!({"requests": {"cpu": "1"}})]))
+    rig.expect_ok("POST", "ns/pods", pod("new", &[json!({"requests": {"cpu": "1"}})]))
         .await;
     let label = json!({"metadata": {"labels": {"a": "b"}}});
-    rig.done("PATCH", "ns/pods/new", label.clone()).await;
+    rig.expect_ok("PATCH", "ns/pods/new", label.clone()).await;
     assert_eq!(used(&rig).await, json!({"cpu": "1"}));
     let why = "pods \"old\" is forbidden: Failed quota: q: must specify cpu";
-    assert_eq!(rig.refused("PATCH", "ns/pods/old", label).await, (403, why.to_owned()));
+    assert_eq!(
+        rig.expect_error("PATCH", "ns/pods/old", label).await,
+        (403, why.to_owned())
+    );
 }

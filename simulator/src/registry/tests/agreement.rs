@@ -1,4 +1,4 @@
-//! Whatever is done, what list, get and watches say agrees.
+//! After any sequence of operations, list, get and watches agree.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     scheme::{Scheme, Syntax},
 };
 
-/// One thing a client does to one of a few config maps.
+/// Operation on one of a few config maps.
 #[derive(Clone, Debug)]
 enum Operation {
     Create(usize, u8),
@@ -64,7 +64,8 @@ impl Rig {
     }
 
     fn body(name: usize, value: u8) -> RequestBody {
-        let object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": format!("m{name}"), "labels": {"l": value.to_string()}}, "data": {"v": value.to_string()}});
+        let object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": format!("m{name}"),
+            "labels": {"l": value.to_string()}}, "data": {"v": value.to_string()}});
         RequestBody {
             bytes: Bytes::from(object.to_string()),
             syntax: Syntax::Json,
@@ -72,7 +73,7 @@ impl Rig {
     }
 
     async fn run(&self, operation: &Operation) {
-        // Whether one is refused (a create of what is there, a delete of what is not) is not the matter here.
+        // Errors (creating an object that exists, deleting one that does not) are not the subject of this test.
         let _ = match operation {
             Operation::Create(n, v) => self.registry.create(&Self::at(None), &Self::body(*n, *v)).await,
             Operation::Replace(n, v) => self.registry.update(&Self::at(Some(*n)), &Self::body(*n, *v)).await,
@@ -128,7 +129,7 @@ fn version(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
 }
 
-/// What the frames that are ready add up to; its versions must grow strictly after the `settled` frames it starts with.
+/// Applies the frames that are ready to `start`. After the first `settled` frames, versions must increase strictly.
 fn fold(mut stream: WatchStream, start: BTreeMap<String, Value>, settled: usize) -> BTreeMap<String, Value> {
     let (mut there, mut last, mut seen) = (start, 0, 0);
     while let Some(frame) = stream.next().now_or_never().flatten() {
@@ -166,7 +167,8 @@ async fn check(profile: Profile, before: &[Operation], after: &[Operation]) {
     }
     let (middle, present) = rig.list("").await;
     let halfway = rig.watch(selecting("", "")).await;
-    // Under kubernetes-1.2 a watch from a version starts with that version's own change, and no earlier than the kind's first.
+    // Under kubernetes-1.2 a watch from a version starts with the change of that version, or with the kind's first
+    // change if that is later.
     let from_list = if profile == Profile::Documented {
         Some(rig.watch(selecting("", &middle.to_string())).await)
     } else {

@@ -1,4 +1,4 @@
-//! Writers that come between the reading and the writing of another.
+//! Concurrent writes between the read and the write of an update.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::{
     watch::Hub,
 };
 
-/// A store that makes another writer's change right before the next commit to an object.
+/// Store that makes another writer's change right before the next commit to an object.
 struct Interleaved {
     store: Memory,
-    /// The object, and what the other writer makes of its JSON.
+    /// Name of the object, and the other writer's change of its JSON.
     change: Mutex<Option<Interleave>>,
 }
 
@@ -49,7 +49,7 @@ impl Store for Interleaved {
                 object["metadata"]["resourceVersion"] = "0".into();
                 let draft = Draft::new(
                     object.to_string(),
-                    old.given_link().into(),
+                    old.sent_self_link().into(),
                     old.labels().clone(),
                     old.fields().clone(),
                 );
@@ -62,7 +62,7 @@ impl Store for Interleaved {
     }
 }
 
-/// A cluster in whose store `change` is made right before the next commit to the object `a`, once that is armed.
+/// Cluster over an [`Interleaved`] store. A test sets its `change`.
 async fn rig(profile: Profile) -> (Rig, Arc<Interleaved>) {
     let kept = Arc::new(Mutex::new(None));
     let keep = kept.clone();
@@ -80,17 +80,17 @@ async fn rig(profile: Profile) -> (Rig, Arc<Interleaved>) {
 }
 
 #[tokio::test]
-async fn of_two_scales_at_one_version_one_is_a_conflict() {
+async fn one_of_two_scales_at_the_same_version_conflicts() {
     let (rig, store) = rig(Profile::Kubernetes12).await;
     let template = json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}});
     let controller = json!({"metadata": {"name": "a"}, "spec": {"replicas": 1, "template": template}});
-    rig.done("POST", "ns/replicationcontrollers", controller).await;
+    rig.expect_ok("POST", "ns/replicationcontrollers", controller).await;
     let path = "ns/replicationcontrollers/a/scale";
-    let mut scale = rig.done("GET", path, Value::Null).await;
+    let mut scale = rig.expect_ok("GET", path, Value::Null).await;
     scale["spec"]["replicas"] = 2.into();
     *store.change.lock() = Some(("a", |object| object["spec"]["replicas"] = 3.into()));
-    assert_eq!(rig.ask("PUT", path, scale).await.0, 409);
-    assert_eq!(rig.done("GET", path, Value::Null).await["spec"]["replicas"], 3);
+    assert_eq!(rig.send("PUT", path, scale).await.0, 409);
+    assert_eq!(rig.expect_ok("GET", path, Value::Null).await["spec"]["replicas"], 3);
 }
 
 #[rstest]
@@ -98,7 +98,7 @@ async fn of_two_scales_at_one_version_one_is_a_conflict() {
 #[case::the_same_value(|object: &mut Value| object["data"]["a"] = "2".into(), 200, json!({"a": "2", "b": "1"}))]
 #[case::another_value(|object: &mut Value| object["data"]["a"] = "3".into(), 409, json!({"a": "3", "b": "1"}))]
 #[tokio::test]
-async fn a_patch_is_made_anew_unless_it_overlaps(
+async fn a_patch_is_reapplied_unless_it_overlaps(
     #[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile,
     #[case] change: fn(&mut Value),
     #[case] code: u16,
@@ -106,11 +106,11 @@ async fn a_patch_is_made_anew_unless_it_overlaps(
 ) {
     let (rig, store) = rig(profile).await;
     let map = json!({"metadata": {"name": "a"}, "data": {"a": "1", "b": "1"}});
-    rig.done("POST", "ns/configmaps", map).await;
+    rig.expect_ok("POST", "ns/configmaps", map).await;
     *store.change.lock() = Some(("a", change));
     let patch = json!({"data": {"a": "2"}});
-    assert_eq!(rig.ask("PATCH", "ns/configmaps/a", patch).await.0, code);
-    assert_eq!(rig.done("GET", "ns/configmaps/a", Value::Null).await["data"], data);
+    assert_eq!(rig.send("PATCH", "ns/configmaps/a", patch).await.0, code);
+    assert_eq!(rig.expect_ok("GET", "ns/configmaps/a", Value::Null).await["data"], data);
 }
 
 #[rstest]
@@ -126,10 +126,10 @@ async fn v1_2_cannot_compare_conflicting_versions_of_another_group(
     let (rig, _) = rig(profile).await;
     let target = json!({"kind": "ReplicationController", "name": "web"});
     let autoscaler = json!({"metadata": {"name": "a"}, "spec": {"maxReplicas": 2, "scaleTargetRef": target}});
-    rig.done("POST", "/autoscaling/v1/ns/horizontalpodautoscalers", autoscaler)
+    rig.expect_ok("POST", "/autoscaling/v1/ns/horizontalpodautoscalers", autoscaler)
         .await;
     let patch = json!({"metadata": {"resourceVersion": "1"}, "spec": {"maxReplicas": 3}});
-    let (answered, text) = rig.refused("PATCH", path, patch).await;
+    let (answered, text) = rig.expect_error("PATCH", path, patch).await;
     assert_eq!(answered, code, "{text}");
     let missing =
         "unable to find api field in struct HorizontalPodAutoscalerSpec for the json field \"scaleTargetRef\"";

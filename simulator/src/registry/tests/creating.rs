@@ -1,4 +1,4 @@
-//! Names that exist.
+//! Names that exist already.
 
 use rstest::rstest;
 use serde_json::json;
@@ -14,7 +14,7 @@ use super::{Profile, Rig};
 )]
 #[case(Profile::Documented, 409, "AlreadyExists", "configmaps \"a\" already exists")]
 #[tokio::test]
-async fn a_name_that_exists_with_a_prefix_for_another(
+async fn an_existing_name_with_a_generate_name(
     #[case] profile: Profile,
     #[case] code: u16,
     #[case] reason: &str,
@@ -22,8 +22,8 @@ async fn a_name_that_exists_with_a_prefix_for_another(
 ) {
     let rig = Rig::of(profile).await;
     let map = json!({"metadata": {"name": "a", "generateName": "a-"}});
-    rig.done("POST", "ns/configmaps", map.clone()).await;
-    let (given, answer) = rig.ask("POST", "ns/configmaps", map).await;
+    rig.expect_ok("POST", "ns/configmaps", map.clone()).await;
+    let (given, answer) = rig.send("POST", "ns/configmaps", map).await;
     assert_eq!(
         (given, &answer["reason"], &answer["message"]),
         (code, &json!(reason), &json!(message))

@@ -1,15 +1,15 @@
-//! What goes, when, and what goes with it.
+//! Deletion: grace periods, collections and dependent objects.
 
 use serde_json::{Value, json};
 
 use super::{Rig, pod};
 
 #[tokio::test]
-async fn a_service_takes_its_endpoints_with_it() {
+async fn deleting_a_service_deletes_its_endpoints() {
     let rig = Rig::new().await;
     for kind in ["services", "endpoints"] {
         for name in ["a", "b"] {
-            rig.done(
+            rig.expect_ok(
                 "POST",
                 &format!("ns/{kind}"),
                 json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}}),
@@ -17,12 +17,12 @@ async fn a_service_takes_its_endpoints_with_it() {
             .await;
         }
     }
-    rig.done("DELETE", "ns/services/a", Value::Null).await;
-    assert_eq!(rig.ask("GET", "ns/endpoints/a", Value::Null).await.0, 404);
-    assert_eq!(rig.ask("GET", "ns/endpoints/b", Value::Null).await.0, 200);
+    rig.expect_ok("DELETE", "ns/services/a", Value::Null).await;
+    assert_eq!(rig.send("GET", "ns/endpoints/a", Value::Null).await.0, 404);
+    assert_eq!(rig.send("GET", "ns/endpoints/b", Value::Null).await.0, 200);
 }
 
-/// In the order of their names, which is that of their deletion.
+/// Objects of a collection are deleted in the order of their names.
 #[tokio::test]
 async fn the_pods_of_a_collection_share_the_grace_period_of_the_first() {
     let rig = Rig::new().await;
@@ -30,10 +30,10 @@ async fn the_pods_of_a_collection_share_the_grace_period_of_the_first() {
         let mut made = pod(name, &[json!({})]);
         made["spec"]["terminationGracePeriodSeconds"] = seconds.into();
         made["spec"]["nodeName"] = node.into();
-        rig.done("POST", "ns/pods", made).await;
+        rig.expect_ok("POST", "ns/pods", made).await;
     }
-    rig.done("DELETE", "ns/pods", Value::Null).await;
-    let left = rig.done("GET", "ns/pods", Value::Null).await;
+    rig.expect_ok("DELETE", "ns/pods", Value::Null).await;
+    let left = rig.expect_ok("GET", "ns/pods", Value::Null).await;
     let left: Vec<_> = left["items"]
         .as_array()
         .unwrap()
@@ -44,32 +44,32 @@ async fn the_pods_of_a_collection_share_the_grace_period_of_the_first() {
 }
 
 #[tokio::test]
-async fn the_delete_options_of_a_collection_are_those_of_all_in_it() {
+async fn delete_options_of_a_collection_apply_to_every_object() {
     let rig = Rig::new().await;
     let mut made = pod("a", &[json!({})]);
     made["spec"]["nodeName"] = "n".into();
-    rig.done("POST", "ns/pods", made).await;
+    rig.expect_ok("POST", "ns/pods", made).await;
     let wrong = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": "soon"});
-    assert_eq!(rig.ask("DELETE", "ns/pods", wrong).await.0, 500);
-    rig.done(
+    assert_eq!(rig.send("DELETE", "ns/pods", wrong).await.0, 500);
+    rig.expect_ok(
         "DELETE",
         "ns/pods",
         json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}),
     )
     .await;
-    assert_eq!(rig.done("GET", "ns/pods", Value::Null).await["items"], json!([]));
+    assert_eq!(rig.expect_ok("GET", "ns/pods", Value::Null).await["items"], json!([]));
 }
 
 #[tokio::test]
-async fn an_extreme_grace_period_is_taken_as_it_is() {
+async fn extreme_grace_periods_are_not_clamped() {
     let rig = Rig::new().await;
     for (name, seconds) in [("a", i64::MAX), ("b", i64::MIN), ("c", -1)] {
         let mut made = pod(name, &[json!({})]);
         made["spec"]["nodeName"] = "n".into();
-        rig.done("POST", "ns/pods", made).await;
+        rig.expect_ok("POST", "ns/pods", made).await;
         let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": seconds});
-        rig.done("DELETE", &format!("ns/pods/{name}"), options).await;
-        let code = rig.ask("GET", &format!("ns/pods/{name}"), Value::Null).await.0;
+        rig.expect_ok("DELETE", &format!("ns/pods/{name}"), options).await;
+        let code = rig.send("GET", &format!("ns/pods/{name}"), Value::Null).await.0;
         assert_eq!(code, if seconds > 0 { 200 } else { 404 });
     }
 }
@@ -79,11 +79,11 @@ async fn a_second_delete_with_a_shorter_period_counts_from_now() {
     let rig = Rig::new().await;
     let mut made = pod("a", &[json!({})]);
     made["spec"]["nodeName"] = "n".into();
-    rig.done("POST", "ns/pods", made).await;
+    rig.expect_ok("POST", "ns/pods", made).await;
     for (seconds, passed, end) in [(60, 0, "00:01:00"), (30, 10, "00:00:40"), (40, 0, "00:00:40")] {
         rig.1.advance(std::time::Duration::from_secs(passed)).await;
         let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": seconds});
-        let pod = rig.done("DELETE", "ns/pods/a", options).await;
+        let pod = rig.expect_ok("DELETE", "ns/pods/a", options).await;
         assert_eq!(pod["metadata"]["deletionTimestamp"], format!("2016-03-01T{end}Z"));
     }
 }

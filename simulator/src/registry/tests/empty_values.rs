@@ -42,18 +42,18 @@ async fn an_empty_value_is_a_change_of_the_specification(
     let rig = Rig::of(profile).await;
     for path in CONTROLLERS {
         let one = format!("{path}/a");
-        let made = rig.done("POST", path, controller()).await;
+        let made = rig.expect_ok("POST", path, controller()).await;
         let stored = made.pointer(place).unwrap().get(field).cloned();
         let mut body = made.clone();
         body["metadata"].as_object_mut().unwrap().remove("resourceVersion");
         body.pointer_mut(place).unwrap()[field] = empty.clone();
         for generation in [2, 3] {
-            let changed = rig.done("PUT", &one, body.clone()).await;
+            let changed = rig.expect_ok("PUT", &one, body.clone()).await;
             assert_eq!(changed["metadata"]["generation"], generation, "{path}");
             assert_eq!(changed.pointer(place).unwrap().get(field), stored.as_ref(), "{path}");
         }
-        let shown = rig.done("GET", &one, Value::Null).await;
-        assert_eq!(rig.done("PUT", &one, shown.clone()).await, shown, "{path}");
+        let shown = rig.expect_ok("GET", &one, Value::Null).await;
+        assert_eq!(rig.expect_ok("PUT", &one, shown.clone()).await, shown, "{path}");
     }
 }
 
@@ -64,16 +64,18 @@ async fn empty_annotations_are_a_change_of_a_deployment() {
         "/extensions/v1beta1/ns/deployments",
         "/extensions/v1beta1/ns/deployments/a",
     );
-    let mut last = generation_and_version(&rig.done("POST", path, controller()).await);
+    let mut last = generation_and_version(&rig.expect_ok("POST", path, controller()).await);
     for generation in [2, 3] {
-        let patched = rig.done("PATCH", one, json!({"metadata": {"annotations": {}}})).await;
+        let patched = rig
+            .expect_ok("PATCH", one, json!({"metadata": {"annotations": {}}}))
+            .await;
         assert_eq!(patched["metadata"].get("annotations"), None);
         let now = generation_and_version(&patched);
         assert_eq!(now.0, generation);
         assert_ne!(now.1, last.1);
         last = now;
     }
-    let unchanged = rig.done("PATCH", one, json!({})).await;
+    let unchanged = rig.expect_ok("PATCH", one, json!({})).await;
     assert_eq!(generation_and_version(&unchanged), last);
 }
 
@@ -81,22 +83,27 @@ async fn empty_annotations_are_a_change_of_a_deployment() {
 #[case(
     "/extensions/v1beta1/ns/deployments",
     json!({"template": {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}}),
-    "Deployment.extensions \"a\" is invalid: spec.selector: Invalid value: {}: empty selector is not valid for deployment."
+    "Deployment.extensions \"a\" is invalid: spec.selector: Invalid value: {}: empty selector is not valid for \
+        deployment."
 )]
 #[case(
     "/extensions/v1beta1/ns/replicasets",
     json!({"template": {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}}),
-    "ReplicaSet.extensions \"a\" is invalid: spec.selector: Invalid value: {}: empty selector is not valid for deployment."
+    "ReplicaSet.extensions \"a\" is invalid: spec.selector: Invalid value: {}: empty selector is not valid for \
+        deployment."
 )]
 #[case(
     "ns/replicationcontrollers",
-    json!({"selector": {"a": "b"}, "template": {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}}),
-    "ReplicationController \"a\" is invalid: spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`"
+    json!({"selector": {"a": "b"},
+        "template": {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}}),
+    "ReplicationController \"a\" is invalid: spec.template.metadata.labels: Invalid value: {}: `selector` does not \
+        match template `labels`"
 )]
 #[case(
     "persistentvolumes",
     json!({"capacity": {}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/"}}),
-    "PersistentVolume \"a\" is invalid: [spec.capacity: Required value, spec.capacity: Unsupported value: {}: supported values: storage]"
+    "PersistentVolume \"a\" is invalid: [spec.capacity: Required value, spec.capacity: Unsupported value: {}: \
+        supported values: storage]"
 )]
 #[case(
     "/extensions/v1beta1/ns/ingresses",
@@ -107,7 +114,7 @@ async fn empty_annotations_are_a_change_of_a_deployment() {
 async fn an_error_shows_an_empty_value_as_it_was_sent(#[case] path: &str, #[case] spec: Value, #[case] why: &str) {
     let rig = Rig::new().await;
     let object = json!({"metadata": {"name": "a"}, "spec": spec});
-    assert_eq!(rig.refused("POST", path, object).await, (422, why.to_owned()));
+    assert_eq!(rig.expect_error("POST", path, object).await, (422, why.to_owned()));
 }
 
 #[tokio::test]
@@ -116,9 +123,9 @@ async fn a_daemon_set_may_select_everything() {
     let path = "/extensions/v1beta1/ns/daemonsets";
     let mut set = controller();
     set["spec"]["selector"] = json!({});
-    let made = rig.done("POST", path, set.clone()).await;
+    let made = rig.expect_ok("POST", path, set.clone()).await;
     assert_eq!(made["spec"]["selector"], json!({}));
-    rig.done("PUT", &format!("{path}/a"), set).await;
+    rig.expect_ok("PUT", &format!("{path}/a"), set).await;
 }
 
 #[rstest]
@@ -136,7 +143,7 @@ async fn a_daemon_set_may_select_everything() {
     json!([])
 )]
 #[tokio::test]
-async fn a_patch_that_leaves_no_version_is_read_as_the_internal_one(
+async fn a_patch_that_removes_the_api_version_decodes_as_the_internal_version(
     #[case] path: &str,
     #[case] object: Value,
     #[case] place: &str,
@@ -146,9 +153,9 @@ async fn a_patch_that_leaves_no_version_is_read_as_the_internal_one(
         let rig = Rig::of(profile).await;
         let mut object = object.clone();
         object["metadata"] = json!({"name": "a"});
-        let made = rig.done("POST", path, object).await;
+        let made = rig.expect_ok("POST", path, object).await;
         let patched = rig
-            .done("PATCH", &format!("{path}/a"), json!({"apiVersion": null}))
+            .expect_ok("PATCH", &format!("{path}/a"), json!({"apiVersion": null}))
             .await;
         assert_eq!(patched["apiVersion"], "v1");
         let wanted = if is_kept { made.pointer(place) } else { Some(&left) };
@@ -157,19 +164,19 @@ async fn a_patch_that_leaves_no_version_is_read_as_the_internal_one(
 }
 
 #[tokio::test]
-async fn a_patch_that_leaves_no_version_is_not_defaulted() {
+async fn a_patch_that_removes_the_api_version_is_not_defaulted() {
     let service = json!({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}});
     let patch = json!({"apiVersion": null, "spec": {"ports": [{"port": 81, "targetPort": 81}]}});
     let rig = Rig::new().await;
-    rig.done("POST", "ns/services", service.clone()).await;
+    rig.expect_ok("POST", "ns/services", service.clone()).await;
     let why = "Service \"a\" is invalid: spec.ports[0].protocol: Required value";
     assert_eq!(
-        rig.refused("PATCH", "ns/services/a", patch.clone()).await,
+        rig.expect_error("PATCH", "ns/services/a", patch.clone()).await,
         (422, why.to_owned())
     );
     let rig = Rig::of(Profile::Documented).await;
-    rig.done("POST", "ns/services", service).await;
-    let patched = rig.done("PATCH", "ns/services/a", patch).await;
+    rig.expect_ok("POST", "ns/services", service).await;
+    let patched = rig.expect_ok("PATCH", "ns/services/a", patch).await;
     assert_eq!(patched["spec"]["ports"][0]["protocol"], "TCP");
 }
 
@@ -185,12 +192,12 @@ async fn a_patch_that_leaves_no_version_is_not_defaulted() {
     "Pod \"a\" is invalid: spec.volumes[0].hostPath.path: Required value"
 )]
 #[tokio::test]
-async fn a_list_in_place_of_an_object_makes_the_embedded_member_that_it_is_too_short_for(
+async fn a_short_list_in_place_of_an_object_creates_the_embedded_member(
     #[case] path: &str,
     #[case] spec: Value,
     #[case] why: &str,
 ) {
     let rig = Rig::new().await;
     let object = json!({"metadata": {"name": "a"}, "spec": spec});
-    assert_eq!(rig.refused("POST", path, object).await, (422, why.to_owned()));
+    assert_eq!(rig.expect_error("POST", path, object).await, (422, why.to_owned()));
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_create_that_ends_after_its_kind_was_removed_leaves_nothing() {
+async fn a_create_that_ends_after_its_kind_was_removed_leaves_no_object() {
     let rig = Rig::of(Profile::Documented).await;
     let kinds = Kinds::default().file(
         "widget.json",

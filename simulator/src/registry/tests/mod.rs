@@ -1,4 +1,4 @@
-//! Requests to the registry, by method, path and body.
+//! Tests of the registry's verbs, by method, path and body.
 
 mod admission;
 mod agreement;
@@ -31,7 +31,7 @@ use crate::{
     watch::Hub,
 };
 
-/// A cluster with the namespace `ns`.
+/// Cluster with the namespace `ns`.
 pub(super) struct Rig(Registry, Clock);
 
 impl Rig {
@@ -49,14 +49,16 @@ impl Rig {
         let registry = Registry::with_store(settings, clock.clone(), Arc::new(Rng::seeded(7)), open);
         let rig = Self(registry, clock);
         rig.0.bootstrap().await.unwrap();
-        rig.done("POST", "namespaces", json!({"metadata": {"name": "ns"}}))
+        rig.expect_ok("POST", "namespaces", json!({"metadata": {"name": "ns"}}))
             .await;
         rig
     }
 
-    /// Asks for `path` below `/api/v1`, or below `/apis` where it begins with a slash; a path of one or two segments is of what is in no namespace, and `ns/`
-    /// stands for the namespace. Gives the code and the answer.
-    pub(super) async fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+    /// Sends a request. Returns the status code and the body.
+    ///
+    /// `path` is below `/api/v1`, or below `/apis` with a leading slash. It starts with `ns/` for objects in the
+    /// namespace.
+    pub(super) async fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
         let body = RequestBody {
             bytes: if body.is_null() {
                 String::new()
@@ -66,7 +68,7 @@ impl Rig {
             .into(),
             syntax: Syntax::Json,
         };
-        let request = address(path);
+        let request = request_info(path);
         let response = match (method, &request.name) {
             ("POST", _) => self.0.create(&request, &body).await,
             ("PUT", _) => self.0.update(&request, &body).await,
@@ -87,22 +89,22 @@ impl Rig {
         (code, serde_json::from_slice(&body).unwrap())
     }
 
-    /// The answer to what has to succeed.
-    pub(super) async fn done(&self, method: &str, path: &str, body: Value) -> Value {
-        let (code, answer) = self.ask(method, path, body).await;
+    /// Sends a request that must succeed. Returns the body.
+    pub(super) async fn expect_ok(&self, method: &str, path: &str, body: Value) -> Value {
+        let (code, answer) = self.send(method, path, body).await;
         assert!(code < 300, "{method} {path}: {answer}");
         answer
     }
 
-    /// The code and the text of what has to be refused.
-    pub(super) async fn refused(&self, method: &str, path: &str, body: Value) -> (u16, String) {
-        let (code, answer) = self.ask(method, path, body).await;
+    /// Sends a request that must fail. Returns the status code and the message.
+    pub(super) async fn expect_error(&self, method: &str, path: &str, body: Value) -> (u16, String) {
+        let (code, answer) = self.send(method, path, body).await;
         assert!(code >= 400, "{method} {path}: {answer}");
         (code, answer["message"].as_str().unwrap_or_default().to_owned())
     }
 }
 
-fn address(path: &str) -> RequestInfo {
+fn request_info(path: &str) -> RequestInfo {
     let (group, version, path) = match path.strip_prefix('/') {
         None => ("", "v1", path),
         Some(rest) => {
@@ -130,7 +132,7 @@ fn address(path: &str) -> RequestInfo {
     }
 }
 
-/// A pod of containers with these resources.
+/// Pod with one container per element of `resources`.
 pub(super) fn pod(name: &str, resources: &[Value]) -> Value {
     let containers = resources
         .iter()

@@ -1,17 +1,17 @@
-//! What newer clients ask of lists and watches: pages, initial events, bookmarks.
+//! Features of newer clients: paged lists, initial events, bookmarks.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Rig, address};
+use super::{Rig, request_info};
 use crate::{profile::Profile, registry::ListOptions};
 
 async fn rig() -> Rig {
     let rig = Rig::of(Profile::Documented).await;
     for name in ["a", "b", "c", "d", "e"] {
-        rig.done(
+        rig.expect_ok(
             "POST",
             "ns/configmaps",
             json!({"metadata": {"name": name, "labels": {"odd": "no"}}}),
@@ -22,7 +22,7 @@ async fn rig() -> Rig {
 }
 
 async fn list(rig: &Rig, options: &ListOptions) -> Value {
-    let list = rig.0.list(&address("ns/configmaps"), options).await.unwrap();
+    let list = rig.0.list(&request_info("ns/configmaps"), options).await.unwrap();
     serde_json::from_slice(&list.body).unwrap()
 }
 
@@ -32,7 +32,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_list_is_read_page_by_page_at_the_version_of_the_first() {
+async fn pages_of_a_list_have_the_version_of_the_first_page() {
     let rig = rig().await;
     let page = |continue_token: &Value| ListOptions {
         limit: 2,
@@ -42,7 +42,7 @@ async fn a_list_is_read_page_by_page_at_the_version_of_the_first() {
     let first = list(&rig, &page(&Value::Null)).await;
     assert_eq!(names(&first), ["a", "b"]);
     assert_eq!(first["metadata"]["remainingItemCount"], 3);
-    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "cc"}}))
+    rig.expect_ok("POST", "ns/configmaps", json!({"metadata": {"name": "cc"}}))
         .await;
     let second = list(&rig, &page(&first["metadata"]["continue"])).await;
     assert_eq!(names(&second), ["c", "cc"]);
@@ -67,7 +67,7 @@ async fn a_list_is_read_page_by_page_at_the_version_of_the_first() {
 }
 
 async fn frames(rig: &Rig, options: &ListOptions, count: usize) -> Vec<Value> {
-    let request = address("ns/configmaps");
+    let request = request_info("ns/configmaps");
     let watch = rig.0.watch(&request, options, CancellationToken::new());
     let mut stream = watch.await.unwrap();
     let mut frames = Vec::new();
@@ -80,9 +80,9 @@ async fn frames(rig: &Rig, options: &ListOptions, count: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn initial_events_are_the_present_objects_and_a_bookmark() {
+async fn initial_events_are_the_existing_objects_and_a_bookmark() {
     let rig = rig().await;
-    rig.done("DELETE", "ns/configmaps/b", Value::Null).await;
+    rig.expect_ok("DELETE", "ns/configmaps/b", Value::Null).await;
     let options = ListOptions {
         send_initial_events: true,
         ..ListOptions::default()
@@ -110,7 +110,7 @@ async fn a_watch_with_bookmarks_ends_with_one_at_the_last_change() {
     let listed = list(&rig, &ListOptions::default()).await;
     let version = listed["metadata"]["resourceVersion"].as_str().unwrap();
     let made = rig
-        .done("POST", "ns/configmaps", json!({"metadata": {"name": "new"}}))
+        .expect_ok("POST", "ns/configmaps", json!({"metadata": {"name": "new"}}))
         .await;
     let options = ListOptions {
         resource_version: version.to_owned(),

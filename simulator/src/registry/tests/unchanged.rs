@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Rig;
 
-/// v1.2 stores new volumes, claims and events without something that it shows: the first write adds it.
+/// v1.2 stores new volumes, claims and events without a value that it shows. The first write adds it.
 #[rstest]
 #[case("persistentvolumes", true)]
 #[case("ns/persistentvolumeclaims", true)]
@@ -21,13 +21,13 @@ async fn the_first_write_after_the_creation(
     let spec = json!({"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/"},
         "resources": {"requests": {"storage": "1Gi"}}});
     let object = json!({"metadata": {"name": "a"}, "spec": spec, "involvedObject": {"namespace": "ns"}});
-    let made = rig.done("POST", path, object.clone()).await;
+    let made = rig.expect_ok("POST", path, object.clone()).await;
     let body = if method == "PUT" { object } else { Value::Null };
     let one = format!("{path}/a");
     let versions = [
-        rig.done(method, &one, if body.is_null() { json!({}) } else { body.clone() })
+        rig.expect_ok(method, &one, if body.is_null() { json!({}) } else { body.clone() })
             .await,
-        rig.done(method, &one, if body.is_null() { json!({}) } else { body })
+        rig.expect_ok(method, &one, if body.is_null() { json!({}) } else { body })
             .await,
     ]
     .map(|written| written["metadata"]["resourceVersion"].clone());

@@ -1,4 +1,4 @@
-//! Where a watch starts.
+//! Start and end of a watch.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{ListOptions, Profile, Rig, address};
+use super::{ListOptions, Profile, Rig, request_info};
 
 #[rstest]
 #[case(Profile::Kubernetes12, "ns/configmaps", "a")]
@@ -21,8 +21,8 @@ async fn a_watch_from_a_version_starts_with_its_change_or_after_it(
 ) {
     let rig = Rig::of(profile).await;
     let named = |name: &str| json!({"metadata": {"name": name}, "involvedObject": {"namespace": "ns"}});
-    let made = rig.done("POST", path, named("a")).await;
-    rig.done("POST", path, named("b")).await;
+    let made = rig.expect_ok("POST", path, named("a")).await;
+    rig.expect_ok("POST", path, named("b")).await;
     let resource_version = made["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
     let options = ListOptions {
         resource_version,
@@ -30,7 +30,7 @@ async fn a_watch_from_a_version_starts_with_its_change_or_after_it(
     };
     let mut stream = rig
         .0
-        .watch(&address(path), &options, CancellationToken::new())
+        .watch(&request_info(path), &options, CancellationToken::new())
         .await
         .unwrap();
     let frame: Value = serde_json::from_slice(&stream.next().await.unwrap()).unwrap();
@@ -41,7 +41,7 @@ async fn a_watch_from_a_version_starts_with_its_change_or_after_it(
 }
 
 #[tokio::test]
-async fn a_watch_of_one_object_takes_no_field_selector() {
+async fn a_watch_of_one_object_rejects_a_field_selector() {
     let rig = Rig::new().await;
     let options = ListOptions {
         field_selector: "metadata.name=a".to_owned(),
@@ -49,7 +49,7 @@ async fn a_watch_of_one_object_takes_no_field_selector() {
     };
     let refusal = rig
         .0
-        .watch(&address("ns/pods/a"), &options, CancellationToken::new())
+        .watch(&request_info("ns/pods/a"), &options, CancellationToken::new())
         .await
         .err()
         .map(|status| (status.code, status.message));
@@ -63,7 +63,7 @@ async fn a_watch_of_one_object_takes_no_field_selector() {
 }
 
 #[tokio::test]
-async fn a_timeout_past_the_end_of_time_is_none() {
+async fn a_timeout_that_overflows_is_no_timeout() {
     let rig = Rig::new().await;
     let options = ListOptions {
         timeout: Some(Duration::from_secs(i64::MAX.unsigned_abs())),
@@ -71,10 +71,10 @@ async fn a_timeout_past_the_end_of_time_is_none() {
     };
     let mut stream = rig
         .0
-        .watch(&address("ns/configmaps"), &options, CancellationToken::new())
+        .watch(&request_info("ns/configmaps"), &options, CancellationToken::new())
         .await
         .unwrap();
-    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "a"}}))
+    rig.expect_ok("POST", "ns/configmaps", json!({"metadata": {"name": "a"}}))
         .await;
     assert!(stream.next().await.is_some());
 }
@@ -82,7 +82,7 @@ async fn a_timeout_past_the_end_of_time_is_none() {
 #[tokio::test]
 async fn a_watch_ends_with_its_timeout_even_if_frames_are_left() {
     let rig = Rig::new().await;
-    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "a"}}))
+    rig.expect_ok("POST", "ns/configmaps", json!({"metadata": {"name": "a"}}))
         .await;
     let options = ListOptions {
         timeout: Some(Duration::ZERO),
@@ -90,7 +90,7 @@ async fn a_watch_ends_with_its_timeout_even_if_frames_are_left() {
     };
     let mut stream = rig
         .0
-        .watch(&address("ns/configmaps"), &options, CancellationToken::new())
+        .watch(&request_info("ns/configmaps"), &options, CancellationToken::new())
         .await
         .unwrap();
     assert_eq!(stream.next().await, None);

@@ -1,4 +1,4 @@
-//! A data directory: opening it, checking it, and reading what is in it.
+//! Data directory: opening, checking and reading it.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,28 +16,28 @@ use super::{
 };
 use crate::{
     api::GroupResource,
-    store::{Change, Past, ResourcePast, codec::StoredChange, tables::Tables},
+    store::{Change, RestoredResource, RestoredState, codec::StoredChange, tables::Tables},
 };
 
-/// The format that this program reads and writes.
+/// File format that this program reads and writes.
 const THIS_FORMAT: u64 = 1;
-/// The store's file.
+/// File with the objects.
 const FILE: &str = "objects.redb";
-/// The store's file while it is made.
+/// File with the objects while it is created.
 const NEW_FILE: &str = "objects.redb.new";
-/// A file that has what was found damaged.
+/// Marker file, written when damage was found. Contains what was found.
 const DAMAGED: &str = "damaged";
 
-/// An open data directory, checked and read. No other process can open it at the same time.
+/// Open data directory, checked and read. No other process can open it at the same time.
 pub struct DataDirectory {
     path: PathBuf,
     database: Database,
     tables: Tables,
-    past: Past,
+    restored: RestoredState,
     starts: u64,
 }
 
-/// What is in a data directory.
+/// Contents of a data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataDirectorySummary {
     /// Number of objects.
@@ -49,14 +49,14 @@ pub struct DataDirectorySummary {
 }
 
 impl DataDirectory {
-    /// Opens a data directory to serve from it, or makes one if there is none or it is empty. Blocks.
+    /// Opens a data directory for a server, or creates one if it is missing or empty. Blocks.
     ///
     /// # Errors
-    /// [`DataDirectoryError`]; nothing in the directory is emptied or started anew.
+    /// [`DataDirectoryError`]. The contents of the directory are never discarded.
     pub(crate) fn open(directory: &Path) -> Result<Self, DataDirectoryError> {
         create(directory)?;
         let mut opened = Self::read(directory)?;
-        opened.begin().map_err(|error| damage(directory, error))?;
+        opened.count_start().map_err(|error| damage(directory, error))?;
         Ok(opened)
     }
 
@@ -71,29 +71,36 @@ impl DataDirectory {
         let opened = Self::read(directory)?;
         Ok(DataDirectorySummary {
             objects: opened.tables.len(),
-            changes: opened.past.resources.iter().map(|past| past.changes.len()).sum(),
-            revision: opened.past.revision,
+            changes: opened
+                .restored
+                .resources
+                .iter()
+                .map(|resource| resource.changes.len())
+                .sum(),
+            revision: opened.restored.revision,
         })
     }
 
-    /// How often the directory was opened before to serve from it.
+    /// Number of earlier starts of a server over the directory.
     pub(crate) fn starts(&self) -> u64 {
         self.starts
     }
 
-    /// The revisions of the changes of each kind.
+    /// Revisions of the kept changes of each kind.
     pub(super) fn kept(&self) -> HashMap<GroupResource, VecDeque<u64>> {
-        let revisions = |past: &ResourcePast| past.changes.iter().map(|change| change.revision).collect();
-        let resources = self.past.resources.iter();
-        resources.map(|past| (past.resource.clone(), revisions(past))).collect()
+        let revisions = |resource: &RestoredResource| resource.changes.iter().map(|change| change.revision).collect();
+        let resources = self.restored.resources.iter();
+        resources
+            .map(|resource| (resource.resource.clone(), revisions(resource)))
+            .collect()
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn into_parts(self) -> (Database, Tables, Past) {
-        (self.database, self.tables, self.past)
+    pub(super) fn into_parts(self) -> (Database, Tables, RestoredState) {
+        (self.database, self.tables, self.restored)
     }
 
     fn read(directory: &Path) -> Result<Self, DataDirectoryError> {
@@ -104,9 +111,9 @@ impl DataDirectory {
             });
         }
         let file = directory.join(FILE);
-        // The file's pages are trusted only once their checksums are: damage may let the library panic before.
-        let database = catch_unwind(AssertUnwindSafe(|| verified(directory, &file)))
-            .unwrap_or_else(|_| Err(damage(directory, "its pages make no sense")))?;
+        // Checksums are verified before pages are read: the library may panic on damaged pages.
+        let database = catch_unwind(AssertUnwindSafe(|| open_verified(directory, &file)))
+            .unwrap_or_else(|_| Err(damage(directory, "its pages cannot be read")))?;
         let format = number(&database, FORMAT).map_err(|error| damage(directory, error))?;
         match format {
             Some(THIS_FORMAT) => {}
@@ -120,29 +127,29 @@ impl DataDirectory {
             None => return Err(damage(directory, "it has no format")),
         }
         let starts = number(&database, STARTS).map_err(|error| damage(directory, error))?;
-        let (tables, past) = load(&database).map_err(|error| damage(directory, error))?;
+        let (tables, restored) = load(&database).map_err(|error| damage(directory, error))?;
         Ok(Self {
             path: directory.to_owned(),
             database,
             tables,
-            past,
+            restored,
             starts: starts.unwrap_or(0),
         })
     }
 
-    /// Counts this start. Revisions that may have been acknowledged and then lost are not given out again.
-    fn begin(&mut self) -> Result<(), redb::Error> {
+    /// Counts this start. Skips revisions that may have been acknowledged and then lost, so that none is used twice.
+    fn count_start(&mut self) -> Result<(), redb::Error> {
         let transaction = self.database.begin_write()?;
         {
             let mut numbers = transaction.open_table(NUMBERS)?;
             numbers.insert(STARTS, self.starts + 1)?;
             let reserved = numbers.remove(RESERVED)?.map(|n| n.value());
             if let Some(reserved) = reserved {
-                self.past.revision = self.past.revision.max(reserved);
-                self.past.floor = self.past.revision;
-                self.tables.revision = self.past.revision;
-                numbers.insert(REVISION, self.past.revision)?;
-                numbers.insert(FLOOR, self.past.floor)?;
+                self.restored.revision = self.restored.revision.max(reserved);
+                self.restored.floor = self.restored.revision;
+                self.tables.revision = self.restored.revision;
+                numbers.insert(REVISION, self.restored.revision)?;
+                numbers.insert(FLOOR, self.restored.floor)?;
             }
         }
         transaction.commit()?;
@@ -150,7 +157,7 @@ impl DataDirectory {
     }
 }
 
-/// Makes the directory and its file, if there is nothing yet. A crash leaves all or nothing of the file.
+/// Creates the directory and its file if they are missing. A crash leaves the whole file or none.
 fn create(directory: &Path) -> Result<(), DataDirectoryError> {
     let fail = |source| DataDirectoryError::Io {
         directory: directory.to_owned(),
@@ -186,23 +193,23 @@ fn initialise(file: &Path) -> Result<(), redb::Error> {
     Ok(())
 }
 
-/// Opens the file and compares all checksums.
-fn verified(directory: &Path, file: &Path) -> Result<Database, DataDirectoryError> {
-    let mut database = Database::open(file).map_err(|error| refused(directory, error))?;
+/// Opens the file and verifies all checksums.
+fn open_verified(directory: &Path, file: &Path) -> Result<Database, DataDirectoryError> {
+    let mut database = Database::open(file).map_err(|error| open_error(directory, error))?;
     match database.check_integrity() {
         Ok(true) => Ok(database),
         Ok(false) => {
-            // The library has gone back to what it could prove, which may lack acknowledged writes.
+            // The library has fallen back to its last verified state, which may lack acknowledged writes.
             let why = "its last checksums did not match";
-            // Where this cannot be written either, the error is the same.
+            // If the marker cannot be written either, the error is the same.
             let _ = fs::write(directory.join(DAMAGED), why);
             Err(damage(directory, why))
         }
-        Err(error) => Err(refused(directory, error)),
+        Err(error) => Err(open_error(directory, error)),
     }
 }
 
-fn refused(directory: &Path, error: DatabaseError) -> DataDirectoryError {
+fn open_error(directory: &Path, error: DatabaseError) -> DataDirectoryError {
     let directory = directory.to_owned();
     match error {
         DatabaseError::DatabaseAlreadyOpen => DataDirectoryError::InUse(directory),
@@ -225,26 +232,28 @@ fn damage(directory: &Path, why: impl ToString) -> DataDirectoryError {
     }
 }
 
-/// What is in the file does not fit together.
-fn contradiction(why: &str, revision: u64) -> redb::Error {
+/// Error of a file whose contents are inconsistent.
+fn inconsistent(why: &str, revision: u64) -> redb::Error {
     redb::Error::Corrupted(format!("change {revision} {why}"))
 }
 
-/// The objects and the history.
-fn load(database: &Database) -> Result<(Tables, Past), redb::Error> {
+/// Loads the objects and the history.
+fn load(database: &Database) -> Result<(Tables, RestoredState), redb::Error> {
     let transaction = database.begin_read()?;
     let mut tables = Tables::default();
-    let mut pasts: HashMap<GroupResource, ResourcePast> = HashMap::new();
+    let mut resources: HashMap<GroupResource, RestoredResource> = HashMap::new();
     for entry in transaction.open_table(TRIMMED)?.iter()? {
         let (name, revision) = entry?;
         let resource = GroupResource::named(name.value());
-        past(&mut pasts, &resource).trimmed = revision.value();
+        resource_entry(&mut resources, &resource).trimmed = revision.value();
     }
     for entry in transaction.open_table(BASE)?.iter()? {
         let (place, stored) = entry?;
         let record = log::decode_base(place.value(), stored.value())?;
         let record = Arc::new(record);
-        past(&mut pasts, &record.key().resource).base.push(record.clone());
+        resource_entry(&mut resources, &record.key().resource)
+            .base
+            .push(record.clone());
         tables.put(record);
     }
     let numbers = transaction.open_table(NUMBERS)?;
@@ -255,44 +264,47 @@ fn load(database: &Database) -> Result<(Tables, Past), redb::Error> {
         let stored = StoredChange::decode(stored.value())?;
         let change = replay(&tables, at.value(), stored)?;
         if change.revision > revision {
-            return Err(contradiction("is after the last revision", change.revision));
+            return Err(inconsistent("is after the last revision", change.revision));
         }
         let Some(record) = change.after.as_ref().or(change.before.as_ref()) else {
             continue;
         };
-        let past = past(&mut pasts, &record.key().resource);
-        if change.revision <= past.trimmed {
-            return Err(contradiction("is older than what was trimmed", change.revision));
+        let restored = resource_entry(&mut resources, &record.key().resource);
+        if change.revision <= restored.trimmed {
+            return Err(inconsistent("is older than the trimmed changes", change.revision));
         }
         tables.apply(&change);
-        past.changes.push(change);
+        restored.changes.push(change);
     }
     tables.revision = revision;
-    let past = Past {
+    let restored = RestoredState {
         revision,
         floor,
-        resources: pasts.into_values().collect(),
+        resources: resources.into_values().collect(),
     };
-    Ok((tables, past))
+    Ok((tables, restored))
 }
 
-fn past<'a>(pasts: &'a mut HashMap<GroupResource, ResourcePast>, resource: &GroupResource) -> &'a mut ResourcePast {
-    pasts
+fn resource_entry<'a>(
+    resources: &'a mut HashMap<GroupResource, RestoredResource>,
+    resource: &GroupResource,
+) -> &'a mut RestoredResource {
+    resources
         .entry(resource.clone())
-        .or_insert_with(|| ResourcePast::new(resource.clone()))
+        .or_insert_with(|| RestoredResource::new(resource.clone()))
 }
 
-/// A kept change, with the object before it.
+/// Returns a kept change with the object before it.
 fn replay(tables: &Tables, revision: u64, stored: StoredChange) -> Result<Change, redb::Error> {
     let key = stored.key();
     let before = tables.get(&key);
     let after = match stored.after {
-        None if before.is_none() => return Err(contradiction("removes an object that is not there", revision)),
+        None if before.is_none() => return Err(inconsistent("removes an object that does not exist", revision)),
         None => None,
         Some(record) => {
             let record = record.into_record(key)?;
             if record.revision() != revision {
-                return Err(contradiction("is of an object at another revision", revision));
+                return Err(inconsistent("changes an object of another revision", revision));
             }
             Some(Arc::new(record))
         }

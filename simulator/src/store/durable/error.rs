@@ -1,58 +1,60 @@
-//! Why a data directory cannot be used.
+//! Errors of a data directory.
 
 use std::{io, path::PathBuf};
 
 use crate::store::codec::Malformed;
 
-/// Why a data directory cannot be used. Each error names what to do.
+/// Error of a data directory. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirectoryError {
-    /// Another process has it open.
-    #[error("the data directory {0} is in use: stop the process that uses it, or take another directory")]
+    /// Another process has the directory open.
+    #[error("the data directory {0} is in use: stop the process that uses it, or use another directory")]
     InUse(PathBuf),
-    /// It has another format.
+    /// The directory has another format.
     #[error(
         "the data directory {directory} has format {found}, and this program reads and writes format {expected}: \
-         use the program that wrote it, or take another directory"
+         use the program that wrote it, or use another directory"
     )]
     OtherFormat {
-        /// The directory.
+        /// Data directory.
         directory: PathBuf,
-        /// Its format.
+        /// Format of the directory.
         found: u64,
-        /// The format of this program.
+        /// Format of this program.
         expected: u64,
     },
-    /// There are files, but none of a store.
-    #[error("{0} is not a data directory: it has other files and no objects.redb; take an empty or a new directory")]
+    /// The directory contains other files, but no store.
+    #[error("{0} is not a data directory: it has other files and no objects.redb; use an empty or a new directory")]
     Foreign(PathBuf),
-    /// What is in it is not what was written.
+    /// The contents are not what was written.
     #[error(
-        "the data directory {directory} is damaged: {why}; restore it from a copy, or take another directory (it is not repaired or emptied)"
+        "the data directory {directory} is damaged: {why}; restore it from a copy, or use another directory \
+         (it is not repaired or emptied)"
     )]
     Damaged {
-        /// The directory.
+        /// Data directory.
         directory: PathBuf,
-        /// What is wrong.
+        /// Description of the damage.
         why: String,
     },
     /// An earlier start found damage.
     #[error(
-        "the data directory {directory} was found damaged before: {why}; restore it from a copy, take another directory, \
-         or remove the file {} to go on with what is left", .directory.join("damaged").display()
+        "the data directory {directory} was found damaged before: {why}; restore it from a copy, \
+         use another directory, or remove the file {} to continue with the remaining data",
+        .directory.join("damaged").display()
     )]
     FoundDamaged {
-        /// The directory.
+        /// Data directory.
         directory: PathBuf,
-        /// What was wrong.
+        /// Description of the damage.
         why: String,
     },
-    /// The system refuses to read or write it.
+    /// The directory cannot be read or written.
     #[error("the data directory {directory} cannot be used: {source}")]
     Io {
-        /// The directory.
+        /// Data directory.
         directory: PathBuf,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! The file of a store: the changes that are kept, and the objects as they were before them.
+//! File of a durable store: the kept changes, and the objects before them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,34 +12,34 @@ use crate::{
     },
 };
 
-/// The changes, by revision.
+/// Kept changes, by revision.
 pub(super) const CHANGES: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");
-/// The objects before the first change that is kept, by resource, namespace and name.
+/// Objects before the first kept change, by resource, namespace and name.
 pub(super) const BASE: TableDefinition<(&str, &str, &str), &[u8]> = TableDefinition::new("base");
-/// The revision of the last change that is no longer kept, by resource.
+/// Revision of the last trimmed change, by resource.
 pub(super) const TRIMMED: TableDefinition<&str, u64> = TableDefinition::new("trimmed");
-/// Numbers by name.
+/// Named numbers.
 pub(super) const NUMBERS: TableDefinition<&str, u64> = TableDefinition::new("numbers");
 
-/// Number: the format of the file.
+/// Name in [`NUMBERS`]: format of the file.
 pub(super) const FORMAT: &str = "format";
-/// Number: how often the directory was opened to be written.
+/// Name in [`NUMBERS`]: number of starts of a server over the directory.
 pub(super) const STARTS: &str = "starts";
-/// Number: the revision of the last change.
+/// Name in [`NUMBERS`]: revision of the last change.
 pub(super) const REVISION: &str = "revision";
-/// Number: acknowledged changes up to this revision may be lost in a crash. Absent if none can be.
+/// Name in [`NUMBERS`]: revision up to which acknowledged changes may be lost in a crash. Absent if none can be.
 pub(super) const RESERVED: &str = "reserved";
-/// Number: the revision below which no watch can be resumed.
+/// Name in [`NUMBERS`]: revision before which no watch can be resumed.
 pub(super) const FLOOR: &str = "floor";
 
-/// Least number of changes of a kind that are trimmed together.
-const FEWEST: usize = 64;
+/// Minimum number of changes of a kind that are trimmed together.
+const MIN_TRIM_BATCH: usize = 64;
 
-/// The open file.
+/// Open file.
 pub(super) struct Log {
     database: Database,
     limits: HistoryLimits,
-    /// The revisions of the changes of each kind that are kept.
+    /// Revisions of the kept changes of each kind.
     kept: HashMap<GroupResource, VecDeque<u64>>,
 }
 
@@ -48,7 +48,7 @@ impl Log {
         Self { database, limits, kept }
     }
 
-    /// Writes changes to the disk. After an error the file must be opened anew.
+    /// Writes changes to the disk. After an error the file must be opened again.
     pub(super) fn append(&mut self, changes: &[Change], reserved: Option<u64>) -> Result<(), redb::Error> {
         let transaction = self.database.begin_write()?;
         {
@@ -79,7 +79,7 @@ impl Log {
         Ok(())
     }
 
-    /// Moves changes that are older than the history into the base, many at a time.
+    /// Moves changes that exceed the history limits into the base, in batches.
     pub(super) fn trim(&mut self) -> Result<(), redb::Error> {
         let over: Vec<(GroupResource, usize)> = self
             .kept
@@ -120,22 +120,22 @@ impl Log {
     }
 }
 
-/// How many of `kept` changes are to be trimmed; `None` for none yet.
+/// Number of the `kept` changes to trim now. `None` if there are too few for a batch.
 ///
-/// One more than the limit stays, so that what is too old is known exactly.
+/// One change more than the limit is kept, so that the oldest possible start of a watch is exact.
 fn excess(kept: usize, limit: usize) -> Option<usize> {
     let over = kept.checked_sub(limit.saturating_add(1))?;
-    (over >= (limit / 8).max(FEWEST)).then_some(over)
+    (over >= (limit / 8).max(MIN_TRIM_BATCH)).then_some(over)
 }
 
-/// A number of the file.
+/// Reads a number of the file.
 pub(super) fn number(database: &Database, name: &str) -> Result<Option<u64>, redb::Error> {
     let transaction = database.begin_read()?;
     let found = transaction.open_table(NUMBERS)?.get(name)?.map(|n| n.value());
     Ok(found)
 }
 
-/// The record of a base's value.
+/// Decodes an object of the base.
 pub(super) fn decode_base(place: (&str, &str, &str), bytes: &[u8]) -> Result<Record, redb::Error> {
     Ok(StoredRecord::decode(bytes)?.into_record(codec::key(place))?)
 }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_trimmed_many_at_a_time() {
+    fn changes_are_trimmed_in_batches() {
         assert_eq!(excess(100, 100), None);
         assert_eq!(excess(164, 100), None);
         assert_eq!(excess(165, 100), Some(64));

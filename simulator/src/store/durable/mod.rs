@@ -1,13 +1,22 @@
-//! A store that keeps its objects in a directory.
+//! Store in a data directory.
 //!
-//! Guarantees: with [`Durability::Sync`] a change is on the disk before anyone can see it, so that a crash loses and invents nothing; with
-//! [`Durability::Interval`] a crash loses at most the last 100 ms, and every watch has to start anew after it. A start restores objects, history,
-//! and revision. Damage and other formats are errors; nothing is repaired or emptied silently.
-//! Limits: one process at a time; all objects and their history are in memory too; history is trimmed in the background, to the bounds of the watch cache.
-//! The file is one of redb: a copy-on-write B-tree with checksums on every page, stable format, no C code. A log-structured store would write less per change; here
-//! writers that wait are committed together, which costs one flush for all, and a start must prove that every byte is as it was written.
+//! Guarantees:
+//! - [`Durability::Sync`]: a change is on the disk before anyone can see it. A crash loses nothing and adds nothing.
+//! - [`Durability::Interval`]: a crash loses at most the last 100 ms. Watches cannot be resumed after it.
+//! - A start restores objects, history and revision. Damage and other formats are errors; nothing is repaired or
+//!   discarded silently.
 //!
-//! The file has the changes that are kept and, as the base, the objects before them. A write adds a change; trimming moves the oldest changes into the base.
+//! Limits:
+//! - One process at a time.
+//! - All objects and their history are in memory too.
+//! - History is trimmed in the background to the limits of the watch cache.
+//!
+//! The file is a redb database: a copy-on-write B-tree with checksums on every page, a stable format, no C code. A
+//! log-structured store would write less per change; here concurrent writes share one flush, and a start must verify
+//! every byte.
+//!
+//! The file contains the kept changes and, as the base, the objects before them. A write adds a change. Trimming
+//! moves the oldest changes into the base.
 
 mod directory;
 mod error;
@@ -40,13 +49,13 @@ use self::{
 use super::{Change, Expected, HistoryLimits, Key, Sink, Store, StoreError, Write, tables::Tables};
 use crate::{clock::Activity, strategy::Claims};
 
-/// When a write is acknowledged. Default: [`Durability::Sync`].
+/// Time of the acknowledgement of a write. Default: [`Durability::Sync`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// When it is on the disk. Writes that wait together share one flush.
+    /// After the write is on the disk. Concurrent writes share one flush.
     #[default]
     Sync,
-    /// At once; the disk follows every 100 ms.
+    /// Immediately. Changes are written to the disk every 100 ms.
     Interval,
 }
 
@@ -62,20 +71,21 @@ impl FromStr for Durability {
     }
 }
 
-/// Objects in a directory, and in memory for reading.
+/// Objects in a directory, with a copy in memory for reads.
 pub(crate) struct Durable {
     tables: Arc<RwLock<Tables>>,
     requests: Option<Sender<Request>>,
-    /// A write that waits for the disk is work.
+    /// Counts a write that waits for the disk as work.
     activity: Activity,
     writer: Option<JoinHandle<()>>,
 }
 
 impl Durable {
-    /// A store over an open directory. `sink` gets what is in it, then every change. Writes that wait for the disk count in `activity`. History beyond `limits` is trimmed.
+    /// Starts a store over an open directory. `sink` gets the restored state, then every change. Writes that wait for
+    /// the disk count in `activity`. History beyond `limits` is trimmed.
     ///
     /// # Errors
-    /// The system has no thread for it.
+    /// The thread cannot be started.
     pub(crate) fn start(
         directory: DataDirectory,
         durability: Durability,
@@ -85,8 +95,8 @@ impl Durable {
     ) -> Result<Self, DataDirectoryError> {
         let kept = directory.kept();
         let path = directory.path().to_owned();
-        let (database, tables, past) = directory.into_parts();
-        sink.restored(past);
+        let (database, tables, restored) = directory.into_parts();
+        sink.restored(restored);
         let tables = Arc::new(RwLock::new(tables));
         let writer = Writer::new(Log::new(database, limits, kept), tables.clone(), sink, durability);
         let (requests, received) = channel();
@@ -110,16 +120,16 @@ impl Durable {
         make: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Request,
     ) -> BoxFuture<'a, Result<T, StoreError>> {
         let stopped = || StoreError::Unavailable("its writer has stopped".to_owned());
-        let (reply, answer) = oneshot::channel();
+        let (reply, send_results) = oneshot::channel();
         let sent = self.requests.as_ref().is_some_and(|r| r.send(make(reply)).is_ok());
         if !sent {
             return Box::pin(ready(Err(stopped())));
         }
         let busy = self.activity.busy();
         Box::pin(async move {
-            let answer = answer.await;
+            let send_results = send_results.await;
             drop(busy);
-            answer.map_err(|_| stopped())?
+            send_results.map_err(|_| stopped())?
         })
     }
 }
@@ -153,12 +163,12 @@ impl Store for Durable {
     }
 }
 
-/// Writes what is unsaved and closes the directory.
+/// Writes the unsaved changes and closes the directory.
 impl Drop for Durable {
     fn drop(&mut self) {
         self.requests = None;
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has sent no results; its callers have errors.
+            // A writer that panicked has sent no results: its callers get errors.
             let _ = writer.join();
         }
     }

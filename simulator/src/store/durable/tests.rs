@@ -1,4 +1,4 @@
-//! What is in a data directory after restarts, crashes and damage.
+//! Contents of a data directory after restarts, crashes and damage.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -10,22 +10,22 @@ use super::*;
 use crate::api::{GroupResource, Pairs};
 use crate::{
     rng::Rng,
-    store::{Draft, Past},
+    store::{Draft, RestoredState},
 };
 
-/// The history limit of the tests.
+/// History limit of the tests.
 const LIMIT: usize = 100;
 
-/// Keeps what it gets.
+/// Sink that records its calls.
 #[derive(Default)]
-struct Heard {
-    past: Mutex<Past>,
+struct RecordingSink {
+    restored: Mutex<RestoredState>,
     changes: Mutex<Vec<Change>>,
 }
 
-impl Sink for Heard {
-    fn restored(&self, past: Past) {
-        *self.past.lock() = past;
+impl Sink for RecordingSink {
+    fn restored(&self, restored: RestoredState) {
+        *self.restored.lock() = restored;
     }
 
     fn committed(&self, change: Change) {
@@ -33,18 +33,18 @@ impl Sink for Heard {
     }
 }
 
-fn open(directory: &Path, durability: Durability) -> (Durable, Arc<Heard>) {
-    let heard = Arc::new(Heard::default());
+fn open(directory: &Path, durability: Durability) -> (Durable, Arc<RecordingSink>) {
+    let recorded = Arc::new(RecordingSink::default());
     let opened = DataDirectory::open(directory).unwrap();
     let store = Durable::start(
         opened,
         durability,
         HistoryLimits::new(LIMIT),
-        heard.clone(),
+        recorded.clone(),
         &Activity::default(),
     )
     .unwrap();
-    (store, heard)
+    (store, recorded)
 }
 
 fn error(directory: &Path) -> String {
@@ -71,7 +71,7 @@ async fn remove(store: &Durable, key: &Key) {
     store.commit(key, Expected::At(at), Write::Remove).await.unwrap();
 }
 
-/// The objects of all kinds, as they would be compared byte by byte.
+/// Returns the JSON of all objects, to compare byte by byte.
 async fn objects(store: &Durable) -> Vec<String> {
     let mut found = Vec::new();
     for resource in ["configmaps", "pods"] {
@@ -81,8 +81,8 @@ async fn objects(store: &Durable) -> Vec<String> {
     found
 }
 
-/// Writes, overwrites and removes a few hundred times.
-async fn work(store: &Durable, seed: u64) {
+/// Creates, updates and removes objects a few hundred times.
+async fn write_randomly(store: &Durable, seed: u64) {
     let rng = Rng::seeded(seed);
     for step in 0..400 {
         let key = key(["pods", "configmaps"][rng.below(2)], &rng.below(20).to_string());
@@ -102,7 +102,7 @@ async fn a_restart_has_the_same_objects_revision_and_history(
 ) {
     let directory = TempDir::new().unwrap();
     let (store, before) = open(directory.path(), durability);
-    work(&store, 1).await;
+    write_randomly(&store, 1).await;
     let (present, revision) = (objects(&store).await, store.tables.read().revision);
     drop(store);
 
@@ -112,27 +112,27 @@ async fn a_restart_has_the_same_objects_revision_and_history(
     let (store, after) = open(directory.path(), durability);
     assert_eq!(objects(&store).await, present);
     let changes = before.changes.lock().clone();
-    let past = after.past.lock().clone();
-    assert_eq!((past.revision, past.floor), (revision, 0));
-    for past in past.resources {
+    let restored = after.restored.lock().clone();
+    assert_eq!((restored.revision, restored.floor), (revision, 0));
+    for resource in restored.resources {
         let of_kind = |c: &&Change| {
             [&c.before, &c.after]
                 .into_iter()
                 .flatten()
-                .any(|r| r.key().resource == past.resource)
+                .any(|r| r.key().resource == resource.resource)
         };
         let all: Vec<_> = changes.iter().filter(of_kind).collect();
-        assert!(past.changes.len() > LIMIT, "{}", past.changes.len());
-        let (trimmed, kept) = all.split_at(all.len() - past.changes.len());
+        assert!(resource.changes.len() > LIMIT, "{}", resource.changes.len());
+        let (trimmed, kept) = all.split_at(all.len() - resource.changes.len());
         assert_eq!(
-            format!("{:?}", past.changes.iter().collect::<Vec<_>>()),
+            format!("{:?}", resource.changes.iter().collect::<Vec<_>>()),
             format!("{kept:?}")
         );
-        assert_eq!(past.trimmed, trimmed.last().unwrap().revision);
+        assert_eq!(resource.trimmed, trimmed.last().unwrap().revision);
         let mut base = Tables::default();
         trimmed.iter().for_each(|change| base.apply(change));
-        let base = base.list(&past.resource, None).records;
-        assert_eq!(format!("{:?}", past.base), format!("{base:?}"));
+        let base = base.list(&resource.resource, None).records;
+        assert_eq!(format!("{:?}", resource.base), format!("{base:?}"));
     }
     assert_eq!(put(&store, &key("pods", "new"), "x").await, revision + 1);
 }
@@ -147,7 +147,7 @@ async fn each_start_is_counted() {
     assert_eq!(DataDirectory::open(directory.path()).unwrap().starts(), 3);
 }
 
-/// A copy of a directory at this moment, as a crash would leave it.
+/// Copies a directory in its current state, as a crash would leave it.
 fn crashed(directory: &Path) -> TempDir {
     let copy = TempDir::new().unwrap();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -160,28 +160,28 @@ fn crashed(directory: &Path) -> TempDir {
 async fn with_sync_a_crash_loses_nothing() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(directory.path(), Durability::Sync);
-    work(&store, 2).await;
+    write_randomly(&store, 2).await;
     let copy = crashed(directory.path());
-    let (recovered, heard) = open(copy.path(), Durability::Sync);
+    let (recovered, recorded) = open(copy.path(), Durability::Sync);
     assert_eq!(objects(&recovered).await, objects(&store).await);
-    assert_eq!(heard.past.lock().floor, 0);
+    assert_eq!(recorded.restored.lock().floor, 0);
 }
 
 #[tokio::test]
-async fn with_interval_a_crash_gives_out_no_revision_twice_and_resumes_no_watch() {
+async fn with_interval_a_crash_reuses_no_revision_and_resumes_no_watch() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(directory.path(), Durability::Interval);
-    work(&store, 3).await;
+    write_randomly(&store, 3).await;
     let present = objects(&store).await;
     while objects(&open(crashed(directory.path()).path(), Durability::Sync).0).await != present {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let copy = crashed(directory.path());
     let last = put(&store, &key("pods", "lost"), "x").await;
-    let (recovered, heard) = open(copy.path(), Durability::Sync);
+    let (recovered, recorded) = open(copy.path(), Durability::Sync);
     assert_eq!(objects(&recovered).await, present);
-    assert!(heard.past.lock().floor > last);
-    assert!(put(&recovered, &key("pods", "new"), "x").await > heard.past.lock().floor);
+    assert!(recorded.restored.lock().floor > last);
+    assert!(put(&recovered, &key("pods", "new"), "x").await > recorded.restored.lock().floor);
 }
 
 #[tokio::test]
@@ -200,8 +200,8 @@ async fn a_directory_is_open_once() {
         )
         .unwrap(),
     );
-    let refused = store.commit(&key("pods", "late"), Expected::Absent, late).await;
-    assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+    let open_error = store.commit(&key("pods", "late"), Expected::Absent, late).await;
+    assert!(matches!(open_error, Err(StoreError::Unavailable(_))));
 }
 
 #[tokio::test]
@@ -231,10 +231,10 @@ async fn another_format_or_other_files_are_errors() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_cut_off_or_overwritten_is_damaged() {
+async fn a_truncated_or_overwritten_file_is_damaged() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(directory.path(), Durability::Sync);
-    work(&store, 4).await;
+    write_randomly(&store, 4).await;
     drop(store);
     let file = directory.path().join("objects.redb");
     let whole = fs::read(&file).unwrap();
@@ -247,12 +247,12 @@ async fn a_file_that_is_cut_off_or_overwritten_is_damaged() {
     assert!(error(directory.path()).contains("is damaged"));
 }
 
-/// One bit is turned over somewhere: nothing is changed by it, or it is found.
+/// Flipping any single bit either changes nothing or is detected.
 #[tokio::test]
-async fn a_flipped_bit_is_found_or_makes_no_difference() {
+async fn a_flipped_bit_is_detected_or_makes_no_difference() {
     let directory = TempDir::new().unwrap();
     let (store, _) = open(directory.path(), Durability::Sync);
-    work(&store, 5).await;
+    write_randomly(&store, 5).await;
     let present = objects(&store).await;
     drop(store);
     let whole = fs::read(directory.path().join("objects.redb")).unwrap();
@@ -266,12 +266,12 @@ async fn a_flipped_bit_is_found_or_makes_no_difference() {
         fs::write(copy.path().join("objects.redb"), &bytes).unwrap();
         match DataDirectory::open(copy.path()) {
             Ok(opened) => {
-                let heard = Arc::new(Heard::default());
+                let recorded = Arc::new(RecordingSink::default());
                 let store = Durable::start(
                     opened,
                     Durability::Sync,
                     HistoryLimits::new(LIMIT),
-                    heard,
+                    recorded,
                     &Activity::default(),
                 )
                 .unwrap();

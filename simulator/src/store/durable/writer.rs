@@ -1,4 +1,4 @@
-//! The thread that writes: it takes what waits, writes it together, and answers.
+//! Writer thread: commits concurrent writes in batches.
 
 use std::{
     collections::HashMap,
@@ -19,13 +19,13 @@ use crate::store::{
 };
 
 /// Time between two writes to the disk with [`Durability::Interval`].
-const INTERVAL: Duration = Duration::from_millis(100);
-/// Most writes of one transaction.
-const BATCH: usize = 1024;
-/// How many revisions are reserved at a time with [`Durability::Interval`].
-const RESERVE: u64 = 100_000;
+const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum number of writes in one transaction.
+const MAX_BATCH_WRITES: usize = 1024;
+/// Number of revisions reserved at a time with [`Durability::Interval`].
+const RESERVED_REVISIONS: u64 = 100_000;
 
-/// A message to the thread.
+/// Message to the thread.
 #[expect(clippy::large_enum_variant, reason = "every request but the last is a commit")]
 pub(super) enum Request {
     Commit {
@@ -37,21 +37,22 @@ pub(super) enum Request {
     Close(oneshot::Sender<Result<(), StoreError>>),
 }
 
-/// An answer to a write, which waits until what it says is visible, and on the disk if it has to be.
-type Answer = (oneshot::Sender<Result<Change, StoreError>>, Result<Change, StoreError>);
+/// Result of a write and its receiver. It is sent once the change is visible and, with [`Durability::Sync`], on the
+/// disk.
+type Reply = (oneshot::Sender<Result<Change, StoreError>>, Result<Change, StoreError>);
 
-/// The state of the thread.
+/// State of the thread.
 pub(super) struct Writer {
     pub(super) log: Log,
     pub(super) tables: Arc<RwLock<Tables>>,
     pub(super) sink: Arc<dyn Sink>,
     pub(super) durability: Durability,
-    /// Acknowledged changes that are not yet on the disk.
+    /// Acknowledged changes that are not on the disk yet.
     unsaved: Vec<Change>,
-    /// The revision up to which changes may be acknowledged before they are on the disk.
+    /// Revision up to which changes may be acknowledged before they are on the disk.
     reserved: u64,
     saved: Instant,
-    /// Why nothing can be written any more.
+    /// Error that stopped all writes, if any.
     failed: Option<String>,
 }
 
@@ -69,43 +70,45 @@ impl Writer {
         }
     }
 
-    /// Serves requests until it is closed or all senders are dropped. Then it writes what is unsaved, and closes the file.
+    /// Handles requests until a `Close` or until all senders are dropped. Then writes the unsaved changes and closes
+    /// the file.
     pub(super) fn run(mut self, requests: &Receiver<Request>) {
         self.trim();
         let mut closing = None;
         while closing.is_none()
             && let Some(batch) = self.next_batch(requests)
         {
-            closing = self.serve(batch);
+            closing = self.handle(batch);
             self.trim();
         }
         if self.failed.is_none() {
             let unsaved = std::mem::take(&mut self.unsaved);
             let closed = self.log.append(&unsaved, None);
-            self.note(closed);
+            self.record_failure(closed);
         }
         self.trim();
         let failure = self.failed.take().map(StoreError::Unavailable);
         drop(self);
         if let Some(reply) = closing {
-            // Whoever no longer waits needs no answer.
+            // The caller may have stopped waiting.
             let _ = reply.send(failure.map_or(Ok(()), Err));
         }
     }
 
-    /// What waits, or what comes next; empty when it is time to write. `None` at the end.
+    /// Returns the requests that are queued, or waits for the next one. Empty when the interval has passed. `None` at
+    /// the end.
     fn next_batch(&self, requests: &Receiver<Request>) -> Option<Vec<Request>> {
         let first = if self.unsaved.is_empty() || self.failed.is_some() {
             requests.recv().ok()?
         } else {
-            match requests.recv_timeout(INTERVAL.saturating_sub(self.saved.elapsed())) {
+            match requests.recv_timeout(FLUSH_INTERVAL.saturating_sub(self.saved.elapsed())) {
                 Ok(first) => first,
                 Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
         };
         let mut batch = vec![first];
-        while batch.len() < BATCH {
+        while batch.len() < MAX_BATCH_WRITES {
             match requests.try_recv() {
                 Ok(next) => batch.push(next),
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
@@ -114,8 +117,8 @@ impl Writer {
         Some(batch)
     }
 
-    /// Serves a batch; returns whom to tell once the file is closed.
-    fn serve(&mut self, batch: Vec<Request>) -> Option<oneshot::Sender<Result<(), StoreError>>> {
+    /// Handles a batch. Returns the sender of a `Close`, to be used once the file is closed.
+    fn handle(&mut self, batch: Vec<Request>) -> Option<oneshot::Sender<Result<(), StoreError>>> {
         let mut closing = None;
         let (changes, answers) = self.plan(batch, &mut closing);
         let last = changes.last().map_or(0, |change| change.revision);
@@ -126,19 +129,19 @@ impl Writer {
                 self.publish(changes);
             }
         }
-        if !self.unsaved.is_empty() && self.saved.elapsed() >= INTERVAL {
+        if !self.unsaved.is_empty() && self.saved.elapsed() >= FLUSH_INTERVAL {
             self.save();
         }
-        self.answer(answers);
+        self.send_results(answers);
         closing
     }
 
-    /// The changes of a batch, each made to what those before it leave, and the answers to it.
+    /// Computes the changes of a batch, each on top of those before it, and the results.
     fn plan(
         &self,
         batch: Vec<Request>,
         closing: &mut Option<oneshot::Sender<Result<(), StoreError>>>,
-    ) -> (Vec<Change>, Vec<Answer>) {
+    ) -> (Vec<Change>, Vec<Reply>) {
         let tables = self.tables.read();
         let mut pending: HashMap<Key, Option<Arc<Record>>> = HashMap::new();
         let mut changes: Vec<Change> = Vec::new();
@@ -166,16 +169,16 @@ impl Writer {
         (changes, answers)
     }
 
-    /// Writes the unsaved changes to the disk; whether it could.
+    /// Writes the unsaved changes to the disk. Returns whether it succeeded.
     fn save(&mut self) -> bool {
         if self.failed.is_some() {
             return false;
         }
         let unsaved = std::mem::take(&mut self.unsaved);
         let last = unsaved.last().map_or(0, |change| change.revision);
-        let reserved = (self.durability == Durability::Interval).then_some(last + RESERVE);
+        let reserved = (self.durability == Durability::Interval).then_some(last + RESERVED_REVISIONS);
         let saved = self.log.append(&unsaved, reserved);
-        self.note(saved);
+        self.record_failure(saved);
         self.saved = Instant::now();
         self.reserved = reserved.unwrap_or(0);
         self.failed.is_none()
@@ -189,30 +192,30 @@ impl Writer {
         }
     }
 
-    /// Answers; with the failure if what was to be written could not be.
-    fn answer(&self, answers: Vec<Answer>) {
+    /// Sends the results. If writing failed, successful ones are replaced by that error.
+    fn send_results(&self, answers: Vec<Reply>) {
         let failure = self.failed.clone().map(StoreError::Unavailable);
         for (reply, planned) in answers {
-            let answer = match &failure {
+            let result = match &failure {
                 Some(failure) if planned.is_ok() => Err(failure.clone()),
                 _ => planned,
             };
-            // Whoever no longer waits needs no answer.
-            let _ = reply.send(answer);
+            // The caller may have stopped waiting.
+            let _ = reply.send(result);
         }
     }
 
     fn trim(&mut self) {
         if self.failed.is_none() {
             let trimmed = self.log.trim();
-            self.note(trimmed);
+            self.record_failure(trimmed);
         }
     }
 
-    fn note(&mut self, done: Result<(), redb::Error>) {
+    fn record_failure(&mut self, done: Result<(), redb::Error>) {
         if let Err(error) = done {
             self.failed = Some(format!(
-                "its data directory cannot be written: {error}; nothing more is written until a restart"
+                "the data directory cannot be written: {error}; all writes fail until a restart"
             ));
         }
     }

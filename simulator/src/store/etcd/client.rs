@@ -1,7 +1,7 @@
-//! Calls to the members of an etcd cluster.
+//! Client of an etcd cluster.
 //!
-//! - A call goes to one member. The next call goes to the next one if a member does not answer.
-//! - A call has a time limit. It fails either with what etcd refused, or without an answer: then it may have been carried out.
+//! - A call goes to one member. If that member does not answer, the next call goes to the next member.
+//! - A call has a timeout. It fails either with etcd's error, or without an answer: then etcd may have executed it.
 
 use std::{
     fmt,
@@ -31,27 +31,27 @@ use super::{
     settings::{Etcd, EtcdError},
 };
 
-/// Longest wait for one member.
-const ATTEMPT: Duration = Duration::from_secs(2);
-/// Longest wait for any member.
-pub(super) const DEADLINE: Duration = Duration::from_secs(10);
-/// Pause before another member is tried.
-pub(super) const PAUSE: Duration = Duration::from_millis(50);
-/// Longest wait for a connection.
-const CONNECT: Duration = Duration::from_secs(1);
-/// Time between two pings. etcd closes connections with more than one in five seconds.
-const PING: Duration = Duration::from_secs(6);
-/// Most bytes of a message from etcd.
-const LARGEST: usize = 1 << 30;
+/// Timeout of a call to one member.
+const MEMBER_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout of a call over all attempts.
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause before the next attempt.
+pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(50);
+/// Timeout of connecting to a member.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time between two keep-alive pings. etcd closes a connection with more than one ping in five seconds.
+const PING_INTERVAL: Duration = Duration::from_secs(6);
+/// Maximum size of a message from etcd, in bytes.
+const MAX_MESSAGE_BYTES: usize = 1 << 30;
 
-/// Why a call failed.
+/// Error of a call.
 #[derive(Clone, Debug)]
 pub(super) enum CallError {
-    /// The call did not reach a member: it was not carried out.
+    /// The call did not reach a member: it was not executed.
     NotSent(String),
-    /// There was no answer: it may have been carried out.
+    /// There was no answer: the call may have been executed.
     NoAnswer(String),
-    /// etcd refused it.
+    /// etcd returned an error.
     Refused(String),
     /// The revision is no longer in etcd's history.
     Compacted,
@@ -67,13 +67,13 @@ impl fmt::Display for CallError {
 }
 
 impl CallError {
-    /// Whether another member may answer.
+    /// Whether another attempt may succeed.
     pub(super) fn is_temporary(&self) -> bool {
         matches!(self, Self::NotSent(_) | Self::NoAnswer(_))
     }
 
     fn of(member: &str, status: &Status) -> Self {
-        let text = format!("{member}: {}", described(status));
+        let text = format!("{member}: {}", describe(status));
         match status.code() {
             Code::OutOfRange => Self::Compacted,
             Code::Unavailable if is_connect_error(status) => Self::NotSent(text),
@@ -85,8 +85,8 @@ impl CallError {
     }
 }
 
-/// The message of a status and of what caused it.
-fn described(status: &Status) -> String {
+/// Message of a status and of its causes.
+fn describe(status: &Status) -> String {
     let mut text = status.message().to_owned();
     let mut source = std::error::Error::source(status);
     while let Some(error) = source {
@@ -96,7 +96,7 @@ fn described(status: &Status) -> String {
     text
 }
 
-/// Whether a connection could not be made.
+/// Whether the error is that of a connection attempt.
 fn is_connect_error(status: &Status) -> bool {
     let mut source = std::error::Error::source(status);
     while let Some(error) = source {
@@ -108,23 +108,23 @@ fn is_connect_error(status: &Status) -> bool {
     false
 }
 
-/// A member.
+/// Member of a cluster.
 struct Member {
     url: String,
     channel: Channel,
 }
 
-/// The members of a cluster.
+/// Client of the members of a cluster.
 pub(super) struct Client {
     members: Vec<Member>,
-    /// The member that is called.
+    /// Index of the current member.
     current: AtomicUsize,
     user: Option<(String, String)>,
     token: Mutex<Option<MetadataValue<Ascii>>>,
 }
 
 impl Client {
-    /// A client that connects when it is first used. Needs a running tokio runtime.
+    /// Creates a client that connects on first use. Needs a running tokio runtime.
     pub(super) fn new(settings: &Etcd) -> Result<Self, EtcdError> {
         let mut members = Vec::new();
         for url in &settings.endpoints {
@@ -135,10 +135,10 @@ impl Client {
             }
             let mut endpoint = Endpoint::from_shared(url.clone())
                 .map_err(|error| wrong(&error))?
-                .connect_timeout(CONNECT)
+                .connect_timeout(CONNECT_TIMEOUT)
                 .tcp_nodelay(true)
-                .http2_keep_alive_interval(PING)
-                .keep_alive_timeout(ATTEMPT)
+                .http2_keep_alive_interval(PING_INTERVAL)
+                .keep_alive_timeout(MEMBER_TIMEOUT)
                 .keep_alive_while_idle(true);
             if is_secure {
                 let tls = settings.tls()?;
@@ -160,15 +160,15 @@ impl Client {
         })
     }
 
-    /// The number of the member that is called.
+    /// Index of the current member.
     pub(super) fn member(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }
 
-    /// Calls the next member from now on, unless that was done since `member` was called.
-    pub(super) fn leave(&self, member: usize) {
+    /// Switches to the next member, unless another call has done so since `member` was current.
+    pub(super) fn switch_member(&self, member: usize) {
         let next = (member + 1) % self.members.len();
-        // Whoever was first has done it.
+        // Another call may have switched first.
         let _ = self
             .current
             .compare_exchange(member, next, Ordering::Relaxed, Ordering::Relaxed);
@@ -176,12 +176,12 @@ impl Client {
 
     fn service(&self) -> (&str, Grpc<Channel>) {
         let member = &self.members[self.member() % self.members.len()];
-        let service = Grpc::new(member.channel.clone()).max_decoding_message_size(LARGEST);
+        let service = Grpc::new(member.channel.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
         (&member.url, service)
     }
 
     /// Calls the current member once.
-    async fn once<A, B>(&self, path: &'static str, message: A) -> Result<B, CallError>
+    async fn call_once<A, B>(&self, path: &'static str, message: A) -> Result<B, CallError>
     where
         A: prost::Message + 'static,
         B: prost::Message + Default + 'static,
@@ -199,18 +199,20 @@ impl Client {
             let codec = ProstCodec::<A, B>::default();
             service.unary(request, PathAndQuery::from_static(path), codec).await
         };
-        match timeout(ATTEMPT, call).await {
+        match timeout(MEMBER_TIMEOUT, call).await {
             Ok(Ok(response)) => Ok(response.into_inner()),
             Ok(Err(status)) if status.code() == Code::Unauthenticated => {
                 *self.token.lock() = None;
-                Err(CallError::NotSent(format!("{member}: {}", described(&status))))
+                Err(CallError::NotSent(format!("{member}: {}", describe(&status))))
             }
             Ok(Err(status)) => Err(CallError::of(member, &status)),
-            Err(_) => Err(CallError::NoAnswer(format!("{member}: no answer within {ATTEMPT:?}"))),
+            Err(_) => Err(CallError::NoAnswer(format!(
+                "{member}: no answer within {MEMBER_TIMEOUT:?}"
+            ))),
         }
     }
 
-    /// The same with the token of the user.
+    /// Calls the current member with a token, after authenticating if necessary.
     async fn authenticated<A, B>(&self, path: &'static str, message: A) -> Result<B, CallError>
     where
         A: prost::Message + 'static,
@@ -223,78 +225,78 @@ impl Client {
                 name: name.clone(),
                 password: password.clone(),
             };
-            let answer = self.once("/etcdserverpb.Auth/Authenticate", request).await;
+            let answer = self.call_once("/etcdserverpb.Auth/Authenticate", request).await;
             let answer: AuthenticateResponse = answer.map_err(|error| match error {
                 CallError::NoAnswer(why) => CallError::NotSent(why),
                 other => other,
             })?;
             *self.token.lock() = answer.token.parse().ok();
         }
-        self.once(path, message).await
+        self.call_once(path, message).await
     }
 
-    /// Calls members until one answers, for what may be carried out twice.
-    async fn repeated<A, B>(&self, path: &'static str, message: A) -> Result<B, CallError>
+    /// Calls members until one answers. Only for idempotent calls.
+    async fn call_with_retries<A, B>(&self, path: &'static str, message: A) -> Result<B, CallError>
     where
         A: prost::Message + Clone + 'static,
         B: prost::Message + Default + 'static,
     {
-        let end = Instant::now() + DEADLINE;
+        let end = Instant::now() + CALL_TIMEOUT;
         loop {
             let member = self.member();
             match self.authenticated(path, message.clone()).await {
                 Err(error) if error.is_temporary() && Instant::now() < end => {
-                    self.leave(member);
-                    sleep(PAUSE).await;
+                    self.switch_member(member);
+                    sleep(RETRY_PAUSE).await;
                 }
                 other => return other,
             }
         }
     }
 
-    /// Reads keys. A read of the latest revision has every write that was acknowledged before it.
+    /// Reads keys. A read of the latest revision is linearizable.
     pub(super) async fn range(&self, request: RangeRequest) -> Result<RangeResponse, CallError> {
-        self.repeated("/etcdserverpb.KV/Range", request).await
+        self.call_with_retries("/etcdserverpb.KV/Range", request).await
     }
 
-    /// Carries out a transaction, which may be carried out twice.
-    pub(super) async fn repeated_transaction(&self, request: TxnRequest) -> Result<TxnResponse, CallError> {
-        self.repeated("/etcdserverpb.KV/Txn", request).await
+    /// Executes an idempotent transaction, with retries.
+    pub(super) async fn idempotent_transaction(&self, request: TxnRequest) -> Result<TxnResponse, CallError> {
+        self.call_with_retries("/etcdserverpb.KV/Txn", request).await
     }
 
-    /// Asks the current member to carry out a transaction.
+    /// Executes a transaction on the current member, without retries.
     pub(super) async fn transaction(&self, request: TxnRequest) -> Result<TxnResponse, CallError> {
         self.authenticated("/etcdserverpb.KV/Txn", request).await
     }
 
-    /// Makes a lease of this many seconds.
+    /// Grants a lease with this time to live, in seconds.
     pub(super) async fn grant(&self, seconds: i64) -> Result<LeaseGrantResponse, CallError> {
         let request = LeaseGrantRequest { ttl: seconds };
-        self.repeated("/etcdserverpb.Lease/LeaseGrant", request).await
+        self.call_with_retries("/etcdserverpb.Lease/LeaseGrant", request).await
     }
 
-    /// Ends a lease, and with it the keys that have it.
+    /// Revokes a lease, which deletes its keys.
     pub(super) async fn revoke(&self, id: i64) -> Result<(), CallError> {
         let request = LeaseRevokeRequest { id };
         let done: Result<LeaseRevokeResponse, _> = self.authenticated("/etcdserverpb.Lease/LeaseRevoke", request).await;
         done.map(drop)
     }
 
-    /// Renews a lease; returns the seconds that it has left.
+    /// Renews a lease. Returns its time to live in seconds.
     pub(super) async fn keep_alive(&self, id: i64) -> Result<i64, CallError> {
         let path = "/etcdserverpb.Lease/LeaseKeepAlive";
         let call = async {
             let mut answers = self.stream(path, LeaseKeepAliveRequest { id }).await?;
             Ok::<_, CallError>(answers.message().await)
         };
-        let answer: Option<LeaseKeepAliveResponse> = match timeout(ATTEMPT, call).await {
-            Ok(answered) => answered?.map_err(|status| CallError::NoAnswer(described(&status)))?,
-            Err(_) => return Err(CallError::NoAnswer(format!("no answer within {ATTEMPT:?}"))),
+        let answer: Option<LeaseKeepAliveResponse> = match timeout(MEMBER_TIMEOUT, call).await {
+            Ok(answered) => answered?.map_err(|status| CallError::NoAnswer(describe(&status)))?,
+            Err(_) => return Err(CallError::NoAnswer(format!("no answer within {MEMBER_TIMEOUT:?}"))),
         };
         Ok(answer.map_or(0, |answer| answer.ttl))
     }
 
-    /// Watches the keys from `key` to `range_end`, from a revision on.
+    /// Watches the keys from `key` to `range_end`, starting at a revision.
     pub(super) async fn watch(
         &self,
         key: Bytes,
@@ -308,13 +310,13 @@ impl Client {
         };
         let request = WatchRequest { create: Some(create) };
         let call = self.stream("/etcdserverpb.Watch/Watch", request);
-        match timeout(ATTEMPT, call).await {
+        match timeout(MEMBER_TIMEOUT, call).await {
             Ok(stream) => stream,
-            Err(_) => Err(CallError::NoAnswer(format!("no answer within {ATTEMPT:?}"))),
+            Err(_) => Err(CallError::NoAnswer(format!("no answer within {MEMBER_TIMEOUT:?}"))),
         }
     }
 
-    /// Sends one message, and leaves the stream of requests open.
+    /// Sends one message and keeps the request stream open.
     async fn stream<A, B>(&self, path: &'static str, message: A) -> Result<Streaming<B>, CallError>
     where
         A: prost::Message + 'static,
@@ -322,7 +324,7 @@ impl Client {
     {
         let (member, mut service) = self.service();
         let mut request = Request::new(stream::iter([message]).chain(stream::pending()));
-        // A member without a leader ends the stream.
+        // With this header, a member that has lost its leader ends the stream.
         request
             .metadata_mut()
             .insert("hasleader", MetadataValue::from_static("true"));

@@ -1,7 +1,13 @@
-//! The keys in etcd, and their values.
+//! Keys and values in etcd.
 //!
-//! Below the prefix: `objects/RESOURCE/NAMESPACE/NAME` is an object, `claims/NAME` says that an address or a port is in use, `head` is changed by every write and
-//! names it, `fences/NAME` ends writes that had no answer, `leader` names the process that acts, `starts` counts processes, `format` is the format of all this.
+//! All keys are below the prefix:
+//! - `objects/RESOURCE/NAMESPACE/NAME`: an object.
+//! - `claims/NAME`: an address or a port in use.
+//! - `head`: changed by every write; its value is the name of the write.
+//! - `fences/NAME`: invalidates writes whose call had no answer.
+//! - `leader`: the elected process.
+//! - `starts`: changed by each process when it starts.
+//! - `format`: the format of keys and values.
 
 use bytes::Bytes;
 
@@ -14,10 +20,10 @@ use crate::{
     },
 };
 
-/// The format of keys and values.
+/// Format of keys and values.
 pub(super) const FORMAT: &str = "1";
 
-/// What a key is of.
+/// Meaning of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Object(Key),
@@ -26,7 +32,7 @@ pub(super) enum Place {
     Other,
 }
 
-/// The keys of one cluster.
+/// Keys of one cluster.
 pub(super) struct Keys {
     prefix: String,
 }
@@ -42,7 +48,7 @@ impl Keys {
         &self.prefix
     }
 
-    /// The key of this name.
+    /// Returns the key with this name below the prefix.
     pub(super) fn named(&self, name: &str) -> Bytes {
         format!("{}{name}", self.prefix).into()
     }
@@ -59,7 +65,7 @@ impl Keys {
         self.named("head")
     }
 
-    /// The first and the end of the keys: `/` is followed by `0`.
+    /// Start and end of the range of all keys: `0` is the byte after `/`.
     pub(super) fn all(&self) -> (Bytes, Bytes) {
         let end = format!("{}0", self.prefix.trim_end_matches('/'));
         (self.prefix.clone().into(), end.into())
@@ -87,23 +93,23 @@ impl Keys {
     }
 }
 
-/// The value of an object. It has no revision of its own: that of the key is the object's.
+/// Encodes an object. Its revision is not included: it is that of the key.
 pub(super) fn encode(key: &Key, draft: Draft) -> Result<Bytes, Malformed> {
     Ok(StoredRecord::of(&draft.into_record(key.clone(), 0))?.encode()?.into())
 }
 
-/// The object of a key and its value.
+/// Decodes an object from its key and value.
 pub(super) fn decode(key: Key, kv: &KeyValue) -> Result<Record, Malformed> {
     let stored = StoredRecord::decode(&kv.value)?.into_record(key)?;
     Ok(stored.with_revision(revision(kv.mod_revision)))
 }
 
-/// A revision of etcd, which is never negative.
+/// Converts a revision of etcd, which is never negative.
 pub(super) fn revision(number: i64) -> u64 {
     number.try_into().unwrap_or(0)
 }
 
-/// A revision for etcd.
+/// Converts a revision for etcd.
 pub(super) fn number(revision: u64) -> i64 {
     revision.try_into().unwrap_or(i64::MAX)
 }
@@ -123,7 +129,7 @@ pub(super) fn put(key: Bytes, value: impl Into<Bytes>) -> RequestOp {
     put_for(key, value, 0)
 }
 
-/// A put of a key that ends with a lease.
+/// Returns a put of a key that is deleted when a lease expires.
 pub(super) fn put_for(key: Bytes, value: impl Into<Bytes>, lease: i64) -> RequestOp {
     let value = value.into();
     Operation::Put(PutRequest { key, value, lease }).into()
@@ -139,7 +145,7 @@ mod tests {
     use crate::api::Pairs;
 
     #[test]
-    fn a_key_is_of_what_it_was_made_for() {
+    fn keys_round_trip() {
         let keys = Keys::new("/a/b");
         let object = Key::new(&GroupResource::new("batch", "jobs"), "n", "x");
         let clusterwide = Key::new(&GroupResource::core("nodes"), "", "x.y");

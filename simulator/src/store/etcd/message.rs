@@ -1,7 +1,7 @@
-//! Messages of etcd's API, as far as the store sends and reads them.
+//! Messages of etcd's API, limited to the fields that the store uses.
 //!
-//! They are declared here, not generated: a generator would make every build need the protocol buffer compiler.
-//! Source: names and numbers of the messages in etcd's `rpc.proto` and `kv.proto`, version 3.
+//! - They are declared here because generated code would require the protocol buffer compiler in every build.
+//! - Source: names and numbers of the messages in etcd's `rpc.proto` and `kv.proto`, version 3.
 
 use bytes::Bytes;
 
@@ -11,7 +11,7 @@ pub(super) struct ResponseHeader {
     pub(super) revision: i64,
 }
 
-/// A key and its value. An event of a removal has the key and the revision only.
+/// Key and value. The event of a deletion has the key and the revision only.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct KeyValue {
     #[prost(bytes = "bytes", tag = "1")]
@@ -26,12 +26,12 @@ pub(super) struct KeyValue {
 pub(super) struct RangeRequest {
     #[prost(bytes = "bytes", tag = "1")]
     pub(super) key: Bytes,
-    /// The first key after the range; empty for the one key.
+    /// First key after the range. Empty for a single key.
     #[prost(bytes = "bytes", tag = "2")]
     pub(super) range_end: Bytes,
     #[prost(int64, tag = "3")]
     pub(super) limit: i64,
-    /// The revision to read at; 0 for the latest.
+    /// Revision to read at. 0 for the latest.
     #[prost(int64, tag = "4")]
     pub(super) revision: i64,
     #[prost(bool, tag = "8")]
@@ -64,7 +64,7 @@ pub(super) struct DeleteRangeRequest {
     pub(super) key: Bytes,
 }
 
-/// One operation of a transaction.
+/// Operation of a transaction.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct RequestOp {
     #[prost(oneof = "Operation", tags = "1, 2, 3")]
@@ -89,28 +89,28 @@ impl From<Operation> for RequestOp {
     }
 }
 
-/// The response to one operation; those to writes are empty here.
+/// Response to one operation. Responses to writes are left empty.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct ResponseOp {
     #[prost(message, optional, tag = "1")]
     pub(super) range: Option<RangeResponse>,
 }
 
-/// A condition of a transaction: the key was last changed at this revision; 0 for a key that does not exist.
+/// Condition of a transaction: the key was last modified at this revision, 0 for a missing key.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Compare {
-    /// What is compared: always the revision of the last change.
+    /// Compared property: always the modification revision.
     #[prost(int32, tag = "2")]
     target: i32,
     #[prost(bytes = "bytes", tag = "3")]
     key: Bytes,
-    /// It is always on the wire: without it, etcd has nothing to compare with.
+    /// Encoded even if it is 0: without a value etcd has nothing to compare.
     #[prost(int64, optional, tag = "6")]
     mod_revision: Option<i64>,
 }
 
 impl Compare {
-    /// The number of the target MOD.
+    /// Number of the target MOD.
     const MOD: i32 = 2;
 
     pub(super) fn changed_at(key: Bytes, revision: i64) -> Self {
@@ -143,7 +143,7 @@ pub(super) struct TxnResponse {
 }
 
 impl TxnResponse {
-    /// The key that the operation at `place` has read.
+    /// Returns the key that the operation at index `place` has read.
     pub(super) fn read(&self, place: usize) -> Option<&KeyValue> {
         self.responses.get(place)?.range.as_ref()?.kvs.first()
     }
@@ -169,7 +169,7 @@ pub(super) struct WatchCreateRequest {
 pub(super) struct WatchResponse {
     #[prost(bool, tag = "4")]
     pub(super) canceled: bool,
-    /// The revision up to which history is gone, if the watch starts before its end.
+    /// Compaction revision, if the watch starts before it.
     #[prost(int64, tag = "5")]
     pub(super) compact_revision: i64,
     #[prost(string, tag = "6")]
@@ -180,7 +180,7 @@ pub(super) struct WatchResponse {
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct WatchEvent {
-    /// 0 for a write, 1 for a removal.
+    /// 0 for a put, 1 for a deletion.
     #[prost(int32, tag = "1")]
     kind: i32,
     #[prost(message, optional, tag = "2")]
@@ -199,7 +199,7 @@ impl WatchEvent {
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct LeaseGrantRequest {
-    /// Seconds.
+    /// Time to live in seconds.
     #[prost(int64, tag = "1")]
     pub(super) ttl: i64,
 }
@@ -220,7 +220,7 @@ pub(super) struct LeaseKeepAliveRequest {
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct LeaseKeepAliveResponse {
-    /// Seconds that it has left; 0 for a lease that is gone.
+    /// Remaining time to live in seconds. 0 for an expired lease.
     #[prost(int64, tag = "3")]
     pub(super) ttl: i64,
 }

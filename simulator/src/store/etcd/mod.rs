@@ -1,29 +1,41 @@
-//! A store in an etcd cluster, which several processes share.
+//! Store in an etcd cluster, which several processes share.
 //!
-//! Guarantees: a write is one transaction of etcd, which compares the revision of the object's key; the revision of the transaction is the object's resource
-//! version. Of two writers of one revision, on any processes, one wins. A write returns once this process shows it. Every process has every change once, in
-//! the same order and at the same revision, also after its connection or a member of etcd was lost. [`Store::sync`] brings a process up to every write
-//! that was acknowledged anywhere before.
-//! Limits: every process has all objects and their history in memory; an object with its metadata has at most 1.5 MB (etcd's `--max-request-bytes`); history is
-//! compacted by etcd's own settings; the time of day is each process's own.
+//! Guarantees:
+//! - A write is one etcd transaction that compares the revision of the object's key. The revision of the transaction
+//!   is the object's resource version.
+//! - If writers in any processes expect the same revision, only one succeeds.
+//! - A write returns once this process shows it.
+//! - Every process sees every change once, in the same order and at the same revision, even after it loses its
+//!   connection or etcd loses a member.
+//! - After [`Store::sync`], a process shows every write that any process had acknowledged before.
+//!
+//! Limits:
+//! - Every process has all objects and their history in memory.
+//! - An object with its metadata has at most 1.5 MB (etcd's `--max-request-bytes`).
+//! - History is compacted by etcd's own settings.
+//! - Each process has its own clock.
 //!
 //! How it works:
-//! - Reads are served from a copy (`feed.rs`), which only etcd's watch changes. A process reads the state of 10,000 revisions ago, or of the last compaction, and
-//!   follows the watch from there, so that it has the history before its start.
-//! - Every write also changes the key `head`. Its revision is that of the last write of the cluster, whatever else is in etcd; a linearizable read of it, shared by
-//!   all requests that wait, says how far the copy must be. (The progress notifications of etcd before 3.4.25 may come before the events that they are about.)
-//! - The value of `head` names the write. The watch brings the name with the change, so that a writer whose call had no answer finds out what became of it. Before it
-//!   tries again it raises a fence, a key that the first attempt compares, so that the first attempt cannot be carried out later.
-//! - Claims (addresses and node ports in use) are keys that the transaction of their object creates and removes with it.
+//! - Reads are served from a mirror (`mirror.rs`), which only etcd's watch changes. A process loads the state of
+//!   10,000 revisions ago, or of the last compaction, and follows the watch from there, so that it has the history
+//!   before its start.
+//! - Every write also changes the key `head`. Its revision is that of the last write of the cluster, whatever else is
+//!   in etcd. A linearizable read of it, shared by all waiting requests, returns the revision that the mirror must
+//!   reach. (Progress notifications of etcd before 3.4.25 may arrive before the events that they cover.)
+//! - The value of `head` names the write. The watch delivers the name with the change, so that a writer whose call
+//!   had no answer can detect whether it was executed. Before it retries, it creates a fence: a key whose absence is
+//!   a condition of the first attempt, which then can no longer succeed.
+//! - Claims (addresses and node ports in use) are keys that the transaction of their object creates and deletes.
 //!
-//! etcd is called with the messages in `message.rs` over the crate `tonic`. The crate `etcd-client` generates the same messages when it is built, for which everyone
-//! who builds this program would need the protocol buffer compiler.
+//! etcd is called with the messages in `message.rs` over the crate `tonic`. The crate `etcd-client` generates the
+//! same messages at build time, which would require the protocol buffer compiler on every machine that builds this
+//! program.
 
 mod client;
 mod election;
-mod feed;
 mod keys;
 mod message;
+mod mirror;
 mod settings;
 #[cfg(test)]
 pub(super) mod testing;
@@ -45,63 +57,64 @@ pub(crate) use election::{Election, Term};
 pub use settings::{Etcd, EtcdError};
 
 use self::{
-    client::{CallError, Client, DEADLINE, PAUSE},
-    feed::Feed,
+    client::{CALL_TIMEOUT, CallError, Client, RETRY_PAUSE},
     keys::{FORMAT, Keys},
     message::{Compare, TxnRequest, TxnResponse},
+    mirror::Mirror,
 };
 use super::{Change, Expected, Key, Sink, Store, StoreError, Tables, Write};
 use crate::{clock::Activity, strategy::Claims};
 
-/// Lifetime of a fence, in seconds: longer than any call can be under way.
-const FENCE: i64 = 600;
+/// Time to live of a fence, in seconds: longer than any call can take.
+const FENCE_TTL: i64 = 600;
 
-/// Objects in etcd, and in memory for reading.
+/// Objects in etcd, with a copy in memory for reads.
 pub(crate) struct EtcdStore {
-    feed: Arc<Feed>,
-    /// A write that waits for etcd is work.
+    mirror: Arc<Mirror>,
+    /// Counts a write that waits for etcd as work.
     activity: Activity,
-    /// The number of this process, which no other has had.
+    /// Number of this process, unique in the cluster's history.
     process: u64,
-    /// How many writes were named.
+    /// Number of writes named so far.
     named: AtomicU64,
-    /// The number of the fence that writes compare.
+    /// Number of the fence that writes compare.
     fence: Mutex<u64>,
     reads: SharedReads,
 }
 
-/// Linearizable reads of the head, each shared by those that waited when it began.
+/// Linearizable reads of `head`. A read is shared by all callers that waited when it started.
 #[derive(Default)]
 struct SharedReads {
     begun: AtomicU64,
-    /// The number of the last read that ended well, and what it read.
+    /// Number of the last successful read, and its result.
     last: Mutex<(u64, u64)>,
 }
 
 impl EtcdStore {
-    /// Opens the store. `sink` gets what is in it, then every change. Writes that wait for etcd count in `activity`. Needs a running tokio runtime.
+    /// Opens the store. `sink` gets the restored state, then every change. Writes that wait for etcd count in
+    /// `activity`. Needs a running tokio runtime.
     ///
     /// # Errors
-    /// etcd does not answer, or has keys of another format under the prefix.
+    /// etcd does not answer, or the keys under the prefix have another format.
     pub(crate) async fn open(settings: &Etcd, sink: Arc<dyn Sink>, activity: &Activity) -> Result<Self, EtcdError> {
-        let feed = Arc::new(Feed::new(Client::new(settings)?, Keys::new(&settings.prefix), sink));
-        let process = register(&feed).await?;
-        feed.load().await?;
+        let mirror = Arc::new(Mirror::new(Client::new(settings)?, Keys::new(&settings.prefix), sink));
+        let process = register(&mirror).await?;
+        mirror.load().await?;
         let store = Self {
-            feed,
+            mirror,
             activity: activity.clone(),
             process,
             named: AtomicU64::new(0),
             fence: Mutex::default(),
             reads: SharedReads::default(),
         };
-        tokio::spawn(store.feed.clone().run());
+        tokio::spawn(store.mirror.clone().run());
         let synced = store.synced().await;
         synced.map_err(|error| EtcdError::Unreachable(error.to_string()))?;
         Ok(store)
     }
 
-    /// The number of this process, which no other process over the same cluster has had.
+    /// Number of this process, unique in the cluster's history.
     pub(crate) fn process(&self) -> u64 {
         self.process
     }
@@ -111,35 +124,35 @@ impl EtcdStore {
         let mut last = self.reads.last.lock().await;
         if last.0 <= begun {
             let number = self.reads.begun.fetch_add(1, Ordering::AcqRel) + 1;
-            let read = self.feed.client.range(keys::get(self.feed.keys.head())).await;
+            let read = self.mirror.client.range(keys::get(self.mirror.keys.head())).await;
             let read = read.map_err(unavailable)?;
             *last = (number, read.kvs.first().map_or(0, |kv| keys::revision(kv.mod_revision)));
         }
         let (_, head) = *last;
         drop(last);
-        self.feed.reach(head).await
+        self.mirror.wait_for_revision(head).await
     }
 
-    /// A name for a write that no other write has.
+    /// Returns a unique name for a write.
     fn name(&self) -> Bytes {
         let number = self.named.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number}", self.process).into()
     }
 
     fn fence_key(&self, number: u64) -> Bytes {
-        self.feed.keys.named(&format!("fences/{}-{number}", self.process))
+        self.mirror.keys.named(&format!("fences/{}-{number}", self.process))
     }
 
-    /// Ends every write that compares this fence and has not been carried out.
-    async fn raise(&self, number: u64) -> Result<(), StoreError> {
+    /// Creates the fence `number`, so that no pending attempt that compares it can succeed.
+    async fn raise_fence(&self, number: u64) -> Result<(), StoreError> {
         let mut fence = self.fence.lock().await;
         if *fence == number {
-            let lease = self.feed.client.grant(FENCE).await.map_err(unavailable)?.id;
+            let lease = self.mirror.client.grant(FENCE_TTL).await.map_err(unavailable)?.id;
             let put = TxnRequest {
                 success: vec![keys::put_for(self.fence_key(number), "", lease)],
                 ..TxnRequest::default()
             };
-            let put = self.feed.client.repeated_transaction(put).await;
+            let put = self.mirror.client.idempotent_transaction(put).await;
             put.map_err(unavailable)?;
             *fence = number + 1;
         }
@@ -147,18 +160,18 @@ impl EtcdStore {
     }
 
     async fn write(&self, key: &Key, expected: Expected, write: Write, claims: &Claims) -> Result<Change, StoreError> {
-        let mut pending = self.feed.expect(self.name());
+        let mut pending = self.mirror.expect(self.name());
         let transaction = self.transaction(key, expected, write, claims, &pending.name)?;
-        let end = tokio::time::Instant::now() + DEADLINE;
+        let end = tokio::time::Instant::now() + CALL_TIMEOUT;
         loop {
-            let (member, fence) = (self.feed.client.member(), *self.fence.lock().await);
+            let (member, fence) = (self.mirror.client.member(), *self.fence.lock().await);
             let mut attempt = transaction.clone();
             attempt.compare.push(Compare::changed_at(self.fence_key(fence), 0));
-            match self.feed.client.transaction(attempt).await {
+            match self.mirror.client.transaction(attempt).await {
                 Ok(done) if done.succeeded => break,
                 Ok(refused) => {
                     let head = refused.read(1).map_or(0, |kv| keys::revision(kv.mod_revision));
-                    self.feed.reach(head).await?;
+                    self.mirror.wait_for_revision(head).await?;
                     if let Ok(change) = pending.change.try_recv() {
                         return Ok(change);
                     }
@@ -167,20 +180,20 @@ impl EtcdStore {
                     }
                 }
                 Err(error) if error.is_temporary() && tokio::time::Instant::now() < end => {
-                    self.feed.client.leave(member);
-                    sleep(PAUSE).await;
+                    self.mirror.client.switch_member(member);
+                    sleep(RETRY_PAUSE).await;
                     if let CallError::NoAnswer(_) = error {
-                        self.raise(fence).await?;
+                        self.raise_fence(fence).await?;
                     }
                 }
                 Err(error) => return Err(unavailable(error)),
             }
         }
-        let applied = self.feed.patiently(&mut pending.change).await?;
+        let applied = self.mirror.with_watch_restart(&mut pending.change).await?;
         applied.map_err(|_| StoreError::Unavailable("etcd was compacted before the write was seen".to_owned()))
     }
 
-    /// The transaction of a write. If its conditions fail it reads the key, the head and the claims.
+    /// Builds the transaction of a write. If its conditions fail, it reads the key, the head and the claims.
     fn transaction(
         &self,
         key: &Key,
@@ -189,7 +202,7 @@ impl EtcdStore {
         claims: &Claims,
         name: &Bytes,
     ) -> Result<TxnRequest, StoreError> {
-        let keys = &self.feed.keys;
+        let keys = &self.mirror.keys;
         let (object, head) = (keys.object(key), keys.head());
         let revision = match expected {
             Expected::Absent => 0,
@@ -222,19 +235,23 @@ impl EtcdStore {
     }
 }
 
-/// Takes a number for this process, after the format was checked.
-async fn register(feed: &Feed) -> Result<u64, EtcdError> {
-    let (format, starts) = (feed.keys.named("format"), feed.keys.named("starts"));
+/// Checks the format of the keys and returns a new process number.
+async fn register(mirror: &Mirror) -> Result<u64, EtcdError> {
+    let (format, starts) = (mirror.keys.named("format"), mirror.keys.named("starts"));
     let write_format = TxnRequest {
         compare: vec![Compare::changed_at(format.clone(), 0)],
         success: vec![keys::put(format.clone(), FORMAT)],
         failure: vec![keys::read(format)],
     };
     let failed = |error: CallError| EtcdError::Unreachable(error.to_string());
-    let answer = feed.client.repeated_transaction(write_format).await.map_err(failed)?;
+    let answer = mirror
+        .client
+        .idempotent_transaction(write_format)
+        .await
+        .map_err(failed)?;
     if let Some(found) = answer.read(0).filter(|found| found.value != FORMAT) {
         return Err(EtcdError::OtherFormat {
-            prefix: feed.keys.prefix().to_owned(),
+            prefix: mirror.keys.prefix().to_owned(),
             found: String::from_utf8_lossy(&found.value).into_owned(),
             expected: FORMAT,
         });
@@ -243,11 +260,11 @@ async fn register(feed: &Feed) -> Result<u64, EtcdError> {
         success: vec![keys::put(starts, "")],
         ..TxnRequest::default()
     };
-    let counted = feed.client.repeated_transaction(count).await.map_err(failed)?;
+    let counted = mirror.client.idempotent_transaction(count).await.map_err(failed)?;
     Ok(keys::revision(counted.header.unwrap_or_default().revision))
 }
 
-/// Why the conditions of a write failed; `None` if it was the fence.
+/// Error of a write whose conditions failed. `None` if only the fence failed.
 fn refusal(key: &Key, expected: Expected, claims: &Claims, response: &TxnResponse) -> Option<StoreError> {
     let found = response.read(0).map(|kv| keys::revision(kv.mod_revision));
     match (expected, found) {
@@ -273,7 +290,7 @@ fn unavailable(error: CallError) -> StoreError {
 
 impl Store for EtcdStore {
     fn tables(&self) -> &RwLock<Tables> {
-        &self.feed.tables
+        &self.mirror.tables
     }
 
     fn commit_claiming<'a>(
@@ -301,11 +318,11 @@ impl Store for EtcdStore {
     }
 
     fn claims(&self) -> Option<HashSet<String>> {
-        Some(self.feed.claims.read().clone())
+        Some(self.mirror.claims.read().clone())
     }
 
     fn election(&self) -> Option<Election> {
-        Some(Election::new(self.feed.clone(), self.process))
+        Some(Election::new(self.mirror.clone(), self.process))
     }
 
     fn commits_wait(&self) -> bool {
@@ -313,7 +330,7 @@ impl Store for EtcdStore {
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.feed.closing.cancel();
+        self.mirror.closing.cancel();
         Box::pin(ready(Ok(())))
     }
 }
@@ -321,6 +338,6 @@ impl Store for EtcdStore {
 /// Ends the watch.
 impl Drop for EtcdStore {
     fn drop(&mut self) {
-        self.feed.closing.cancel();
+        self.mirror.closing.cancel();
     }
 }

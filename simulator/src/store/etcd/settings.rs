@@ -1,10 +1,10 @@
-//! How an etcd cluster is reached, and why it cannot be used.
+//! Settings and errors of an etcd cluster.
 
 use std::fmt;
 
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
-/// An etcd cluster that keeps the objects. Several simulators over the same cluster and prefix are one cluster.
+/// Etcd cluster that stores the objects. Simulators over the same cluster and prefix share their objects.
 ///
 /// ```
 /// use stuntdouble_simulator::{Etcd, Simulator};
@@ -31,7 +31,7 @@ impl fmt::Debug for Etcd {
 }
 
 impl Etcd {
-    /// The cluster with members at these URLs, `http://HOST:PORT` or `https://HOST:PORT`.
+    /// Settings of the cluster with members at these URLs, `http://HOST:PORT` or `https://HOST:PORT`.
     pub fn new(endpoints: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             endpoints: endpoints.into_iter().map(Into::into).collect(),
@@ -42,31 +42,31 @@ impl Etcd {
         }
     }
 
-    /// The path that every key begins with. Default: `/stuntdouble`.
+    /// Prefix of every key. Default: `/stuntdouble`.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into().trim_end_matches('/').to_owned();
         self
     }
 
-    /// The authority (PEM) that signs the members' certificates. `https` needs it.
+    /// Certificate authority (PEM) of the members' certificates. Required for `https`.
     pub fn authority(mut self, pem: impl Into<String>) -> Self {
         self.authority = Some(pem.into());
         self
     }
 
-    /// The client's certificate and key (PEM).
+    /// Client certificate and key (PEM).
     pub fn identity(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
         self.identity = Some((certificate.into(), key.into()));
         self
     }
 
-    /// The name and password of an etcd user.
+    /// Name and password of an etcd user.
     pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> Self {
         self.user = Some((name.into(), password.into()));
         self
     }
 
-    /// The TLS settings of `https` members.
+    /// TLS settings for `https` members.
     pub(super) fn tls(&self) -> Result<ClientTlsConfig, EtcdError> {
         let Some(authority) = &self.authority else {
             let why = "an https URL needs the authority that signs its certificate (--etcd-ca)";
@@ -80,31 +80,32 @@ impl Etcd {
     }
 }
 
-/// Why an etcd cluster cannot be used. Each error names what to do.
+/// Error of an etcd cluster. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum EtcdError {
-    /// The settings make no sense.
+    /// The settings are invalid.
     #[error("etcd: {0}")]
     Settings(String),
-    /// No member answers as it should.
+    /// No member answers as expected.
     #[error(
-        "etcd does not answer: {0}; check its URLs, certificates and credentials, and that a majority of its members runs"
+        "etcd does not answer: {0}; \
+         check its URLs, certificates and credentials, and that a majority of its members is running"
     )]
     Unreachable(String),
-    /// The keys are of another format.
+    /// The keys have another format.
     #[error(
         "the keys under {prefix} of etcd have format {found:?}, and this program reads and writes format {expected:?}: \
-         use the program that wrote them, or take another prefix"
+         use the program that wrote them, or use another prefix"
     )]
     OtherFormat {
-        /// The prefix.
+        /// Key prefix.
         prefix: String,
-        /// The format found.
+        /// Format found.
         found: String,
-        /// The format of this program.
+        /// Format of this program.
         expected: &'static str,
     },
-    /// A value is not what this program writes.
-    #[error("{0}; restore etcd from a copy, or take another prefix")]
+    /// A value was not written by this program.
+    #[error("{0}; restore etcd from a copy, or use another prefix")]
     Damaged(String),
 }

@@ -1,4 +1,4 @@
-//! The etcd cluster of the unit tests: one, with a prefix for each store.
+//! Etcd cluster of the unit tests: one for all tests, with a prefix for each store.
 
 use std::sync::{
     OnceLock,
@@ -7,13 +7,13 @@ use std::sync::{
 
 use stuntdouble_etcd::Cluster;
 
-/// A cluster of one member; `None` if etcd is not installed.
+/// Returns a cluster of one member. `None` if etcd is not installed.
 pub(crate) fn etcd_cluster() -> Option<&'static Cluster> {
     static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
     CLUSTER.get_or_init(|| Cluster::start(1)).as_ref()
 }
 
-/// A prefix that no other store has.
+/// Returns an unused prefix.
 pub(crate) fn new_prefix() -> String {
     static STORES: AtomicU64 = AtomicU64::new(0);
     format!("/test-{}", STORES.fetch_add(1, Ordering::Relaxed))

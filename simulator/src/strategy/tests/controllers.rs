@@ -1,4 +1,4 @@
-//! What keeps pods running: controllers, sets, deployments, jobs, autoscalers.
+//! Workloads: replication controllers, replica sets, deployments, jobs, autoscalers.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -9,12 +9,13 @@ use super::{changed, created, lines, metadata, template};
 const MISMATCH: &str =
     "spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`";
 
-/// A sound object of `kind`.
-fn sound(kind: &str) -> Value {
+/// Returns a valid object of `kind`.
+fn valid(kind: &str) -> Value {
     let spec = match kind {
         "ReplicationController" => json!({"replicas": 2, "selector": {"app": "a"}, "template": template()}),
         "Job" => {
-            json!({"selector": {"matchLabels": {"app": "a"}}, "manualSelector": true, "template": changed(template(), json!({"spec": {"restartPolicy": "Never"}}))})
+            json!({"selector": {"matchLabels": {"app": "a"}}, "manualSelector": true,
+                "template": changed(template(), json!({"spec": {"restartPolicy": "Never"}}))})
         }
         "HorizontalPodAutoscaler" => {
             json!({"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "minReplicas": 1, "maxReplicas": 3})
@@ -25,7 +26,7 @@ fn sound(kind: &str) -> Value {
 }
 
 #[rstest]
-fn a_sound_controller_is_made_and_changed(
+fn a_valid_controller_is_created_and_updated(
     #[values(
         "ReplicationController",
         "ReplicaSet",
@@ -36,38 +37,54 @@ fn a_sound_controller_is_made_and_changed(
     )]
     kind: &str,
 ) {
-    let object = sound(kind);
+    let object = valid(kind);
     assert!(created(kind, &object).is_empty());
     assert!(update(kind, "", object.as_object().unwrap(), object.as_object().unwrap()).is_empty());
 }
 
 #[rstest]
 #[case("ReplicationController", json!({"selector": {"app": "b"}}), &[MISMATCH])]
-#[case("ReplicationController", json!({"selector": {"app": null}, "replicas": -1}), &["spec.selector: Required value", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"])]
+#[case("ReplicationController", json!({"selector": {"app": null}, "replicas": -1}),
+    &["spec.selector: Required value", "spec.replicas: Invalid value: -1: must be greater than or equal to 0"])]
 #[case("ReplicationController", json!({"template": {"metadata": {"labels": {"app": "a", "b": "-"}}}}), &[
-    "spec.template.labels: Invalid value: \"-\": must have at most 63 characters, matching regex (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?: e.g. \"MyValue\" or \"\"",
+    "spec.template.labels: Invalid value: \"-\": must have at most 63 characters, matching regex \
+        (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?: e.g. \"MyValue\" or \"\"",
 ])]
-#[case("ReplicaSet", json!({"selector": {"matchLabels": null}}), &["spec.selector: Invalid value: {}: empty selector is not valid for deployment."])]
-#[case("ReplicaSet", json!({"selector": {"matchLabels": {"app": "b"}}, "replicas": -3}), &["spec.replicas: Invalid value: -3: must be greater than or equal to 0", MISMATCH])]
-#[case("Deployment", json!({"selector": {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]}}), &[MISMATCH])]
-#[case("Deployment", json!({"selector": {"matchLabels": null, "matchExpressions": [{"key": "app", "operator": "Near"}]}}), &[
+#[case("ReplicaSet", json!({"selector": {"matchLabels": null}}),
+    &["spec.selector: Invalid value: {}: empty selector is not valid for deployment."])]
+#[case("ReplicaSet", json!({"selector": {"matchLabels": {"app": "b"}}, "replicas": -3}),
+    &["spec.replicas: Invalid value: -3: must be greater than or equal to 0", MISMATCH])]
+#[case("Deployment",
+    json!({"selector": {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]}}), &[MISMATCH])]
+#[case("Deployment",
+    json!({"selector": {"matchLabels": null, "matchExpressions": [{"key": "app", "operator": "Near"}]}}), &[
     "spec.selector.matchExpressions[0].operator: Invalid value: \"Near\": not a valid selector operator",
-    "spec.selector: Invalid value: {\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Near\"}]}: invalid label selector.",
+    "spec.selector: Invalid value: {\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Near\"}]}: invalid label \
+        selector.",
 ])]
-#[case("Deployment", json!({"template": {"spec": {"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "p"}}]}}}), &[
-    "spec.template.spec.volumes[0].gcePersistentDisk.readOnly: Invalid value: false: must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only",
+#[case("Deployment",
+    json!({"template": {"spec": {"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "p"}}]}}}), &[
+    "spec.template.spec.volumes[0].gcePersistentDisk.readOnly: Invalid value: false: must be true for replicated \
+        pods > 1; GCE PD can only be mounted on multiple machines if it is read-only",
 ])]
-#[case("Deployment", json!({"replicas": 1, "template": {"spec": {"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "p"}}]}}}), &[])]
-#[case("DaemonSet", json!({"replicas": 1, "template": {"spec": {"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "p"}}]}}}), &[
-    "spec.template.spec.volumes[0].gcePersistentDisk.readOnly: Invalid value: false: must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only",
+#[case("Deployment", json!({"replicas": 1,
+    "template": {"spec": {"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "p"}}]}}}), &[])]
+#[case("DaemonSet",
+    json!({"replicas": 1, "template": {"spec": {"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "p"}}]}}}), &[
+    "spec.template.spec.volumes[0].gcePersistentDisk.readOnly: Invalid value: false: must be true for replicated \
+        pods > 1; GCE PD can only be mounted on multiple machines if it is read-only",
 ])]
 #[case("DaemonSet", json!({"selector": {"matchLabels": null}}), &[])]
 #[case("DaemonSet", json!({"selector": {"matchLabels": {"a b": "c"}}}), &[
-    "spec.selector.matchLabels: Invalid value: \"a b\": must be a qualified name (at most 63 characters, matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), with an optional DNS subdomain prefix (at most 253 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) and slash (/): e.g. \"MyName\" or \"example.com/MyName\"",
+    "spec.selector.matchLabels: Invalid value: \"a b\": must be a qualified name (at most 63 characters, matching \
+        regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), with an optional DNS subdomain prefix (at most 253 \
+        characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) and slash (/): \
+        e.g. \"MyName\" or \"example.com/MyName\"",
 ])]
-#[case("ReplicaSet", json!({"template": {"spec": {"restartPolicy": "Never"}}}), &["spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: Always"])]
+#[case("ReplicaSet", json!({"template": {"spec": {"restartPolicy": "Never"}}}),
+    &["spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: Always"])]
 fn selector_template_and_replicas(#[case] kind: &str, #[case] change: Value, #[case] want: &[&str]) {
-    assert_eq!(created(kind, &changed(sound(kind), json!({"spec": change}))), want);
+    assert_eq!(created(kind, &changed(valid(kind), json!({"spec": change}))), want);
 }
 
 #[rstest]
@@ -75,7 +92,8 @@ fn selector_template_and_replicas(#[case] kind: &str, #[case] change: Value, #[c
 #[case(json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "0%", "maxSurge": 0}}}), &[
     "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0",
 ])]
-#[case(json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "101%", "maxSurge": "150%"}}}), &[
+#[case(json!({"strategy": {"type": "RollingUpdate",
+    "rollingUpdate": {"maxUnavailable": "101%", "maxSurge": "150%"}}}), &[
     "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"101%\": must not be greater than 100%",
 ])]
 #[case(json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "few", "maxSurge": -1}}}), &[
@@ -93,7 +111,7 @@ fn selector_template_and_replicas(#[case] kind: &str, #[case] change: Value, #[c
 ])]
 fn a_deployment(#[case] change: Value, #[case] want: &[&str]) {
     assert_eq!(
-        created("Deployment", &changed(sound("Deployment"), json!({"spec": change}))),
+        created("Deployment", &changed(valid("Deployment"), json!({"spec": change}))),
         want
     );
 }
@@ -110,13 +128,16 @@ fn a_deployment(#[case] change: Value, #[case] want: &[&str]) {
     "spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"a\"}}: `selector` not auto-generated",
 ])]
 #[case("extensions", json!({"manualSelector": null}), &[])]
-#[case("extensions", json!({"manualSelector": null, "autoSelector": true, "selector": {"matchLabels": {"app": null, "controller-uid": "u"}},
+#[case("extensions", json!({"manualSelector": null, "autoSelector": true,
+    "selector": {"matchLabels": {"app": null, "controller-uid": "u"}},
     "template": {"metadata": {"labels": {"controller-uid": "u", "job-name": "b"}}}}), &[
-    "spec.template.metadata.labels: Invalid value: {\"app\":\"a\",\"controller-uid\":\"u\",\"job-name\":\"b\"}: expected job-name=a",
+    "spec.template.metadata.labels: Invalid value: {\"app\":\"a\",\"controller-uid\":\"u\",\"job-name\":\"b\"}: \
+        expected job-name=a",
 ])]
-#[case("batch", json!({"template": {"spec": {"restartPolicy": "Always"}}}), &["spec.template.spec.restartPolicy: Unsupported value: \"Always\": supported values: OnFailure, Never"])]
+#[case("batch", json!({"template": {"spec": {"restartPolicy": "Always"}}}),
+    &["spec.template.spec.restartPolicy: Unsupported value: \"Always\": supported values: OnFailure, Never"])]
 fn a_job(#[case] group: &str, #[case] change: Value, #[case] want: &[&str]) {
-    let job = changed(sound("Job"), json!({"spec": change}));
+    let job = changed(valid("Job"), json!({"spec": change}));
     assert_eq!(lines(&create("Job", group, job.as_object().unwrap())), want);
     let version = changed(job, json!({"apiVersion": format!("{group}/v1")}));
     assert_eq!(lines(&create("Job", "elsewhere", version.as_object().unwrap())), want);
@@ -128,17 +149,20 @@ fn a_job(#[case] group: &str, #[case] change: Value, #[case] want: &[&str]) {
     "spec.maxReplicas: Invalid value: 0: must be greater than 0",
     "spec.cpuUtilization.targetPercentage: Invalid value: 0: must be greater than 0",
 ])]
-#[case(json!({"scaleTargetRef": {"kind": "", "name": "a/b"}}), &["spec.scaleRef.kind: Required value", "spec.scaleRef.name: Invalid value: \"a/b\": name may not contain \"/\""])]
-#[case(json!({"scaleTargetRef": null, "scaleRef": {"kind": "K", "name": "n", "subresource": "status"}, "cpuUtilization": {"targetPercentage": -1}}), &[
+#[case(json!({"scaleTargetRef": {"kind": "", "name": "a/b"}}),
+    &["spec.scaleRef.kind: Required value", "spec.scaleRef.name: Invalid value: \"a/b\": name may not contain \"/\""])]
+#[case(json!({"scaleTargetRef": null, "scaleRef": {"kind": "K", "name": "n", "subresource": "status"},
+    "cpuUtilization": {"targetPercentage": -1}}), &[
     "spec.cpuUtilization.targetPercentage: Invalid value: -1: must be greater than 0",
     "spec.scaleRef.subresource: Unsupported value: \"status\": supported values: scale",
 ])]
-#[case(json!({"scaleTargetRef": null, "scaleRef": {"kind": "K"}}), &["spec.scaleRef.name: Required value", "spec.scaleRef.subresource: Required value"])]
+#[case(json!({"scaleTargetRef": null, "scaleRef": {"kind": "K"}}),
+    &["spec.scaleRef.name: Required value", "spec.scaleRef.subresource: Required value"])]
 fn an_autoscaler(#[case] change: Value, #[case] want: &[&str]) {
     assert_eq!(
         created(
             "HorizontalPodAutoscaler",
-            &changed(sound("HorizontalPodAutoscaler"), json!({"spec": change}))
+            &changed(valid("HorizontalPodAutoscaler"), json!({"spec": change}))
         ),
         want
     );
@@ -148,7 +172,7 @@ fn an_autoscaler(#[case] change: Value, #[case] want: &[&str]) {
 #[case("extensions", json!({}), true)]
 #[case("autoscaling", json!({}), false)]
 #[case("autoscaling", json!({"apiVersion": "extensions/v1beta1"}), true)]
-fn only_the_older_face_of_an_autoscaler_names_the_sub_resource(
+fn only_the_older_version_of_an_autoscaler_names_the_subresource(
     #[case] group: &str,
     #[case] change: Value,
     #[case] older: bool,
@@ -168,7 +192,8 @@ fn only_the_older_face_of_an_autoscaler_names_the_sub_resource(
 #[rstest]
 #[case(
     "x",
-    "metadata.annotations: Invalid value: {\"alpha/target.custom-metrics.podautoscaler.kubernetes.io\":\"x\"}: failed to parse custom metrics target annotation"
+    "metadata.annotations: Invalid value: {\"alpha/target.custom-metrics.podautoscaler.kubernetes.io\":\"x\"}: \
+        failed to parse custom metrics target annotation"
 )]
 #[case(
     "{}",
@@ -188,22 +213,26 @@ fn targets_of_custom_metrics(#[case] targets: &str, #[case] want: &str) {
     assert_eq!(
         created(
             "HorizontalPodAutoscaler",
-            &changed(sound("HorizontalPodAutoscaler"), annotations)
+            &changed(valid("HorizontalPodAutoscaler"), annotations)
         ),
         [want]
     );
 }
 
 #[rstest]
-#[case("ReplicationController", json!({"replicas": -1, "fullyLabeledReplicas": -2, "observedGeneration": -3}), &["replicas", "fullyLabeledReplicas", "observedGeneration"])]
+#[case("ReplicationController", json!({"replicas": -1, "fullyLabeledReplicas": -2, "observedGeneration": -3}),
+    &["replicas", "fullyLabeledReplicas", "observedGeneration"])]
 #[case("ReplicaSet", json!({"replicas": -1}), &["replicas"])]
-#[case("Deployment", json!({"observedGeneration": -1, "replicas": -1, "updatedReplicas": -1, "availableReplicas": -1, "unavailableReplicas": -1}),
+#[case("Deployment", json!({"observedGeneration": -1, "replicas": -1, "updatedReplicas": -1, "availableReplicas": -1,
+    "unavailableReplicas": -1}),
     &["observedGeneration", "replicas", "updatedReplicas", "availableReplicas", "unavailableReplicas"])]
-#[case("DaemonSet", json!({"currentNumberScheduled": -1, "numberMisscheduled": -1, "desiredNumberScheduled": -1}), &["currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled"])]
+#[case("DaemonSet", json!({"currentNumberScheduled": -1, "numberMisscheduled": -1, "desiredNumberScheduled": -1}),
+    &["currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled"])]
 #[case("Job", json!({"active": -1, "succeeded": -1, "failed": -1}), &["active", "succeeded", "failed"])]
-#[case("HorizontalPodAutoscaler", json!({"currentReplicas": -1, "desiredReplicas": -1}), &["currentReplicas", "desiredReplicasa"])]
+#[case("HorizontalPodAutoscaler", json!({"currentReplicas": -1, "desiredReplicas": -1}),
+    &["currentReplicas", "desiredReplicasa"])]
 fn counts_in_a_status_are_not_negative(#[case] kind: &str, #[case] status: Value, #[case] fields: &[&str]) {
-    let old = sound(kind);
+    let old = valid(kind);
     let new = changed(old.clone(), json!({"status": status}));
     let got = lines(&update_status(
         kind,

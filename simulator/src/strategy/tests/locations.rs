@@ -1,4 +1,4 @@
-//! Where the proxy sends requests for services, pods and nodes.
+//! Locations of services, pods and nodes for the proxy.
 
 use futures::future::BoxFuture;
 use rstest::rstest;
@@ -27,19 +27,24 @@ fn objects() -> Objects {
             "a/multi": {"spec": {"ports": [{"name": "http", "port": 80}, {"name": "alt", "port": 81}]}},
         },
         "endpoints": {
-            "a/web": {"subsets": [{"addresses": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}], "ports": [{"port": 99}]}, {"addresses": [{"ip": "10.0.0.3"}], "ports": [{"port": 98}]}]},
-            "a/multi": {"subsets": [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"name": "http", "port": 99}, {"name": "alt", "port": 98}]}]},
+            "a/web": {"subsets": [{"addresses": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}], "ports": [{"port": 99}]},
+                {"addresses": [{"ip": "10.0.0.3"}], "ports": [{"port": 98}]}]},
+            "a/multi": {"subsets": [{"addresses": [{"ip": "10.0.0.1"}],
+                "ports": [{"name": "http", "port": 99}, {"name": "alt", "port": 98}]}]},
             "a/none": {"subsets": []},
             "a/unready": {"subsets": [{"notReadyAddresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 99}]}]},
         },
         "pods": {
-            "a/p": {"spec": {"containers": [{"name": "x"}, {"name": "y", "ports": [{"containerPort": 8080}, {"containerPort": 8081}]}]}, "status": {"podIP": "10.1.0.1"}},
+            "a/p": {"spec": {"containers": [{"name": "x"}, {"name": "y",
+                "ports": [{"containerPort": 8080}, {"containerPort": 8081}]}]}, "status": {"podIP": "10.1.0.1"}},
             "a/six": {"spec": {"containers": []}, "status": {"podIP": "fd00::1"}},
             "a/noip": {"spec": {"containers": []}, "status": {}},
         },
         "nodes": {
-            "/n": {"status": {"addresses": [{"type": "ExternalIP", "address": "1.2.3.4"}, {"type": "InternalIP", "address": "10.2.0.1"}]}},
-            "/agent": {"status": {"addresses": [{"type": "InternalIP", "address": "10.2.0.1"}], "daemonEndpoints": {"kubeletEndpoint": {"Port": 10255}}}},
+            "/n": {"status": {"addresses": [{"type": "ExternalIP", "address": "1.2.3.4"},
+                {"type": "InternalIP", "address": "10.2.0.1"}]}},
+            "/agent": {"status": {"addresses": [{"type": "InternalIP", "address": "10.2.0.1"}],
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": 10255}}}},
             "/lost": {"status": {"addresses": [{"type": "ExternalIP", "address": "1.2.3.4"}]}},
         },
     }))
@@ -88,17 +93,12 @@ async fn an_id_has_a_location(#[case] kind: &str, #[case] id: &str, #[case] expe
 #[case("Pod", "absent", 404, "pods \"absent\" not found")]
 #[case("Node", "lost", 500, "host IP unknown; known addresses: [{ExternalIP 1.2.3.4}]")]
 #[tokio::test]
-async fn an_id_without_a_location_is_refused(
-    #[case] kind: &str,
-    #[case] id: &str,
-    #[case] code: u16,
-    #[case] message: &str,
-) {
+async fn invalid_ids_have_no_location(#[case] kind: &str, #[case] id: &str, #[case] code: u16, #[case] message: &str) {
     let status = locate(kind, id).await.unwrap_err();
     assert_eq!((status.code, status.message.as_str()), (code, message));
 }
 
 #[tokio::test]
-async fn nothing_is_proxied_to_a_kind_without_servers() {
+async fn kinds_without_servers_cannot_be_proxied() {
     assert_eq!(locate("ConfigMap", "one").await.unwrap_err().code, 404);
 }

@@ -1,4 +1,5 @@
-//! What a v1.2 server answered, and tables of changes to sound objects with what is wrong with them then.
+//! Tests against recorded responses of a v1.2 server, and tables of changes to valid objects with the expected
+//! errors.
 
 mod configuration;
 mod controllers;
@@ -39,7 +40,7 @@ fn update_status(kind: &str, _group: &str, new: &Object, old: &Object) -> Vec<Fi
     updated_status(strategy(kind), new, old)
 }
 
-/// `base` with `change` merged into it; null takes away.
+/// Merges `change` into `base`. Null removes a field.
 fn changed(base: Value, change: Value) -> Value {
     match (base, change) {
         (Value::Object(mut base), Value::Object(change)) => {
@@ -58,38 +59,41 @@ fn changed(base: Value, change: Value) -> Value {
     }
 }
 
-/// What the rules say, as lines.
+/// Formats errors as lines.
 fn lines(errors: &[FieldError]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// What is wrong with `object`, of `kind`, when it is made.
+/// Validates `object`, of `kind`, as a new object.
 fn created(kind: &str, object: &Value) -> Vec<String> {
     lines(&create(kind, "", object.as_object().unwrap()))
 }
 
 /// Metadata of an object in a namespace.
 fn metadata() -> Value {
-    json!({"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"})
+    json!({"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "1",
+        "creationTimestamp": "2026-01-01T00:00:00Z"})
 }
 
-/// A sound specification of a pod, with one container.
+/// Returns a valid pod specification with one container.
 fn pod_spec() -> Value {
-    json!({"containers": [container()], "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30, "securityContext": {}})
+    json!({"containers": [container()], "restartPolicy": "Always", "dnsPolicy": "ClusterFirst",
+        "terminationGracePeriodSeconds": 30, "securityContext": {}})
 }
 
-/// A sound container.
+/// Returns a valid container.
 fn container() -> Value {
-    json!({"name": "c", "image": "i", "imagePullPolicy": "Always", "terminationMessagePath": "/dev/termination-log", "resources": {}})
+    json!({"name": "c", "image": "i", "imagePullPolicy": "Always", "terminationMessagePath": "/dev/termination-log",
+        "resources": {}})
 }
 
-/// A sound pod template, labelled `app=a`.
+/// Returns a valid pod template with the label `app=a`.
 fn template() -> Value {
     json!({"metadata": {"labels": {"app": "a"}}, "spec": pod_spec()})
 }
 
-/// The errors of a case of a fixture.
-fn judged(case: &Value) -> Vec<String> {
+/// Errors of a case of a fixture.
+fn case_errors(case: &Value) -> Vec<String> {
     let text = |key: &str| case[key].as_str().unwrap();
     let object = |key: &str| case[key].as_object().unwrap();
     let (kind, group) = (text("kind"), text("group"));
@@ -104,13 +108,13 @@ fn judged(case: &Value) -> Vec<String> {
     lines(&errors)
 }
 
-/// The cases of a fixture whose errors differ from the expected ones, with both.
-fn misjudged(fixture: &str) -> Vec<String> {
+/// Cases of a fixture whose errors differ from the expected ones, with both.
+fn mismatches(fixture: &str) -> Vec<String> {
     let cases: Vec<Value> = serde_json::from_str(fixture).unwrap();
     assert!(cases.len() > 50);
     let mut wrong = Vec::new();
     for case in &cases {
-        let (got, want) = (judged(case), case["want"].as_array().cloned().unwrap_or_default());
+        let (got, want) = (case_errors(case), case["want"].as_array().cloned().unwrap_or_default());
         if got
             .iter()
             .map(String::as_str)
@@ -123,13 +127,13 @@ fn misjudged(fixture: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_recorded_refusal_is_given() {
-    let wrong = misjudged(stuntdouble_fixtures::text(&stuntdouble_fixtures::VALIDATION, "recorded.json").unwrap());
+fn recorded_validation_errors_match() {
+    let wrong = mismatches(stuntdouble_fixtures::text(&stuntdouble_fixtures::VALIDATION, "recorded.json").unwrap());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
-fn nothing_recorded_as_accepted_is_refused() {
-    let wrong = misjudged(stuntdouble_fixtures::text(&stuntdouble_fixtures::VALIDATION, "accepted.json").unwrap());
+fn recorded_valid_objects_are_accepted() {
+    let wrong = mismatches(stuntdouble_fixtures::text(&stuntdouble_fixtures::VALIDATION, "accepted.json").unwrap());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }

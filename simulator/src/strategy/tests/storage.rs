@@ -1,4 +1,4 @@
-//! Claims to volumes.
+//! Persistent volume claims.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ fn claim(change: Value) -> Value {
     "spec.accessModes: Required value: at least 1 accessMode is required",
     "spec.resources[storage]: Required value",
 ])]
-#[case(json!({"accessModes": ["x"]}), &["spec.accessModes: Unsupported value: \"x\": supported values: ReadOnlyMany, ReadWriteMany, ReadWriteOnce"])]
+#[case(json!({"accessModes": ["x"]}),
+    &["spec.accessModes: Unsupported value: \"x\": supported values: ReadOnlyMany, ReadWriteMany, ReadWriteOnce"])]
 fn a_claim(#[case] change: Value, #[case] want: &[&str]) {
     assert_eq!(created("PersistentVolumeClaim", &claim(change)), want);
 }
@@ -27,7 +28,7 @@ fn a_claim(#[case] change: Value, #[case] want: &[&str]) {
 #[case(json!({"volumeName": "v"}), json!({"volumeName": "v", "resources": {"requests": {"storage": "2Gi"}}}), false)]
 #[case(json!({"volumeName": "v"}), json!({}), false)]
 #[case(json!({}), json!({"volumeName": "v", "accessModes": ["ReadOnlyMany"]}), true)]
-fn a_bound_claim_stays(#[case] old: Value, #[case] new: Value, #[case] sound: bool) {
+fn a_bound_claim_is_immutable(#[case] old: Value, #[case] new: Value, #[case] valid: bool) {
     let (old, new) = (claim(old), claim(new));
     let got = lines(&update(
         "PersistentVolumeClaim",
@@ -36,7 +37,7 @@ fn a_bound_claim_stays(#[case] old: Value, #[case] new: Value, #[case] sound: bo
         old.as_object().unwrap(),
     ));
     let want = "spec: Forbidden: spec is immutable once a claim has been bound to a volume";
-    assert_eq!(got, if sound { vec![] } else { vec![want] });
+    assert_eq!(got, if valid { vec![] } else { vec![want] });
 }
 
 #[test]

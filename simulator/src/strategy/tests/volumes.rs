@@ -20,7 +20,7 @@ fn persistent(source: Value) -> Vec<String> {
     )
 }
 
-/// Every kind of volume, empty, with the required fields.
+/// Every type of volume without content, and the errors of its required fields.
 #[rstest]
 #[case("hostPath", &["hostPath.path: Required value"])]
 #[case("emptyDir", &[])]
@@ -28,7 +28,8 @@ fn persistent(source: Value) -> Vec<String> {
 #[case("awsElasticBlockStore", &["awsElasticBlockStore.volumeID: Required value"])]
 #[case("gitRepo", &["gitRepo.repository: Required value"])]
 #[case("secret", &["secret.secretName: Required value"])]
-#[case("nfs", &["nfs.server: Required value", "nfs.path: Required value", "nfs.path: Invalid value: \"\": must be an absolute path"])]
+#[case("nfs", &["nfs.server: Required value", "nfs.path: Required value",
+    "nfs.path: Invalid value: \"\": must be an absolute path"])]
 #[case("iscsi", &["iscsi.targetPortal: Required value", "iscsi.iqn: Required value"])]
 #[case("glusterfs", &["glusterfs.endpoints: Required value", "glusterfs.path: Required value"])]
 #[case("flocker", &["flocker.datasetName: Required value"])]
@@ -66,24 +67,34 @@ fn an_empty_source(#[case] kind: &str, #[case] want: &[&str]) {
 }
 
 #[rstest]
-#[case(json!({"gcePersistentDisk": {"pdName": "x", "partition": 256}}), "persistentDisk.partition: Invalid value: 256: must be between 1 and 255, inclusive")]
-#[case(json!({"awsElasticBlockStore": {"volumeID": "x", "partition": -1}}), "awsElasticBlockStore.partition: Invalid value: -1: must be between 1 and 255, inclusive")]
-#[case(json!({"iscsi": {"targetPortal": "x", "iqn": "x", "lun": 300}}), "iscsi.lun: Invalid value: 300: must be between 0 and 255, inclusive")]
-#[case(json!({"fc": {"targetWWNs": ["x"], "lun": -1}}), "fc.lun: Invalid value: -1: must be between 0 and 255, inclusive")]
+#[case(json!({"gcePersistentDisk": {"pdName": "x", "partition": 256}}),
+    "persistentDisk.partition: Invalid value: 256: must be between 1 and 255, inclusive")]
+#[case(json!({"awsElasticBlockStore": {"volumeID": "x", "partition": -1}}),
+    "awsElasticBlockStore.partition: Invalid value: -1: must be between 1 and 255, inclusive")]
+#[case(json!({"iscsi": {"targetPortal": "x", "iqn": "x", "lun": 300}}),
+    "iscsi.lun: Invalid value: 300: must be between 0 and 255, inclusive")]
+#[case(json!({"fc": {"targetWWNs": ["x"], "lun": -1}}),
+    "fc.lun: Invalid value: -1: must be between 0 and 255, inclusive")]
 #[case(json!({"flocker": {"datasetName": "a/b"}}), "flocker.datasetName: Invalid value: \"a/b\": must not contain '/'")]
-#[case(json!({"gitRepo": {"repository": "x", "directory": "/a"}}), "gitRepo.directory: Invalid value: \"/a\": must be a relative path")]
-#[case(json!({"gitRepo": {"repository": "x", "directory": "a/../b"}}), "gitRepo.directory: Invalid value: \"a/../b\": must not contain '..'")]
-#[case(json!({"gitRepo": {"repository": "x", "directory": "..a"}}), "gitRepo.directory: Invalid value: \"..a\": must not start with '..'")]
-#[case(json!({"downwardAPI": {"items": [{"path": "a", "fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}]}}),
-    "downwardAPI.fieldRef.fieldPath: Unsupported value: \"status.podIP\": supported values: metadata.annotations, metadata.labels, metadata.name, metadata.namespace")]
+#[case(json!({"gitRepo": {"repository": "x", "directory": "/a"}}),
+    "gitRepo.directory: Invalid value: \"/a\": must be a relative path")]
+#[case(json!({"gitRepo": {"repository": "x", "directory": "a/../b"}}),
+    "gitRepo.directory: Invalid value: \"a/../b\": must not contain '..'")]
+#[case(json!({"gitRepo": {"repository": "x", "directory": "..a"}}),
+    "gitRepo.directory: Invalid value: \"..a\": must not start with '..'")]
+#[case(json!({"downwardAPI": {"items": [{"path": "a",
+    "fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}]}}),
+    "downwardAPI.fieldRef.fieldPath: Unsupported value: \"status.podIP\": supported values: metadata.annotations, \
+        metadata.labels, metadata.name, metadata.namespace")]
 fn a_source_out_of_bounds(#[case] source: Value, #[case] want: &str) {
     let volume = changed(json!({"name": "v"}), source);
     assert_eq!(with_volumes(json!([volume])), [format!("spec.volumes[0].{want}")]);
 }
 
 #[test]
-fn a_volume_is_of_one_kind() {
-    let both = json!({"name": "v", "hostPath": {"path": "/"}, "emptyDir": {}, "cephfs": {}, "downwardAPI": {}, "configMap": {}, "azureFile": {"secretName": "s", "shareName": "s"}});
+fn a_volume_has_one_source() {
+    let both = json!({"name": "v", "hostPath": {"path": "/"}, "emptyDir": {}, "cephfs": {}, "downwardAPI": {},
+        "configMap": {}, "azureFile": {"secretName": "s", "shareName": "s"}});
     let want = [
         "spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type",
         "spec.volumes[0].cephFS: Forbidden: may not specify more than 1 volume type",
@@ -103,15 +114,18 @@ fn a_volume_is_of_one_kind() {
 }
 
 #[test]
-fn a_volume_with_a_fault_cannot_be_mounted() {
+fn an_invalid_volume_cannot_be_mounted() {
     let spec = json!({
-        "volumes": [{"name": "a", "emptyDir": {}}, {"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}}, {"name": "C", "emptyDir": {}}, {"emptyDir": {}}],
-        "containers": [changed(container(), json!({"volumeMounts": [{"name": "a", "mountPath": "/a"}, {"name": "b", "mountPath": "/b"}]}))],
+        "volumes": [{"name": "a", "emptyDir": {}}, {"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}},
+            {"name": "C", "emptyDir": {}}, {"emptyDir": {}}],
+        "containers": [changed(container(),
+            json!({"volumeMounts": [{"name": "a", "mountPath": "/a"}, {"name": "b", "mountPath": "/b"}]}))],
     });
     let want = [
         "spec.volumes[1].name: Duplicate value: \"a\"",
         "spec.volumes[2].secret.secretName: Required value",
-        "spec.volumes[3].name: Invalid value: \"C\": must be a DNS label (at most 63 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"",
+        "spec.volumes[3].name: Invalid value: \"C\": must be a DNS label (at most 63 characters, matching regex \
+            [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"",
         "spec.volumes[4].name: Required value",
         "spec.containers[0].volumeMounts[1].name: Not found: \"b\"",
     ];
@@ -125,9 +139,12 @@ fn a_volume_with_a_fault_cannot_be_mounted() {
 }
 
 #[rstest]
-#[case(json!({"capacity": {"storage": "-1Gi"}}), &["spec.capacity[storage]: Invalid value: -1073741824: must be a valid resource quantity"])]
-#[case(json!({"capacity": {"storage": "1024Mi", "cpu": "1"}}), &["spec.capacity: Unsupported value: {\"cpu\":\"1\",\"storage\":\"1Gi\"}: supported values: storage"])]
-#[case(json!({"accessModes": ["ReadWriteOnce", "Write"]}), &["spec.accessModes: Unsupported value: \"Write\": supported values: ReadOnlyMany, ReadWriteMany, ReadWriteOnce"])]
+#[case(json!({"capacity": {"storage": "-1Gi"}}),
+    &["spec.capacity[storage]: Invalid value: -1073741824: must be a valid resource quantity"])]
+#[case(json!({"capacity": {"storage": "1024Mi", "cpu": "1"}}),
+    &["spec.capacity: Unsupported value: {\"cpu\":\"1\",\"storage\":\"1Gi\"}: supported values: storage"])]
+#[case(json!({"accessModes": ["ReadWriteOnce", "Write"]}),
+    &["spec.accessModes: Unsupported value: \"Write\": supported values: ReadOnlyMany, ReadWriteMany, ReadWriteOnce"])]
 fn a_persistent_volume(#[case] change: Value, #[case] want: &[&str]) {
     assert_eq!(persistent(changed(json!({"hostPath": {"path": "/x"}}), change)), want);
 }

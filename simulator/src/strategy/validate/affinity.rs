@@ -1,54 +1,54 @@
-//! Rules for node affinity, which pods carry as JSON in an annotation.
+//! Rules for node affinity, which is JSON in an annotation of pods.
 
 use serde_json::Value;
 
 use super::cursor::{Cursor, Errors};
-use super::json::{self, Type};
+use super::go_json::{self, GoType};
 use super::selector;
 
 const KEY: &str = "scheduler.alpha.kubernetes.io/affinity";
 
-const REQUIREMENT: Type = Type::Struct(
+const REQUIREMENT: GoType = GoType::Struct(
     "api.NodeSelectorRequirement",
     &[
-        ("key", &Type::Text("string")),
-        ("operator", &Type::Text("api.NodeSelectorOperator")),
-        ("values", &Type::List(&Type::Text("string"))),
+        ("key", &GoType::Text("string")),
+        ("operator", &GoType::Text("api.NodeSelectorOperator")),
+        ("values", &GoType::List(&GoType::Text("string"))),
     ],
 );
-const TERM: Type = Type::Struct(
+const TERM: GoType = GoType::Struct(
     "api.NodeSelectorTerm",
-    &[("matchExpressions", &Type::List(&REQUIREMENT))],
+    &[("matchExpressions", &GoType::List(&REQUIREMENT))],
 );
-const REQUIRED: Type = Type::Struct("api.NodeSelector", &[("nodeSelectorTerms", &Type::List(&TERM))]);
-const PREFERRED: Type = Type::Struct(
+const REQUIRED: GoType = GoType::Struct("api.NodeSelector", &[("nodeSelectorTerms", &GoType::List(&TERM))]);
+const PREFERRED: GoType = GoType::Struct(
     "api.PreferredSchedulingTerm",
-    &[("weight", &Type::Int), ("preference", &TERM)],
+    &[("weight", &GoType::Int), ("preference", &TERM)],
 );
-const AFFINITY: Type = Type::Struct(
+const AFFINITY: GoType = GoType::Struct(
     "api.Affinity",
     &[(
         "nodeAffinity",
-        &Type::Struct(
+        &GoType::Struct(
             "api.NodeAffinity",
             &[
                 ("requiredDuringSchedulingIgnoredDuringExecution", &REQUIRED),
                 (
                     "preferredDuringSchedulingIgnoredDuringExecution",
-                    &Type::List(&PREFERRED),
+                    &GoType::List(&PREFERRED),
                 ),
             ],
         ),
     )],
 );
 
-/// Validates the affinity among the annotations at `at`; its fields are reported as if they were fields of the annotations.
+/// Validates the affinity in the annotations at `at`. Its fields are reported as fields of the annotations.
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     let text = at.member(KEY).and_then(Value::as_str).unwrap_or_default();
     if text.is_empty() {
         return;
     }
-    let affinity = match json::decode(&AFFINITY, text.as_bytes()) {
+    let affinity = match go_json::decode(&AFFINITY, text.as_bytes()) {
         Ok(value) => value,
         Err(why) => {
             errors.push(at.invalid(KEY, why));
@@ -80,5 +80,5 @@ fn term(at: &Cursor, errors: &mut Errors) {
     }
     requirements
         .items()
-        .for_each(|at| selector::requirement_is_sound(&at, &["Gt", "Lt"], errors));
+        .for_each(|at| selector::validate_requirement(&at, &["Gt", "Lt"], errors));
 }

@@ -8,10 +8,10 @@ use super::cursor::{Cursor, Errors};
 use super::{name, pod_field, resources};
 use crate::api::FieldError;
 
-/// The transport protocols of ports.
+/// Protocols of ports.
 pub(crate) const PROTOCOLS: &[&str] = &["TCP", "UDP"];
 
-/// Validates the containers at `at`, in whose pod the volumes `volumes` are.
+/// Validates the containers at `at`. `volumes` are the names of the pod's volumes.
 pub(crate) fn validate(at: &Cursor, volumes: &BTreeSet<&str>, errors: &mut Errors) {
     if at.is_empty() {
         errors.push(at.required(""));
@@ -25,7 +25,7 @@ pub(crate) fn validate(at: &Cursor, volumes: &BTreeSet<&str>, errors: &mut Error
     host_ports_are_unique(at, errors);
 }
 
-/// Requires a DNS label that is not among `seen`, and adds it.
+/// Requires a DNS label that is not in `seen`, and adds it.
 fn unique_label<'a>(at: &Cursor<'a>, seen: &mut BTreeSet<&'a str>, errors: &mut Errors) {
     let text = at.text();
     if text.is_empty() {
@@ -35,8 +35,8 @@ fn unique_label<'a>(at: &Cursor<'a>, seen: &mut BTreeSet<&'a str>, errors: &mut 
     }
 }
 
-/// Requires a string that `rule` accepts and that is not among `seen`, and adds it.
-fn unique<'a>(at: &Cursor<'a>, rule: fn(&str) -> name::Verdict, seen: &mut BTreeSet<&'a str>, errors: &mut Errors) {
+/// Requires a string that passes `rule` and is not in `seen`, and adds it.
+fn unique<'a>(at: &Cursor<'a>, rule: fn(&str) -> name::RuleResult, seen: &mut BTreeSet<&'a str>, errors: &mut Errors) {
     let text = at.text();
     match rule(text) {
         Err(want) => errors.push(at.invalid(text, want)),
@@ -85,14 +85,14 @@ fn ports(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Requires the number of a port at `at`.
+/// Requires a port number at `at`.
 pub(crate) fn port_number(at: &Cursor, errors: &mut Errors) {
     if let Err(want) = name::port(at.int()) {
         errors.push(at.invalid(at.int(), want));
     }
 }
 
-/// Requires the number or the name of a port at `at`; nothing counts as number 0.
+/// Requires a port number or name at `at`. No value counts as number 0.
 pub(crate) fn port_number_or_name(at: &Cursor, errors: &mut Errors) {
     match at.value() {
         Value::String(text) => {
@@ -104,7 +104,7 @@ pub(crate) fn port_number_or_name(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Requires that no two containers at `at` ask for the same port of their host.
+/// Requires that no two containers at `at` use the same host port.
 fn host_ports_are_unique(at: &Cursor, errors: &mut Errors) {
     let mut taken = BTreeSet::new();
     for port in at.items().flat_map(|c| c.at("ports").items()) {
@@ -203,7 +203,7 @@ fn probe(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Requires exactly one way to act at `at`.
+/// Requires exactly one handler at `at`.
 fn handler(at: &Cursor, errors: &mut Errors) {
     let ways = ["exec", "httpGet", "tcpSocket"].map(|name| at.at(name));
     let mut given = ways.iter().enumerate().filter(|(_, way)| way.is_set());
@@ -239,7 +239,7 @@ fn http_get(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Privileged containers are refused, as by a server without `--allow-privileged`.
+/// Rejects privileged containers, as a server without `--allow-privileged` does.
 fn security(at: &Cursor, errors: &mut Errors) {
     let privileged = at.at("privileged");
     if privileged.is_true() {

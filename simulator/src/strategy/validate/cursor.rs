@@ -1,42 +1,43 @@
-//! A position in an object under validation: its field path, and its value, if any.
+//! Field path and value of a position in an object under validation.
 //!
-//! Reading never fails: what is absent, or of another type than expected, reads as the zero of that type, as in the typed form the rules are written for.
-//! (Objects of the wrong types do not get this far: decoding refuses them.)
+//! Reading never fails: an absent value, or one of another type, reads as the zero value of the expected type, as in
+//! the typed form that the rules are written for. (Decoding has already rejected objects of other types.)
 
 use serde_json::Value;
 
 use crate::api::{FieldError, Object, Path};
 
-/// What has been found wrong so far, in the order it is reported in; no more than [`Errors::MOST`].
+/// Errors found so far, in the order of the report; at most [`Errors::MAX`].
 ///
-/// The bound is there because a text of some hundred bytes is made of a fault that takes a few bytes to make, thrice for some kinds.
+/// The limit is necessary because an error in a few bytes of an object has a text of some hundred bytes, for some
+/// kinds three times.
 #[derive(Default)]
 pub(crate) struct Errors(Vec<FieldError>);
 
 impl Errors {
-    /// The most faults that are kept; later ones are left out.
-    pub(crate) const MOST: usize = 10_000;
+    /// Maximum number of errors. Further ones are dropped.
+    pub(crate) const MAX: usize = 10_000;
 
-    /// The errors that `check` finds.
+    /// Returns the errors that `check` finds.
     pub(crate) fn of(check: impl FnOnce(&mut Self)) -> Vec<FieldError> {
         let mut errors = Self::default();
         check(&mut errors);
         errors.0
     }
 
-    /// Adds a fault.
+    /// Adds an error.
     pub(crate) fn push(&mut self, error: FieldError) {
-        if self.0.len() < Self::MOST {
+        if self.0.len() < Self::MAX {
             self.0.push(error);
         }
     }
 
-    /// How many there are.
+    /// Number of errors.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no errors.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -57,7 +58,7 @@ impl IntoIterator for Errors {
     }
 }
 
-/// A field path and the value at it.
+/// Field path and its value.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
     path: Path,
@@ -66,7 +67,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The whole of `object`, at the empty path.
+    /// Returns the whole of `object`, at the empty path.
     pub(crate) fn root(object: &'a Object) -> Self {
         Self {
             path: Path::default(),
@@ -75,7 +76,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `value`, at `path`.
+    /// Returns `value` at `path`.
     pub(crate) fn new(path: Path, value: Option<&'a Value>) -> Self {
         let value = value.filter(|v| !v.is_null());
         Self {
@@ -85,7 +86,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The field `name`, or the one at the dotted path `name`, below this one.
+    /// Returns the field `name`, which may be a dotted path, below this one.
     pub(crate) fn at(&self, name: &str) -> Self {
         let mut parts = name.split('.');
         let first = parts.next().and_then(|part| self.member(part));
@@ -95,30 +96,30 @@ impl<'a> Cursor<'a> {
         )
     }
 
-    /// This value, reported as the field `name` below the path `parent`.
-    pub(crate) fn shown_as(&self, parent: &Path, name: &str) -> Self {
+    /// Returns this value with the path of the field `name` below `parent`.
+    pub(crate) fn reported_at(&self, parent: &Path, name: &str) -> Self {
         Self {
             path: parent.child(name),
             ..self.clone()
         }
     }
 
-    /// The value of the member `key`, without a path.
+    /// Value of the member `key`, without a path.
     pub(crate) fn member(&self, key: &str) -> Option<&'a Value> {
         self.members.and_then(|m| m.get(key)).filter(|v| !v.is_null())
     }
 
-    /// The members of the map here, if there is one.
+    /// Members of the map, if it is one.
     pub(crate) fn members(&self) -> Option<&'a Object> {
         self.members
     }
 
-    /// The path.
+    /// Field path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The value, null where there is none.
+    /// Value. Null if there is none.
     pub(crate) fn value(&self) -> &'a Value {
         self.value.unwrap_or(&Value::Null)
     }
@@ -128,39 +129,39 @@ impl<'a> Cursor<'a> {
         self.value.is_some()
     }
 
-    /// The string here, or the empty one.
+    /// String, or an empty one.
     pub(crate) fn text(&self) -> &'a str {
         self.value.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The integer here, or 0.
+    /// Integer, or 0.
     pub(crate) fn int(&self) -> i64 {
         self.optional_int().unwrap_or_default()
     }
 
-    /// The integer here.
+    /// Integer, if there is one.
     pub(crate) fn optional_int(&self) -> Option<i64> {
         self.value.and_then(Value::as_i64)
     }
 
-    /// Whether the value here is `true`.
+    /// Whether the value is `true`.
     pub(crate) fn is_true(&self) -> bool {
         self.value.and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// How many items a list, or entries a map has here.
+    /// Number of items of a list or entries of a map.
     pub(crate) fn len(&self) -> usize {
         self.value
             .and_then(Value::as_array)
             .map_or_else(|| self.members.map_or(0, Object::len), Vec::len)
     }
 
-    /// Whether there is nothing in the list or map here.
+    /// Whether the list or map is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The items of the list here, each at its index.
+    /// Items of the list, each with its index in the path.
     pub(crate) fn items(&self) -> impl Iterator<Item = Self> + use<'a> {
         let path = self.path.clone();
         self.values()
@@ -169,7 +170,7 @@ impl<'a> Cursor<'a> {
             .map(move |(index, value)| Self::new(path.index(index), Some(value)))
     }
 
-    /// The items of the list here.
+    /// Items of the list.
     pub(crate) fn values(&self) -> &'a [Value] {
         self.value
             .and_then(Value::as_array)
@@ -177,12 +178,12 @@ impl<'a> Cursor<'a> {
             .unwrap_or_default()
     }
 
-    /// The strings in the list here.
+    /// Strings of the list.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &'a str> {
         self.values().iter().filter_map(Value::as_str)
     }
 
-    /// The entries of the map here, in the order of their keys, each at the map's path with its key.
+    /// Entries of the map in the order of their keys, each with its key in the path.
     pub(crate) fn entries(&self) -> Vec<(&'a str, Self)> {
         let mut entries: Vec<_> = self
             .members
@@ -194,34 +195,34 @@ impl<'a> Cursor<'a> {
         entries
     }
 
-    /// That a value is required here.
+    /// Error: the value is required.
     pub(crate) fn required(&self, detail: &str) -> FieldError {
         FieldError::required(&self.path, detail)
     }
 
-    /// That `value` here is invalid.
+    /// Error: `value` is invalid.
     pub(crate) fn invalid(&self, value: impl Into<Value>, detail: impl Into<String>) -> FieldError {
         FieldError::invalid(&self.path, value, detail)
     }
 
-    /// That the string here is none of `supported`.
+    /// Error: the string is not in `supported`.
     pub(crate) fn not_supported(&self, supported: &[&str]) -> FieldError {
         FieldError::not_supported(&self.path, self.text(), supported)
     }
 
-    /// That no value is allowed here.
+    /// Error: the value is not allowed.
     pub(crate) fn forbidden(&self, detail: &str) -> FieldError {
         FieldError::forbidden(&self.path, detail)
     }
 
-    /// Requires a string here that is not empty.
+    /// Requires a non-empty string.
     pub(crate) fn require_text(&self, errors: &mut Errors) {
         if self.text().is_empty() {
             errors.push(self.required(""));
         }
     }
 
-    /// Requires an integer here that is not negative.
+    /// Requires an integer that is not negative.
     pub(crate) fn require_nonnegative(&self, errors: &mut Errors) {
         let value = self.int();
         if value < 0 {
@@ -229,7 +230,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Requires one of `supported` here; an empty string counts as missing.
+    /// Requires one of `supported`. An empty string counts as missing.
     pub(crate) fn require_one_of(&self, supported: &[&str], errors: &mut Errors) {
         match self.text() {
             "" => errors.push(self.required("")),
@@ -239,7 +240,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The wording for a number below 0.
+/// Error text of a negative number.
 pub(crate) const NEGATIVE: &str = "must be greater than or equal to 0";
-/// The wording for a change of what may not change.
+/// Error text of a changed immutable field.
 pub(crate) const IMMUTABLE: &str = "field is immutable";

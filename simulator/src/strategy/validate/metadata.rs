@@ -1,13 +1,13 @@
-//! Rules for the metadata that every object has: names, namespaces, labels, annotations, what may not change.
+//! Rules for metadata: names, namespaces, labels, annotations, immutable fields.
 
 use super::cursor::{Cursor, Errors, IMMUTABLE};
 use super::name::{self, NameRule};
 use crate::api::FieldError;
 
-/// The most bytes that keys and values of all annotations of an object can have together.
-const ANNOTATIONS_LIMIT: usize = 256 << 10;
+/// Maximum size of keys and values of all annotations of an object, in bytes.
+const MAX_ANNOTATIONS_BYTES: usize = 256 << 10;
 
-/// Validates the metadata at `meta` of an object that is about to be made.
+/// Validates the metadata at `meta` of a new object.
 pub(crate) fn create(meta: &Cursor, namespaced: bool, rule: NameRule, errors: &mut Errors) {
     let prefix = meta.at("generateName");
     if let Some(Err(want)) = (!prefix.text().is_empty()).then(|| rule.prefix(prefix.text())) {
@@ -40,8 +40,9 @@ fn namespace(at: &Cursor, namespaced: bool, errors: &mut Errors) {
 
 /// Validates a change of metadata from `old` to `new`.
 ///
-/// What v1.2 repairs instead of refusing counts as unchanged: an empty uid, any creation time, an absent deletion grace period.
-/// (Some kinds ask with the two exchanged, after the repair, so an empty uid on either side is no change.)
+/// Values that v1.2 replaces instead of rejecting count as unchanged: an empty UID, any creationTimestamp, an absent
+/// deletionGracePeriodSeconds. Some kinds call this with old and new exchanged, after that replacement, so an empty
+/// UID on either side is no change.
 pub(crate) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     let grace = new.at("deletionGracePeriodSeconds");
     if let (Some(now), Some(before)) = (
@@ -65,14 +66,14 @@ pub(crate) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     annotations(&new.at("annotations"), errors);
 }
 
-/// Requires the string at `new` to be that at `old`.
+/// Requires the string at `new` to equal that at `old`.
 pub(crate) fn immutable_text(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     if new.text() != old.text() {
         errors.push(new.invalid(new.text(), IMMUTABLE));
     }
 }
 
-/// Validates the labels at `at`; every fault is reported at the map itself.
+/// Validates the labels at `at`. As in v1.2, every error is reported at the map itself.
 pub(crate) fn labels(at: &Cursor, errors: &mut Errors) {
     for (key, value) in at.entries() {
         label_key(at, key, errors);
@@ -82,14 +83,14 @@ pub(crate) fn labels(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the key of a label, reporting at `at`.
+/// Validates a label key. Errors are reported at `at`.
 pub(crate) fn label_key(at: &Cursor, key: &str, errors: &mut Errors) {
     if let Err(want) = name::qualified_name(key) {
         errors.push(at.invalid(key, want));
     }
 }
 
-/// Validates the annotations at `at`: their keys (in any case) and their size.
+/// Validates the annotations at `at`: their keys (case-insensitively) and their total size.
 pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
     let mut size = 0;
     for (key, value) in at.entries() {
@@ -98,7 +99,7 @@ pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
         }
         size += key.len() + value.text().len();
     }
-    if size > ANNOTATIONS_LIMIT {
-        errors.push(FieldError::too_long(at.path(), "", ANNOTATIONS_LIMIT));
+    if size > MAX_ANNOTATIONS_BYTES {
+        errors.push(FieldError::too_long(at.path(), "", MAX_ANNOTATIONS_BYTES));
     }
 }

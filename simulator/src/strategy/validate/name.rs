@@ -1,4 +1,4 @@
-//! The rules for names, keys, values and addresses, each with its error text.
+//! Rules for names, keys, values and addresses, each with its error text.
 //!
 //! Source: `util/validation` of Kubernetes v1.2. Lengths are in bytes.
 
@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::api::labels;
 
-/// `Ok`, or what is expected, in words.
-pub(crate) type Verdict = Result<(), &'static str>;
+/// Result of a rule. The error describes the expected form.
+pub(crate) type RuleResult = Result<(), &'static str>;
 
 const DNS_LABEL: &str =
     "must be a DNS label (at most 63 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
@@ -15,19 +15,21 @@ const DNS_SUBDOMAIN: &str = "must be a DNS subdomain (at most 253 characters, \
     matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*): e.g. \"example.com\"";
 const DNS_952_LABEL: &str =
     "must be a DNS 952 label (at most 24 characters, matching regex [a-z]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
-const PORT_NAME: &str = "must be an IANA_SVC_NAME (at most 15 characters, matching regex [a-z0-9]([a-z0-9-]*[a-z0-9])*, \
+const PORT_NAME: &str = "must be an IANA_SVC_NAME (at most 15 characters, \
+    matching regex [a-z0-9]([a-z0-9-]*[a-z0-9])*, \
     it must contain at least one letter [a-z], and hyphens cannot be adjacent to other hyphens): e.g. \"http\"";
 const C_IDENTIFIER: &str =
     "must be a C identifier (matching regex [A-Za-z_][A-Za-z0-9_]*): e.g. \"my_name\" or \"MyName\"";
-const DATA_KEY: &str = "must have at most 253 characters and match regex \\.?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const DATA_KEY: &str = "must have at most 253 characters and match regex \
+    \\.?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 const HTTP_HEADER_NAME: &str = "name must match [-A-Za-z0-9]+";
 const PORT: &str = "must be between 1 and 65535, inclusive";
 
-fn verdict(holds: bool, otherwise: &'static str) -> Verdict {
+fn check(holds: bool, otherwise: &'static str) -> RuleResult {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
-/// Whether `text` is not empty, consists of `inner` characters, and begins and ends with one of `outer`.
+/// Whether `text` is not empty, consists of `inner` characters, and starts and ends with an `outer` character.
 fn framed(text: &str, outer: fn(u8) -> bool, inner: fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if outer(*first) && outer(*last))
@@ -47,86 +49,86 @@ fn subdomain_shaped(text: &str) -> bool {
 }
 
 /// A DNS label (RFC 1123).
-pub(crate) fn dns_label(text: &str) -> Verdict {
-    verdict(text.len() <= 63 && label_shaped(text), DNS_LABEL)
+pub(crate) fn dns_label(text: &str) -> RuleResult {
+    check(text.len() <= 63 && label_shaped(text), DNS_LABEL)
 }
 
-/// A DNS subdomain (RFC 1123): labels with dots between.
-pub(crate) fn dns_subdomain(text: &str) -> Verdict {
-    verdict(labels::is_dns_subdomain(text), DNS_SUBDOMAIN)
+/// A DNS subdomain (RFC 1123): labels separated by dots.
+pub(crate) fn dns_subdomain(text: &str) -> RuleResult {
+    check(labels::is_dns_subdomain(text), DNS_SUBDOMAIN)
 }
 
-/// A DNS label as of RFC 952: short, beginning with a letter.
-pub(crate) fn dns_952_label(text: &str) -> Verdict {
-    verdict(
+/// A DNS label of RFC 952: at most 24 characters, starting with a letter.
+pub(crate) fn dns_952_label(text: &str) -> RuleResult {
+    check(
         text.len() <= 24 && label_shaped(text) && text.starts_with(|c: char| c.is_ascii_lowercase()),
         DNS_952_LABEL,
     )
 }
 
-/// A word, with an optional DNS subdomain and a slash before it: the key of a label, the name of a resource or finalizer.
-pub(crate) fn qualified_name(text: &str) -> Verdict {
-    verdict(labels::is_qualified_name(text), labels::QUALIFIED_NAME)
+/// A qualified name, with an optional DNS subdomain and slash: a label key, a resource name or a finalizer.
+pub(crate) fn qualified_name(text: &str) -> RuleResult {
+    check(labels::is_qualified_name(text), labels::QUALIFIED_NAME)
 }
 
-/// The value of a label: a word, or nothing.
-pub(crate) fn label_value(text: &str) -> Verdict {
-    verdict(labels::is_label_value(text), labels::LABEL_VALUE)
+/// A label value, which may be empty.
+pub(crate) fn label_value(text: &str) -> RuleResult {
+    check(labels::is_label_value(text), labels::LABEL_VALUE)
 }
 
 /// The name of a port.
-pub(crate) fn port_name(text: &str) -> Verdict {
+pub(crate) fn port_name(text: &str) -> RuleResult {
     let has_letter = text.bytes().any(|b| b.is_ascii_lowercase());
-    verdict(
+    check(
         text.len() <= 15 && label_shaped(text) && has_letter && !text.contains("--"),
         PORT_NAME,
     )
 }
 
 /// The name of an environment variable.
-pub(crate) fn c_identifier(text: &str) -> Verdict {
+pub(crate) fn c_identifier(text: &str) -> RuleResult {
     let begins = text.bytes().next().is_some_and(|b| !b.is_ascii_digit());
-    verdict(
+    check(
         begins && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'),
         C_IDENTIFIER,
     )
 }
 
-/// A key in the data of a secret or config map: a DNS subdomain that may begin with a dot.
-pub(crate) fn data_key(text: &str) -> Verdict {
-    verdict(
+/// A key in the data of a secret or config map: a DNS subdomain, optionally with a leading dot.
+pub(crate) fn data_key(text: &str) -> RuleResult {
+    check(
         text.len() <= 253 && subdomain_shaped(text.strip_prefix('.').unwrap_or(text)),
         DATA_KEY,
     )
 }
 
 /// The name of an HTTP header.
-pub(crate) fn http_header_name(text: &str) -> Verdict {
-    verdict(
+pub(crate) fn http_header_name(text: &str) -> RuleResult {
+    check(
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'),
         HTTP_HEADER_NAME,
     )
 }
 
-/// A number of a port.
-pub(crate) fn port(number: i64) -> Verdict {
-    verdict((1..=65535).contains(&number), PORT)
+/// A port number.
+pub(crate) fn port(number: i64) -> RuleResult {
+    check((1..=65535).contains(&number), PORT)
 }
 
-/// A number of a user or a group.
-pub(crate) fn user_or_group(number: i64) -> Verdict {
-    verdict(
+/// A user or group ID.
+pub(crate) fn user_or_group(number: i64) -> RuleResult {
+    check(
         (0..=i64::from(i32::MAX)).contains(&number),
         "must be between 0 and 2147483647, inclusive",
     )
 }
 
-/// An address of either family.
+/// An IPv4 or IPv6 address.
 pub(crate) fn ip(text: &str) -> Option<IpAddr> {
     text.parse().ok()
 }
 
-/// An IPv4 address, be it written as one of IPv6.
+/// An IPv4 address, also in IPv6 notation.
 pub(crate) fn ipv4(text: &str) -> Option<Ipv4Addr> {
     match ip(text)? {
         IpAddr::V4(address) => Some(address),
@@ -134,7 +136,7 @@ pub(crate) fn ipv4(text: &str) -> Option<Ipv4Addr> {
     }
 }
 
-/// A block of addresses: `10.0.0.0/8`.
+/// A CIDR block, such as `10.0.0.0/8`.
 pub(crate) fn is_cidr(text: &str) -> bool {
     let Some((address, bits)) = text.split_once('/') else {
         return false;
@@ -147,7 +149,7 @@ pub(crate) fn is_cidr(text: &str) -> bool {
             .is_ok_and(|bits| bits <= if address.is_ipv4() { 32 } else { 128 })
 }
 
-/// A whole number and a percent sign; gives the number, at most `i64::MAX`.
+/// An integer with a percent sign. Returns the integer, at most `i64::MAX`.
 pub(crate) fn percent(text: &str) -> Option<i64> {
     let digits = text
         .strip_suffix('%')
@@ -155,8 +157,8 @@ pub(crate) fn percent(text: &str) -> Option<i64> {
     Some(digits.parse().unwrap_or(i64::MAX))
 }
 
-/// What can stand as a segment of a URL's path.
-pub(crate) fn path_segment(text: &str) -> Verdict {
+/// A valid segment of a URL path.
+pub(crate) fn path_segment(text: &str) -> RuleResult {
     match text {
         "." => Err("name may not be \".\""),
         ".." => Err("name may not be \"..\""),
@@ -164,15 +166,15 @@ pub(crate) fn path_segment(text: &str) -> Verdict {
     }
 }
 
-/// What can begin a segment of a URL's path.
-pub(crate) fn path_segment_prefix(text: &str) -> Verdict {
+/// A valid prefix of a segment of a URL path.
+pub(crate) fn path_segment_prefix(text: &str) -> RuleResult {
     if text.contains('/') {
         return Err("name may not contain \"/\"");
     }
-    verdict(!text.contains('%'), "name may not contain \"%\"")
+    check(!text.contains('%'), "name may not contain \"%\"")
 }
 
-/// Which names a kind's objects can have.
+/// Rule for the names of a kind's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameRule {
     /// [`dns_label`]
@@ -181,13 +183,13 @@ pub(crate) enum NameRule {
     Dns952Label,
     /// [`dns_subdomain`]
     DnsSubdomain,
-    /// [`path_segment`]: the least that every name has to be
+    /// [`path_segment`]: the minimum for every name
     PathSegment,
 }
 
 impl NameRule {
     /// Validates a whole name.
-    pub(crate) fn name(self, name: &str) -> Verdict {
+    pub(crate) fn name(self, name: &str) -> RuleResult {
         match self {
             Self::DnsLabel => dns_label(name),
             Self::Dns952Label => dns_952_label(name),
@@ -196,10 +198,10 @@ impl NameRule {
         }
     }
 
-    /// Validates the beginning of a name that is to be generated.
+    /// Validates a generateName prefix.
     ///
-    /// A dash at the end is no fault. v1.2 validates such a beginning without its last two characters, and with an `a` instead.
-    pub(crate) fn prefix(self, prefix: &str) -> Verdict {
+    /// A trailing dash is valid: v1.2 replaces the last two characters by an `a` before it validates the prefix.
+    pub(crate) fn prefix(self, prefix: &str) -> RuleResult {
         if self == Self::PathSegment {
             return path_segment_prefix(prefix);
         }
@@ -229,7 +231,7 @@ mod tests {
     #[case(c_identifier, &["a", "_", "A1_b"], &["", "1a", "a-b", "é"])]
     #[case(data_key, &["a", ".a.b", "x-y"], &["", ".", "..a", "a b", "A"])]
     #[case(path_segment, &["A b", "a..", ""], &[".", "..", "a/b", "50%"])]
-    fn a_rule_accepts_and_refuses(#[case] rule: fn(&str) -> Verdict, #[case] good: &[&str], #[case] bad: &[&str]) {
+    fn rules_accept_and_reject(#[case] rule: fn(&str) -> RuleResult, #[case] good: &[&str], #[case] bad: &[&str]) {
         for text in good {
             assert_eq!(rule(text), Ok(()), "{text:?}");
         }
@@ -245,7 +247,7 @@ mod tests {
     #[case(qualified_name, 63)]
     #[case(label_value, 63)]
     #[case(data_key, 253)]
-    fn a_rule_has_a_longest_name(#[case] rule: fn(&str) -> Verdict, #[case] longest: usize) {
+    fn rules_have_a_maximum_length(#[case] rule: fn(&str) -> RuleResult, #[case] longest: usize) {
         assert_eq!(rule(&"a".repeat(longest)), Ok(()));
         assert!(rule(&"a".repeat(longest + 1)).is_err());
     }

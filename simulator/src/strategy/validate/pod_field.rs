@@ -1,11 +1,11 @@
-//! References to a field of the pod itself, from its environment and from its volumes.
+//! References to a field of the pod itself, in environment variables and volumes.
 
 use super::cursor::{Cursor, Errors};
 use crate::api::FieldError;
 
-/// What the environment can refer to.
+/// Fields that environment variables can refer to.
 pub(crate) const OF_ENVIRONMENT: &[&str] = &["metadata.name", "metadata.namespace", "status.podIP"];
-/// What volumes can refer to.
+/// Fields that volumes can refer to.
 pub(crate) const OF_VOLUMES: &[&str] = &[
     "metadata.annotations",
     "metadata.labels",
@@ -13,7 +13,7 @@ pub(crate) const OF_VOLUMES: &[&str] = &[
     "metadata.namespace",
 ];
 
-/// The fields of a pod that a reference may name in v1.
+/// Fields of a pod that a reference may name in v1.
 const OF_V1: [&str; 8] = [
     "metadata.name",
     "metadata.namespace",
@@ -24,10 +24,10 @@ const OF_V1: [&str; 8] = [
     "spec.nodeName",
     "spec.restartPolicy",
 ];
-/// Versions that know fields of some kind, but not of pods.
+/// Versions that have field labels, but none for pods.
 const WITHOUT_PODS: [&str; 3] = ["extensions/v1beta1", "batch/v1", "autoscaling/v1"];
 
-/// Validates the reference at `at`, which may be to one of `supported`.
+/// Validates the reference at `at`, which must be to one of `supported`.
 pub(crate) fn reference(at: &Cursor, supported: &[&str], errors: &mut Errors) {
     let (version, field) = (at.at("apiVersion"), at.at("fieldPath"));
     if version.text().is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn reference(at: &Cursor, supported: &[&str], errors: &mut Errors) {
     } else if field.text().is_empty() {
         errors.push(field.required(""));
     } else {
-        match internal(version.text(), field.text()) {
+        match internal_name(version.text(), field.text()) {
             Err(why) => errors.push(field.invalid(field.text(), format!("error converting fieldPath: {why}"))),
             Ok(name) if !supported.contains(&name) => {
                 errors.push(FieldError::not_supported(field.path(), name, supported))
@@ -45,8 +45,8 @@ pub(crate) fn reference(at: &Cursor, supported: &[&str], errors: &mut Errors) {
     }
 }
 
-/// The internal name of the field that `version` calls `field`.
-fn internal<'a>(version: &str, field: &'a str) -> Result<&'a str, String> {
+/// Internal name of the field that `version` calls `field`.
+fn internal_name<'a>(version: &str, field: &'a str) -> Result<&'a str, String> {
     match version {
         "v1" if field == "spec.host" => Ok("spec.nodeName"),
         "v1" if OF_V1.contains(&field) => Ok(field),

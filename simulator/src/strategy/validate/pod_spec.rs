@@ -1,4 +1,4 @@
-//! Rules for the specification of a pod, for its template, and for the annotations by which pods are scheduled and named.
+//! Rules for the specification of a pod, its template, and its scheduling and host name annotations.
 
 use super::cursor::{Cursor, Errors};
 use super::{affinity, container, metadata, name, volumes};
@@ -14,7 +14,7 @@ pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     security(at, errors);
     let mut account = at.at("serviceAccountName");
     if account.text().is_empty() {
-        account = at.at("serviceAccount").shown_as(at.path(), "serviceAccountName");
+        account = at.at("serviceAccount").reported_at(at.path(), "serviceAccountName");
     }
     for own in [account, at.at("nodeName")] {
         if let Some(Err(want)) = (!own.text().is_empty()).then(|| name::dns_subdomain(own.text())) {
@@ -47,7 +47,7 @@ fn security(spec: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the annotations at `at` that mean something for a pod.
+/// Validates the annotations at `at` that have a meaning for pods.
 pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
     affinity::validate(at, errors);
     for key in ["pod.beta.kubernetes.io/hostname", "pod.beta.kubernetes.io/subdomain"] {
@@ -60,16 +60,18 @@ pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the template of a pod at `at`. Labels and annotations are reported without `metadata` in their path.
+/// Validates the pod template at `at`. As in v1.2, labels and annotations are reported without `metadata` in their
+/// path.
 pub(crate) fn template(at: &Cursor, errors: &mut Errors) {
-    metadata::labels(&at.at("metadata.labels").shown_as(at.path(), "labels"), errors);
-    let notes = at.at("metadata.annotations").shown_as(at.path(), "annotations");
+    metadata::labels(&at.at("metadata.labels").reported_at(at.path(), "labels"), errors);
+    let notes = at.at("metadata.annotations").reported_at(at.path(), "annotations");
     metadata::annotations(&notes, errors);
     annotations(&notes, errors);
     validate(&at.at("spec"), errors);
 }
 
-/// Validates the template at `at` of pods of which `replicas` are to run for ever; `matched` says whether their controller's selector matches it.
+/// Validates the template at `at` of `replicas` pods that are always restarted. `matched` is whether their
+/// controller's selector matches the template.
 pub(crate) fn replicated_template(at: &Cursor, matched: bool, replicas: i64, errors: &mut Errors) {
     if !matched {
         errors.push(mismatch(at));
@@ -81,16 +83,16 @@ pub(crate) fn replicated_template(at: &Cursor, matched: bool, replicas: i64, err
     always_restarted(at, errors);
 }
 
-/// That the labels of the template at `at` are not those that its controller selects.
+/// Error: the controller's selector does not match the labels of the template at `at`.
 pub(crate) fn mismatch(at: &Cursor) -> crate::api::FieldError {
     let labels = at.at("metadata.labels");
     labels.invalid(
-        super::internal::show(&super::forms::LABELS, labels.value()),
+        super::internal_form::show(&super::internal_types::LABELS, labels.value()),
         "`selector` does not match template `labels`",
     )
 }
 
-/// Requires the pods of the template at `at` to be restarted whenever they end.
+/// Requires the restart policy `Always` in the template at `at`.
 pub(crate) fn always_restarted(at: &Cursor, errors: &mut Errors) {
     let policy = at.at("spec.restartPolicy");
     if policy.text() != "Always" {

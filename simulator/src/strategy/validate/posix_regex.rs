@@ -1,11 +1,11 @@
-//! Whether a text is a regular expression of the POSIX (egrep) kind.
+//! Syntax check of POSIX (egrep) regular expressions.
 //!
-//! Promise: time linear in the text.
-//! Limit: the size of nested repetitions is not bounded here.
-//! Source: the syntax that Go's `regexp.CompilePOSIX` takes: no Perl classes, no groups with flags, no back-references.
+//! - Guarantee: linear time in the length of the text.
+//! - Limit: the size of nested repetitions is not bounded.
+//! - Source: the syntax of Go's `regexp.CompilePOSIX`: no Perl classes, no groups with flags, no back-references.
 
-/// The most often that something can be repeated.
-const MOST_REPETITIONS: u32 = 1000;
+/// Maximum count of a repetition.
+const MAX_REPETITIONS: u32 = 1000;
 const CLASSES: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
     "xdigit",
@@ -22,7 +22,7 @@ pub(crate) fn is_valid(pattern: &str) -> bool {
     .is_some()
 }
 
-/// What is left of a pattern.
+/// Remaining pattern.
 #[derive(Clone, Copy)]
 struct Pattern<'a> {
     rest: &'a str,
@@ -42,10 +42,10 @@ impl Pattern<'_> {
         self.rest.chars().next()
     }
 
-    /// Reads to the end; nothing if the pattern is malformed.
+    /// Parses to the end. `None` if the pattern is malformed.
     fn parse(&mut self) -> Option<()> {
         let mut open = 0_u32;
-        // Whether there is something that an operator can repeat.
+        // Whether there is an operand for a repetition operator.
         let mut operand = false;
         while let Some(c) = self.next() {
             operand = match c {
@@ -68,15 +68,15 @@ impl Pattern<'_> {
         (open == 0).then_some(())
     }
 
-    /// Reads what follows a brace: `3}`, `3,}` or `3,5}`. Anything else leaves the brace to stand for itself.
+    /// Parses the rest of a repetition after its brace: `3}`, `3,}` or `3,5}`. Otherwise the brace is a literal.
     fn repetition(&mut self, operand: bool) -> Option<bool> {
         let mut ahead = *self;
         let Some((least, most)) = ahead.counts() else {
             return Some(true);
         };
         *self = ahead;
-        let sound = least <= MOST_REPETITIONS && most.is_none_or(|most| most <= MOST_REPETITIONS && least <= most);
-        (operand && sound).then_some(true)
+        let valid = least <= MAX_REPETITIONS && most.is_none_or(|most| most <= MAX_REPETITIONS && least <= most);
+        (operand && valid).then_some(true)
     }
 
     fn counts(&mut self) -> Option<(u32, Option<u32>)> {
@@ -100,10 +100,10 @@ impl Pattern<'_> {
         plain.then(|| digits.parse().unwrap_or(u32::MAX))
     }
 
-    /// Reads what follows a backslash. Returns the escaped character.
+    /// Parses an escape after its backslash. Returns the escaped character.
     fn escape(&mut self) -> Option<char> {
         match self.next()? {
-            // One digit alone would refer back.
+            // A single digit would be a back-reference.
             first @ '1'..='7' if self.peek().is_some_and(|c| c.is_digit(8)) => self.octal(first),
             '0' => self.octal('0'),
             'x' => self.hexadecimal(),
@@ -146,7 +146,7 @@ impl Pattern<'_> {
         }
     }
 
-    /// Reads what follows a bracket.
+    /// Parses a bracket expression after its bracket.
     fn class(&mut self) -> Option<bool> {
         if self.peek() == Some('^') {
             self.next();
@@ -169,14 +169,14 @@ impl Pattern<'_> {
         }
     }
 
-    /// Reads `:alpha:]`.
+    /// Parses `:alpha:]`.
     fn named_class(&mut self) -> Option<()> {
         let (name, rest) = self.rest.strip_prefix(':')?.split_once(":]")?;
         self.rest = rest;
         CLASSES.contains(&name.strip_prefix('^').unwrap_or(name)).then_some(())
     }
 
-    /// Reads the rest of a range that begins with `low`, if one does.
+    /// Parses the rest of a range that starts with `low`, if there is one.
     fn range(&mut self, low: char) -> Option<()> {
         let Some(after) = self
             .rest
@@ -201,8 +201,10 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case(&["", "/", "/a.*b", "/(a|b)+", "/a**", "/a{2,3}", "/a{2}", "/a{2,}", "/a{", "/a{x}", "/a{,3}", "/a{01}", "^/$", "(|a)", "a|", "/ü", "/]", "/}"])]
-    #[case(&["/[a-z0-9_.-]+", "/[-a]", "/[]a]", "/[^]]", "/[[:alpha:]]", "/[[:^alpha:]x]", "/[a[]", "/[[:a]", "/[\\]]"])]
+    #[case(&["", "/", "/a.*b", "/(a|b)+", "/a**", "/a{2,3}", "/a{2}", "/a{2,}", "/a{", "/a{x}", "/a{,3}", "/a{01}",
+        "^/$", "(|a)", "a|", "/ü", "/]", "/}"])]
+    #[case(&["/[a-z0-9_.-]+", "/[-a]", "/[]a]", "/[^]]", "/[[:alpha:]]", "/[[:^alpha:]x]", "/[a[]", "/[[:a]",
+        "/[\\]]"])]
     #[case(&["/\\.", "/\\x41", "/\\x{1F600}", "/\\101", "/\\0", "/\\n"])]
     fn well_formed(#[case] patterns: &[&str]) {
         for pattern in patterns {

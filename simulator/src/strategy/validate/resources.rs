@@ -1,7 +1,7 @@
-//! Rules for the names and amounts of resources.
+//! Rules for resource names and quantities.
 
 use super::cursor::{Cursor, Errors, NEGATIVE};
-use super::internal::amount;
+use super::internal_form::amount;
 use super::name;
 use crate::api::quantity::Quantity;
 
@@ -17,32 +17,32 @@ const COUNTED: [&str; 7] = [
     "persistentvolumeclaims",
 ];
 
-/// What is counted in whole objects.
+/// Whether `resource` is counted in whole objects.
 pub(crate) fn is_counted(resource: &str) -> bool {
     COUNTED.contains(&resource)
 }
 
-/// What pods compute with, as quotas name it.
+/// Whether `resource` is a compute resource of quotas.
 pub(crate) fn is_compute_quota(resource: &str) -> bool {
     COMPUTE.contains(&resource) || COMPUTE_QUOTA.contains(&resource)
 }
 
-/// What a quota can limit.
+/// Whether a quota can limit `resource`.
 pub(crate) fn is_quota(resource: &str) -> bool {
     is_compute_quota(resource) || is_counted(resource)
 }
 
-/// What is known at all.
+/// Whether `resource` is a standard resource.
 fn is_standard(resource: &str) -> bool {
     is_quota(resource) || resource == "storage"
 }
 
-/// The amount at `at`.
+/// Quantity at `at`.
 pub(crate) fn quantity(at: &Cursor) -> Quantity {
     amount(at.value())
 }
 
-/// Validates the name of a resource, reporting at `at`.
+/// Validates a resource name. Errors are reported at `at`.
 pub(crate) fn resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
     if let Err(want) = name::qualified_name(resource) {
         errors.push(at.invalid(resource, want));
@@ -51,9 +51,9 @@ pub(crate) fn resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
     }
 }
 
-/// Validates the name of a resource of a container. Whatever is wrong with a name that has a prefix is let through.
+/// Validates the resource name of a container. As in v1.2, names with a prefix are not checked.
 pub(crate) fn container_resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
-    narrowed_name(
+    restricted_resource_name(
         at,
         resource,
         COMPUTE.contains(&resource),
@@ -62,9 +62,9 @@ pub(crate) fn container_resource_name(at: &Cursor, resource: &str, errors: &mut 
     );
 }
 
-/// Validates the name of a resource of a quota. Whatever is wrong with a name that has a prefix is let through.
+/// Validates the resource name of a quota. As in v1.2, names with a prefix are not checked.
 pub(crate) fn quota_resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
-    narrowed_name(
+    restricted_resource_name(
         at,
         resource,
         is_quota(resource),
@@ -73,14 +73,14 @@ pub(crate) fn quota_resource_name(at: &Cursor, resource: &str, errors: &mut Erro
     );
 }
 
-fn narrowed_name(at: &Cursor, resource: &str, fits: bool, want: &str, errors: &mut Errors) {
+fn restricted_resource_name(at: &Cursor, resource: &str, fits: bool, want: &str, errors: &mut Errors) {
     if !resource.contains('/') && !fits {
         resource_name(at, resource, errors);
         errors.push(at.invalid(resource, want));
     }
 }
 
-/// Requires the amount at `at` not to be negative (in whole units, rounded up).
+/// Requires the quantity at `at` not to be negative, after rounding up to whole units.
 pub(crate) fn basic(at: &Cursor, errors: &mut Errors) {
     let value = quantity(at).value();
     if value < 0 {
@@ -88,7 +88,7 @@ pub(crate) fn basic(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the amount at `at` of `resource` in a quota: not negative, and whole if the resource is counted.
+/// Validates the quantity at `at` of `resource` in a quota: not negative, and an integer if the resource is counted.
 pub(crate) fn quota_amount(at: &Cursor, resource: &str, errors: &mut Errors) {
     let value = quantity(at);
     if value.sign() < 0 {
@@ -116,7 +116,7 @@ pub(crate) fn requirements(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Validates the amount of a standard resource; v1.2 names the resource twice in the path.
+/// Validates the quantity of a standard resource. v1.2 names the resource twice in the path.
 fn standard_amount(at: &Cursor, resource: &str, errors: &mut Errors) {
     if is_standard(resource) {
         basic(&Cursor::new(at.path().key(resource), Some(at.value())), errors);

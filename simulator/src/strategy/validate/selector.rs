@@ -1,4 +1,4 @@
-//! Label selectors of controllers: whether they are well formed, and which labels they match.
+//! Rules for the label selectors of controllers, and matching.
 
 use super::cursor::{Cursor, Errors};
 use super::metadata;
@@ -9,12 +9,13 @@ use crate::api::labels::Selector;
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     metadata::labels(&at.at("matchLabels"), errors);
     for requirement in at.at("matchExpressions").items() {
-        requirement_is_sound(&requirement, &[], errors);
+        validate_requirement(&requirement, &[], errors);
     }
 }
 
-/// Validates one requirement: operator and number of values, then the key. `ordering` are the operators that take one number.
-pub(crate) fn requirement_is_sound(at: &Cursor, ordering: &[&str], errors: &mut Errors) {
+/// Validates one requirement: operator and number of values, then the key. `ordering` contains the operators that
+/// take one number.
+pub(crate) fn validate_requirement(at: &Cursor, ordering: &[&str], errors: &mut Errors) {
     let (operator, values) = (at.at("operator"), at.at("values"));
     match operator.text() {
         "In" | "NotIn" => {
@@ -38,18 +39,19 @@ pub(crate) fn requirement_is_sound(at: &Cursor, ordering: &[&str], errors: &mut 
     metadata::label_key(&key, key.text(), errors);
 }
 
-/// Whether neither labels nor expressions are given.
+/// Whether the selector has neither labels nor expressions.
 pub(crate) fn is_blank(at: &Cursor) -> bool {
     at.at("matchLabels").is_empty() && at.at("matchExpressions").is_empty()
 }
 
-/// Whether the selector at `at` matches `labels`; nothing if it is malformed. No selector matches nothing, an empty one everything.
+/// Whether the selector at `at` matches `labels`. `None` if it is malformed. An absent selector matches nothing, an
+/// empty one everything.
 pub(crate) fn matches(at: &Cursor, labels: &Cursor) -> Option<bool> {
     let selector = Selector::from_label_selector(at.value()).ok()?;
     Some(selector.matches(labels.members().unwrap_or(&Object::new())))
 }
 
-/// What the plain selector at `at` (a map) selects.
+/// Selector of the map at `at`.
 pub(crate) fn of_map(at: &Cursor) -> Selector {
     at.members().map(Selector::from_map).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Rules for volumes: those of pods, and persistent ones.
+//! Rules for volumes of pods and for persistent volumes.
 
 use std::collections::BTreeSet;
 
@@ -6,27 +6,27 @@ use super::cursor::{Cursor, Errors};
 use super::{name, pod_field};
 use crate::api::FieldError;
 
-/// A kind of volume.
+/// Type of volume.
 struct Source {
-    /// Its field.
+    /// Field of the volume source.
     field: &'static str,
-    /// The field under which its own faults are reported.
+    /// Field that the source's own errors are reported under.
     reported_as: &'static str,
-    /// The field and the wording by which a second kind beside an earlier one is refused; nothing if it is not.
-    alone: Option<(&'static str, &'static str)>,
-    /// What has to hold for it.
+    /// Field and text of the error if another source precedes this one. `None` for no error.
+    exclusive: Option<(&'static str, &'static str)>,
+    /// Validation of the source.
     check: fn(&Cursor, &mut Errors),
 }
 
-const ONE: &str = "may not specify more than 1 volume type";
-/// Some kinds have it misspelt.
-const ONE_MISSPELT: &str = "may not specifiy more than 1 volume type";
+const MULTIPLE_SOURCES: &str = "may not specify more than 1 volume type";
+/// v1.2 misspells the text for some types.
+const MULTIPLE_SOURCES_MISSPELT: &str = "may not specifiy more than 1 volume type";
 
 const fn source(field: &'static str, check: fn(&Cursor, &mut Errors)) -> Source {
     Source {
         field,
         reported_as: field,
-        alone: Some((field, ONE)),
+        exclusive: Some((field, MULTIPLE_SOURCES)),
         check,
     }
 }
@@ -36,15 +36,15 @@ const GCE: Source = Source {
     ..source("gcePersistentDisk", gce_persistent_disk)
 };
 const CEPHFS: Source = Source {
-    alone: Some(("cephFS", ONE)),
+    exclusive: Some(("cephFS", MULTIPLE_SOURCES)),
     ..source("cephfs", monitors)
 };
 const AZURE_FILE: Source = Source {
-    alone: None,
+    exclusive: None,
     ..source("azureFile", azure_file)
 };
 
-/// The kinds of volume a pod can have, in the order they are looked at.
+/// Volume sources of pods, in the order of validation.
 const OF_PODS: [Source; 19] = [
     source("emptyDir", |_, _| {}),
     source("hostPath", host_path),
@@ -63,22 +63,22 @@ const OF_PODS: [Source; 19] = [
     source("cinder", cinder),
     CEPHFS,
     Source {
-        alone: Some(("downwarAPI", ONE)),
+        exclusive: Some(("downwarAPI", MULTIPLE_SOURCES)),
         ..source("downwardAPI", downward_api)
     },
     source("fc", fibre_channel),
     Source {
-        alone: Some(("flexVolume", ONE_MISSPELT)),
+        exclusive: Some(("flexVolume", MULTIPLE_SOURCES_MISSPELT)),
         ..source("flexVolume", flex_volume)
     },
     Source {
-        alone: Some(("configMap", ONE_MISSPELT)),
+        exclusive: Some(("configMap", MULTIPLE_SOURCES_MISSPELT)),
         ..source("configMap", |at, errors| at.at("name").require_text(errors))
     },
     AZURE_FILE,
 ];
 
-/// The kinds of persistent volume, in the order they are looked at.
+/// Persistent volume sources, in the order of validation.
 const PERSISTENT: [Source; 13] = [
     source("hostPath", host_path),
     GCE,
@@ -92,13 +92,13 @@ const PERSISTENT: [Source; 13] = [
     source("cinder", cinder),
     source("fc", fibre_channel),
     Source {
-        alone: None,
+        exclusive: None,
         ..source("flexVolume", flex_volume)
     },
     AZURE_FILE,
 ];
 
-/// Validates the volumes of a pod at `at`; gives the names of those without fault.
+/// Validates the volumes of a pod at `at`. Returns the names of those without errors.
 pub(crate) fn of_pod<'a>(at: &Cursor<'a>, errors: &mut Errors) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for volume in at.items() {
@@ -120,12 +120,12 @@ pub(crate) fn of_pod<'a>(at: &Cursor<'a>, errors: &mut Errors) -> BTreeSet<&'a s
     names
 }
 
-/// Validates what is behind the persistent volume whose specification is at `at`.
+/// Validates the source of the persistent volume whose specification is at `at`.
 pub(crate) fn persistent(at: &Cursor, errors: &mut Errors) {
     one_source(at, &PERSISTENT, errors);
 }
 
-/// Requires exactly one of `sources` at `at`, and that it is sound.
+/// Requires exactly one of `sources` at `at`, and validates it.
 fn one_source(at: &Cursor, sources: &[Source], errors: &mut Errors) {
     let mut count = 0;
     for source in sources {
@@ -133,11 +133,11 @@ fn one_source(at: &Cursor, sources: &[Source], errors: &mut Errors) {
         if !found.is_set() {
             continue;
         }
-        match source.alone {
+        match source.exclusive {
             Some((field, wording)) if count > 0 => errors.push(at.at(field).forbidden(wording)),
             _ => {
                 count += 1;
-                (source.check)(&found.shown_as(at.path(), source.reported_as), errors);
+                (source.check)(&found.reported_at(at.path(), source.reported_as), errors);
             }
         }
     }
@@ -146,14 +146,14 @@ fn one_source(at: &Cursor, sources: &[Source], errors: &mut Errors) {
     }
 }
 
-/// Requires strings in the fields `names` of `at`.
+/// Requires non-empty strings in the fields `names` of `at`.
 fn require(at: &Cursor, names: &[&str], errors: &mut Errors) {
     for name in names {
         at.at(name).require_text(errors);
     }
 }
 
-/// Requires a number of 0 to 255 at `at`, which is said to be `low` to 255.
+/// Requires a number from 0 to 255 at `at`. The error text says `low` to 255, as in v1.2.
 fn small_number(at: &Cursor, low: u8, errors: &mut Errors) {
     let number = at.int();
     if !(0..=255).contains(&number) {
@@ -222,14 +222,14 @@ fn cinder(at: &Cursor, errors: &mut Errors) {
     require(at, &["volumeID"], errors);
 }
 
-/// Faults of any item are reported at the volume, without the item's index.
+/// As in v1.2, errors of any item are reported at the volume, without the item's index.
 fn downward_api(at: &Cursor, errors: &mut Errors) {
     for item in at.at("items").items() {
-        let path = item.at("path").shown_as(at.path(), "path");
+        let path = item.at("path").reported_at(at.path(), "path");
         path.require_text(errors);
         path_inside(&path, path.text(), errors);
         pod_field::reference(
-            &item.at("fieldRef").shown_as(at.path(), "fieldRef"),
+            &item.at("fieldRef").reported_at(at.path(), "fieldRef"),
             pod_field::OF_VOLUMES,
             errors,
         );
@@ -256,7 +256,7 @@ fn azure_file(at: &Cursor, errors: &mut Errors) {
     require(at, &["secretName", "shareName"], errors);
 }
 
-/// Requires `path` to stay below where it starts.
+/// Requires `path` not to leave the directory that it is relative to.
 fn path_inside(at: &Cursor, path: &str, errors: &mut Errors) {
     if path.starts_with('/') {
         errors.push(at.invalid(path, "must be a relative path"));
@@ -270,7 +270,7 @@ fn path_inside(at: &Cursor, path: &str, errors: &mut Errors) {
     }
 }
 
-/// Requires every disk among the volumes at `at` that only one machine can write to be mounted for reading.
+/// Requires disks that only one machine can write to be mounted read-only, among the volumes at `at`.
 pub(crate) fn shared_disks_are_read_only(at: &Cursor, errors: &mut Errors) {
     const WANT: &str =
         "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only";

@@ -8,7 +8,7 @@ use crate::{
     api::Pairs,
     scheme::Scheme,
     store::{Draft, Expected, Key, Memory, Store, Write},
-    watch::Interest,
+    watch::WatchIndexKey,
 };
 
 fn pods() -> GroupResource {
@@ -60,7 +60,7 @@ impl Rig {
                 matches: Box::new(matches),
                 version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
                 after: 0,
-                interest: Interest::All,
+                index_key: WatchIndexKey::All,
             },
             CancellationToken::new(),
         )
@@ -72,7 +72,7 @@ fn text(kind: &str, revision: u64) -> Option<Bytes> {
 }
 
 #[tokio::test]
-async fn a_selector_sees_objects_come_and_go() {
+async fn a_selector_turns_label_changes_into_added_and_deleted() {
     let rig = Rig::new();
     let mut x = rig.watch(Start::Beginning, Some("x")).unwrap();
     rig.put("a", "x").await;
@@ -107,23 +107,23 @@ async fn each_of_many_watchers_gets_every_change() {
 }
 
 #[tokio::test]
-async fn a_change_wakes_the_watchers_that_it_concerns_and_in_time_all() {
+async fn a_change_wakes_matching_watchers_and_eventually_all() {
     let rig = Rig::new();
-    let pod = |name: &str| Interest::Name(Some("n".into()), name.into());
-    let watch = |interest: Interest| {
+    let pod = |name: &str| WatchIndexKey::Name(Some("n".into()), name.into());
+    let watch = |index_key: WatchIndexKey| {
         let filter = WatchFilter {
             matches: Box::new(|_| false),
             version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
             after: 0,
-            interest,
+            index_key,
         };
         let watcher = rig
             .hub
             .watch(&pods(), Start::Beginning, filter, CancellationToken::new());
         watcher.unwrap()
     };
-    let (concerned, other) = (watch(pod("a")), watch(pod("b")));
-    let signals = (concerned.signal(), other.signal());
+    let (woken_by, other) = (watch(pod("a")), watch(pod("b")));
+    let signals = (woken_by.signal(), other.signal());
     let (mut first, mut second) = (
         std::pin::pin!(signals.0.notified()),
         std::pin::pin!(signals.1.notified()),
@@ -133,14 +133,14 @@ async fn a_change_wakes_the_watchers_that_it_concerns_and_in_time_all() {
     rig.put("a", "x").await;
     first.await;
     assert!(second.as_mut().now_or_never().is_none());
-    for _ in 0..LAG / 4 {
+    for _ in 0..MAX_BACKLOG_GROWTH / 4 {
         rig.put("a", "x").await;
     }
     second.await;
 }
 
 #[tokio::test]
-async fn present_objects_come_first_and_none_is_lost_or_doubled() {
+async fn existing_objects_come_first_without_loss_or_duplicates() {
     let rig = Rig::new();
     rig.put("a", "x").await;
     let listing = rig.store.list(&pods(), None);
@@ -159,14 +159,17 @@ async fn present_objects_come_first_and_none_is_lost_or_doubled() {
 }
 
 #[tokio::test]
-async fn a_start_that_is_too_old_is_refused() {
+async fn a_start_that_is_too_old_fails() {
     let rig = Rig::new();
     for _ in 0..1002 {
         rig.put("a", "x").await;
     }
     assert_eq!(
         rig.watch(Start::At(2), None).err(),
-        Some(TooOld { asked: 2, oldest: 3 })
+        Some(TooOld {
+            requested: 2,
+            oldest: 3
+        })
     );
     assert!(rig.watch(Start::After(2), None).is_ok());
 }
@@ -202,17 +205,17 @@ async fn the_bytes_of_all_kinds_together_are_limited() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_never_reads_is_closed_and_writers_go_on() {
+async fn a_watcher_that_does_not_read_is_closed_and_does_not_block_writers() {
     let rig = Rig::new();
     let close = CancellationToken::new();
     let filter = WatchFilter {
         matches: Box::new(|_| true),
         version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
         after: 0,
-        interest: Interest::All,
+        index_key: WatchIndexKey::All,
     };
     let mut asleep = rig.hub.watch(&pods(), Start::Beginning, filter, close.clone()).unwrap();
-    for _ in 0..=LAG {
+    for _ in 0..=MAX_BACKLOG_GROWTH {
         rig.put("a", "x").await;
     }
     close.cancelled().await;
@@ -220,11 +223,11 @@ async fn a_watcher_that_never_reads_is_closed_and_writers_go_on() {
 }
 
 #[tokio::test]
-async fn a_store_that_lost_changes_ends_the_watches_and_refuses_older_starts() {
+async fn a_store_that_lost_changes_ends_its_watches_and_rejects_older_starts() {
     let rig = Rig::new();
     let first = rig.put("a", "x").await;
     let mut watcher = rig.watch(Start::After(first), None).unwrap();
-    rig.hub.restored(Past {
+    rig.hub.restored(RestoredState {
         revision: 9,
         floor: 9,
         resources: Vec::new(),
@@ -234,7 +237,7 @@ async fn a_store_that_lost_changes_ends_the_watches_and_refuses_older_starts() {
     assert_eq!(
         refused,
         Err(TooOld {
-            asked: first,
+            requested: first,
             oldest: 9
         })
     );

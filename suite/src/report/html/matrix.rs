@@ -8,7 +8,7 @@ use super::super::summary::{Summary, kind_of, scores_in_words};
 use super::{escaped, state};
 use crate::trial::Outcome;
 
-/// Columns, by the name of the operation.
+/// Column names.
 const COLUMNS: [&str; 9] = [
     "create",
     "read",
@@ -21,7 +21,7 @@ const COLUMNS: [&str; 9] = [
     "other",
 ];
 
-/// The column of an operation.
+/// Returns the column of the operation of a trial.
 pub(super) fn column(outcome: &Outcome) -> &'static str {
     match outcome.trial.case.operation.id.as_str() {
         "create" => "create",
@@ -36,7 +36,7 @@ pub(super) fn column(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// The matrix as a table.
+/// Renders the matrix as an HTML table.
 pub(super) fn matrix(summary: &Summary) -> String {
     let mut cells: BTreeMap<(&str, &str, &str), Count> = BTreeMap::new();
     for outcome in summary.outcomes.values() {

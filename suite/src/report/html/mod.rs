@@ -1,4 +1,4 @@
-//! The report as one web page that needs nothing else.
+//! The report as one self-contained web page.
 
 mod matrix;
 mod trials;
@@ -10,28 +10,31 @@ use super::{Conformance, Count, Provenance, Summary};
 use crate::catalog::Level;
 use crate::trial::{Failure, Outcome};
 
-/// Number of causes that are shown at once.
-const CAUSES: usize = 10;
-/// Longest text of a cause, in characters.
-const LINE: usize = 80;
+/// Number of causes shown at first.
+const VISIBLE_CAUSES: usize = 10;
+/// Maximum length of the text of a cause, in characters.
+const MAX_LINE: usize = 80;
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page.
+/// Renders the page.
 ///
 /// # Errors
-/// Never.
+/// Never fails.
 pub fn html(summary: &Summary, provenance: &Provenance) -> Result<String, String> {
     let total = summary.total();
     Ok(format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'>\
+        "<!doctype html><html lang=en><meta charset=utf-8>\
+         <meta name=viewport content='width=device-width,initial-scale=1'>\
          <title>Conformance of {title}</title><style>{CSS}</style>\
          <header><div class=inner>{head}</div></header><main>\
          <section class=cards>{verdicts}</section>{stale}{causes}\
-         <section><h2>By kind and operation</h2><p class=note>Passed trials of all. Choose a cell to see its trials.</p>\
+         <section><h2>By kind and operation</h2>\
+         <p class=note>Passed trials of all trials. Click a cell to see its trials.</p>\
          <div class=sheet>{matrix}</div></section>\
          <section><h2>By statement</h2>{statements}</section>{aside}\
-         <section id=all><h2>All trials</h2>{filters}<p class=note id=shown></p><div class=sheet id=trials>{trials}</div></section>\
+         <section id=all><h2>All trials</h2>{filters}<p class=note id=shown></p>\
+         <div class=sheet id=trials>{trials}</div></section>\
          </main><script>{SCRIPT}</script></html>\n",
         title = escaped(&summary.target),
         head = head(summary, provenance, &total),
@@ -68,7 +71,8 @@ fn head(summary: &Summary, provenance: &Provenance, total: &Count) -> String {
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(value)))
         .collect();
     format!(
-        "<p class=product>Stuntdouble conformance</p><h1>{target}</h1><p class='verdict {class}'>{verdict}{interrupted}</p>\
+        "<p class=product>Stuntdouble conformance</p><h1>{target}</h1>\
+         <p class='verdict {class}'>{verdict}{interrupted}</p>\
          <dl>{facts}</dl>",
         target = escaped(&summary.target),
         class = class(conformance),
@@ -84,12 +88,12 @@ fn class(conformance: Conformance) -> &'static str {
     }
 }
 
-/// A card for each level.
+/// Renders a card for each level.
 fn verdicts(summary: &Summary) -> String {
     let means = |level| match level {
-        Level::Must => "what the documents say",
+        Level::Must => "what the documentation requires",
         Level::Should => "what Kubernetes v1.2 does",
-        Level::May => "what helps a client",
+        Level::May => "what clients benefit from",
     };
     let card = |(level, count): (Level, Count)| {
         let conformance = summary.conformance(level);
@@ -108,7 +112,7 @@ fn verdicts(summary: &Summary) -> String {
     summary.by_level().into_iter().map(card).collect()
 }
 
-/// The verdicts with their numbers, in the order in which they are shown.
+/// Class, label and number of trials of each verdict, in display order.
 fn parts(count: &Count) -> [(&'static str, &'static str, usize); 6] {
     [
         ("passed", "passed", count.passed),
@@ -147,7 +151,7 @@ fn stale(summary: &Summary) -> String {
     html
 }
 
-/// Failures by cause: one in full, the ids of the others.
+/// Renders failures by cause: one in full, the ids of the others.
 fn causes(summary: &Summary) -> String {
     let causes = summary.causes();
     if causes.is_empty() {
@@ -158,7 +162,7 @@ fn causes(summary: &Summary) -> String {
         .iter()
         .map(|(outcome, failure, others)| cause(outcome, failure, others))
         .collect();
-    let (first, more) = rows.split_at(rows.len().min(CAUSES));
+    let (first, more) = rows.split_at(rows.len().min(VISIBLE_CAUSES));
     let more = if more.is_empty() {
         String::new()
     } else {
@@ -178,7 +182,7 @@ fn causes(summary: &Summary) -> String {
 fn cause(outcome: &Outcome, failure: &Failure, others: &[&Outcome]) -> String {
     let line = |text: &str| {
         let first = text.lines().next().unwrap_or_default();
-        escaped(&first.chars().take(LINE).collect::<String>())
+        escaped(&first.chars().take(MAX_LINE).collect::<String>())
     };
     let words = failure.mismatches.first().map_or_else(String::new, |mismatch| {
         let (about, expected, actual) = (line(&mismatch.about), line(&mismatch.expected), line(&mismatch.actual));
@@ -204,7 +208,7 @@ fn cause(outcome: &Outcome, failure: &Failure, others: &[&Outcome]) -> String {
     )
 }
 
-/// Statements, those with failures first.
+/// Renders the statements, those with failures first.
 fn statements(summary: &Summary) -> String {
     let counts = summary.by_statement();
     let mut known = std::collections::BTreeMap::new();
@@ -234,13 +238,14 @@ fn statements(summary: &Summary) -> String {
         })
         .collect();
     format!(
-        "<details class=sheet><summary>{fine} of {} statements of the documents hold in every trial</summary>\
-         <table class=statements><thead><tr><th>level</th><th>statement</th><th>passed</th></tr></thead><tbody>{body}</tbody></table></details>",
+        "<details class=sheet><summary>{fine} of {} statements passed in every trial</summary>\
+         <table class=statements><thead><tr><th>level</th><th>statement</th><th>passed</th></tr></thead>\
+         <tbody>{body}</tbody></table></details>",
         rows.len()
     )
 }
 
-/// The worst verdict of several trials, as a class.
+/// Returns the CSS class of the worst verdict of several trials.
 fn state(count: &Count) -> &'static str {
     match count {
         _ if count.failed > 0 => "failed",
@@ -251,7 +256,7 @@ fn state(count: &Count) -> &'static str {
     }
 }
 
-/// What was not played, and known failures, by reason.
+/// Renders known failures and trials that were not run, by reason.
 fn aside(summary: &Summary) -> String {
     let rows: String = summary
         .set_aside()
@@ -268,7 +273,8 @@ fn aside(summary: &Summary) -> String {
         return rows;
     }
     format!(
-        "<section><h2>Not played, or known to fail</h2><div class=sheet><table class=statements><thead><tr><th>verdict</th>\
+        "<section><h2>Not run, or known to fail</h2><div class=sheet>\
+         <table class=statements><thead><tr><th>verdict</th>\
          <th>reason</th><th>trials</th></tr></thead><tbody>{rows}</tbody></table></div></section>"
     )
 }
@@ -291,7 +297,8 @@ fn filters(summary: &Summary, total: &Count) -> String {
     let groups = summary.by_kind();
     format!(
         "<div class=filters><div class=chips>{chips}</div>\
-         <input id=text type=search placeholder='part of an id or an operation' aria-label='part of an id or an operation'>\
+         <input id=text type=search placeholder='part of an id or an operation' \
+         aria-label='part of an id or an operation'>\
          <select id=level aria-label=level><option value=''>every level</option>{levels}</select>\
          <select id=group aria-label=group><option value=''>every group</option>{groups}</select>\
          <button type=button id=reset>show all</button></div>",
@@ -300,7 +307,7 @@ fn filters(summary: &Summary, total: &Count) -> String {
     )
 }
 
-/// Text that may stand anywhere in the page.
+/// Escapes text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -314,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_says_cannot_become_part_of_the_page() {
+    fn texts_of_a_server_are_escaped() {
         assert_eq!(escaped("<script>'\"&"), "&lt;script&gt;&#39;&quot;&amp;");
     }
 }

@@ -1,4 +1,4 @@
-//! Trials, with what failed in them.
+//! Trials and their failures.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::super::summary::kind_of;
 use super::{escaped, matrix};
 use crate::trial::{Failure, Outcome};
 
-/// A trial of the list. The script filters by its data.
+/// Renders a trial of the list. The script filters by its data attributes.
 pub(super) fn trial(outcome: &Outcome) -> String {
     let case = &outcome.trial.case;
     let word = outcome.verdict.as_str();
@@ -24,7 +24,8 @@ pub(super) fn trial(outcome: &Outcome) -> String {
         ""
     };
     format!(
-        "<details data-verdict={word} data-level={level} data-group='{group}' data-kind='{kind}' data-column='{column}'>\
+        "<details data-verdict={word} data-level={level} data-group='{group}' data-kind='{kind}' \
+         data-column='{column}'>\
          <summary><span class='word {word}'>{word}</span><code>{id}</code>{flaky}</summary><div>{more}</div></details>",
         level = outcome.level().as_str(),
         group = escaped(&case.kind.group),
@@ -34,7 +35,7 @@ pub(super) fn trial(outcome: &Outcome) -> String {
     )
 }
 
-/// The requirement, the operation and the source of a trial.
+/// Renders the requirement, the operation and the source of a trial.
 fn about(outcome: &Outcome) -> String {
     let case = &outcome.trial.case;
     format!(
@@ -46,7 +47,7 @@ fn about(outcome: &Outcome) -> String {
     )
 }
 
-/// A failure: the trial, the requests, and expected and actual values.
+/// Renders a failure: the trial, the requests, and expected and actual values.
 pub(super) fn failed(outcome: &Outcome, failure: &Failure) -> String {
     let mut html = about(outcome);
     for mismatch in &failure.mismatches {
@@ -65,7 +66,7 @@ pub(super) fn failed(outcome: &Outcome, failure: &Failure) -> String {
     if !requests.is_empty() {
         let _ = write!(
             html,
-            "<p class=faint>- expected, + actual. The steps, for a shell:</p><pre>{}</pre>",
+            "<p class=faint>- expected, + actual. The requests, as shell commands:</p><pre>{}</pre>",
             escaped(&requests.join("\n"))
         );
     }

@@ -1,4 +1,4 @@
-//! What answers have shown of the objects of a trial.
+//! Objects of a trial as seen in its responses.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::resource::Resource;
-use super::{Moment, VERSIONS, text_of};
+use super::{MAX_VERSIONS, Moment, text_of};
 use crate::check::{self, Mismatch, number};
 
 /// Fields that depend on the path of the request.
@@ -15,16 +15,16 @@ const OF_THE_PATH: [&str; 2] = ["kind", "apiVersion"];
 /// Plural name, namespace and name: an object that is served in two groups is one object.
 type Key = (String, String, String);
 
-/// How an answer came.
+/// Context of a response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen<'a> {
-    /// Method; none for an item of a list.
+    /// Method; `None` for an item of a list.
     pub(super) method: Option<&'a Method>,
     pub(super) sent: Moment,
     pub(super) answered: Moment,
-    /// It is not from a cache.
+    /// Whether it cannot come from a cache.
     pub(super) fresh: bool,
-    /// The request made this version: a write that changes nothing makes none.
+    /// Whether the request created this version: a write without a change creates none.
     pub(super) made: bool,
 }
 
@@ -33,32 +33,32 @@ pub(super) struct Seen<'a> {
 struct Version {
     answered: Moment,
     version: u64,
-    /// The group version of each content: an object that is served in two groups has two.
+    /// Group version of the content: an object that is served in two groups has two contents.
     group_version: String,
     content: Value,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownObject {
     uid: String,
     created: String,
     answered: Moment,
     versions: Vec<Version>,
-    /// A deletion of it was requested.
-    leaving: bool,
-    /// A deletion of it was answered with success.
+    /// Whether its deletion was requested.
+    deletion_requested: bool,
+    /// Time at which its deletion succeeded.
     deleted: Option<Moment>,
 }
 
-/// The objects that answers have shown.
+/// Objects seen in responses.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    objects: BTreeMap<Key, Known>,
-    /// Versions of lists, with the time of their answer, by plural name.
+    objects: BTreeMap<Key, KnownObject>,
+    /// Versions of lists with the time of their response, by plural name.
     lists: BTreeMap<String, Vec<(Moment, u64)>>,
 }
 
-/// Whether a deletion at a path deletes an object.
+/// Whether a deletion of a resource deletes an object.
 fn covers(deleted: &Resource, (plural, namespace, name): &Key) -> bool {
     let of_namespace = deleted.plural == "namespaces";
     if of_namespace && deleted.name.as_ref().is_none_or(|deleted| deleted == namespace) {
@@ -70,13 +70,13 @@ fn covers(deleted: &Resource, (plural, namespace, name): &Key) -> bool {
 }
 
 impl Facts {
-    /// Takes in that a deletion is requested.
-    pub(super) fn leaves(&mut self, resource: &Resource) {
+    /// Records that a deletion is requested.
+    pub(super) fn deletion_requested(&mut self, resource: &Resource) {
         let covered = self.objects.iter_mut().filter(|(key, _)| covers(resource, key));
-        covered.for_each(|(_, known)| known.leaving = true);
+        covered.for_each(|(_, known)| known.deletion_requested = true);
     }
 
-    /// Takes in that a deletion of one object succeeded.
+    /// Records that a deletion of one object succeeded.
     pub(super) fn deleted(&mut self, resource: &Resource, answered: Moment) {
         let Some(name) = &resource.name else { return };
         let key = (resource.plural.clone(), resource.namespace.clone(), name.clone());
@@ -85,21 +85,21 @@ impl Facts {
         }
     }
 
-    /// Whether an answer has shown an object.
+    /// Whether an object was seen.
     pub(super) fn has(&self, resource: &Resource, namespace: &str, name: &str) -> bool {
         let key = (resource.plural.clone(), namespace.to_owned(), name.to_owned());
         self.objects.contains_key(&key)
     }
 
-    /// Takes in the version of a list.
+    /// Records the version of a list.
     pub(super) fn listed(&mut self, list: &Resource, version: &str, answered: Moment) {
         let versions = self.lists.entry(list.plural.clone()).or_default();
         versions.extend(number(version).map(|version| (answered, version)));
     }
 
-    /// A write whose version is not later than that of a list which was answered before: a watch from the list would not
-    /// show it.
-    fn overtaken(&self, resource: &Resource, object: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
+    /// Checks that the version of a write is later than those of lists returned before: otherwise a watch from such a
+    /// list would miss the write.
+    fn not_later_than_lists(&self, resource: &Resource, object: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
         let version = number(&text_of(object, "/metadata/resourceVersion"))?;
         let name = text_of(object, "/metadata/name");
         let lists = self.lists.get(&resource.plural)?.iter();
@@ -113,31 +113,35 @@ impl Facts {
         })
     }
 
-    /// Objects that are there and that a whole list lacks.
+    /// Returns an existing object that a complete list lacks.
     pub(super) fn missing(&self, list: &Resource, sent: Moment, listed: &[(String, String)]) -> Option<Mismatch> {
-        let lacks = |((plural, namespace, name), known): (&Key, &Known)| {
+        let lacks = |((plural, namespace, name), known): (&Key, &KnownObject)| {
             let expected = *plural == list.plural
                 && (list.namespace.is_empty() || *namespace == list.namespace)
-                && !known.leaving
+                && !known.deletion_requested
                 && known.answered <= sent
                 && !listed.iter().any(|(other, one)| other == namespace && one == name);
             expected.then(|| name.clone())
         };
         let name = self.objects.iter().find_map(lacks)?;
-        Some(Mismatch::new("items", format!("{name} among them"), "it is not listed"))
+        Some(Mismatch::new(
+            "items",
+            format!("{name} is listed"),
+            format!("{name} is not listed"),
+        ))
     }
 
-    /// An object that is there and that a read did not find.
+    /// Returns a mismatch if a read did not find an existing object.
     pub(super) fn lost(&self, resource: &Resource, sent: Moment) -> Option<Mismatch> {
         let name = resource.name.as_ref().filter(|_| resource.is_of_objects())?;
         let key = (resource.plural.clone(), resource.namespace.clone(), name.clone());
         let known = self.objects.get(&key)?;
-        let there = !known.leaving && known.answered <= sent;
+        let there = !known.deletion_requested && known.answered <= sent;
         there.then(|| Mismatch::new("status", format!("200: {name} was not deleted"), "404"))
     }
 
-    /// Another object that has the same uid or version.
-    fn twin(&self, key: &Key, object: &Value) -> Option<Mismatch> {
+    /// Checks that no other object has the same uid or version.
+    fn same_as_other(&self, key: &Key, object: &Value) -> Option<Mismatch> {
         let (uid, version) = (
             text_of(object, "/metadata/uid"),
             number(&text_of(object, "/metadata/resourceVersion")),
@@ -150,7 +154,7 @@ impl Facts {
             if known.uid == uid {
                 return Some(Mismatch::new(
                     format!("uid of {}", key.2),
-                    format!("another than that of {other}"),
+                    format!("different from that of {other}"),
                     uid.clone(),
                 ));
             }
@@ -159,14 +163,14 @@ impl Facts {
             same.then(|| {
                 Mismatch::new(
                     about(),
-                    format!("another than that of {other}"),
+                    format!("different from that of {other}"),
                     text_of(object, "/metadata/resourceVersion"),
                 )
             })
         })
     }
 
-    /// Checks an object against what is known of it, and remembers it.
+    /// Checks an object against earlier responses, and records it.
     pub(super) fn object(
         &mut self,
         resource: &Resource,
@@ -177,23 +181,23 @@ impl Facts {
         let (name, uid) = (text_of(object, "/metadata/name"), text_of(object, "/metadata/uid"));
         let created = text_of(object, "/metadata/creationTimestamp");
         let key = (resource.plural.clone(), namespace.to_owned(), name.clone());
-        let leaves = object.pointer("/metadata/deletionTimestamp").is_some();
-        let mut found = Vec::from_iter(self.twin(&key, object));
-        found.extend(self.overtaken(resource, object, seen));
-        let Some(known) = self.objects.get_mut(&key).filter(|known| known.may_be(&uid, seen)) else {
-            let mut known = Known {
+        let deletion_requested = object.pointer("/metadata/deletionTimestamp").is_some();
+        let mut found = Vec::from_iter(self.same_as_other(&key, object));
+        found.extend(self.not_later_than_lists(resource, object, seen));
+        let Some(known) = self.objects.get_mut(&key).filter(|known| known.is_same(&uid, seen)) else {
+            let mut known = KnownObject {
                 uid,
                 created,
                 answered: seen.answered,
                 versions: Vec::new(),
-                leaving: leaves,
+                deletion_requested,
                 deleted: None,
             };
             known.remember(resource, object, seen);
             self.objects.insert(key, known);
             return found;
         };
-        known.leaving |= leaves;
+        known.deletion_requested |= deletion_requested;
         for (field, expected, actual) in [
             ("uid", &known.uid, &uid),
             ("creationTimestamp", &known.created, &created),
@@ -203,8 +207,8 @@ impl Facts {
             }
         }
         let gone = known.deleted.is_some_and(|deleted| deleted <= seen.sent);
-        if gone && !leaves && seen.fresh {
-            found.push(Mismatch::new(&name, "gone: it was deleted", "it is there"));
+        if gone && !deletion_requested && seen.fresh {
+            found.push(Mismatch::new(&name, "absent: it was deleted", "present"));
         }
         found.extend(known.contradicts(resource, &name, object, seen));
         known.remember(resource, object, seen);
@@ -212,14 +216,14 @@ impl Facts {
     }
 }
 
-impl Known {
-    /// Whether an answer can be about the same object: another uid is one that was created after a deletion.
-    fn may_be(&self, uid: &str, seen: &Seen<'_>) -> bool {
+impl KnownObject {
+    /// Whether a response can be about the same object. With another uid it is one created after a deletion.
+    fn is_same(&self, uid: &str, seen: &Seen<'_>) -> bool {
         let creates = seen.method == Some(&Method::POST);
-        self.uid == uid || !(self.leaving || creates)
+        self.uid == uid || !(self.deletion_requested || creates)
     }
 
-    /// What an answer contradicts of the earlier ones.
+    /// Checks a response against earlier ones.
     fn contradicts(&self, resource: &Resource, name: &str, object: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
         let version = number(&text_of(object, "/metadata/resourceVersion"))?;
         let content = content(object);
@@ -234,7 +238,7 @@ impl Known {
         let earlier = self.versions.iter().filter(|known| known.answered <= seen.sent);
         let last = earlier.max_by_key(|known| known.version)?;
         if version < last.version && seen.fresh {
-            let expected = format!("{} or later, which was answered before", last.version);
+            let expected = format!("{} or later: that version was returned before", last.version);
             return Some(Mismatch::new(
                 format!("version of {name}"),
                 expected,
@@ -261,7 +265,7 @@ impl Known {
         let Some(version) = number(&text_of(object, "/metadata/resourceVersion")) else {
             return;
         };
-        if self.versions.len() >= VERSIONS {
+        if self.versions.len() >= MAX_VERSIONS {
             self.versions.remove(0);
         }
         self.versions.push(Version {
@@ -273,8 +277,8 @@ impl Known {
     }
 }
 
-/// What a write changed that it leaves alone, given the version before: a replacement of the status all but metadata and
-/// status, any other write the status.
+/// Checks what a write must leave alone against the previous version: a replacement of the status everything but
+/// metadata and status, any other write the status.
 fn untouched(resource: &Resource, name: &str, before: &Value, after: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
     if ![Some(&Method::PUT), Some(&Method::PATCH)].contains(&seen.method) {
         return None;
@@ -287,8 +291,8 @@ fn untouched(resource: &Resource, name: &str, before: &Value, after: &Value, see
     check::equal(&format!("status of {name}"), &status(before), &status(after))
 }
 
-/// What is wrong with the generation that a write returned, given the version before. v1.2 takes the generation of a
-/// replacement from the client where the spec stays, so that it can be missing.
+/// Checks the generation returned by a write against the previous version. It can be missing: v1.2 takes the generation
+/// of a replacement from the client if the spec is unchanged.
 fn generation(resource: &Resource, name: &str, before: &Value, after: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
     let of = |object: &Value| object.pointer("/metadata/generation").and_then(Value::as_i64);
     let (earlier, later) = (of(before)?, of(after)?);
@@ -297,9 +301,9 @@ fn generation(resource: &Resource, name: &str, before: &Value, after: &Value, se
     let annotations = |object: &Value| object.pointer("/metadata/annotations").cloned();
     let same = !new_spec && annotations(before) == annotations(after);
     let expected = if writes && new_spec && later <= earlier {
-        format!("more than {earlier}: the spec is another")
+        format!("more than {earlier}: the spec was changed")
     } else if writes && same && resource.subresource.is_some() && later > earlier {
-        format!("{earlier}: the spec is the same")
+        format!("{earlier}: the spec was not changed")
     } else {
         return None;
     };
@@ -310,7 +314,7 @@ fn generation(resource: &Resource, name: &str, before: &Value, after: &Value, se
     ))
 }
 
-/// An object without what depends on the path of the request.
+/// Returns an object without fields that depend on the path of the request.
 fn content(object: &Value) -> Value {
     let mut content = check::without(object, &OF_THE_PATH);
     if let Some(Value::Object(metadata)) = content.get_mut("metadata") {

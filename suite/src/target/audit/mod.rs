@@ -1,18 +1,26 @@
-//! What holds for every answer of a trial, whatever the case expects.
+//! Checks of all responses of a trial against each other, independent of the case.
 //!
-//! Guarantees: only objects of the trial are compared, by the stem of their names; an answer is compared with what was
-//! answered before its request was sent, so that concurrent requests are no contradiction.
+//! Guarantees:
+//! - Only objects of the trial are compared, by the prefix of their names.
+//! - A response is compared with those received before its request was sent, so concurrent requests are no
+//!   contradiction.
 //!
-//! The rules: a Status of failure is whole; the media type and the layout are those that were asked for; an object
-//! has its system fields, keeps uid and creation time, and has no field that is null; what a creation, a replacement
-//! or a merge patch sends comes back; one version has one content, in every answer, and a later one that is read has
-//! another; versions do not go back, and a write comes after every list that was answered before it; a new spec has a
-//! new generation, and a new status has none; a write of the status leaves the rest alone, and any other write the
-//! status; what is deleted is gone, and what is not deleted is listed.
+//! Rules:
+//! - A Status of failure is complete.
+//! - Media type and layout are those that were requested.
+//! - An object has its system fields, keeps uid and creation time, and has no null field.
+//! - A creation, a replacement or a merge patch returns what was sent.
+//! - One version has one content, in every response. A later version that is read has other content.
+//! - Versions do not decrease, and a write is later than every list returned before it.
+//! - A new spec has a new generation, a new status does not.
+//! - A write of the status changes nothing else, and any other write does not change the status.
+//! - A deleted object is absent, and any other object is listed.
 //!
-//! Limits: answers of up to [`BODY`] bytes, the last [`VERSIONS`] versions of an object; watches have checks of their own.
+//! Limits:
+//! - Responses of up to [`MAX_RESPONSE_BYTES`], and the last [`MAX_VERSIONS`] versions of an object. Watches have their
+//!   own checks.
 //!
-//! Source of semantics: the recorded server; the texts are silent, so every mismatch is a `should`.
+//! Source: the recorded server. The documentation says nothing about these rules, so every mismatch is a `should`.
 
 mod facts;
 mod form;
@@ -30,33 +38,33 @@ use crate::request::{Media, Request, decode};
 use facts::{Facts, Seen};
 use resource::Resource;
 
-/// Size limit of an answer that is looked at, in bytes.
-const BODY: usize = 1 << 20;
-/// Number of versions of an object that are kept.
-const VERSIONS: usize = 64;
-/// Number of mismatches that are kept.
-const MISMATCHES: usize = 3;
+/// Maximum size of a response that is checked, in bytes.
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
+/// Maximum number of versions kept per object.
+const MAX_VERSIONS: usize = 64;
+/// Maximum number of mismatches kept.
+const MAX_MISMATCHES: usize = 3;
 
 /// Query parameters.
 type Query = BTreeMap<String, String>;
 
-/// Time at which a request was sent, in answers that had come.
+/// Logical time: the number of responses received so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment(usize);
 
-/// The rules, and what the answers of one trial have shown so far.
+/// Checks of the responses of one trial, with the facts seen so far.
 #[derive(Debug)]
 pub(crate) struct Audit {
     stem: String,
     answers: usize,
-    /// The answer to a write could not be read, so that there may be objects that are not known.
+    /// Whether the response to a write could not be parsed, so that there may be unknown objects.
     unread: bool,
     facts: Facts,
     mismatches: Vec<Mismatch>,
 }
 
 impl Audit {
-    /// An audit of the objects whose names begin with a stem.
+    /// Creates an audit of the objects whose names have the prefix `stem`.
     pub(super) fn new(stem: impl Into<String>) -> Self {
         Self {
             stem: stem.into(),
@@ -67,22 +75,22 @@ impl Audit {
         }
     }
 
-    /// What is wrong with the answers so far.
+    /// Returns the mismatches so far.
     pub(super) fn mismatches(&self) -> Vec<Mismatch> {
         self.mismatches.clone()
     }
 
-    /// Takes in that a request is about to be sent.
+    /// Records that a request is about to be sent.
     pub(super) fn sent(&mut self, request: &Request) -> Moment {
         if request.method == Method::DELETE
             && let Some(resource) = Resource::of(path(request))
         {
-            self.facts.leaves(&resource);
+            self.facts.deletion_requested(&resource);
         }
         Moment(self.answers)
     }
 
-    /// Checks an answer to a request that was sent at a moment.
+    /// Checks the response to a request that was sent at a time.
     pub(super) fn answered(&mut self, request: &Request, answer: &Answer, sent: Moment) {
         self.answers += 1;
         let Some(resource) = Resource::of(path(request)) else {
@@ -90,12 +98,12 @@ impl Audit {
         };
         let query = query(request);
         let text = answer.text();
-        let body = read(&text).filter(|_| answer.body.len() <= BODY);
+        let body = read(&text).filter(|_| answer.body.len() <= MAX_RESPONSE_BYTES);
         let Some((media, body)) = body.filter(|_| !query.contains_key("watch")) else {
             self.unread |= request.method != Method::GET && request.method != Method::DELETE;
             return;
         };
-        let mut found = outside(&query, answer, &text, media);
+        let mut found = representation(&query, answer, &text, media);
         if answer.status >= 400 {
             if text_of(&body, "/kind") == "Status" {
                 found.extend(check::error_status(answer.status, None, &Named::default(), &[], &body));
@@ -108,14 +116,14 @@ impl Audit {
         }
         let request = format!("{} {}", request.method, request.target());
         for mut mismatch in found {
-            if self.mismatches.len() < MISMATCHES {
-                mismatch.about = format!("answer to {request}, {}", mismatch.about);
+            if self.mismatches.len() < MAX_MISMATCHES {
+                mismatch.about = format!("response to {request}, {}", mismatch.about);
                 self.mismatches.push(mismatch.at(Level::Should));
             }
         }
     }
 
-    /// What is wrong with an answer of success.
+    /// Checks a successful response.
     fn of_success(
         &mut self,
         request: &Request,
@@ -134,7 +142,7 @@ impl Audit {
             };
         }
         if let Some(Value::Array(items)) = body.get("items").filter(|_| resource.name.is_none()) {
-            // A list from a version may come from a cache.
+            // A list with resourceVersion may come from a cache.
             let fresh = !asks("resourceVersion");
             let whole = fresh && !asks("labelSelector") && !asks("fieldSelector");
             return self.of_list(resource, body, items, sent, fresh, whole);
@@ -162,7 +170,7 @@ impl Audit {
         found
     }
 
-    /// What is wrong with the items of a list.
+    /// Checks the items of a list.
     fn of_list(
         &mut self,
         resource: &Resource,
@@ -190,8 +198,8 @@ impl Audit {
             if !self.unread && !self.facts.has(resource, &namespace, &name) {
                 found.push(Mismatch::new(
                     "items",
-                    "objects that were created",
-                    format!("{name}, which was not"),
+                    "only objects that were created",
+                    format!("{name}, which was not created"),
                 ));
             }
             listed.push((namespace.clone(), name.clone()));
@@ -207,12 +215,12 @@ impl Audit {
             for field in ["kind", "apiVersion"] {
                 if let Some(value) = item.get(field) {
                     let about = format!("{field} of item {name}");
-                    found.push(Mismatch::new(about, "nothing", value.to_string()));
+                    found.push(Mismatch::new(about, "absent", value.to_string()));
                 }
             }
             let of_item = text_of(item, "/metadata/resourceVersion");
             if number(&of_item).is_some() && is_later(&of_item, &version) {
-                let expected = format!("a version up to the list's {version}");
+                let expected = format!("at most the version of the list, {version}");
                 found.push(Mismatch::new(format!("version of item {name}"), expected, of_item));
             }
             found.extend(form::times(item));
@@ -227,7 +235,7 @@ impl Audit {
     }
 }
 
-/// Whether a replacement of a version that it names answers with another.
+/// Whether a replacement that names a version returned another version.
 fn is_replaced(request: &Request, object: &Value) -> bool {
     let version = |object: &Value| number(&text_of(object, "/metadata/resourceVersion")).filter(|version| *version > 0);
     let sent = request.body.as_ref().and_then(|body| serde_json::from_slice(body).ok());
@@ -235,7 +243,7 @@ fn is_replaced(request: &Request, object: &Value) -> bool {
     request.method == Method::PUT && sent.is_some() && sent != version(object)
 }
 
-/// The body of an answer with its media type; none if it is no object of the API.
+/// Parses the body of a response. `None` if it is not an API object.
 fn read(text: &str) -> Option<(Media, Value)> {
     let read = |media| decode(text, media).ok().filter(|value| value.get("kind").is_some());
     let media = if text.trim_start().starts_with('{') {
@@ -246,20 +254,20 @@ fn read(text: &str) -> Option<(Media, Value)> {
     Some((media, read(media)?))
 }
 
-/// Path of a request, without a query.
+/// Returns the path of a request, without the query.
 fn path(request: &Request) -> &str {
     request.path.split('?').next().unwrap_or_default()
 }
 
-/// Query parameters of a request.
+/// Returns the query parameters of a request.
 fn query(request: &Request) -> Query {
     let target = request.target();
     let query = target.split_once('?').map_or("", |(_, query)| query);
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
-/// What is wrong with the media type and the layout.
-fn outside(query: &Query, answer: &Answer, text: &str, media: Media) -> Vec<Mismatch> {
+/// Checks media type and layout.
+fn representation(query: &Query, answer: &Answer, text: &str, media: Media) -> Vec<Mismatch> {
     let mut found = Vec::new();
     let content_type = answer.content_type.clone().unwrap_or_default();
     if Media::of(&content_type) != Some(media) {
@@ -269,8 +277,8 @@ fn outside(query: &Query, answer: &Answer, text: &str, media: Media) -> Vec<Mism
             content_type,
         ));
     }
-    if answer.may_be_kept() {
-        found.push(Mismatch::new("cache-control", "none", "a time to keep it"));
+    if answer.is_cacheable() {
+        found.push(Mismatch::new("cache-control", "no caching", "a cacheable response"));
     }
     match query.get("pretty").map(String::as_str) {
         Some("true") if media == Media::Json && !is_pretty(text) => {
@@ -284,7 +292,7 @@ fn outside(query: &Query, answer: &Answer, text: &str, media: Media) -> Vec<Mism
     found
 }
 
-/// The text at a place of a value, or an empty one.
+/// Returns the text at a pointer, or an empty one.
 fn text_of(value: &Value, pointer: &str) -> String {
     let text = value.pointer(pointer).and_then(Value::as_str);
     text.unwrap_or_default().to_owned()
@@ -322,7 +330,7 @@ mod tests {
                "metadata": {"resourceVersion": version.to_string(), "selfLink": COLLECTION}})
     }
 
-    /// What is wrong with answers that come one after the other.
+    /// Returns the mismatches of consecutive responses.
     fn wrong(answers: &[(Method, &str, u16, Value)]) -> Vec<String> {
         let mut audit = Audit::new("t-");
         for (method, path, status, body) in answers {
@@ -339,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_life_without_contradiction_passes() {
+    fn consistent_responses_pass() {
         let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
         let found = wrong(&[
             (Method::POST, COLLECTION, 201, pod(3)),
@@ -381,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_deleted_is_gone_unless_it_is_being_deleted() {
+    fn a_deleted_object_is_absent_unless_it_is_being_deleted() {
         let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
         let after = |read: Value| {
             wrong(&[
@@ -420,7 +428,7 @@ mod tests {
     #[case::creation(Request::new(Method::POST, COLLECTION), 1)]
     #[case::replacement(Request::new(Method::PUT, OBJECT).with_body("json", pod(5).to_string()), 1)]
     #[case::replacement_that_changes_nothing(Request::new(Method::PUT, OBJECT).with_body("json", pod(8).to_string()), 0)]
-    fn a_write_comes_after_the_lists_before(#[case] write: Request, #[case] wrong: usize) {
+    fn a_write_is_later_than_earlier_lists(#[case] write: Request, #[case] wrong: usize) {
         let mut audit = Audit::new("t-");
         audit.answered(&Request::get(COLLECTION), &answer(200, &list(9, &[])), Moment(0));
         audit.answered(&write, &answer(200, &pod(8)), Moment(1));
@@ -438,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_of_failure_is_whole_and_laid_out_as_asked() {
+    fn a_status_of_failure_is_complete_and_has_the_requested_layout() {
         let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
                             "message": "no", "reason": "NotFound", "code": 404});
         assert_eq!(

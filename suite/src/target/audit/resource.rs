@@ -1,22 +1,22 @@
-//! The resource that a path names.
+//! The resource of a path.
 
 /// A collection, an object or a subresource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resource {
-    /// As `apiVersion` has it, such as `v1` or `batch/v1`.
+    /// apiVersion, such as `v1` or `batch/v1`.
     pub(super) group_version: String,
     /// Plural name.
     pub(super) plural: String,
-    /// Namespace; empty for a resource of the cluster and for a list of all namespaces.
+    /// Namespace; empty for a cluster-scoped resource and for a list of all namespaces.
     pub(super) namespace: String,
-    /// Name; none for a collection.
+    /// Name; `None` for a collection.
     pub(super) name: Option<String>,
     /// Subresource.
     pub(super) subresource: Option<String>,
 }
 
 impl Resource {
-    /// The resource at a path; none for discovery, proxies and the paths of watches.
+    /// Parses a path; `None` for discovery, proxies and watch paths.
     pub(super) fn of(path: &str) -> Option<Self> {
         let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
         let (group_version, rest) = match segments.as_slice() {
@@ -34,7 +34,7 @@ impl Resource {
         let mut rest = rest.into_iter().map(str::to_owned);
         let plural = rest.next()?;
         let (name, subresource) = (rest.next(), rest.next());
-        // What is below a subresource is proxied.
+        // Paths below a subresource are proxied.
         rest.next().is_none().then(|| Self {
             group_version,
             plural,
@@ -44,12 +44,12 @@ impl Resource {
         })
     }
 
-    /// Whether the path is that of objects: not of a subresource, but for the status, which is the object too.
+    /// Whether the path returns objects of the kind: no subresource, or the status.
     pub(super) fn is_of_objects(&self) -> bool {
         self.subresource.as_deref().is_none_or(|name| name == "status")
     }
 
-    /// Path of the collection in a namespace; in none that of all namespaces.
+    /// Returns the path of the collection in a namespace, or in all namespaces if the namespace is empty.
     pub(super) fn collection(&self, namespace: &str) -> String {
         let prefix = if self.group_version.contains('/') {
             "/apis"

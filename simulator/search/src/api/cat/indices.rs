@@ -1,4 +1,4 @@
-//! The pages of `_cat` about indices: `indices`, `shards`, `segments`, `recovery`, `count`.
+//! The `_cat` tables of indices: `indices`, `shards`, `segments`, `recovery`, `count`.
 
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ pub(super) fn indices(shared: &Shared, request: &RestRequest, named: &[Arc<Index
     table
 }
 
-/// The column `prirep`.
-fn letter(primary: bool) -> String {
+/// Returns the value of the column `prirep`.
+fn prirep(primary: bool) -> String {
     if primary { "p" } else { "r" }.to_owned()
 }
 
@@ -51,26 +51,29 @@ pub(super) fn shards(shared: &Shared, request: &RestRequest, named: &[Arc<Index>
             let view = shard.view();
             for copy in copies {
                 let node = copy.get("node").and_then(Value::as_str);
-                let place = shared.cluster.nodes().find(|(place, _)| node == Some(&id_of(*place)));
+                let ordinal = shared
+                    .cluster
+                    .nodes()
+                    .find(|(ordinal, _)| node == Some(&id_of(*ordinal)));
                 let primary = copy.get("primary").and_then(Value::as_bool) == Some(true);
                 let mut row = Row::new(&[
                     ("index", index.name.clone()),
                     ("shard", number.to_string()),
-                    ("prirep", letter(primary)),
+                    ("prirep", prirep(primary)),
                     (
                         "state",
                         copy.get("state").and_then(Value::as_str).unwrap_or("").to_owned(),
                     ),
                 ]);
-                if let Some((place, name)) = place {
+                if let Some((ordinal, name)) = ordinal {
                     row.set("docs", view.live_docs().to_string());
                     row.set("store", size(view.bytes(), request));
-                    row.set("ip", address(place));
+                    row.set("ip", address(ordinal));
                     row.set("node", name.clone());
                     let copy = ShardCopy {
                         index,
                         shard,
-                        place,
+                        node: ordinal,
                         primary,
                     };
                     row = row.with(sections(&[copy], Breakdown::default()));
@@ -92,8 +95,8 @@ pub(super) fn segments(shared: &Shared, request: &RestRequest, named: &[Arc<Inde
                 table.row(Row::new(&[
                     ("index", index.name.clone()),
                     ("shard", copy.shard.number().to_string()),
-                    ("prirep", letter(copy.primary)),
-                    ("ip", address(copy.place)),
+                    ("prirep", prirep(copy.primary)),
+                    ("ip", address(copy.node)),
                     ("segment", format!("_{}", segment.number)),
                     ("generation", segment.number.to_string()),
                     ("docs.count", view.live_docs().to_string()),
@@ -117,9 +120,9 @@ pub(super) fn recovery(shared: &Shared, named: &[Arc<Index>]) -> Table {
         let mut source = 0;
         for copy in shared.cluster.copies_of(index) {
             if copy.primary {
-                source = copy.place;
+                source = copy.node;
             }
-            // A replica is a view of its primary: it has nothing to recover.
+            // A replica is a view of its primary and needs no recovery.
             let recovery = copy.shard.recovery().filter(|_| copy.primary).unwrap_or_default();
             let percent = |total: u64| if total == 0 { "0.0%" } else { "100.0%" }.to_owned();
             let mut row = Row::new(&[
@@ -128,7 +131,7 @@ pub(super) fn recovery(shared: &Shared, named: &[Arc<Index>]) -> Table {
                 ("type", if copy.primary { "gateway" } else { "replica" }.to_owned()),
                 ("stage", "done".to_owned()),
                 ("source_host", address(source)),
-                ("target_host", address(copy.place)),
+                ("target_host", address(copy.node)),
                 ("repository", "n/a".to_owned()),
                 ("snapshot", "n/a".to_owned()),
                 ("files_percent", percent(recovery.files)),
@@ -152,7 +155,7 @@ pub(super) fn recovery(shared: &Shared, named: &[Arc<Index>]) -> Table {
     table
 }
 
-/// Number of documents in some indices.
+/// Returns the number of documents of some indices.
 pub(super) fn count(shared: &Shared, named: &[Arc<Index>]) -> Result<u32> {
     named
         .iter()

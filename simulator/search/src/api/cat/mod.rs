@@ -1,4 +1,4 @@
-//! `_cat`: statistics as tables of text.
+//! The `_cat` APIs: tables of statistics.
 
 mod indices;
 mod nodes;
@@ -12,7 +12,7 @@ use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 use table::{Row, Table};
 
-/// Seconds since 1970, and the time of day.
+/// Returns the columns `epoch` (seconds since 1970) and `timestamp` (time of day).
 fn time(shared: &Shared) -> [(&'static str, String); 2] {
     let seconds = shared.cluster.now().div_euclid(1000);
     let of_day = seconds.rem_euclid(86_400);
@@ -23,7 +23,7 @@ fn time(shared: &Shared) -> [(&'static str, String); 2] {
 /// `GET /_cat/page[/names]`.
 pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Option<&str>) -> Result<Answer> {
     if request.flag("help") {
-        return known(page).and_then(|()| Table::new(page).answer(request));
+        return check_page(page).and_then(|()| Table::new(page).answer(request));
     }
     let named = || {
         shared.cluster.named(
@@ -53,16 +53,16 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         "health" => one_row(page, health(shared)),
         "aliases" => aliases(shared, names),
         _ => {
-            known(page)?;
+            check_page(page)?;
             Table::new(page)
         }
     };
     table.answer(request)
 }
 
-/// Fails for a page that does not exist.
-fn known(page: &str) -> Result<()> {
-    if NAMES.contains(&page) {
+/// Fails for an unknown page.
+fn check_page(page: &str) -> Result<()> {
+    if PAGES.contains(&page) {
         Ok(())
     } else {
         Err(SearchError::illegal(format!("No feature for name [{page}]")))
@@ -102,8 +102,8 @@ fn aliases(shared: &Shared, names: Option<&str>) -> Table {
         |name: &str| names.is_none_or(|names| names.split(',').any(|wanted| crate::pattern::matches(wanted, name)));
     for index in shared.cluster.indices() {
         for (name, alias) in index.aliases.read().iter().filter(|(name, _)| wanted(name)) {
-            let shown = alias.describe();
-            let routing = |key: &str| shown.get(key).and_then(Value::as_str).unwrap_or("-").to_owned();
+            let definition = alias.describe();
+            let routing = |key: &str| definition.get(key).and_then(Value::as_str).unwrap_or("-").to_owned();
             table.row(Row::new(&[
                 ("alias", name.clone()),
                 ("index", index.name.clone()),
@@ -116,8 +116,8 @@ fn aliases(shared: &Shared, names: Option<&str>) -> Table {
     table
 }
 
-/// The pages, with the names that some of them take.
-const NAMES: [&str; 21] = [
+/// Paths of the pages.
+const PAGES: [&str; 21] = [
     "allocation",
     "shards",
     "shards/{index}",
@@ -141,8 +141,8 @@ const NAMES: [&str; 21] = [
     "fielddata/{fields}",
 ];
 
-/// `GET /_cat`: the pages.
+/// `GET /_cat`: the list of pages.
 pub(crate) fn list() -> Answer {
-    let lines = NAMES.iter().map(|name| format!("/_cat/{name}\n"));
+    let lines = PAGES.iter().map(|name| format!("/_cat/{name}\n"));
     Answer::text(std::iter::once("=^.^=\n".to_owned()).chain(lines).collect())
 }

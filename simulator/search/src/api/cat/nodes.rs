@@ -1,4 +1,4 @@
-//! The pages of `_cat` about nodes: `nodes`, `master`, `allocation`, `thread_pool`, `fielddata`.
+//! The `_cat` tables of nodes: `nodes`, `master`, `allocation`, `thread_pool`, `fielddata`.
 
 use serde_json::Value;
 
@@ -10,19 +10,19 @@ use crate::pattern;
 use crate::rest::RestRequest;
 use crate::shared::Shared;
 
-/// Cells that several pages have.
-fn node(place: u32, name: &str, full_id: bool) -> Vec<(&'static str, String)> {
-    let id = id_of(place);
+/// Returns the columns that several tables share.
+fn node(ordinal: u32, name: &str, full_id: bool) -> Vec<(&'static str, String)> {
+    let id = id_of(ordinal);
     vec![
         ("id", if full_id { id } else { id.chars().take(4).collect() }),
         ("pid", std::process::id().to_string()),
         ("host", name.to_owned()),
-        ("ip", address(place)),
+        ("ip", address(ordinal)),
         ("port", "9300".to_owned()),
     ]
 }
 
-/// `nodes`: each has its copies of shards.
+/// `nodes`: the statistics of a node cover its shard copies.
 pub(super) fn nodes(shared: &Shared, request: &RestRequest) -> Table {
     let mut table = Table::new("nodes");
     let process = Process::now();
@@ -30,8 +30,8 @@ pub(super) fn nodes(shared: &Shared, request: &RestRequest) -> Table {
     let copies = shared.cluster.copies(&all);
     let percent = |part: u64, whole: u64| (part * 100).checked_div(whole).unwrap_or(0).to_string();
     let uptime = u64::try_from((shared.cluster.options.ticks)().as_millis()).unwrap_or(u64::MAX);
-    for (place, name) in shared.cluster.nodes() {
-        let mut cells = node(place, name, request.flag("full_id"));
+    for (ordinal, name) in shared.cluster.nodes() {
+        let mut cells = node(ordinal, name, request.flag("full_id"));
         cells.extend([
             ("version", VERSION.to_owned()),
             ("build", BUILD.chars().take(7).collect()),
@@ -44,10 +44,10 @@ pub(super) fn nodes(shared: &Shared, request: &RestRequest) -> Table {
             ("file_desc.max", process.max_files.to_string()),
             ("uptime", crate::api::human::time(uptime)),
             ("node.role", "d".to_owned()),
-            ("master", if place == 0 { "*" } else { "m" }.to_owned()),
+            ("master", if ordinal == 0 { "*" } else { "m" }.to_owned()),
             ("name", name.clone()),
         ]);
-        let own: Vec<_> = copies.iter().filter(|copy| copy.place == place).copied().collect();
+        let own: Vec<_> = copies.iter().filter(|copy| copy.node == ordinal).copied().collect();
         table.row(Row::new(&cells).with(sections(&own, Breakdown::default())));
     }
     table
@@ -55,8 +55,8 @@ pub(super) fn nodes(shared: &Shared, request: &RestRequest) -> Table {
 
 pub(super) fn master(shared: &Shared) -> Table {
     let mut table = Table::new("master");
-    if let Some((place, name)) = shared.cluster.nodes().next() {
-        let mut row = Row::new(&node(place, name, true));
+    if let Some((ordinal, name)) = shared.cluster.nodes().next() {
+        let mut row = Row::new(&node(ordinal, name, true));
         row.set("node", name.clone());
         table.row(row);
     }
@@ -68,13 +68,13 @@ pub(super) fn allocation(shared: &Shared, request: &RestRequest) -> Table {
     let all = shared.cluster.indices();
     let open: Vec<_> = all.into_iter().filter(|index| !index.is_closed()).collect();
     let copies = shared.cluster.copies(&open);
-    for (place, name) in shared.cluster.nodes() {
-        let own = copies.iter().filter(|copy| copy.place == place);
+    for (ordinal, name) in shared.cluster.nodes() {
+        let own = copies.iter().filter(|copy| copy.node == ordinal);
         let used: u64 = own.clone().map(|copy| copy.shard.view().bytes()).sum();
-        let mut row = Row::new(&node(place, name, true));
+        let mut row = Row::new(&node(ordinal, name, true));
         row.set("shards", own.count().to_string());
         row.set("disk.used", size(used, request));
-        // Everything is in memory: there is no disk to be full.
+        // Shards are in memory, so the disk has no free space to report.
         row.set("disk.avail", size(0, request));
         row.set("disk.total", size(used, request));
         row.set("disk.percent", "0".to_owned());
@@ -87,8 +87,8 @@ pub(super) fn allocation(shared: &Shared, request: &RestRequest) -> Table {
 pub(super) fn thread_pool(shared: &Shared, request: &RestRequest) -> Table {
     let mut table = Table::new("thread_pool");
     let pools = thread_pools();
-    for (place, name) in shared.cluster.nodes() {
-        let mut row = Row::new(&node(place, name, request.flag("full_id")));
+    for (ordinal, name) in shared.cluster.nodes() {
+        let mut row = Row::new(&node(ordinal, name, request.flag("full_id")));
         for (pool, settings) in pools.as_object().into_iter().flatten() {
             let text = |key: &str| match settings.get(key) {
                 Some(Value::String(text)) => text.clone(),
@@ -113,7 +113,7 @@ pub(super) fn thread_pool(shared: &Shared, request: &RestRequest) -> Table {
     table
 }
 
-/// `fielddata`: memory of loaded fields.
+/// `fielddata`: memory of loaded field data, one column per field.
 pub(super) fn fielddata(shared: &Shared, request: &RestRequest, wanted: Option<&str>) -> Table {
     let mut table = Table::new("fielddata");
     let wanted = wanted.or(request.param("fields"));
@@ -122,10 +122,10 @@ pub(super) fn fielddata(shared: &Shared, request: &RestRequest, wanted: Option<&
     let mut fields: Vec<String> = field_data(&copies).into_iter().map(|(field, _)| field).collect();
     fields.retain(|field| wanted.is_none_or(|wanted| wanted.split(',').any(|wanted| pattern::matches(wanted, field))));
     fields.iter().for_each(|field| table.add_column(field));
-    for (place, name) in shared.cluster.nodes() {
-        let mut row = Row::new(&node(place, name, true));
+    for (ordinal, name) in shared.cluster.nodes() {
+        let mut row = Row::new(&node(ordinal, name, true));
         row.set("node", name.clone());
-        let own: Vec<_> = copies.iter().filter(|copy| copy.place == place).copied().collect();
+        let own: Vec<_> = copies.iter().filter(|copy| copy.node == ordinal).copied().collect();
         let loaded = field_data(&own);
         let mut total = 0;
         for field in &fields {

@@ -1,6 +1,7 @@
-//! Tables: columns with their names, rows with their cells, as text, YAML or JSON.
+//! Tables of `_cat`, in text, YAML or JSON.
 //!
-//! Source: `RestTable` of Elasticsearch 1.5; names, aliases and descriptions of `columns.txt` are those that its `help` shows.
+//! Source: `RestTable` of Elasticsearch 1.5. `columns.txt` has the names, aliases and descriptions of its `help`
+//! output.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +13,8 @@ use crate::error::Result;
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 
-/// Columns of all pages, a line each: page, name, aliases, `>` if set to the right, `+` if shown by default, description.
+/// Columns of all pages, one per line: page, name, aliases, flags (`>` aligned right, `+` shown by default),
+/// description.
 const COLUMNS: &str = include_str!("columns.txt");
 
 /// A column of a page.
@@ -42,7 +44,7 @@ fn columns(page: &str) -> Vec<Column> {
         .collect()
 }
 
-/// A row: cells by column, and the statistics that the other columns show.
+/// A row: cells by column, and statistics for the columns without a cell.
 #[derive(Default)]
 pub(super) struct Row {
     cells: BTreeMap<String, String>,
@@ -60,7 +62,7 @@ impl Row {
         }
     }
 
-    /// The row with statistics in the sections of `_stats`.
+    /// Adds statistics, in the sections of `_stats`.
     pub(super) fn with(self, statistics: Value) -> Row {
         Row { statistics, ..self }
     }
@@ -77,7 +79,7 @@ impl Row {
         let Some((section, name)) = column.split_once('.') else {
             return String::new();
         };
-        // A few columns are named otherwise than in the statistics.
+        // Some columns have other names than their statistics.
         let name = match (section, name) {
             ("get" | "percolate" | "suggest", "time") => "time",
             ("refresh", "time") => "total_time",
@@ -100,7 +102,7 @@ impl Row {
     }
 }
 
-/// A size, in the unit that the request asks for.
+/// Formats a size, in the unit of the parameter `bytes`.
 pub(super) fn size(bytes: u64, request: &RestRequest) -> String {
     let shift = match request.param("bytes") {
         Some("b") => 0,
@@ -126,7 +128,7 @@ impl Table {
         }
     }
 
-    /// Adds a column that only some servers have, such as one for a field.
+    /// Adds a column that is not in `columns.txt`, such as one for a field.
     pub(super) fn add_column(&mut self, name: &str) {
         self.columns.push(Column {
             name: name.to_owned().into(),
@@ -157,7 +159,7 @@ impl Table {
         self.columns.iter().map(line).collect()
     }
 
-    /// The columns that the request wants, each with its header.
+    /// Returns the requested columns with their headers.
     fn wanted(&self, request: &RestRequest) -> Vec<(String, &Column)> {
         let Some(wanted) = request.param("h") else {
             let shown = self.columns.iter().filter(|column| column.shown);
@@ -185,7 +187,7 @@ impl Table {
         found
     }
 
-    /// The table as the request wants it.
+    /// Renders the table.
     pub(super) fn answer(self, request: &RestRequest) -> Result<Answer> {
         if request.flag("help") {
             return Ok(Answer::text(self.help()));

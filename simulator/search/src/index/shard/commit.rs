@@ -1,7 +1,8 @@
-//! Commits of a shard, and the way back from its files.
+//! Commits of a shard, and its recovery from files.
 //!
-//! Guarantees: a commit has every operation that was acknowledged before it began; what came later is in the translog that the commit names.
-//! Limits: writers wait while the last documents are flushed and the versions of new segments are collected.
+//! - Guarantees: a commit has every operation that was acknowledged before it began. Later operations are in the
+//!   translog that the commit names.
+//! - Limits: writers wait while the last documents are flushed and the versions of new segments are collected.
 
 use std::time::{Duration, Instant};
 
@@ -10,32 +11,33 @@ use parking_lot::{Mutex, MutexGuard};
 use super::{IndexBuffer, Shard};
 use crate::durable::{Commit, DataDirectoryError, IndexFolder, Operation};
 use crate::error::Result;
-use crate::index::ids::{Condition, FreshSegment, Ids, VersionType};
 use crate::index::segment::Segment;
+use crate::index::version_map::{Condition, FreshSegment, VersionMap, VersionType};
 
-/// What a shard was made of when it was opened.
+/// Statistics of the recovery of a shard.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Recovery {
-    /// When it began, in milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     pub(crate) began: i64,
-    /// Number and size of the files of its segments.
+    /// Number of segment files.
     pub(crate) files: u64,
+    /// Size of the segment files, in bytes.
     pub(crate) bytes: u64,
     pub(crate) index_time: Duration,
-    /// Operations of the translog.
+    /// Number of replayed translog operations.
     pub(crate) operations: u64,
     pub(crate) translog_time: Duration,
 }
 
 impl Shard {
-    /// A shard as its last commit has it. Nothing is written. `now` is in milliseconds since 1970.
+    /// Opens a shard at its last commit, without writing. `now` is in milliseconds since 1970.
     ///
     /// # Errors
     /// Files that are missing or damaged.
     pub(crate) fn open(number: u32, folder: &IndexFolder, now: i64) -> Result<Shard, DataDirectoryError> {
         let began = Instant::now();
         let (folder, commit) = folder.shard(number)?;
-        let mut ids = Ids::default();
+        let mut versions = VersionMap::default();
         let mut recovery = Recovery {
             began: now,
             ..Recovery::default()
@@ -47,19 +49,19 @@ impl Shard {
             recovery.bytes += record.files.iter().map(|(_, length, _)| length).sum::<u64>();
             let damaged = |error| DataDirectoryError::damaged(files.path(), error);
             let segment = Segment::open(committed.number, files.clone()).map_err(damaged)?;
-            ids.restore(segment, record.documents, &committed.deleted);
+            versions.restore(segment, record.documents, &committed.deleted);
         }
-        ids.restore_deleted(commit);
+        versions.restore_deleted(commit);
         let mut shard = Shard::new(number);
         shard.folder = Some(folder);
-        *shard.ids.get_mut() = ids;
+        *shard.versions.get_mut() = versions;
         shard.publish();
         recovery.index_time = began.elapsed();
         shard.recovery = Mutex::new(Some(recovery));
         Ok(shard)
     }
 
-    /// Hands every operation since the last commit to `apply`.
+    /// Calls `apply` for every operation since the last commit.
     pub(crate) fn replay(&self, mut apply: impl FnMut(Operation<'_>) -> Result<()>) -> Result<(), DataDirectoryError> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -77,13 +79,13 @@ impl Shard {
         Ok(())
     }
 
-    /// Deletes a document as a replayed operation did.
-    pub(crate) fn delete_again(&self, key: &str, version: u64, now: Duration) -> Result<()> {
+    /// Replays a deletion.
+    pub(crate) fn replay_delete(&self, key: &str, version: u64, now: Duration) -> Result<()> {
         let (type_name, id) = key.split_once('\u{0}').unwrap_or((key, ""));
         self.delete(type_name, id, Shard::replayed(version), now).map(drop)
     }
 
-    /// Precondition of a replayed operation: its document gets the version that it had.
+    /// Precondition of a replayed operation: sets the version of the original operation.
     pub(crate) fn replayed(version: u64) -> Condition {
         Condition {
             create: false,
@@ -92,12 +94,12 @@ impl Shard {
         }
     }
 
-    /// Removes the files that the last commit does not have.
+    /// Removes the files that the last commit does not contain.
     pub(crate) fn clean(&self) -> Result<(), DataDirectoryError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.clean())
     }
 
-    /// Begins a translog, and commits what was replayed. `save` as in [`Shard::commit`].
+    /// Starts a new translog, and commits the replayed operations. `save` is as in [`Shard::commit`].
     pub(crate) fn start(&self, now: Duration, save: impl FnOnce() -> Result<()>) -> Result<(), DataDirectoryError> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -111,7 +113,7 @@ impl Shard {
         Ok(())
     }
 
-    /// What it was made of when it was opened, if it was.
+    /// Statistics of the recovery, if the shard was opened from files.
     pub(crate) fn recovery(&self) -> Option<Recovery> {
         *self.recovery.lock()
     }
@@ -121,7 +123,8 @@ impl Shard {
         *self.committed.lock()
     }
 
-    /// Makes all changes so far visible to searches, and writes them to the disk. `save` writes the mapping that they were indexed with.
+    /// Makes all changes so far visible to searches, and writes them to disk. `save` writes the mapping with which they
+    /// were indexed.
     pub(crate) fn commit(&self, now: Duration, save: impl FnOnce() -> Result<()>) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
         let began = Instant::now();
@@ -137,13 +140,13 @@ impl Shard {
         Ok(())
     }
 
-    /// Flushes what is buffered, and begins a translog, with no write between the two.
+    /// Flushes all buffers and starts a new translog, without a write between the two.
     fn commit_point(&self) -> Result<(Commit, Vec<FreshSegment>)> {
         let mut buffers: Vec<MutexGuard<'_, IndexBuffer>> = self.buffers.iter().map(|buffer| buffer.lock()).collect();
         buffers.iter_mut().try_for_each(|buffer| self.flush(buffer))?;
-        let ids = self.ids.lock();
+        let versions = self.versions.lock();
         let translog = self.translog.rotate()?;
-        Ok(ids.commit(translog))
+        Ok(versions.commit(translog))
     }
 
     fn write_commit(&self, commit: &Commit, fresh: Vec<FreshSegment>) -> Result<()> {

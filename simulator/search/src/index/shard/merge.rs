@@ -1,6 +1,6 @@
 //! Merges of a shard's segments.
 //!
-//! Limits: segments are merged ten at a time.
+//! Limits: ten segments per merge.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use super::Shard;
 use crate::durable::SegmentFiles;
 use crate::error::Result;
 use crate::index::bits::Bits;
-use crate::index::ids::LiveDocs;
 use crate::index::segment::Segment;
+use crate::index::version_map::LiveDocs;
 
-/// Number of segments of like size that are merged into one.
+/// Number of segments of similar size that are merged into one.
 pub(super) const MERGE_FACTOR: usize = 10;
 
 impl Shard {
-    /// Merges segments of like size as long as there are ten of them.
-    pub(crate) fn merge_alike(&self) -> Result<()> {
+    /// Merges segments of similar size as long as there are ten of them.
+    pub(crate) fn maybe_merge(&self) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
         let mut merged = false;
         while self.merge_once()? {
@@ -36,27 +36,27 @@ impl Shard {
         let _one_at_a_time = self.maintenance.lock();
         self.unpublished.lock().take();
         self.flush_all()?;
-        let all = self.ids.lock().segments.clone();
-        if all.len() > 1 || !self.ids.lock().live_docs.is_empty() {
+        let all = self.versions.lock().segments.clone();
+        if all.len() > 1 || !self.versions.lock().live_docs.is_empty() {
             self.merge(&all)?;
         }
         self.publish();
         Ok(())
     }
 
-    /// Merges ten segments of like size, if there are ten; returns whether it did.
+    /// Merges ten segments of similar size. Returns whether there were ten.
     fn merge_once(&self) -> Result<bool> {
-        let segments = self.ids.lock().segments.clone();
+        let segments = self.versions.lock().segments.clone();
         let level = |segment: &Segment| (segment.max_doc() / 100).checked_ilog10().unwrap_or(0);
-        for wanted in 0..8 {
-            let alike: Vec<Arc<Segment>> = segments
+        for target in 0..8 {
+            let similar: Vec<Arc<Segment>> = segments
                 .iter()
-                .filter(|segment| level(segment) == wanted)
+                .filter(|segment| level(segment) == target)
                 .take(MERGE_FACTOR)
                 .cloned()
                 .collect();
-            if alike.len() == MERGE_FACTOR {
-                self.merge(&alike)?;
+            if similar.len() == MERGE_FACTOR {
+                self.merge(&similar)?;
                 return Ok(true);
             }
         }
@@ -68,17 +68,18 @@ impl Shard {
             return Ok(());
         };
         let deleted: Vec<Option<Bits>> = {
-            let ids = self.ids.lock();
+            let versions = self.versions.lock();
             segments
                 .iter()
                 .map(|segment| {
-                    ids.live_docs
+                    versions
+                        .live_docs
                         .get(&segment.number)
                         .map(|live_docs| live_docs.deleted.clone())
                 })
                 .collect()
         };
-        // New number of each document; live documents keep their order.
+        // New number of each document. Live documents stay in their order.
         let mut moves: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut next = 0;
         let began = Instant::now();
@@ -92,24 +93,24 @@ impl Shard {
             });
             moves.insert(segment.number, numbers.collect());
         }
-        // The merged segment takes the number, and with it the position, of the first.
+        // The merged segment has the number, and so the position, of the first one.
         let merged = if next == 0 {
             None
         } else {
             let files = self.new_files()?;
             Some(Arc::new(Segment::merged(segments, &deleted, first.number, files)?))
         };
-        let mut ids = self.ids.lock();
+        let mut versions = self.versions.lock();
         self.counters.merge.add(began);
         self.counters.merged_docs.fetch_add(u64::from(next), Ordering::Relaxed);
         let bytes = merged.as_ref().map_or(0, |merged| merged.bytes());
         self.counters.merged_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let deleted_since = ids.relocate(&moves, first.number, next);
-        ids.segments.retain(|segment| !moves.contains_key(&segment.number));
-        ids.live_docs.retain(|number, _| !moves.contains_key(number));
+        let deleted_since = versions.relocate(&moves, first.number, next);
+        versions.segments.retain(|segment| !moves.contains_key(&segment.number));
+        versions.live_docs.retain(|number, _| !moves.contains_key(number));
         if let Some(merged) = merged {
             if deleted_since.len() > 0 {
-                ids.live_docs.insert(
+                versions.live_docs.insert(
                     first.number,
                     LiveDocs {
                         deleted: deleted_since,
@@ -117,13 +118,13 @@ impl Shard {
                     },
                 );
             }
-            ids.segments.push(merged);
-            ids.segments.sort_by_key(|segment| segment.number);
+            versions.segments.push(merged);
+            versions.segments.sort_by_key(|segment| segment.number);
         }
-        drop(ids);
-        // The files of committed segments are needed until the next commit.
-        let unneeded = segments.iter().filter(|segment| !segment.is_committed());
-        unneeded
+        drop(versions);
+        // The files of committed segments must stay until the next commit.
+        let uncommitted = segments.iter().filter(|segment| !segment.is_committed());
+        uncommitted
             .filter_map(|segment| segment.files.as_ref())
             .for_each(SegmentFiles::remove);
         Ok(())

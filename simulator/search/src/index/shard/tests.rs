@@ -1,4 +1,4 @@
-//! What a shard keeps, publishes and merges.
+//! Tests of a shard: writes, refreshes and merges.
 
 use super::*;
 use crate::index::shard::merge::MERGE_FACTOR;
@@ -12,7 +12,7 @@ fn document(id: &str) -> Encoded {
 }
 
 #[test]
-fn a_change_during_a_refresh_is_marked_for_the_next() {
+fn a_change_during_a_refresh_is_left_for_the_next_refresh() {
     for _ in 0..200 {
         let shard = Shard::new(0);
         std::thread::scope(|scope| {
@@ -31,13 +31,13 @@ fn a_change_during_a_refresh_is_marked_for_the_next() {
 }
 
 #[test]
-fn a_document_that_cannot_be_added_leaves_its_id_alone() {
+fn a_document_that_cannot_be_added_does_not_replace_its_predecessor() {
     let shard = Shard::new(0);
     shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
-    let mut unfit = document("2");
-    unfit.make_unfit();
-    let refused = shard.write("t", "1", unfit, Condition::default(), NOW);
-    assert!(refused.is_err(), "{refused:?}");
+    let mut invalid = document("2");
+    invalid.make_invalid();
+    let result = shard.write("t", "1", invalid, Condition::default(), NOW);
+    assert!(result.is_err(), "{result:?}");
     shard.write("t", "3", document("3"), Condition::default(), NOW).unwrap();
     shard.refresh().unwrap();
     let (version, stored) = shard.get("t", "1").unwrap().unwrap();
@@ -47,21 +47,21 @@ fn a_document_that_cannot_be_added_leaves_its_id_alone() {
 }
 
 #[test]
-fn a_document_is_read_from_its_buffer() {
+fn a_buffered_document_can_be_read() {
     let shard = Shard::new(0);
     for id in ["1", "2", "1"] {
         shard.write("t", id, document(id), Condition::default(), NOW).unwrap();
     }
     let (version, stored) = shard.get("t", "1").unwrap().unwrap();
     assert_eq!((version, stored.id()), (2, "1"));
-    assert!(shard.ids.lock().segments.is_empty());
+    assert!(shard.versions.lock().segments.is_empty());
     shard.refresh().unwrap();
     assert_eq!(shard.get("t", "2").unwrap().unwrap().1.id(), "2");
     assert!(shard.buffers.iter().all(|buffer| buffer.lock().stored.is_empty()));
 }
 
 #[test]
-fn segments_of_like_size_are_merged_apart_from_a_refresh() {
+fn segments_of_similar_size_are_merged_independently_of_refreshes() {
     let shard = Shard::new(0);
     for id in 0..MERGE_FACTOR {
         shard
@@ -70,12 +70,12 @@ fn segments_of_like_size_are_merged_apart_from_a_refresh() {
         shard.refresh().unwrap();
     }
     assert_eq!(shard.view().segments.len(), MERGE_FACTOR);
-    shard.merge_alike().unwrap();
+    shard.maybe_merge().unwrap();
     assert_eq!(shard.view().segments.len(), 1);
 }
 
 #[test]
-fn a_refused_version_adds_no_document() {
+fn a_version_conflict_adds_no_document() {
     let shard = Shard::new(0);
     shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
     let condition = Condition {

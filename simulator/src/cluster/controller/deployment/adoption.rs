@@ -1,7 +1,8 @@
-//! How a deployment takes over replica sets that were there before it.
+//! Adoption of existing replica sets by a deployment.
 //!
-//! A replica set without the label of its template gets it step by step, so that none of its pods is left behind: first its template,
-//! then its pods, and when its controller has seen them all, itself and its selector.
+//! A replica set without the `pod-template-hash` label gets it in steps, so that none of its pods is orphaned: first
+//! its template, then its
+//! pods, then, when its controller has observed all of them, the set itself and its selector.
 
 use std::sync::Arc;
 
@@ -9,13 +10,16 @@ use serde_json::{Value, json};
 
 use super::{
     Deployments, pods,
-    replica_sets::{HASH, hash, without_hash},
+    replica_sets::{TEMPLATE_HASH_LABEL, hash, without_hash},
     replicas,
 };
-use crate::api::{Object, Status, meta};
+use crate::{
+    api::{Object, Status, meta},
+    cluster::runtime::ignore_not_found,
+};
 
 impl Deployments {
-    /// Takes the next step with each replica set that the deployment adopts; whether there was none to take.
+    /// Takes the next step for each replica set to adopt. Returns true if there was none to take.
     pub(super) async fn adopt(&self, deployment: &Object) -> Result<bool, Status> {
         let Some(selector) = pods::selector(deployment) else {
             return Ok(true);
@@ -28,7 +32,7 @@ impl Deployments {
         Ok(foreign.is_empty())
     }
 
-    /// Labels what comes next: the template, the pods, or the replica set.
+    /// Labels the next of: the template, the pods, the replica set.
     async fn label(&self, set: &Arc<Object>) -> Result<(), Status> {
         let namespace = meta::text(set, "metadata.namespace");
         let hash = hash(&without_hash(set));
@@ -44,11 +48,8 @@ impl Deployments {
         let api = self.pod_api.in_namespace(namespace);
         for pod in pods::selected(&self.pods, namespace, &selector) {
             if label(&pod, "metadata.labels") != Some(&hash) {
-                let patch = json!({"metadata": {"labels": {HASH: hash}}});
-                match api.patch(meta::text(&pod, "metadata.name"), &patch).await {
-                    Err(gone) if gone.code == 404 => {}
-                    other => drop(other?),
-                }
+                let patch = json!({"metadata": {"labels": {TEMPLATE_HASH_LABEL: hash}}});
+                ignore_not_found(api.patch(meta::text(&pod, "metadata.name"), &patch).await)?;
             }
         }
         if pods::number(set, "status.fullyLabeledReplicas") != replicas(set) {
@@ -58,14 +59,14 @@ impl Deployments {
             .await
     }
 
-    /// Adds the label to the maps at these places of a replica set.
+    /// Adds the label to the maps at these dotted paths of a replica set.
     async fn change(&self, set: &Object, places: &[&str], hash: &str) -> Result<(), Status> {
         let mut changed = Value::Object(set.clone());
         for place in places {
             if let Some((parent, field)) = place.rsplit_once('/')
                 && let Some(parent) = changed.pointer_mut(parent)
             {
-                parent[field][HASH] = hash.into();
+                parent[field][TEMPLATE_HASH_LABEL] = hash.into();
             }
         }
         let Value::Object(changed) = changed else {
@@ -76,7 +77,7 @@ impl Deployments {
     }
 }
 
-/// The label of the template in the map at a dotted path.
+/// Returns the template's label in the map at a dotted path.
 fn label<'a>(object: &'a Object, path: &str) -> Option<&'a str> {
-    meta::lookup(object, path)?.get(HASH)?.as_str()
+    meta::lookup(object, path)?.get(TEMPLATE_HASH_LABEL)?.as_str()
 }

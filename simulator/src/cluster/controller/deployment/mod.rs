@@ -1,6 +1,6 @@
-//! Deployments: a replica set for each template, scaled step by step from the old ones to the new one.
+//! The deployment controller: one replica set per template, scaled step by step from the old ones to the new one.
 //!
-//! - One that is paused rolls nothing out and does not scale; its status is kept.
+//! - A paused deployment neither rolls out nor scales; its status is updated.
 //! - Source: `pkg/controller/deployment` of Kubernetes v1.2.
 
 mod adoption;
@@ -22,13 +22,16 @@ use crate::{
 };
 use replica_sets::ReplicaSets;
 
-/// The annotation that numbers the templates of a deployment.
-const REVISION: &str = "deployment.kubernetes.io/revision";
+/// The annotation with the revision of a replica set or deployment.
+const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     const GROUP: &str = "extensions/v1beta1";
-    let (queue, deployments) = (runtime.prompt_queue(), runtime.informer(GROUP, "deployments").await?);
+    let (queue, deployments) = (
+        runtime.high_priority_queue(),
+        runtime.informer(GROUP, "deployments").await?,
+    );
     let (sets, pods) = (
         runtime.informer(GROUP, "replicasets").await?,
         runtime.informer("v1", "pods").await?,
@@ -39,7 +42,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     sets.on_change(move |change| keys.extend(selecting(&cache, change)));
     let (keys, cache) = (queue.clone(), deployments.clone());
     pods.on_change(move |change| {
-        if pods::is_recounted_by_readiness(change) {
+        if pods::affects_ready_count(change) {
             keys.extend(selecting(&cache, change));
         }
     });
@@ -58,7 +61,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     Ok(())
 }
 
-/// The keys of the deployments that select an object, before its change or after.
+/// Returns the keys of the deployments that select an object, before or after its change.
 fn selecting(deployments: &Informer, change: &Change) -> Vec<ObjectKey> {
     let mut keys = Vec::new();
     for object in change.old.iter().chain(&change.new) {
@@ -83,10 +86,10 @@ struct Deployments {
     pods: Arc<Informer>,
 }
 
-/// The number of the template that an object has; 0 for none.
+/// Returns the revision of an object; 0 if it has none.
 fn revision(object: &Object) -> i64 {
     let annotations = meta::lookup(object, "metadata.annotations");
-    let text = annotations.and_then(|annotations| annotations[REVISION].as_str());
+    let text = annotations.and_then(|annotations| annotations[REVISION_ANNOTATION].as_str());
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
@@ -103,7 +106,7 @@ impl Reconcile for Deployments {
             return Ok(());
         }
         if !self.adopt(&deployment).await? {
-            // The change of what is adopted brings the deployment here again.
+            // The adoption changes objects, which enqueues the deployment again.
             return Ok(());
         }
         let mut sets = self.replica_sets(&deployment);
@@ -127,7 +130,7 @@ impl Reconcile for Deployments {
 }
 
 impl Deployments {
-    /// Events are no reason to stop: where one cannot be recorded, the rollout goes on all the same.
+    /// Records an event. Errors are ignored: the rollout does not depend on events.
     async fn event(&self, deployment: &Object, kind: EventType, reason: &str, message: &str) {
         let _ = self
             .recorder
@@ -135,7 +138,8 @@ impl Deployments {
             .await;
     }
 
-    /// How many pods of these replica sets have been ready for `minReadySeconds`. The deployment is looked at again when the next one is.
+    /// Returns the number of pods of these replica sets that have been ready for `minReadySeconds`. Enqueues the
+    /// deployment for the time at which the next pod has been.
     fn available(&self, deployment: &Object, sets: &[&Arc<Object>], min_ready: i64) -> i64 {
         let now = self.clock.now();
         let namespace = meta::text(deployment, "metadata.namespace");
@@ -156,7 +160,7 @@ impl Deployments {
         count
     }
 
-    /// Writes the status, if it has changed. Replica sets that are scaled to 0 do not count, even while they have pods.
+    /// Updates the status if it has changed. Replica sets scaled to 0 do not count, even while they still have pods.
     async fn report(&self, deployment: &Object, sets: &ReplicaSets) -> Result<(), Status> {
         let all = sets.active();
         let sum = |sets: &[&Arc<Object>], path: &str| sets.iter().map(|set| pods::number(set, path)).sum::<i64>();
@@ -184,9 +188,9 @@ impl Deployments {
         api.update_status(changed).await.map(drop)
     }
 
-    /// Gives the deployment the number of its new template.
+    /// Sets the deployment's revision annotation.
     async fn set_revision(&self, deployment: &Object, revision: i64) -> Result<(), Status> {
-        let patch = json!({"metadata": {"annotations": {REVISION: revision.to_string()}}});
+        let patch = json!({"metadata": {"annotations": {REVISION_ANNOTATION: revision.to_string()}}});
         let api = self.api.in_namespace(meta::text(deployment, "metadata.namespace"));
         api.patch(meta::text(deployment, "metadata.name"), &patch)
             .await
@@ -194,7 +198,7 @@ impl Deployments {
     }
 }
 
-/// Since when a pod is ready.
+/// Returns the time at which a pod became ready.
 fn ready_since(pod: &Object) -> Option<Timestamp> {
     let ready = pods::condition(pod, "Ready").filter(|ready| ready["status"] == "True")?;
     ready["lastTransitionTime"].as_str()?.parse().ok()

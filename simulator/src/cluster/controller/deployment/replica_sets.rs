@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Deployments, REVISION, pods, replicas, revision, rollout};
+use super::{Deployments, REVISION_ANNOTATION, pods, replicas, revision, rollout};
 use crate::{
     api::{Object, Status, meta},
     client::EventType,
+    cluster::{names::fnv1a, runtime::ignore_not_found},
 };
 
-/// The label that identifies the template of a pod.
-pub(super) const HASH: &str = "pod-template-hash";
+/// The label with the hash of a pod's template.
+pub(super) const TEMPLATE_HASH_LABEL: &str = "pod-template-hash";
 
-/// The replica sets of a deployment: the one with its template, if it is there, and the others, oldest first.
+/// The replica sets of a deployment: the one with the current template, if it exists, and the others, oldest first.
 pub(super) struct ReplicaSets {
     pub(super) new: Option<Arc<Object>>,
     pub(super) old: Vec<Arc<Object>>,
@@ -24,42 +25,39 @@ impl ReplicaSets {
         self.old.iter().chain(&self.new).collect()
     }
 
-    /// Those that are to have pods, and the new one.
+    /// Returns the replica sets with replicas, and the new one.
     pub(super) fn active(&self) -> Vec<&Arc<Object>> {
         let old = self.old.iter().filter(|set| replicas(set) > 0);
         old.chain(&self.new).collect()
     }
 
-    /// How many pods they are to have.
+    /// Returns the sum of `spec.replicas`.
     pub(super) fn replicas(&self) -> i64 {
         self.all().iter().map(|set| replicas(set)).sum()
     }
 
-    /// The number after those of the old ones.
+    /// Returns the revision that follows those of the old replica sets.
     fn next_revision(&self) -> i64 {
         self.old.iter().map(|set| revision(set)).max().unwrap_or_default() + 1
     }
 }
 
-/// The template of a replica set without the label that its deployment has given it.
+/// Returns the template of a replica set without the label added by its deployment.
 pub(super) fn without_hash(set: &Object) -> Value {
     let mut template = meta::lookup(set, "spec.template").cloned().unwrap_or_default();
     if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
-        labels.shift_remove(HASH);
+        labels.shift_remove(TEMPLATE_HASH_LABEL);
     }
     template
 }
 
-/// A number for a template: that of its text by FNV-1a.
+/// Returns the FNV-1a hash of a template's JSON text.
 pub(super) fn hash(template: &Value) -> String {
-    let hash = template.to_string().bytes().fold(0x811c_9dc5, |hash: u32, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    hash.to_string()
+    fnv1a(&template.to_string()).to_string()
 }
 
 impl Deployments {
-    /// The replica sets that a deployment's selector matches.
+    /// Returns the replica sets selected by a deployment.
     pub(super) fn replica_sets(&self, deployment: &Object) -> ReplicaSets {
         let namespace = meta::text(deployment, "metadata.namespace");
         let selector = pods::selector(deployment);
@@ -76,7 +74,8 @@ impl Deployments {
         ReplicaSets { new, old: sets }
     }
 
-    /// Sees to it that there is a replica set with the deployment's template, and that it has the highest number; whether it was made just now.
+    /// Ensures that a replica set with the deployment's template exists and has the highest revision. Returns true if
+    /// it was just created.
     pub(super) async fn ensure_new(&self, deployment: &Object, sets: &mut ReplicaSets) -> Result<bool, Status> {
         if sets.new.is_some() {
             self.annotate_new(deployment, sets).await?;
@@ -89,7 +88,7 @@ impl Deployments {
         Ok(true)
     }
 
-    /// Gives the replica set with the deployment's template, if it is there, the deployment's annotations and the highest number.
+    /// Sets the deployment's annotations and the highest revision on the replica set with its template, if it exists.
     pub(super) async fn annotate_new(&self, deployment: &Object, sets: &mut ReplicaSets) -> Result<(), Status> {
         let Some(new) = &sets.new else { return Ok(()) };
         let annotations = annotations(deployment, new, sets.next_revision().max(revision(new)));
@@ -112,9 +111,9 @@ impl Deployments {
         let mut template = meta::lookup(deployment, "spec.template").cloned().unwrap_or_default();
         let hash = hash(&template);
         let name = format!("{}-{hash}", meta::text(deployment, "metadata.name"));
-        template["metadata"]["labels"][HASH] = hash.as_str().into();
+        template["metadata"]["labels"][TEMPLATE_HASH_LABEL] = hash.as_str().into();
         let mut selector = meta::lookup(deployment, "spec.selector").cloned().unwrap_or_default();
-        selector["matchLabels"][HASH] = hash.into();
+        selector["matchLabels"][TEMPLATE_HASH_LABEL] = hash.into();
         let count = rollout::new_replicas(deployment, sets, 0);
         let set = json!({
             "metadata": {
@@ -134,7 +133,7 @@ impl Deployments {
         Ok(set)
     }
 
-    /// Scales a replica set; whether that is a change.
+    /// Scales a replica set. Returns false if it already has this number of replicas.
     pub(super) async fn scale(&self, deployment: &Object, set: &mut Arc<Object>, to: i64) -> Result<bool, Status> {
         let from = replicas(set);
         if from == to {
@@ -154,7 +153,7 @@ impl Deployments {
         Ok(true)
     }
 
-    /// Deletes the oldest replica sets without pods, so that no more are left than the deployment keeps.
+    /// Deletes the oldest replica sets without pods beyond `revisionHistoryLimit`.
     pub(super) async fn clean_up(&self, deployment: &Object, sets: &ReplicaSets) -> Result<(), Status> {
         let Some(kept) = meta::lookup(deployment, "spec.revisionHistoryLimit").and_then(Value::as_u64) else {
             return Ok(());
@@ -168,17 +167,14 @@ impl Deployments {
             let number = |path: &str| pods::number(set, path);
             let observed = number("metadata.generation") <= number("status.observedGeneration");
             if number("status.replicas") == 0 && replicas(set) == 0 && observed {
-                match api.delete(meta::text(set, "metadata.name"), None).await {
-                    Err(gone) if gone.code == 404 => {}
-                    other => other?,
-                }
+                ignore_not_found(api.delete(meta::text(set, "metadata.name"), None).await)?;
             }
         }
         Ok(())
     }
 }
 
-/// The annotations of a replica set: its own, those of the deployment, and its number.
+/// Returns the annotations of a replica set: its own, those of the deployment, and its revision.
 fn annotations(deployment: &Object, set: &Object, number: i64) -> Map<String, Value> {
     let of = |object: &Object| match meta::lookup(object, "metadata.annotations") {
         Some(Value::Object(annotations)) => annotations.clone(),
@@ -186,10 +182,10 @@ fn annotations(deployment: &Object, set: &Object, number: i64) -> Map<String, Va
     };
     let mut annotations = of(set);
     for (name, value) in of(deployment) {
-        if name != REVISION && name != "kubectl.kubernetes.io/last-applied-configuration" {
+        if name != REVISION_ANNOTATION && name != "kubectl.kubernetes.io/last-applied-configuration" {
             annotations.insert(name, value);
         }
     }
-    annotations.insert(REVISION.to_owned(), number.to_string().into());
+    annotations.insert(REVISION_ANNOTATION.to_owned(), number.to_string().into());
     annotations
 }

@@ -1,4 +1,4 @@
-//! How a deployment gets back to an earlier template.
+//! Rollback of a deployment to an earlier template.
 
 use super::{Deployments, replica_sets, replica_sets::ReplicaSets, revision};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Deployments {
-    /// Takes the template of an earlier revision; 0 is the last but one.
+    /// Restores the template of revision `to`; 0 is the one before the current.
     pub(super) async fn roll_back(&self, deployment: &Object, sets: &ReplicaSets, to: i64) -> Result<(), Status> {
         const NOT_FOUND: &str = "DeploymentRollbackRevisionNotFound";
         let all = sets.all();

@@ -1,4 +1,4 @@
-//! How a deployment gets from its old replica sets to the new one.
+//! Rollout of a deployment from its old replica sets to the new one.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{Deployments, pods, replica_sets::ReplicaSets, replicas};
 use crate::api::{Object, Status, meta};
 
-/// A count that is written as a number or as a percentage of the replicas.
-fn share(deployment: &Object, field: &str, round_up: bool) -> i64 {
+/// Returns a field that is a number or a percentage of the replicas, as a number.
+fn int_or_percent(deployment: &Object, field: &str, round_up: bool) -> i64 {
     let value = meta::lookup(deployment, &format!("spec.strategy.rollingUpdate.{field}"));
     let Some(text) = value.and_then(Value::as_str) else {
         return value.and_then(Value::as_i64).unwrap_or(1);
@@ -22,30 +22,30 @@ fn share(deployment: &Object, field: &str, round_up: bool) -> i64 {
     }
 }
 
-/// How many pods may be unavailable: at least one, if none may be there beside those that are wanted.
+/// Returns the maximum number of unavailable pods: at least 1 if `maxSurge` is 0.
 fn max_unavailable(deployment: &Object) -> i64 {
-    match share(deployment, "maxUnavailable", false) {
-        0 if share(deployment, "maxSurge", true) == 0 => 1,
+    match int_or_percent(deployment, "maxUnavailable", false) {
+        0 if int_or_percent(deployment, "maxSurge", true) == 0 => 1,
         count => count,
     }
 }
 
-/// How many pods the new replica set is to have now, which has `current` of them.
+/// Returns the next number of replicas of the new replica set, which has `current` now.
 pub(super) fn new_replicas(deployment: &Object, sets: &ReplicaSets, current: i64) -> i64 {
     let wanted = replicas(deployment);
     if meta::text(deployment, "spec.strategy.type") == "Recreate" {
         return wanted;
     }
-    let most = wanted.saturating_add(share(deployment, "maxSurge", true));
+    let max_pods = wanted.saturating_add(int_or_percent(deployment, "maxSurge", true));
     let total = sets.replicas();
-    if total >= most {
+    if total >= max_pods {
         return current;
     }
-    current + (most - total).min(wanted - current)
+    current + (max_pods - total).min(wanted - current)
 }
 
 impl Deployments {
-    /// All old pods go before the first new one comes.
+    /// Deletes all old pods before it creates new ones.
     pub(super) async fn recreate(&self, deployment: &Object, mut sets: ReplicaSets) -> Result<(), Status> {
         let mut scaled = false;
         for set in &mut sets.old {
@@ -55,7 +55,7 @@ impl Deployments {
             return self.report(deployment, &sets).await;
         }
         if self.ensure_new(deployment, &mut sets).await? {
-            // The change of the deployment brings it here again.
+            // The deployment's change enqueues it again.
             return Ok(());
         }
         if let Some(new) = &mut sets.new
@@ -67,10 +67,10 @@ impl Deployments {
         self.report(deployment, &sets).await
     }
 
-    /// New pods come and old ones go, within the limits of the strategy.
+    /// Creates new pods and deletes old ones, within the limits of the strategy.
     pub(super) async fn roll(&self, deployment: &Object, mut sets: ReplicaSets) -> Result<(), Status> {
         if self.ensure_new(deployment, &mut sets).await? {
-            // The change of the deployment brings it here again.
+            // The deployment's change enqueues it again.
             return Ok(());
         }
         let current = sets.new.as_ref().map(|new| replicas(new)).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Deployments {
         self.report(deployment, &sets).await
     }
 
-    /// Scales the old replica sets down as far as enough pods stay available; whether that changed anything.
+    /// Scales the old replica sets down as far as availability allows. Returns whether anything changed.
     async fn scale_down_old(&self, deployment: &Object, sets: &mut ReplicaSets) -> Result<bool, Status> {
         if sets.old.iter().all(|set| replicas(set) == 0) {
             return Ok(false);
@@ -122,7 +122,8 @@ impl Deployments {
         Ok(unhealthy || scaled)
     }
 
-    /// Takes away, at most `surplus`, what the old replica sets have of pods that are not ready; whether that changed anything.
+    /// Scales the old replica sets down by their pods that are not ready, at most `surplus`. Returns whether anything
+    /// changed.
     async fn scale_down_unready(
         &self,
         deployment: &Object,
@@ -156,21 +157,24 @@ mod tests {
     #[case(json!("50%"), 5, true, 3)]
     #[case(json!("50%"), 5, false, 2)]
     #[case(json!("0%"), 5, true, 0)]
-    fn a_share_is_a_count_or_a_percentage(
+    fn a_limit_is_a_count_or_a_percentage(
         #[case] value: Value,
         #[case] replicas: i64,
         #[case] round_up: bool,
         #[case] count: i64,
     ) {
         let deployment = json!({"spec": {"replicas": replicas, "strategy": {"rollingUpdate": {"maxSurge": value}}}});
-        assert_eq!(share(deployment.as_object().unwrap(), "maxSurge", round_up), count);
+        assert_eq!(
+            int_or_percent(deployment.as_object().unwrap(), "maxSurge", round_up),
+            count
+        );
     }
 
     #[rstest]
     #[case(json!({"maxSurge": 0, "maxUnavailable": "25%"}), 1)]
     #[case(json!({"maxSurge": 1, "maxUnavailable": "25%"}), 0)]
     #[case(json!({"maxSurge": 0, "maxUnavailable": 2}), 2)]
-    fn a_rollout_can_always_go_on(#[case] limits: Value, #[case] count: i64) {
+    fn a_rollout_can_always_make_progress(#[case] limits: Value, #[case] count: i64) {
         let deployment = json!({"spec": {"replicas": 3, "strategy": {"rollingUpdate": limits}}});
         assert_eq!(max_unavailable(deployment.as_object().unwrap()), count);
     }

@@ -44,12 +44,12 @@ fn yaml_is_read(#[case] text: &str, #[case] tree: Value) {
 #[case("null: z", "Unsupported map key of type: %!s(<nil>), key: <nil>, value: \"z\"")]
 #[case("{a: !!b, c: 1}", "yaml: unknown problem parsing YAML content")]
 #[case("%TAG ! x:\n---\na: b", "yaml: the directive %TAG is not supported")]
-fn malformed_yaml_is_refused_in_the_reference_words(#[case] text: &str, #[case] problem: &str) {
+fn malformed_yaml_has_the_recorded_errors(#[case] text: &str, #[case] problem: &str) {
     assert_eq!(to_value(text.as_bytes()).unwrap_err().to_string(), problem);
 }
 
 #[test]
-fn a_text_in_utf_16_is_refused() {
+fn utf_16_is_rejected() {
     let refused = to_value(b"\xff\xfea\0:\0 \0b\0").unwrap_err();
     assert_eq!(refused.to_string(), "yaml: line 1: did not find expected node content");
 }
@@ -69,7 +69,7 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn the_memory_of_small_words_and_of_nested_anchors_is_counted() {
+fn the_memory_of_scalars_and_nested_anchors_is_counted() {
     let words = format!("a: &a [{}]\nb: [{}]\n", "0,".repeat(50_000), "*a,".repeat(60));
     let nested = format!("{}[{}]{}", "[&a ".repeat(60), "0,".repeat(50_000), "]".repeat(60));
     for text in [words, nested] {
@@ -81,7 +81,7 @@ fn the_memory_of_small_words_and_of_nested_anchors_is_counted() {
 }
 
 #[test]
-fn what_aliases_unfold_to_is_bounded() {
+fn alias_expansion_is_bounded() {
     let mut text = "a0: &a0 [xxxxxxxxxx]\n".to_owned();
     for level in 1..30 {
         let below = format!("*a{}", level - 1);

@@ -1,31 +1,31 @@
-//! Which pods are alike, and how many of them each node has.
+//! Index of the bound pods by namespace and labels.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::demand::is_over;
+use super::demand::has_ended;
 use crate::api::{Object, labels::Selector, meta};
 
-/// The bound pods by namespace and labels. Those that have ended or are being deleted do not count.
+/// Number of bound pods per node, by namespace and labels. Pods that have ended or are being deleted do not count.
 #[derive(Default)]
-pub(super) struct Alike {
+pub(super) struct PodsByLabels {
     by_namespace: HashMap<String, HashMap<String, Labelled>>,
 }
 
-/// The pods of a namespace that have the same labels.
+/// The pods of a namespace with the same labels.
 struct Labelled {
     labels: Object,
     by_node: HashMap<String, usize>,
 }
 
-impl Alike {
-    /// Counts a pod.
+impl PodsByLabels {
+    /// Adds a pod.
     pub(super) fn add(&mut self, pod: &Object) {
         if !counts(pod) {
             return;
         }
-        let (namespace, labels) = place(pod);
+        let (namespace, labels) = index_key(pod);
         let labelled = self.by_namespace.entry(namespace).or_default().entry(labels);
         let labelled = labelled.or_insert_with(|| Labelled {
             labels: labels_of(pod),
@@ -34,12 +34,12 @@ impl Alike {
         *labelled.by_node.entry(node(pod)).or_default() += 1;
     }
 
-    /// No longer counts a pod that was counted as it is here.
+    /// Removes a pod that was added with the same namespace, labels and node.
     pub(super) fn remove(&mut self, pod: &Object) {
         if !counts(pod) {
             return;
         }
-        let (namespace, labels) = place(pod);
+        let (namespace, labels) = index_key(pod);
         let Some(of_namespace) = self.by_namespace.get_mut(&namespace) else {
             return;
         };
@@ -60,7 +60,7 @@ impl Alike {
         }
     }
 
-    /// How many pods of a namespace one of the selectors matches, by node.
+    /// Returns the number of pods of a namespace that any of the selectors matches, by node.
     pub(super) fn selected(&self, namespace: &str, selectors: &[Selector]) -> HashMap<&str, usize> {
         let mut counts = HashMap::new();
         let of_namespace = self.by_namespace.get(namespace).into_iter().flat_map(HashMap::values);
@@ -75,11 +75,11 @@ impl Alike {
 
 /// Whether a pod has neither ended nor is being deleted.
 fn counts(pod: &Object) -> bool {
-    !is_over(pod) && meta::text(pod, "metadata.deletionTimestamp").is_empty()
+    !has_ended(pod) && meta::text(pod, "metadata.deletionTimestamp").is_empty()
 }
 
-/// The namespace and labels of a pod.
-fn place(pod: &Object) -> (String, String) {
+/// Returns the namespace and labels of a pod.
+fn index_key(pod: &Object) -> (String, String) {
     let labels = meta::lookup(pod, "metadata.labels").map(Value::to_string);
     (
         meta::text(pod, "metadata.namespace").to_owned(),
@@ -110,31 +110,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_was_counted() {
+    fn added_pods_can_be_removed() {
         let selector = [Selector::from_map(json!({"app": "web"}).as_object().unwrap())];
         let (here, there, other) = (pod("web", "a"), pod("web", "b"), pod("db", "a"));
-        let mut alike = Alike::default();
-        [&here, &here, &there, &other]
-            .into_iter()
-            .for_each(|pod| alike.add(pod));
-        assert_eq!(alike.selected("n", &selector), HashMap::from([("a", 2), ("b", 1)]));
-        assert!(alike.selected("other", &selector).is_empty());
-        alike.remove(&here);
-        alike.remove(&there);
-        assert_eq!(alike.selected("n", &selector), HashMap::from([("a", 1)]));
-        alike.remove(&here);
-        alike.remove(&other);
-        assert!(alike.by_namespace.is_empty());
+        let mut pods = PodsByLabels::default();
+        [&here, &here, &there, &other].into_iter().for_each(|pod| pods.add(pod));
+        assert_eq!(pods.selected("n", &selector), HashMap::from([("a", 2), ("b", 1)]));
+        assert!(pods.selected("other", &selector).is_empty());
+        pods.remove(&here);
+        pods.remove(&there);
+        assert_eq!(pods.selected("n", &selector), HashMap::from([("a", 1)]));
+        pods.remove(&here);
+        pods.remove(&other);
+        assert!(pods.by_namespace.is_empty());
     }
 
     #[test]
-    fn pods_that_end_or_have_ended_do_not_count() {
-        let mut alike = Alike::default();
+    fn ended_and_terminating_pods_do_not_count() {
+        let mut pods = PodsByLabels::default();
         let mut ended = pod("web", "a");
         ended.insert("status".to_owned(), json!({"phase": "Failed"}));
         let mut ending = pod("web", "a");
         meta::set(&mut ending, "deletionTimestamp", "2016-03-01T00:00:00Z");
-        [&ended, &ending].into_iter().for_each(|pod| alike.add(pod));
-        assert!(alike.by_namespace.is_empty());
+        [&ended, &ending].into_iter().for_each(|pod| pods.add(pod));
+        assert!(pods.by_namespace.is_empty());
     }
 }

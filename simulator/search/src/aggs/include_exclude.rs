@@ -1,4 +1,4 @@
-//! Which terms may have a bucket: `include` and `exclude`.
+//! The `include` and `exclude` settings of `terms` and `significant_terms`.
 
 use std::collections::HashSet;
 
@@ -7,22 +7,22 @@ use serde_json::Value;
 use crate::aggs::refuse;
 use crate::error::Result;
 
-/// Which terms may have a bucket.
-pub(super) struct Allowed {
-    include: Option<Names>,
-    exclude: Option<Names>,
+/// Filter of the terms that get a bucket.
+pub(super) struct IncludeExclude {
+    include: Option<TermFilter>,
+    exclude: Option<TermFilter>,
 }
 
-enum Names {
-    Listed(HashSet<String>),
-    Like(regex::Regex),
+enum TermFilter {
+    Values(HashSet<String>),
+    Pattern(regex::Regex),
 }
 
-impl Names {
-    fn parse(value: &Value) -> Result<Names> {
+impl TermFilter {
+    fn parse(value: &Value) -> Result<TermFilter> {
         let pattern = match value {
             Value::Array(items) => {
-                return Ok(Names::Listed(
+                return Ok(TermFilter::Values(
                     items
                         .iter()
                         .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
@@ -37,23 +37,23 @@ impl Names {
             .case_insensitive(flags.contains("CASE_INSENSITIVE"))
             .size_limit(1 << 20)
             .build()
-            .map(Names::Like)
+            .map(TermFilter::Pattern)
             .map_err(|error| refuse(error.to_string()))
     }
 
     fn has(&self, text: &str) -> bool {
         match self {
-            Names::Listed(names) => names.contains(text),
-            Names::Like(pattern) => pattern.is_match(text),
+            TermFilter::Values(names) => names.contains(text),
+            TermFilter::Pattern(pattern) => pattern.is_match(text),
         }
     }
 }
 
-impl Allowed {
-    pub(super) fn parse(settings: &Value) -> Result<Allowed> {
-        Ok(Allowed {
-            include: settings.get("include").map(Names::parse).transpose()?,
-            exclude: settings.get("exclude").map(Names::parse).transpose()?,
+impl IncludeExclude {
+    pub(super) fn parse(settings: &Value) -> Result<IncludeExclude> {
+        Ok(IncludeExclude {
+            include: settings.get("include").map(TermFilter::parse).transpose()?,
+            exclude: settings.get("exclude").map(TermFilter::parse).transpose()?,
         })
     }
 

@@ -1,4 +1,4 @@
-//! Pairs of neighbouring characters of Chinese, Japanese and Korean.
+//! Bigrams of adjacent Chinese, Japanese and Korean characters.
 //!
 //! Source: Lucene 4.10's `CJKBigramFilter`.
 
@@ -6,16 +6,23 @@ use super::lexeme::Lexeme;
 
 fn is_cjk(text: &str) -> bool {
     text.chars().next().is_some_and(|c| {
-        matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}'
-            | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2FA1F}')
+        matches!(
+            c,
+            '\u{3040}'..='\u{30FF}'
+                | '\u{3400}'..='\u{4DBF}'
+                | '\u{4E00}'..='\u{9FFF}'
+                | '\u{AC00}'..='\u{D7AF}'
+                | '\u{F900}'..='\u{FAFF}'
+                | '\u{20000}'..='\u{2FA1F}'
+        )
     })
 }
 
-/// Replaces runs of such characters by their pairs; with `unigrams`, adds the characters themselves.
-pub(super) fn pairs(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
+/// Replaces runs of CJK characters by their bigrams. With `unigrams`, adds the single characters.
+pub(super) fn bigrams(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
     let mut made: Vec<Lexeme> = Vec::new();
     let mut run: Vec<Lexeme> = Vec::new();
-    // Positions that are taken beyond those of the tokens.
+    // Additional positions, beyond those of the tokens.
     let mut shift: i64 = 0;
     let flush = |run: &mut Vec<Lexeme>, made: &mut Vec<Lexeme>, shift: &mut i64, tokens: i64| {
         let Some(first) = run.first() else { return };

@@ -1,4 +1,4 @@
-//! A document while its fields are read: the whole one, or one of its nested objects.
+//! Builder of the indexed form of a document.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,32 +8,33 @@ use crate::index::encoded::{ColumnKind, Encoded};
 use crate::mapping::{FIELD_NAMES, FieldOrdinal, TYPE};
 use crate::score::norm_of_length;
 
-/// Length and position of a field so far.
+/// State of a field: its length and its next position.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct FieldState {
     pub(super) length: u32,
     pub(super) position: u32,
     pub(super) norms: bool,
     pub(super) boost: f32,
-    /// Its terms, where each of them counts once.
-    pub(super) once: HashSet<Box<str>>,
+    /// Terms so far, for a field without frequencies.
+    pub(super) unique: HashSet<Box<str>>,
 }
 
-/// A document on its way: the whole one, or a nested object.
+/// Builder of a root document or of a nested object.
 #[derive(Default)]
-pub(super) struct Building {
+pub(super) struct DocumentBuilder {
     pub(super) encoded: Encoded,
-    pub(super) states: HashMap<FieldOrdinal, State>,
+    pub(super) states: HashMap<FieldOrdinal, FieldState>,
     pub(super) names: BTreeSet<String>,
-    /// Path of a nested object, and where it is in the whole document.
+    /// Path of a nested object; empty for the root document.
     pub(super) path: String,
+    /// Position of a nested object in the root document, as `_nested` shows it.
     pub(super) identity: Option<Value>,
-    /// Number of nested objects so far, by their paths.
+    /// Number of nested objects so far, by path.
     pub(super) offsets: HashMap<String, u32>,
 }
 
-impl Building {
-    /// Its terms and columns, with the type that it has in the index.
+impl DocumentBuilder {
+    /// Returns the terms and columns, including the indexed type.
     pub(super) fn finish(self, type_name: &str) -> Encoded {
         let mut encoded = self.encoded;
         for (field, state) in self.states {
@@ -49,7 +50,7 @@ impl Building {
         encoded
     }
 
-    /// The identity of the nested object inside of this one that comes next at a path.
+    /// Returns the identity of the next nested object at `path` within this document.
     pub(super) fn next_identity(&mut self, path: &str) -> Value {
         let offset = self.offsets.entry(path.to_owned()).or_default();
         let field = path

@@ -23,25 +23,25 @@ pub(super) struct Slot {
     pub(crate) version: u64,
 }
 
-/// What the version of a request means.
+/// Meaning of the version of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum VersionType {
     /// The version that the document must have.
     #[default]
     Internal,
-    /// The version that the document gets, above its current one.
+    /// The new version, which must be above the current one.
     External,
-    /// The version that the document gets, not below its current one.
+    /// The new version, which must not be below the current one.
     ExternalGte,
-    /// The version that the document gets.
+    /// The new version.
     Force,
 }
 
 impl VersionType {
-    /// The type of that name.
+    /// Parses a version type.
     ///
     /// # Errors
-    /// A name that no type has.
+    /// An unknown name.
     pub(crate) fn parse(text: &str) -> Result<VersionType> {
         match text {
             "internal" => Ok(VersionType::Internal),
@@ -77,7 +77,7 @@ impl VersionType {
 pub(crate) struct Condition {
     /// The document must not exist.
     pub(crate) create: bool,
-    /// The version that it must have, or that it gets.
+    /// The required version or the new one, depending on the version type.
     pub(crate) version: Option<u64>,
     pub(crate) version_type: VersionType,
 }
@@ -101,7 +101,7 @@ pub(super) struct LiveDocs {
 
 /// The version map of a shard, with its flushed segments and their live documents.
 #[derive(Default)]
-pub(super) struct Ids {
+pub(super) struct VersionMap {
     slots: HashMap<Box<str>, Slot>,
     deleted: usize,
     /// Live documents by segment number, including segments that are still buffered.
@@ -119,7 +119,7 @@ pub(super) fn id_key(type_name: &str, id: &str) -> Box<str> {
     format!("{type_name}\u{0}{id}").into()
 }
 
-impl Ids {
+impl VersionMap {
     pub(super) fn new_segment(&mut self) -> u32 {
         self.next_segment += 1;
         self.next_segment
@@ -129,15 +129,15 @@ impl Ids {
         self.slots.get(key).copied().filter(|slot| slot.segment != TOMBSTONE)
     }
 
-    /// Segment numbers and document numbers of the documents whose keys fit.
-    pub(super) fn find(&self, fits: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
+    /// Returns the segment numbers and document numbers of the documents whose keys match.
+    pub(super) fn find(&self, matches: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
         let live = self.slots.iter().filter(|(_, slot)| slot.segment != TOMBSTONE);
-        live.filter(|(key, _)| fits(key))
+        live.filter(|(key, _)| matches(key))
             .map(|(_, slot)| (slot.segment, slot.doc))
             .collect()
     }
 
-    /// Version after a write, and the live document that it replaces.
+    /// Returns the version after a write, and the live document that it replaces.
     ///
     /// # Errors
     /// A precondition that does not hold.
@@ -183,7 +183,7 @@ impl Ids {
         Ok((current.saturating_add(1), live))
     }
 
-    /// Fails if the precondition of a write does not hold.
+    /// Checks the precondition of a write.
     pub(super) fn check(&self, key: &str, condition: Condition) -> Result<()> {
         self.next_version(key, condition).map(drop)
     }
@@ -267,14 +267,15 @@ impl Ids {
             .map(|(key, _)| key.clone())
             .collect();
         let deleted = keys.into_iter().filter_map(|key| {
-            // Without a condition nothing can refuse.
+            // Without a precondition, this cannot fail.
             let written = self.delete(key.clone(), Condition::default()).ok()?;
             Some((key, written.version))
         });
         deleted.collect()
     }
 
-    /// Moves the documents of merged segments to the target segment; returns the documents of the target that are deleted.
+    /// Moves the documents of merged segments to the target segment. Returns the documents of the target that are
+    /// deleted.
     pub(super) fn relocate(&mut self, merged: &HashMap<u32, Vec<u32>>, target: u32, max_doc: u32) -> Bits {
         let mut deleted = Bits::full(max_doc);
         for slot in self.slots.values_mut() {
@@ -286,7 +287,7 @@ impl Ids {
         deleted
     }
 
-    /// The state of the shard for a commit, whose segments are all flushed, with what is to be kept of those that no commit has.
+    /// Returns the commit of a shard whose segments are all flushed, and the segments that no commit has yet.
     pub(super) fn commit(&self, translog: u64) -> (Commit, Vec<FreshSegment>) {
         let mut fresh: HashMap<u32, FreshSegment> = self
             .segments
@@ -323,7 +324,7 @@ impl Ids {
         (commit, fresh.into_values().collect())
     }
 
-    /// Takes in a committed segment.
+    /// Restores a committed segment.
     pub(super) fn restore(&mut self, segment: Segment, documents: Vec<CommittedDocument>, deleted: &[u32]) {
         let mut live_docs = LiveDocs::default();
         deleted.iter().for_each(|doc| live_docs.deleted.insert(*doc));
@@ -345,7 +346,7 @@ impl Ids {
         self.segments.push(Arc::new(segment));
     }
 
-    /// Takes in the rest of a commit.
+    /// Restores the tombstones and the segment counter of a commit.
     pub(super) fn restore_deleted(&mut self, commit: Commit) {
         self.next_segment = commit.last_segment;
         self.deleted = commit.tombstones.len();

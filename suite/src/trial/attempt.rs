@@ -1,4 +1,4 @@
-//! One trial: set-up, request, checks, removal.
+//! One trial: set-up, request, checks, clean-up.
 
 use std::time::{Duration, Instant};
 
@@ -16,30 +16,30 @@ use crate::check::{Answer, Mismatch};
 use crate::request::Request;
 use crate::target::Target;
 
-/// Time limit of a trial with its set-up.
+/// Time limit of a trial, including its set-up.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(300);
-/// Time limit of removing what a trial created.
+/// Time limit for removing the objects that a trial created.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
-/// Attempts of a request that conflicts with somebody else's write.
-const CONFLICT_RETRIES: usize = 5;
-/// Attempts of a trial whose watch begins at a version that the target no longer keeps. On a busy target history is
-/// short: v1.2 keeps a hundred changes of a kind.
-const HISTORY_EXPIRED: usize = 5;
-/// Attempts of a trial to whose objects the target's own controllers write meanwhile.
-const DISTURBED: usize = 3;
+/// Maximum number of attempts of a request that conflicts with another client's write.
+const MAX_CONFLICT_ATTEMPTS: usize = 5;
+/// Maximum number of attempts of a trial whose watch starts at a version that the target no longer keeps. A busy target
+/// has a short history: v1.2 keeps 100 changes of a kind.
+const MAX_EXPIRED_ATTEMPTS: usize = 5;
+/// Maximum number of attempts of a trial whose objects the target's own controllers write to.
+const MAX_DISTURBED_ATTEMPTS: usize = 3;
 
 /// Result of one attempt.
 enum Attempt {
     Passed,
     Failed(Failure),
     HistoryExpired(Failure),
-    /// It failed, and the target's own controllers wrote to its objects meanwhile.
+    /// The attempt failed, and the target's own controllers wrote to its objects meanwhile.
     Disturbed,
 }
 
 impl Trial {
-    /// Plays the trial on a target, also if it is pending.
-    pub async fn play(&self, target: &Target, run: &Run) -> Outcome {
+    /// Runs the trial against a target, even if it is pending.
+    pub async fn run(&self, target: &Target, run: &Run) -> Outcome {
         let began = Instant::now();
         let verdict = self.verdict(target, run).await;
         Outcome {
@@ -56,12 +56,12 @@ impl Trial {
             return Verdict::Skipped(reason);
         }
         let broken = |error: &dyn std::fmt::Display| Verdict::Failed(Failure::broken("set-up", error.to_string()));
-        let beside = match surroundings(target, data, run).await {
-            Ok(Ok(beside)) => beside,
+        let other = match required_target(target, data, run).await {
+            Ok(Ok(other)) => other,
             Ok(Err(missing)) => return Verdict::Skipped(missing),
             Err(error) => return broken(&error),
         };
-        let target = beside.as_ref().unwrap_or(target);
+        let target = other.as_ref().unwrap_or(target);
         match target.absent(&self.case.kind, &data.needs).await {
             Ok(Some(kind)) => return Verdict::Absent(kind),
             Ok(None) => {}
@@ -78,10 +78,10 @@ impl Trial {
             attempt += 1;
             break match self.attempt(target, run, attempt - 1).await {
                 Ok(Attempt::Passed) => Verdict::Passed,
-                Ok(Attempt::HistoryExpired(_)) if attempt < HISTORY_EXPIRED => continue,
-                Ok(Attempt::Disturbed) if attempt < DISTURBED => continue,
+                Ok(Attempt::HistoryExpired(_)) if attempt < MAX_EXPIRED_ATTEMPTS => continue,
+                Ok(Attempt::Disturbed) if attempt < MAX_DISTURBED_ATTEMPTS => continue,
                 Ok(Attempt::Disturbed) => {
-                    let reason = "the target's own controllers wrote to its objects while it was played";
+                    let reason = "the target's own controllers wrote to its objects while it ran";
                     Verdict::Skipped(reason.to_owned())
                 }
                 Ok(Attempt::Failed(failure) | Attempt::HistoryExpired(failure)) => Verdict::Failed(failure),
@@ -90,7 +90,7 @@ impl Trial {
         }
     }
 
-    /// Plays the trial once, in an environment of its own.
+    /// Runs the trial once, in a new environment.
     async fn attempt(&self, target: &Target, run: &Run, number: usize) -> Result<Attempt, EnvironmentError> {
         let needed = if target.is_recorded() {
             0
@@ -98,7 +98,7 @@ impl Trial {
             namespaces_needed(&self.case)
         };
         let lease = run.lease(target, needed).await?;
-        // A log query asks what the run has loaded, by the names that it has there.
+        // A log query uses the index names under which the run has loaded the lines.
         let stem = match self.case.data.log_query {
             Some(_) => logs::stem(target, run.name()),
             None => run.stem(self.number, number),
@@ -111,55 +111,57 @@ impl Trial {
         let acts = |need: &Need| [Need::LivingCluster, Need::Processes].contains(need);
         let controlled = self.case.kind.controlled && session.target().has_controllers().await?;
         let target = match controlled || self.case.data.needs.iter().any(acts) {
-            // What a cluster does by itself is no contradiction.
+            // The audit would report writes of the cluster's own components as contradictions.
             true => session.target().clone(),
             false => session.target().clone().audited(&format!("{stem}-")),
         };
-        let environment = Environment::new(&target, run, &self.case, stem, namespaces).patient(number > 0);
-        let played = tokio::time::timeout(TRIAL_TIMEOUT, self.undisturbed(&environment)).await;
+        let environment =
+            Environment::new(&target, run, &self.case, stem, namespaces).with_wait_for_controllers(number > 0);
+        let result = tokio::time::timeout(TRIAL_TIMEOUT, self.run_checks(&environment)).await;
         let removed = tokio::time::timeout(CLEANUP_TIMEOUT, environment.remove()).await;
         drop(environment);
-        let trouble = session.end().await;
+        let error = session.end().await;
         if removed == Ok(true) {
             lease.release();
         }
-        match (played, trouble) {
-            (Ok(Ok(Attempt::Passed)), Some(trouble)) => Ok(Attempt::Failed(Failure::broken("the recording", trouble))),
-            (Ok(played), _) => played,
+        match (result, error) {
+            (Ok(Ok(Attempt::Passed)), Some(error)) => Ok(Attempt::Failed(Failure::broken("the recording", error))),
+            (Ok(result), _) => result,
             (Err(_), _) => {
-                let reason = format!("it had not ended after {} s", TRIAL_TIMEOUT.as_secs());
+                let reason = format!("it did not end within {} s", TRIAL_TIMEOUT.as_secs());
                 Ok(Attempt::Failed(Failure::broken("the trial", reason)))
             }
         }
     }
 
-    /// Judges the target, unless its own controllers wrote to the objects of the trial and it fails.
-    async fn undisturbed(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
-        let judged = self.judged(environment).await;
-        // Another version of what was made, or nothing, was there.
-        let forestalled = matches!(judged, Err(EnvironmentError::Refused { status: 404 | 409, .. }));
-        let failed = matches!(judged, Ok(Attempt::Failed(_) | Attempt::HistoryExpired(_)));
-        if (forestalled || failed) && environment.is_disturbed(forestalled).await? {
+    /// Runs the trial. Returns [`Attempt::Disturbed`] if it fails and the target's own controllers wrote to its
+    /// objects.
+    async fn run_checks(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
+        let result = self.result(environment).await;
+        // The write met another version of the object, or none.
+        let conflicted = matches!(result, Err(EnvironmentError::Refused { status: 404 | 409, .. }));
+        let failed = matches!(result, Ok(Attempt::Failed(_) | Attempt::HistoryExpired(_)));
+        if (conflicted || failed) && environment.is_disturbed(conflicted).await? {
             return Ok(Attempt::Disturbed);
         }
-        judged
+        result
     }
 
-    async fn judged(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
+    async fn result(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
         let data = &self.case.data;
         if let Some(query) = &data.log_query {
-            let failure = logs::ask(environment.target(), environment.stem(), query).await?;
+            let failure = logs::query(environment.target(), environment.stem(), query).await?;
             return Ok(failure.map_or(Attempt::Passed, Attempt::Failed));
         }
         environment.set_up().await?;
         if let Some(writers) = data.contract {
-            let failure = contract::hold(environment, self.profile, writers).await?;
+            let failure = contract::check_contract(environment, self.profile, writers).await?;
             return Ok(failure.map_or(Attempt::Passed, Attempt::Failed));
         }
         for action in &data.before {
             environment.act(action).await?;
         }
-        let (request, mut mismatches, answer, expired) = self.ask(environment).await?;
+        let (request, mut mismatches, answer, expired) = self.send_request(environment).await?;
         let mut curl = match &data.socket {
             Some(wanted) => environment.target().curl_upgrade(&request, wanted),
             None => environment.target().curl(&request),
@@ -174,7 +176,7 @@ impl Trial {
             }
         }
         if mismatches.is_empty()
-            && let Some((mismatch, reading)) = afterwards::others(environment, &request).await?
+            && let Some((mismatch, reading)) = afterwards::check_collection(environment, &request).await?
         {
             mismatches.push(mismatch);
             curl = format!("{curl}\n{reading}");
@@ -200,8 +202,9 @@ impl Trial {
         })
     }
 
-    /// Makes the request of the case. Returns it with what is wrong, its answer, and whether history has expired.
-    async fn ask(
+    /// Sends the request of the case. Returns it with its mismatches, its response, and whether the start version is
+    /// too old.
+    async fn send_request(
         &self,
         environment: &Environment<'_>,
     ) -> Result<(Request, Vec<Mismatch>, Answer, bool), EnvironmentError> {
@@ -210,7 +213,7 @@ impl Trial {
         loop {
             let request = build_request::request(environment, &self.case).await?;
             if let Some(wanted) = data.socket.as_ref().filter(|_| data.expect.events.is_none()) {
-                let (found, answer) = socket::converse(environment, self.profile, wanted, &request).await?;
+                let (found, answer) = socket::exchange(environment, self.profile, wanted, &request).await?;
                 return Ok((request, found, answer, false));
             }
             if data.expect.events.is_some() {
@@ -231,7 +234,7 @@ impl Trial {
             }
             let answer = match environment.target().send(&request).await {
                 Err(error) if error.is_of_answer() => {
-                    let mismatch = Mismatch::new("answer", "a whole answer", error.to_string());
+                    let mismatch = Mismatch::new("response", "a complete response", error.to_string());
                     return Ok((request, vec![mismatch], Answer::default(), false));
                 }
                 answer => answer?,
@@ -242,7 +245,7 @@ impl Trial {
                 .body
                 .as_ref()
                 .is_some_and(|body| body.current.is_some() || body.resource);
-            let (attempts, pause) = act::NOT_READY;
+            let (attempts, pause) = act::NOT_READY_RETRIES;
             let is_accepted = data.eventually && !succeeds && (200..300).contains(&answer.status);
             let is_early = is_accepted || (succeeds || data.eventually) && act::is_not_ready(&answer);
             if is_early && attempt < attempts {
@@ -252,7 +255,7 @@ impl Trial {
                 tokio::time::sleep(pause).await;
                 continue;
             }
-            if answer.status == 409 && succeeds && reads_first && attempt < CONFLICT_RETRIES {
+            if answer.status == 409 && succeeds && reads_first && attempt < MAX_CONFLICT_ATTEMPTS {
                 continue;
             }
             let mismatches = verify::answer(environment, self.profile, &request, &answer)?;
@@ -265,8 +268,9 @@ impl Trial {
     }
 }
 
-/// The target that has what a case needs around it, if it is another one; a reason if there is none.
-async fn surroundings(
+/// Returns the other target that provides what the case needs, or `None` if this one does. The inner error is the
+/// reason why there is none.
+async fn required_target(
     target: &Target,
     data: &CaseData,
     run: &Run,
@@ -276,7 +280,7 @@ async fn surroundings(
     if data.needs.contains(&Need::LivingCluster) || data.needs.contains(&Need::Processes) {
         found = target.with_living_cluster().await?;
         match &found {
-            None => return missing("the target has no node that is ready, or no controllers that act"),
+            None => return missing("the target has no ready node, or no running controllers"),
             Some(living)
                 if data.needs.contains(&Need::Processes)
                     && !living.runs_processes(&json!({LABEL: run.name()})).await? =>
@@ -284,12 +288,12 @@ async fn surroundings(
                 return missing("the containers of the target run no processes");
             }
             Some(living) if data.needs.contains(&Need::Kubelets) && !living.reaches_kubelets().await? => {
-                return missing("the proxy of the target reaches no kubelet");
+                return missing("the proxy of the target cannot reach a kubelet");
             }
             Some(_) => {}
         }
     }
-    // A whole cluster that the suite starts has the add-on.
+    // A full cluster that the suite starts has the add-on.
     let own = found.as_ref().is_some_and(Target::is_own);
     if data.needs.contains(&Need::LogSearch) && !own {
         found = target.with_log_search().await?;
@@ -298,7 +302,7 @@ async fn surroundings(
         }
     }
     if data.needs.contains(&Need::Admission) && !admission::is_enforced(target, run).await? {
-        return missing("the target enforces no limit ranges");
+        return missing("the target does not enforce limit ranges");
     }
     if let Some(service) = &data.add_on
         && !found.as_ref().unwrap_or(target).has_add_on(service).await?
@@ -308,20 +312,20 @@ async fn surroundings(
     Ok(Ok(found))
 }
 
-/// Status and media type of an answer.
+/// Returns the status and media type of a response.
 fn answered(answer: &Answer) -> String {
     if answer.status == 0 {
-        return "(no whole answer)".to_owned();
+        return "(no complete response)".to_owned();
     }
     let media = answer.content_type.as_deref().unwrap_or("(no content type)");
     format!("{} {media}", answer.status)
 }
 
-/// Remembers an object that a write returned, in whichever encoding.
+/// Remembers the object that a write returned, in JSON or YAML.
 fn remember(environment: &Environment<'_>, request: &Request, answer: &Answer) {
     let media = answer.content_type.as_deref().and_then(crate::request::Media::of);
     if let Some(mut object) = media.and_then(|media| crate::request::decode(&answer.text(), media).ok()) {
-        // What a status replacement returns has the path of the status.
+        // The response to a status replacement has the self link of the status.
         if let Some(path) = request.path.strip_suffix("/status")
             && let Some(link) = object.pointer_mut("/metadata/selfLink")
         {

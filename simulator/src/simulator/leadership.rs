@@ -1,7 +1,8 @@
-//! What acts in a cluster that several processes share: nodes, controllers and add-ons run in one process at a time.
+//! Leader election of a cluster shared by several processes: nodes, controllers and add-ons run in one process at a
+//! time.
 //!
-//! - The processes elect one. If it ends, or loses its connection to the store, another one takes over.
-//! - What takes over starts containers anew, as a restart does.
+//! - The processes elect a leader. If it stops or loses its connection to the store, another process takes over.
+//! - A new leader starts the containers from scratch, as a restart does.
 
 use std::{
     net::Ipv4Addr,
@@ -33,8 +34,8 @@ use crate::{
     store::{Election, Term},
 };
 
-/// Pause of a process whose turn has ended.
-const PAUSE: Duration = Duration::from_millis(250);
+/// Delay before a former leader takes part in the next election.
+const RETRY_PERIOD: Duration = Duration::from_millis(250);
 
 /// The containers that run in this process, and the servers in them.
 #[derive(Clone)]
@@ -43,15 +44,15 @@ pub(super) struct Running {
     pub(super) backends: Backends,
 }
 
-/// What runs in this process at the moment.
-pub(super) struct Acting {
+/// The components that currently run in this process.
+pub(super) struct Leadership {
     running: ArcSwap<Running>,
     is_elected: AtomicBool,
     election: Election,
 }
 
-impl Acting {
-    /// What runs before this process is elected.
+impl Leadership {
+    /// Creates the state before this process is elected.
     pub(super) fn new(idle: Running, election: Election) -> Arc<Self> {
         Arc::new(Self {
             running: ArcSwap::from_pointee(idle),
@@ -65,7 +66,7 @@ impl Acting {
         self.is_elected.store(is_elected, Ordering::Release);
     }
 
-    /// The server of this process at an address.
+    /// Returns this process's server at an address.
     pub(super) fn locate(&self, host: Ipv4Addr, port: u16) -> Located {
         let running = self.running.load();
         match running.backends.at(&format!("{host}:{port}")) {
@@ -79,8 +80,8 @@ impl Acting {
     }
 }
 
-impl Elected for Acting {
-    fn elsewhere(&self) -> BoxFuture<'_, Option<String>> {
+impl Elected for Leadership {
+    fn other_leader(&self) -> BoxFuture<'_, Option<String>> {
         Box::pin(async {
             if self.is_elected.load(Ordering::Acquire) {
                 return None;
@@ -90,7 +91,7 @@ impl Elected for Acting {
     }
 }
 
-impl Containers for Acting {
+impl Containers for Leadership {
     fn running(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn Container>> {
         self.engine().running(pod, name)
     }
@@ -114,27 +115,28 @@ pub(super) struct Candidate {
     pub(super) builder: Builder,
     pub(super) client: Client,
     pub(super) election: Election,
-    pub(super) acting: Arc<Acting>,
-    /// How others reach this process.
+    pub(super) leadership: Arc<Leadership>,
+    /// Address at which other processes reach this one.
     pub(super) address: String,
     pub(super) shutdown: Shutdown,
 }
 
 impl Candidate {
-    /// Takes part until the simulator is closed. Returns once another process is elected, or this one runs what acts.
+    /// Takes part in the election until the simulator is closed. Returns when another process is elected, or when the
+    /// components run in this one.
     ///
     /// # Errors
-    /// What acts does not start.
+    /// The error of a component that cannot start.
     pub(super) async fn start(self) -> Result<(), StartError> {
         let (sender, started) = oneshot::channel();
-        let first = self.election.attempt(&self.address).await.unwrap_or(None);
+        let first = self.election.try_campaign(&self.address).await.unwrap_or(None);
         let shutdown = self.shutdown.clone();
         let is_first = first.is_some();
         shutdown.tasks.spawn(self.run(first, sender));
         if !is_first {
             return Ok(());
         }
-        // A candidate that ends before it has started was closed.
+        // A candidate that stops before it has started was closed.
         let started = started.await.unwrap_or(Ok(()));
         if started.is_err() {
             shutdown.now();
@@ -149,14 +151,14 @@ impl Candidate {
                 Some(term) => term,
                 None => tokio::select! {
                     () = self.shutdown.closing.cancelled() => return,
-                    term = self.election.win(&self.address) => term,
+                    term = self.election.campaign(&self.address) => term,
                 },
             };
             let end = self.shutdown.closing.child_token();
-            let idle = self.acting.running.load_full();
-            let act = async {
-                let running = self.act(end.clone()).await;
-                let result = running.map(|running| self.acting.set(Arc::new(running), true));
+            let idle = self.leadership.running.load_full();
+            let running = async {
+                let running = self.run_components(end.clone()).await;
+                let result = running.map(|running| self.leadership.set(Arc::new(running), true));
                 let has_failed = result.is_err();
                 if let Some(started) = started.take() {
                     // Nobody waits for a simulator that was dropped.
@@ -169,17 +171,17 @@ impl Candidate {
             tokio::select! {
                 () = end.cancelled() => {}
                 () = term.end() => {}
-                () = act => {}
+                () = running => {}
             }
             end.cancel();
-            self.acting.set(idle, false);
+            self.leadership.set(idle, false);
             term.resign().await;
-            sleep(PAUSE).await;
+            sleep(RETRY_PERIOD).await;
         }
     }
 
-    /// Runs what acts, until `closing` is cancelled.
-    async fn act(&self, closing: CancellationToken) -> Result<Running, StartError> {
+    /// Runs the components until `closing` is cancelled.
+    async fn run_components(&self, closing: CancellationToken) -> Result<Running, StartError> {
         self.client.registry().restore().await?;
         let builder = Builder {
             backends: self.builder.backends.fork(),
@@ -189,7 +191,7 @@ impl Candidate {
             closing,
             ..self.shutdown.clone()
         };
-        let engine = builder.live(&self.client, &shutdown, None).await?;
+        let engine = builder.start_components(&self.client, &shutdown, None).await?;
         Ok(Running {
             engine,
             backends: builder.backends,

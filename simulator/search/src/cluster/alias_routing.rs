@@ -1,4 +1,4 @@
-//! Routing values that requests and aliases give: which shards a search visits, and where a document goes.
+//! Routing values of requests and aliases.
 //!
 //! Source: `resolveSearchRouting` and `resolveIndexRouting` of Elasticsearch 1.5's `MetaData`.
 
@@ -10,7 +10,7 @@ use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::routing::shard_of;
 
-/// The routing values of indices by their names. An index without any is searched whole.
+/// Routing values by index name. A search visits all shards of an index without any.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SearchRouting(BTreeMap<String, BTreeSet<String>>);
 
@@ -22,14 +22,14 @@ impl SearchRouting {
     }
 }
 
-/// The parts of a comma list.
+/// Splits a comma-separated list.
 fn values_of(list: &str) -> BTreeSet<String> {
     let parts = list.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts.map(str::to_owned).collect()
 }
 
 impl Cluster {
-    /// The routing values of a search of the indices that `expression` means. `given` is a comma list.
+    /// Returns the routing values for a search of `expression`. `given` is the comma-separated list of the request.
     pub(crate) fn search_routing(&self, expression: &str, given: Option<&str>) -> SearchRouting {
         let given = given.map(values_of);
         let mut found = BTreeMap::new();
@@ -51,7 +51,7 @@ impl Cluster {
                 }
             }
             match &given {
-                // What is named without a routing value is not limited by that of another name.
+                // An index that is also named without routing is limited only by the routing of the request.
                 Some(given) if whole => values.clone_from(given),
                 Some(given) => values.retain(|value| given.contains(value)),
                 None if whole => values.clear(),
@@ -64,10 +64,10 @@ impl Cluster {
         SearchRouting(found)
     }
 
-    /// The routing value of a document that is written or read by a name of its index.
+    /// Returns the routing value for reading or writing a document of an index or alias.
     ///
     /// # Errors
-    /// Another value than the alias has, an alias with several values.
+    /// A value other than that of the alias, or several values.
     pub(crate) fn index_routing<'a>(&self, name: &str, given: Option<&'a str>) -> Result<Option<Cow<'a, str>>> {
         let given = given.map(Cow::Borrowed);
         if self.index(name).is_some() {
@@ -83,7 +83,8 @@ impl Cluster {
         let routing = match (&alias.index_routing, given) {
             (Some(own), Some(given)) if **own != *given => {
                 return Err(SearchError::illegal(format!(
-                    "Alias [{name}] has index routing associated with it [{own}], and was provided with routing value [{given}], rejecting operation"
+                    "Alias [{name}] has index routing associated with it [{own}], and was provided with routing value \
+                     [{given}], rejecting operation"
                 )));
             }
             (Some(own), _) => Some(Cow::Owned(own.clone())),
@@ -91,7 +92,8 @@ impl Cluster {
         };
         match routing {
             Some(routing) if routing.contains(',') => Err(SearchError::illegal(format!(
-                "index/alias [{name}] provided with routing value [{routing}] that resolved to several routing values, rejecting operation"
+                "index/alias [{name}] provided with routing value [{routing}] that resolved to several routing values, \
+                 rejecting operation"
             ))),
             routing => Ok(routing),
         }

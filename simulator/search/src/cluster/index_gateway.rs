@@ -1,10 +1,15 @@
-//! An index in a data directory: its state, its translogs, and when they are written to the disk.
+//! Loading and saving of an index in a data directory.
 //!
-//! Guarantees: a change of the API is on the disk when it is acknowledged; a document is after the next sync or flush.
-//! Source: Elasticsearch 1.5: translogs are synced every 5 seconds (`index.gateway.local.sync`; 0: before each acknowledgement; -1: by flushes
-//! only); every 5 seconds (`index.translog.interval`) a shard is flushed that has 512 MB (`index.translog.flush_threshold_size`) or
-//! `index.translog.flush_threshold_ops` operations in its translog, or was last flushed 30 minutes ago (`index.translog.flush_threshold_period`),
-//! unless `index.translog.disable_flush` is set.
+//! Guarantees: an acknowledged change of settings, mappings, aliases or warmers is on disk; a document is on disk
+//! after the next sync or flush.
+//!
+//! Source: Elasticsearch 1.5.
+//! - Translogs are synced every 5 seconds (`index.gateway.local.sync`). 0 syncs before each acknowledgement; -1 syncs
+//!   by flushes only.
+//! - The flush thresholds are checked every 5 seconds (`index.translog.interval`). A shard is flushed if its translog
+//!   has 512 MB (`index.translog.flush_threshold_size`) or `index.translog.flush_threshold_ops` operations, or its
+//!   last flush was 30 minutes ago (`index.translog.flush_threshold_period`), unless `index.translog.disable_flush`
+//!   is set.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,25 +18,25 @@ use parking_lot::RwLock;
 use serde_json::{Value, json};
 
 use super::index::{Alias, Index};
-use super::kept::{Kept, Thresholds};
+use super::schedule::{FlushThresholds, Schedule};
 use super::settings::Settings;
 use crate::durable::{DataDirectoryError, IndexFolder, Operation};
 use crate::error::{Result, SearchError};
-use crate::index::{Outcome, Shard, Stored, parse, read};
+use crate::index::{ParsedDocument, Shard, Stored, parse, read};
 use crate::mapping::Mapping;
 use crate::options::Options;
 use crate::routing::Placement;
 
-/// Interval between two syncs of the translogs, and between two looks at the thresholds.
+/// Default interval of translog syncs and of checks of the flush thresholds.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Name of the setting of the interval between two syncs.
-const SYNC: &str = "index.gateway.local.sync";
-/// Name of the setting of the interval between two looks at the thresholds.
-const CHECK: &str = "index.translog.interval";
+/// Setting for the interval of translog syncs.
+const SYNC_SETTING: &str = "index.gateway.local.sync";
+/// Setting for the interval of checks of the flush thresholds.
+const CHECK_SETTING: &str = "index.translog.interval";
 
 impl Index {
-    /// What [`Index::open`] makes the same index of, but for its documents.
+    /// Returns the state that [`Index::open`] restores, without the documents.
     pub(super) fn saved(&self) -> Value {
         let aliases = self.aliases.read();
         let aliases = aliases.iter().map(|(name, alias)| (name.clone(), alias.describe()));
@@ -47,7 +52,7 @@ impl Index {
         })
     }
 
-    /// The index in a folder, as of the last commits of its shards. Nothing is written.
+    /// Opens the index of a folder at the last commits of its shards. Writes nothing.
     pub(super) fn open(folder: IndexFolder, options: &Options) -> Result<Index, DataDirectoryError> {
         let state = folder.state()?;
         let damaged = |why: &dyn std::fmt::Display| DataDirectoryError::damaged(folder.path(), why);
@@ -60,7 +65,7 @@ impl Index {
         let count = settings.shards();
         let now = (options.clock)().as_millisecond();
         let shards: Result<Vec<Shard>, _> = (0..count).map(|number| Shard::open(number, &folder, now)).collect();
-        let mut index = Index::of_parts(name, created, settings, mapping, shards?, options);
+        let mut index = Index::from_parts(name, created, settings, mapping, shards?, options);
         let aliases = state["aliases"].as_object().into_iter().flatten();
         index.aliases = RwLock::new(
             aliases
@@ -72,34 +77,34 @@ impl Index {
         index.closed = AtomicBool::new(state["closed"] == true);
         index.first_node = state["first_node"]
             .as_u64()
-            .and_then(|place| u32::try_from(place).ok())
+            .and_then(|ordinal| u32::try_from(ordinal).ok())
             .unwrap_or(0);
         index.folder = Some(folder);
         Ok(index)
     }
 
-    /// Repeats what the translogs have, and begins new ones.
+    /// Replays the translogs and starts new ones.
     pub(super) fn start(&self, now: Duration) -> Result<(), DataDirectoryError> {
         for shard in &self.shards {
             shard.clean()?;
-            shard.replay(|operation| match self.repeat(shard, operation, now) {
-                // The mapping has changed since. Elasticsearch leaves such documents out too.
+            shard.replay(|operation| match self.apply(shard, operation, now) {
+                // A later mapping refuses the document. Elasticsearch skips such documents too.
                 Err(error) if error.status == 400 => Ok(()),
-                repeated => repeated,
+                applied => applied,
             })?;
             shard.start(now, || self.save_if_changed())?;
         }
-        *self.kept.lock() = Kept::since(now);
+        *self.schedule.lock() = Schedule::starting_at(now);
         Ok(())
     }
 
-    /// Repeats an operation of a translog.
-    fn repeat(&self, shard: &Shard, operation: Operation<'_>, now: Duration) -> Result<()> {
+    /// Applies an operation of a translog.
+    fn apply(&self, shard: &Shard, operation: Operation<'_>, now: Duration) -> Result<()> {
         let (version, stored) = match operation {
-            Operation::Delete { version, key } => return shard.delete_again(key, version, now),
+            Operation::Delete { version, key } => return shard.replay_delete(key, version, now),
             Operation::Index { version, stored } => (version, Stored::decode(stored.to_vec())),
         };
-        let stored = stored.ok_or_else(|| SearchError::engine("a document that cannot be read"))?;
+        let stored = stored.ok_or_else(|| SearchError::engine("invalid document in the translog"))?;
         let placement = Placement {
             routing: stored.routing(),
             parent: stored.parent(),
@@ -117,10 +122,10 @@ impl Index {
                 stored.source(),
                 &document,
             )? {
-                Outcome::Unmapped(found) => {
+                ParsedDocument::Unmapped(found) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(stored.type_name(), found))?;
                 }
-                Outcome::Ready(encoded) => {
+                ParsedDocument::Ready(encoded) => {
                     let condition = Shard::replayed(version);
                     return shard
                         .write(stored.type_name(), stored.id(), *encoded, condition, now)
@@ -130,18 +135,18 @@ impl Index {
         }
     }
 
-    /// Writes the state of the index to the disk.
+    /// Saves the state of the index.
     pub(super) fn save(&self) -> Result<()> {
         self.unsaved.store(true, Ordering::Release);
         self.save_if_changed()
     }
 
-    /// Writes the state of the index to the disk, if it has changed. When it returns, every change before it is there.
+    /// Saves the state of the index, if it has changed. On return, all changes before the call are on disk.
     fn save_if_changed(&self) -> Result<()> {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
-        let _one_at_a_time = self.saving.lock();
+        let _guard = self.saving.lock();
         if self.unsaved.swap(false, Ordering::AcqRel) {
             let saved = folder.save(&self.saved());
             saved.inspect_err(|_| self.unsaved.store(true, Ordering::Release))?;
@@ -149,7 +154,7 @@ impl Index {
         Ok(())
     }
 
-    /// Removes its files.
+    /// Removes the files of the index.
     pub(super) fn remove(&self) -> Result<()> {
         match &self.folder {
             Some(folder) => Ok(folder.remove()?),
@@ -157,28 +162,28 @@ impl Index {
         }
     }
 
-    /// Writes the translogs to the disk.
+    /// Syncs the translogs.
     fn sync(&self) -> Result<()> {
         self.save_if_changed()?;
         self.shards.iter().try_for_each(|shard| shard.translog.sync())
     }
 
-    /// Writes the translog of a shard to the disk, if every operation is to be.
+    /// Syncs the translog of a shard if `index.gateway.local.sync` is 0.
     pub(super) fn sync_each(&self, shard: &Shard) -> Result<()> {
-        if self.folder.is_none() || self.settings.read().interval(SYNC, INTERVAL) != Some(Duration::ZERO) {
+        if self.folder.is_none() || self.settings.read().interval(SYNC_SETTING, INTERVAL) != Some(Duration::ZERO) {
             return Ok(());
         }
         self.save_if_changed()?;
         shard.translog.sync()
     }
 
-    /// Makes all changes so far visible to searches, and writes them to the disk. Shards without changes are left alone, unless `force`.
+    /// Makes all changes visible to searches and writes them to disk. Skips shards without changes, unless `force`.
     pub(crate) fn flush(&self, force: bool, now: Duration) -> Result<()> {
         let wanted = |shard: &&Shard| force || shard.translog.operations() > 0;
         self.commit(self.shards.iter().filter(wanted), now)
     }
 
-    /// As [`Index::flush`], if the index is in a data directory.
+    /// Flushes the index if it has a data directory.
     pub(crate) fn flush_if_saved(&self, now: Duration) -> Result<()> {
         if self.folder.is_some() {
             self.flush(false, now)
@@ -191,23 +196,24 @@ impl Index {
         shards.try_for_each(|shard| shard.commit(now, || self.save_if_changed()))
     }
 
-    /// Syncs the translogs and flushes the shards, where that is due.
-    pub(super) fn keep(&self, now: Duration) -> Result<()> {
+    /// Syncs the translogs and flushes the shards, if due.
+    pub(super) fn persist_if_due(&self, now: Duration) -> Result<()> {
         let (sync, flush) = {
             let settings = self.settings.read();
             let is_due = |name: &str, last: Duration| {
                 let interval = settings.interval(name, INTERVAL);
                 interval.is_some_and(|interval| now.saturating_sub(last) >= interval)
             };
-            let mut kept = self.kept.lock();
-            let (sync, check) = (is_due(SYNC, kept.synced), is_due(CHECK, kept.checked));
+            let mut schedule = self.schedule.lock();
+            let sync = is_due(SYNC_SETTING, schedule.synced);
+            let check = is_due(CHECK_SETTING, schedule.checked);
             if sync {
-                kept.synced = now;
+                schedule.synced = now;
             }
             if check {
-                kept.checked = now;
+                schedule.checked = now;
             }
-            (sync, check.then(|| Thresholds::of(&settings)))
+            (sync, check.then(|| FlushThresholds::of(&settings)))
         };
         if sync {
             self.sync()?;

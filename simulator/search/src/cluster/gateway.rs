@@ -1,4 +1,4 @@
-//! A cluster in a data directory.
+//! Loading and saving of a cluster in a data directory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::durable::{DataDirectory, DataDirectoryError, Operation};
 use crate::error::Result;
 use crate::options::Options;
 
-/// What is in a data directory.
+/// Contents of a data directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DataDirectorySummary {
@@ -26,10 +26,10 @@ pub struct DataDirectorySummary {
 }
 
 impl Cluster {
-    /// The cluster in a data directory, which is made if there is none.
+    /// Opens the cluster of a data directory. Creates the directory if there is none.
     ///
     /// # Errors
-    /// [`DataDirectoryError`]; nothing in the directory is emptied or started anew.
+    /// [`DataDirectoryError`]. Existing data is never emptied or reinitialized.
     pub(crate) fn open(options: Options, path: &Path) -> Result<Cluster, DataDirectoryError> {
         let directory = DataDirectory::open(path)?;
         let mut cluster = Cluster::read(options, &directory)?;
@@ -47,7 +47,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Checks a data directory that no process uses.
+    /// Checks a data directory that is not in use.
     ///
     /// # Errors
     /// [`DataDirectoryError`].
@@ -86,8 +86,8 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Counts a change of templates or settings of the cluster, and writes it to the disk.
-    pub(crate) fn changed_whole(&self) -> Result<()> {
+    /// Increments the version of the state and saves the templates and the cluster settings.
+    pub(crate) fn metadata_changed(&self) -> Result<()> {
         self.count_change();
         let directory = self.directory.lock();
         let Some(directory) = &*directory else {
@@ -97,7 +97,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// What is kept of it beside the indices.
+    /// Returns the saved state, without the indices.
     fn saved(&self, starts: u64) -> Value {
         let templates = self.templates.read();
         let templates = templates
@@ -110,7 +110,7 @@ impl Cluster {
         })
     }
 
-    /// Writes all changes so far to the disk.
+    /// Writes all changes to disk.
     pub(crate) fn flush(&self) -> Result<()> {
         let now = (self.options.ticks)();
         let mut outcome = Ok(());
@@ -120,7 +120,7 @@ impl Cluster {
         outcome
     }
 
-    /// Writes all changes so far to the disk, and lets other processes open the data directory. Later writes of documents fail.
+    /// Writes all changes to disk and unlocks the data directory. Later writes of documents fail.
     pub(crate) fn close(&self) -> Result<()> {
         let flushed = self.flush();
         for index in self.indices() {
@@ -131,11 +131,11 @@ impl Cluster {
     }
 }
 
-/// Writes what is not on the disk, so that the next start has nothing to repeat.
+/// Flushes, so that the next start has no operations to replay.
 impl Drop for Cluster {
     fn drop(&mut self) {
         if self.directory.get_mut().is_some() {
-            // What cannot be written now is in the translogs, as far as they could be.
+            // If the flush fails, the translogs still have the operations.
             let _ = self.flush();
         }
     }

@@ -1,4 +1,4 @@
-//! From a query to its weight: its terms and their frequencies.
+//! Creation of weights from queries: terms and their frequencies.
 
 use tantivy::postings::TermInfo;
 
@@ -6,8 +6,8 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, Shard, View, Within, term_key};
 use crate::query::{
-    Expansion, Function, GeoPoint, Near, NumericRange, Occur, Query, QueryField, QueryKind, SpanQuery, TermTest,
-    expand, label, starting_with, terms_of,
+    Expansion, Function, GeoPoint, NumericRange, Occur, Query, QueryField, QueryKind, ScoredTerm, SpanQuery, TermTest,
+    expand, label, terms_of, terms_with_prefix,
 };
 use crate::score::idf;
 use crate::score::span::SpanWeight;
@@ -25,18 +25,18 @@ fn doc_freq(infos: &[Option<TermInfo>]) -> u32 {
     infos.iter().flatten().map(|info| info.doc_freq).sum()
 }
 
-/// Document frequency of a term, and number of documents, where they are not those of the shard.
+/// Source of the document frequency of a term and the number of documents, if these are not those of the shard.
 pub(crate) type Statistics<'a> = dyn Fn(&QueryField, &str) -> Result<(u32, u32)> + 'a;
 
-/// What queries are weighed against.
-pub(super) struct Weigher<'a> {
+/// Builder of weights.
+pub(super) struct WeightBuilder<'a> {
     pub(super) view: &'a View,
     pub(super) shard: &'a Shard,
     pub(super) statistics: Option<&'a Statistics<'a>>,
     pub(super) budget: &'a Budget,
 }
 
-impl Weigher<'_> {
+impl WeightBuilder<'_> {
     fn frequency(&self, field: &QueryField, text: &str, infos: &[Option<TermInfo>]) -> Result<(u32, u32)> {
         match self.statistics {
             Some(statistics) => statistics(field, text),
@@ -54,7 +54,7 @@ impl Weigher<'_> {
         })
     }
 
-    /// The weight of a query, not yet normalized.
+    /// Builds the weight of a query, not yet normalized.
     pub(super) fn build(&self, query: &Query) -> Result<Weight> {
         let view = self.view;
         let kind = match &query.kind {
@@ -84,11 +84,11 @@ impl Weigher<'_> {
                         boost: query.boost,
                     });
                 };
-                let expanded = starting_with(view, field, prefix, *expansions)?;
+                let expanded = terms_with_prefix(view, field, prefix, *expansions)?;
                 if slots.is_empty() {
                     let near = expanded
                         .into_iter()
-                        .map(|text| Near { text, boost: 1.0 })
+                        .map(|text| ScoredTerm { text, boost: 1.0 })
                         .collect::<Vec<_>>();
                     return self.any_term(field, &near, query.boost);
                 }
@@ -102,7 +102,7 @@ impl Weigher<'_> {
                 },
                 Expansion::Scored(near) => return self.any_term(field, &near, query.boost),
             },
-            QueryKind::Range { field, range } => numbers(view, field, range, label(query))?,
+            QueryKind::Range { field, range } => range_weight(view, field, range, label(query))?,
             QueryKind::Ids { types, ids } => {
                 let places = types
                     .iter()
@@ -179,7 +179,7 @@ impl Weigher<'_> {
                     .iter()
                     .map(|view| {
                         let script = script.of(&view.segment)?;
-                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        let mut docs = Bits::with_capacity(view.segment.max_doc());
                         for doc in 0..view.segment.max_doc() {
                             self.budget.check()?;
                             if script.value(doc, 0.0) != 0.0 {
@@ -196,7 +196,7 @@ impl Weigher<'_> {
                     .segments
                     .iter()
                     .map(|view| {
-                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        let mut docs = Bits::with_capacity(view.segment.max_doc());
                         (0..view.segment.max_doc().min(*limit)).for_each(|doc| docs.insert(doc));
                         docs
                     })
@@ -208,7 +208,7 @@ impl Weigher<'_> {
                     .segments
                     .iter()
                     .map(|view| {
-                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        let mut docs = Bits::with_capacity(view.segment.max_doc());
                         if let Some(ordinal) = field.ordinal {
                             let values = view.segment.values(ordinal)?;
                             (0..view.segment.max_doc())
@@ -237,8 +237,8 @@ impl Weigher<'_> {
         })
     }
 
-    /// Any of several terms, each with a boost of its own.
-    fn any_term(&self, field: &QueryField, near: &[Near], boost: f32) -> Result<Weight> {
+    /// Builds the disjunction of terms that have boosts of their own.
+    fn any_term(&self, field: &QueryField, near: &[ScoredTerm], boost: f32) -> Result<Weight> {
         let clauses = near
             .iter()
             .map(|near| Ok((Occur::Should, self.term(field, &near.text, boost * near.boost)?)))
@@ -254,7 +254,8 @@ impl Weigher<'_> {
         })
     }
 
-    /// A term in several fields, with frequencies as if they were one field: the most frequent field counts, the others a little more.
+    /// Builds a term query over several fields with blended document frequencies: the highest frequency, incremented
+    /// for each lower one (Elasticsearch's `BlendedTermQuery`).
     fn blended(&self, fields: &[(QueryField, f32)], text: &str, tie: f32) -> Result<WeightKind> {
         let mut terms = Vec::new();
         for (field, boost) in fields {
@@ -264,8 +265,8 @@ impl Weigher<'_> {
         }
         let mut order: Vec<usize> = (0..terms.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(terms.get(*at).map_or(0, |term| term.3)));
-        let most = terms.iter().map(|term| term.3).max().unwrap_or(0);
-        let (mut actual, mut previous) = (most, most);
+        let max_doc_freq = terms.iter().map(|term| term.3).max().unwrap_or(0);
+        let (mut actual, mut previous) = (max_doc_freq, max_doc_freq);
         let mut blended = vec![0u32; terms.len()];
         for at in order {
             let (Some(term), Some(slot)) = (terms.get(at), blended.get_mut(at)) else {
@@ -315,7 +316,7 @@ impl Weigher<'_> {
         }
     }
 
-    /// Sum of the inverse document frequencies of all terms, each once.
+    /// Sum of the inverse document frequencies of all distinct terms.
     fn span_idf(&self, span: &SpanQuery) -> Result<f32> {
         let mut terms = std::collections::BTreeSet::new();
         let mut open = vec![span];
@@ -441,8 +442,9 @@ fn term_kind(field: &QueryField, text: &str, doc_freq: u32, max_doc: u32, infos:
     }
 }
 
-/// The weight of a range of numbers. If no document, dead ones included, has one, the query has no terms, and weighs nothing.
-fn numbers(view: &View, field: &QueryField, range: &NumericRange, label: String) -> Result<WeightKind> {
+/// Builds the weight of a numeric range. If no document has a number in it, deleted ones included, the query has no
+/// terms and no weight.
+fn range_weight(view: &View, field: &QueryField, range: &NumericRange, label: String) -> Result<WeightKind> {
     let (lower, upper) = range.ends();
     let Some(ordinal) = field.ordinal.filter(|_| lower <= upper) else {
         return Ok(WeightKind::Nothing);
@@ -464,12 +466,12 @@ fn numbers(view: &View, field: &QueryField, range: &NumericRange, label: String)
     })
 }
 
-/// The documents at these places: segments with numbers of documents.
+/// Builds the weight for a list of documents: segment numbers with document numbers.
 fn docs_at(view: &View, places: impl IntoIterator<Item = (u32, u32)>, label: String) -> WeightKind {
     let mut docs: Vec<Bits> = view
         .segments
         .iter()
-        .map(|view| Bits::with_room(view.segment.max_doc()))
+        .map(|view| Bits::with_capacity(view.segment.max_doc()))
         .collect();
     for place in places {
         if let Some((at, doc)) = view.place(place)

@@ -1,29 +1,29 @@
-//! When an index is written to the disk, and when it was last purged.
+//! Schedule of periodic tasks: syncs, flushes and purges.
 
 use std::time::Duration;
 
 use super::settings::Settings;
 use crate::index::Shard;
 
-/// Size of a translog at which its shard is flushed, in bytes.
-const FLUSH_SIZE: u64 = 512 << 20;
-/// Time after which a shard is flushed.
-const FLUSH_PERIOD: Duration = Duration::from_secs(30 * 60);
+/// Default of `index.translog.flush_threshold_size`, in bytes.
+const FLUSH_THRESHOLD_BYTES: u64 = 512 << 20;
+/// Default of `index.translog.flush_threshold_period`.
+const FLUSH_THRESHOLD_PERIOD: Duration = Duration::from_secs(30 * 60);
 
-/// When an index was last kept.
+/// Times of the last periodic tasks of an index.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Kept {
-    /// Time of the last sync of the translogs.
+pub(super) struct Schedule {
+    /// Last sync of the translogs.
     pub(super) synced: Duration,
-    /// Time at which it was last seen whether a shard is to be flushed.
+    /// Last check of the flush thresholds.
     pub(super) checked: Duration,
-    /// Time of the last purge of expired documents.
+    /// Last purge of expired documents.
     pub(super) purged: Duration,
 }
 
-impl Kept {
-    pub(super) fn since(now: Duration) -> Kept {
-        Kept {
+impl Schedule {
+    pub(super) fn starting_at(now: Duration) -> Schedule {
+        Schedule {
             synced: now,
             checked: now,
             purged: now,
@@ -31,27 +31,28 @@ impl Kept {
     }
 }
 
-/// When a shard is flushed.
-pub(super) struct Thresholds {
+/// Thresholds at which a shard is flushed.
+pub(super) struct FlushThresholds {
     disabled: bool,
     operations: u64,
     bytes: u64,
     period: Option<Duration>,
 }
 
-impl Thresholds {
-    pub(super) fn of(settings: &Settings) -> Thresholds {
+impl FlushThresholds {
+    pub(super) fn of(settings: &Settings) -> FlushThresholds {
         let name = |name: &str| format!("index.translog.{name}");
         let operations = ["flush_threshold_ops", "flush_threshold"];
         let operations = operations.iter().find_map(|own| settings.get(&name(own))?.parse().ok());
-        Thresholds {
+        FlushThresholds {
             disabled: settings.get(&name("disable_flush")) == Some("true"),
             operations: operations.unwrap_or(u64::MAX),
-            bytes: settings.bytes(&name("flush_threshold_size"), FLUSH_SIZE),
-            period: settings.interval(&name("flush_threshold_period"), FLUSH_PERIOD),
+            bytes: settings.bytes(&name("flush_threshold_size"), FLUSH_THRESHOLD_BYTES),
+            period: settings.interval(&name("flush_threshold_period"), FLUSH_THRESHOLD_PERIOD),
         }
     }
 
+    /// Returns whether a shard has reached a threshold.
     pub(super) fn are_reached(&self, shard: &Shard, now: Duration) -> bool {
         let old = || {
             let age = now.saturating_sub(shard.committed_at());

@@ -1,55 +1,55 @@
-//! The internal forms of v1.2 that refusals show or that are compared, as data.
+//! Internal types of v1.2 whose values are shown in errors or compared, as data.
 //!
-//! Source: the internal types of Kubernetes v1.2 (names, order and emptiness of their fields).
+//! Source: the internal types of Kubernetes v1.2 (names, order and `omitempty` of their fields).
 
 use serde_json::Value;
 
-use super::internal::{Member, Shape};
-use Shape::{Bool, Int, IntOrText, List, Map, Optional, Quantity, Struct, Text, Time};
+use super::internal_form::{InternalType, Member};
+use InternalType::{Bool, Int, IntOrText, List, Map, Optional, Quantity, Struct, Text, Time};
 
-/// A field that is shown even when it is zero.
-const fn always(name: &'static str, shape: Shape) -> Member {
+/// Field that is shown even if it is zero.
+const fn always(name: &'static str, internal_type: InternalType) -> Member {
     Member {
         sent: name,
         shown: name,
         omit_empty: false,
-        shape,
+        internal_type,
     }
 }
 
-/// A field that is left out when it is zero.
-const fn maybe(name: &'static str, shape: Shape) -> Member {
+/// Field that is omitted if it is zero.
+const fn maybe(name: &'static str, internal_type: InternalType) -> Member {
     Member {
         sent: name,
         shown: name,
         omit_empty: true,
-        shape,
+        internal_type,
     }
 }
 
-/// The name in a reference to an object of the same namespace, which has no name of its own for it.
+/// Name in a reference to an object of the same namespace. Its internal field has no JSON name.
 const REFERENCE_NAME: Member = Member {
     sent: "name",
     shown: "Name",
     omit_empty: false,
-    shape: Text,
+    internal_type: Text,
 };
 
-const TEXTS: Shape = List(&Text);
-const TEXT_MAP: Shape = Map(&Text);
+const TEXTS: InternalType = List(&Text);
+const TEXT_MAP: InternalType = Map(&Text);
 const READ_ONLY: Member = maybe("readOnly", Bool);
 const FS_TYPE: Member = maybe("fsType", Text);
-const LOCAL_REFERENCE: Shape = Struct(&[REFERENCE_NAME]);
-const FIELD_REFERENCE: Shape = Struct(&[always("apiVersion", Text), always("fieldPath", Text)]);
-const KEY_REFERENCE: Shape = Struct(&[REFERENCE_NAME, always("key", Text)]);
+const LOCAL_REFERENCE: InternalType = Struct(&[REFERENCE_NAME]);
+const FIELD_REFERENCE: InternalType = Struct(&[always("apiVersion", Text), always("fieldPath", Text)]);
+const KEY_REFERENCE: InternalType = Struct(&[REFERENCE_NAME, always("key", Text)]);
 
-/// Amounts by name of resource.
-pub(crate) const RESOURCE_LIST: Shape = Map(&Quantity);
+/// Amounts by resource name.
+pub(crate) const RESOURCE_LIST: InternalType = Map(&Quantity);
 
 /// Limits and requests of resources.
-const RESOURCE_REQUIREMENTS: Shape = Struct(&[maybe("limits", RESOURCE_LIST), maybe("requests", RESOURCE_LIST)]);
+const RESOURCE_REQUIREMENTS: InternalType = Struct(&[maybe("limits", RESOURCE_LIST), maybe("requests", RESOURCE_LIST)]);
 
-const METADATA: Shape = Struct(&[
+const METADATA: InternalType = Struct(&[
     maybe("name", Text),
     maybe("generateName", Text),
     maybe("namespace", Text),
@@ -64,7 +64,7 @@ const METADATA: Shape = Struct(&[
     maybe("annotations", TEXT_MAP),
 ]);
 
-const VOLUME: Shape = Struct(&[
+const VOLUME: InternalType = Struct(&[
     always("name", Text),
     maybe("hostPath", Optional(&Struct(&[always("path", Text)]))),
     maybe("emptyDir", Optional(&Struct(&[maybe("medium", Text)]))),
@@ -149,7 +149,7 @@ const VOLUME: Shape = Struct(&[
     ),
 ]);
 
-const ISCSI: Shape = Struct(&[
+const ISCSI: InternalType = Struct(&[
     maybe("targetPortal", Text),
     maybe("iqn", Text),
     maybe("lun", Int),
@@ -157,7 +157,7 @@ const ISCSI: Shape = Struct(&[
     FS_TYPE,
     READ_ONLY,
 ]);
-const RBD: Shape = Struct(&[
+const RBD: InternalType = Struct(&[
     always("monitors", TEXTS),
     always("image", Text),
     FS_TYPE,
@@ -167,14 +167,14 @@ const RBD: Shape = Struct(&[
     always("secretRef", Optional(&LOCAL_REFERENCE)),
     READ_ONLY,
 ]);
-const FLEX_VOLUME: Shape = Struct(&[
+const FLEX_VOLUME: InternalType = Struct(&[
     always("driver", Text),
     FS_TYPE,
     maybe("secretRef", Optional(&LOCAL_REFERENCE)),
     READ_ONLY,
     maybe("options", TEXT_MAP),
 ]);
-const CEPHFS: Shape = Struct(&[
+const CEPHFS: InternalType = Struct(&[
     always("monitors", TEXTS),
     maybe("path", Text),
     maybe("user", Text),
@@ -198,8 +198,8 @@ const HTTP_GET: Member = maybe(
     ])),
 );
 const TCP_SOCKET: Member = maybe("tcpSocket", Optional(&Struct(&[maybe("port", IntOrText)])));
-const HANDLER: Shape = Struct(&[EXEC, HTTP_GET, TCP_SOCKET]);
-const PROBE: Shape = Struct(&[
+const HANDLER: InternalType = Struct(&[EXEC, HTTP_GET, TCP_SOCKET]);
+const PROBE: InternalType = Struct(&[
     EXEC,
     HTTP_GET,
     TCP_SOCKET,
@@ -210,13 +210,13 @@ const PROBE: Shape = Struct(&[
     maybe("failureThreshold", Int),
 ]);
 
-const SE_LINUX: Shape = Struct(&[
+const SE_LINUX: InternalType = Struct(&[
     maybe("user", Text),
     maybe("role", Text),
     maybe("type", Text),
     maybe("level", Text),
 ]);
-const SECURITY_CONTEXT: Shape = Struct(&[
+const SECURITY_CONTEXT: InternalType = Struct(&[
     maybe(
         "capabilities",
         Optional(&Struct(&[maybe("add", TEXTS), maybe("drop", TEXTS)])),
@@ -228,7 +228,7 @@ const SECURITY_CONTEXT: Shape = Struct(&[
     maybe("readOnlyRootFilesystem", Optional(&Bool)),
 ]);
 
-const ENV: Shape = Struct(&[
+const ENV: InternalType = Struct(&[
     always("name", Text),
     maybe("value", Text),
     maybe(
@@ -240,7 +240,7 @@ const ENV: Shape = Struct(&[
         ])),
     ),
 ]);
-const CONTAINER_PORT: Shape = Struct(&[
+const CONTAINER_PORT: InternalType = Struct(&[
     maybe("name", Text),
     maybe("hostPort", Int),
     always("containerPort", Int),
@@ -248,7 +248,7 @@ const CONTAINER_PORT: Shape = Struct(&[
     maybe("hostIP", Text),
 ]);
 
-const CONTAINER: Shape = Struct(&[
+const CONTAINER: InternalType = Struct(&[
     always("name", Text),
     always("image", Text),
     maybe("command", TEXTS),
@@ -278,11 +278,11 @@ const CONTAINER: Shape = Struct(&[
     maybe("tty", Bool),
 ]);
 
-/// What is a field of a pod's specification when it is sent, but of its security context inside.
+/// Fields of a pod's specification in v1 that are fields of its security context internally.
 const HOST_NAMESPACES: [&str; 3] = ["hostNetwork", "hostPID", "hostIPC"];
 
-/// The specification of a pod, after [`internal_spec`].
-pub(crate) const POD_SPEC: Shape = Struct(&[
+/// Specification of a pod, after [`internal_spec`].
+pub(crate) const POD_SPEC: InternalType = Struct(&[
     always("volumes", List(&VOLUME)),
     always("containers", List(&CONTAINER)),
     maybe("restartPolicy", Text),
@@ -308,11 +308,11 @@ pub(crate) const POD_SPEC: Shape = Struct(&[
     maybe("imagePullSecrets", List(&LOCAL_REFERENCE)),
 ]);
 
-/// The template of a pod, after [`with_internal_spec`].
-pub(crate) const POD_TEMPLATE: Shape = Struct(&[maybe("metadata", METADATA), maybe("spec", POD_SPEC)]);
+/// Template of a pod, after [`with_internal_spec`].
+pub(crate) const POD_TEMPLATE: InternalType = Struct(&[maybe("metadata", METADATA), maybe("spec", POD_SPEC)]);
 
-/// A label selector, or none.
-pub(crate) const LABEL_SELECTOR: Shape = Optional(&Struct(&[
+/// Optional label selector.
+pub(crate) const LABEL_SELECTOR: InternalType = Optional(&Struct(&[
     maybe("matchLabels", TEXT_MAP),
     maybe(
         "matchExpressions",
@@ -325,16 +325,16 @@ pub(crate) const LABEL_SELECTOR: Shape = Optional(&Struct(&[
 ]));
 
 /// Labels or annotations.
-pub(crate) const LABELS: Shape = TEXT_MAP;
+pub(crate) const LABELS: InternalType = TEXT_MAP;
 
 /// Strings.
-pub(crate) const STRINGS: Shape = TEXTS;
+pub(crate) const STRINGS: InternalType = TEXTS;
 
-/// A whole number, or none.
-pub(crate) const OPTIONAL_INT: Shape = Optional(&Int);
+/// Optional integer.
+pub(crate) const OPTIONAL_INT: InternalType = Optional(&Int);
 
-/// The ports of a service.
-pub(crate) const SERVICE_PORTS: Shape = List(&Struct(&[
+/// Ports of a service.
+pub(crate) const SERVICE_PORTS: InternalType = List(&Struct(&[
     always("name", Text),
     always("protocol", Text),
     always("port", Int),
@@ -342,20 +342,20 @@ pub(crate) const SERVICE_PORTS: Shape = List(&Struct(&[
     always("nodePort", Int),
 ]));
 
-/// An address of a node.
-pub(crate) const NODE_ADDRESS: Shape = Struct(&[always("type", Text), always("address", Text)]);
+/// Address of a node.
+pub(crate) const NODE_ADDRESS: InternalType = Struct(&[always("type", Text), always("address", Text)]);
 
-/// What of a node's specification only its maker may set.
-pub(crate) const NODE_IDENTITY: Shape = Struct(&[maybe("externalID", Text), maybe("providerID", Text)]);
+/// Immutable fields of a node's specification.
+pub(crate) const NODE_IDENTITY: InternalType = Struct(&[maybe("externalID", Text), maybe("providerID", Text)]);
 
-/// The specification of a claim to a volume.
-pub(crate) const CLAIM_SPEC: Shape = Struct(&[
+/// Specification of a persistent volume claim.
+pub(crate) const CLAIM_SPEC: InternalType = Struct(&[
     maybe("accessModes", TEXTS),
     maybe("resources", RESOURCE_REQUIREMENTS),
     maybe("volumeName", Text),
 ]);
 
-/// The pod specification `sent`, with the fields where they are inside.
+/// Moves the fields of the v1 pod specification `sent` to their internal places.
 pub(crate) fn internal_spec(sent: &Value) -> Value {
     let mut spec = sent.clone();
     let Value::Object(fields) = &mut spec else { return spec };
@@ -382,7 +382,7 @@ pub(crate) fn internal_spec(sent: &Value) -> Value {
     spec
 }
 
-/// The pod template `sent`, with the fields of its specification where they are inside.
+/// Moves the specification's fields in the v1 pod template `sent` to their internal places.
 pub(crate) fn with_internal_spec(sent: &Value) -> Value {
     let mut template = sent.clone();
     if let Value::Object(fields) = &mut template {

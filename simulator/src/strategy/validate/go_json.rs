@@ -1,41 +1,42 @@
-//! JSON inside annotations and secrets: decoded into the types it is meant for, refused in Go's words.
+//! JSON in annotations and secrets, decoded into Go types, with Go's error texts.
 //!
-//! Source: `encoding/json` of Go 1.5, by which v1.2 reads it. Names of fields match in any case; null fits everything; unknown fields are left out.
+//! Source: `encoding/json` of Go 1.5, which v1.2 uses. Field names are case-insensitive; null is valid for every
+//! type; unknown fields are dropped.
 
 use serde_json::{Map, Value};
 
 use crate::api::quantity::Quantity;
 use crate::compat::json_scan;
 
-/// A type that JSON is decoded into.
-pub(crate) enum Type {
-    /// A string, of the Go type of this name.
+/// Go type to decode into.
+pub(crate) enum GoType {
+    /// String, with the name of its Go type.
     Text(&'static str),
-    /// A whole number.
+    /// Integer.
     Int,
-    /// An amount.
+    /// Quantity.
     Quantity,
-    /// A list.
-    List(&'static Type),
-    /// A map from strings.
-    Map(&'static Type),
-    /// A structure: the name of its Go type, and its fields.
-    Struct(&'static str, &'static [(&'static str, &'static Type)]),
+    /// List.
+    List(&'static GoType),
+    /// Map with string keys.
+    Map(&'static GoType),
+    /// Struct: the name of its Go type and its fields.
+    Struct(&'static str, &'static [(&'static str, &'static GoType)]),
     /// Any value.
     Any,
 }
 
-/// A map from strings to any values.
-pub(crate) const OBJECT: Type = Type::Map(&Type::Any);
+/// Map from strings to any values.
+pub(crate) const OBJECT: GoType = GoType::Map(&GoType::Any);
 
-/// `text` as a value of type `of`, or why it is none.
-pub(crate) fn decode(of: &Type, text: &[u8]) -> Result<Value, String> {
+/// Decodes `text` as a value of type `of`. The error has Go's text.
+pub(crate) fn decode(of: &GoType, text: &[u8]) -> Result<Value, String> {
     json_scan::check(text)?;
     let value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     of.fit(value)
 }
 
-impl Type {
+impl GoType {
     fn name(&self) -> String {
         match self {
             Self::Text(name) | Self::Struct(name, _) => (*name).to_owned(),
@@ -47,7 +48,7 @@ impl Type {
         }
     }
 
-    /// `value` with the fields' own names, or the first thing about it that does not fit.
+    /// Returns `value` with canonical field names, or the error of the first part that does not match the type.
     fn fit(&self, value: Value) -> Result<Value, String> {
         match (self, value) {
             (Self::Any, value) => Ok(value),
@@ -100,12 +101,12 @@ mod tests {
 
     use super::*;
 
-    const POINT: Type = Type::Struct(
+    const POINT: GoType = GoType::Struct(
         "api.Point",
         &[
-            ("x", &Type::Int),
-            ("names", &Type::List(&Type::Text("string"))),
-            ("size", &Type::Quantity),
+            ("x", &GoType::Int),
+            ("names", &GoType::List(&GoType::Text("string"))),
+            ("size", &GoType::Quantity),
         ],
     );
 
@@ -113,7 +114,7 @@ mod tests {
     #[case(r#"{"X": 1, "names": ["a"], "other": {}}"#, json!({"x": 1, "names": ["a"]}))]
     #[case("null", json!(null))]
     #[case(r#"{"x": null, "size": "1Gi"}"#, json!({"x": null, "size": "1Gi"}))]
-    fn what_fits_is_decoded(#[case] text: &str, #[case] want: Value) {
+    fn matching_json_is_decoded(#[case] text: &str, #[case] want: Value) {
         assert_eq!(decode(&POINT, text.as_bytes()), Ok(want));
     }
 
@@ -129,12 +130,12 @@ mod tests {
         r#"{"size": "1Q"}"#,
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     )]
-    fn what_does_not_fit_is_refused(#[case] text: &str, #[case] want: &str) {
+    fn mismatches_have_gos_errors(#[case] text: &str, #[case] want: &str) {
         assert_eq!(decode(&POINT, text.as_bytes()), Err(want.to_owned()));
     }
 
     #[test]
-    fn a_map_of_anything_wants_a_map() {
+    fn an_untyped_map_requires_an_object() {
         assert!(decode(&OBJECT, br#"{"a": [1, {}]}"#).is_ok());
         assert_eq!(
             decode(&OBJECT, b"[]"),

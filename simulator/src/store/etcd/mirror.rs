@@ -1,7 +1,8 @@
-//! What this process has of the cluster: a copy of the objects that follows etcd's watch.
+//! Mirror of the cluster's objects in memory, kept current by etcd's watch.
 //!
-//! - The copy is changed by the watch only, one revision after the other. A watch that breaks goes on with the revision after the last one that was applied.
-//! - If that is compacted, the copy is read anew, and every watch of it starts anew.
+//! - Only the watch changes the mirror, in order of revision. A watch that breaks is resumed after the last applied
+//!   revision.
+//! - If that revision is compacted, the mirror is loaded again, and every watch of the mirror ends.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,65 +19,65 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client::{CallError, Client, DEADLINE, PAUSE},
+    client::{CALL_TIMEOUT, CallError, Client, RETRY_PAUSE},
     keys::{self, Keys, Place},
     message::{RangeRequest, WatchEvent, WatchResponse},
     settings::EtcdError,
 };
 use crate::{
     api::GroupResource,
-    store::{Change, Key, Past, Record, ResourcePast, Sink, StoreError, codec::Malformed, tables::Tables},
+    store::{Change, Key, Record, RestoredResource, RestoredState, Sink, StoreError, codec::Malformed, tables::Tables},
 };
 
-/// How long a reader waits for the watch before it is started anew.
-const SLOW: Duration = Duration::from_secs(1);
-/// Most keys that are read at a time.
-const PAGE: i64 = 500;
-/// How many revisions of history are read at the start.
-const HISTORY: u64 = 10_000;
+/// Time without progress after which the watch is restarted.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum number of keys in one read.
+const PAGE_KEYS: i64 = 500;
+/// Number of revisions of history that are loaded at the start.
+const HISTORY_REVISIONS: u64 = 10_000;
 
-/// The copy, and who waits for it.
-pub(super) struct Feed {
+/// Mirror and the readers and writers that wait for it.
+pub(super) struct Mirror {
     pub(super) client: Client,
     pub(super) keys: Keys,
     pub(super) sink: Arc<dyn Sink>,
     pub(super) tables: RwLock<Tables>,
-    /// The addresses and ports in use.
+    /// Addresses and ports in use.
     pub(super) claims: RwLock<HashSet<String>>,
-    /// The revision that the copy is at.
+    /// Revision of the mirror.
     applied: watch::Sender<u64>,
-    /// Starts the watch anew.
-    renew: Notify,
-    /// The writes of this process that are under way.
+    /// Signal to restart the watch.
+    restart: Notify,
+    /// Pending writes of this process, by name.
     writes: Mutex<HashMap<Bytes, oneshot::Sender<Change>>>,
-    /// Why the copy can no longer follow.
+    /// Error that stopped the mirror, if any.
     failed: Mutex<Option<String>>,
     pub(super) closing: CancellationToken,
 }
 
-/// What was read at one revision.
+/// Everything that was read at one revision.
 #[derive(Default)]
-struct Copy {
+struct LoadedState {
     tables: Tables,
     claims: HashSet<String>,
-    past: Past,
+    restored: RestoredState,
     applied: u64,
 }
 
-/// A write that is under way. Dropping it ends the wait.
-pub(super) struct Pending<'a> {
-    feed: &'a Feed,
+/// Pending write. Dropping it removes the registration.
+pub(super) struct PendingWrite<'a> {
+    mirror: &'a Mirror,
     pub(super) name: Bytes,
     pub(super) change: oneshot::Receiver<Change>,
 }
 
-impl Drop for Pending<'_> {
+impl Drop for PendingWrite<'_> {
     fn drop(&mut self) {
-        self.feed.writes.lock().remove(&self.name);
+        self.mirror.writes.lock().remove(&self.name);
     }
 }
 
-impl Feed {
+impl Mirror {
     pub(super) fn new(client: Client, keys: Keys, sink: Arc<dyn Sink>) -> Self {
         Self {
             client,
@@ -85,14 +86,14 @@ impl Feed {
             tables: RwLock::default(),
             claims: RwLock::default(),
             applied: watch::Sender::new(0),
-            renew: Notify::new(),
+            restart: Notify::new(),
             writes: Mutex::default(),
             failed: Mutex::default(),
             closing: CancellationToken::new(),
         }
     }
 
-    /// Reads the objects as they were a while ago, so that the watch brings the history since then.
+    /// Loads the objects as of an earlier revision, so that the watch delivers the history since then.
     pub(super) async fn load(&self) -> Result<(), EtcdError> {
         let head = self
             .client
@@ -100,49 +101,51 @@ impl Feed {
             .await
             .map_err(unreachable)?;
         let latest = keys::revision(head.header.unwrap_or_default().revision);
-        let mut at = latest.saturating_sub(HISTORY).max(1);
+        let mut at = latest.saturating_sub(HISTORY_REVISIONS).max(1);
         loop {
-            match self.copy(at).await? {
+            match self.read_at(at).await? {
                 Some(copy) => {
                     self.install(copy);
                     return Ok(());
                 }
-                None => at = self.compacted(at).await.map_err(unreachable)?.max(at),
+                None => at = self.compaction_revision(at).await.map_err(unreachable)?.max(at),
             }
         }
     }
 
-    /// The revision up to which history is gone, which a watch from an earlier one says.
-    async fn compacted(&self, start: u64) -> Result<u64, CallError> {
-        let end = Instant::now() + DEADLINE;
+    /// Returns the compaction revision, which etcd reports to a watch from an earlier revision.
+    async fn compaction_revision(&self, start: u64) -> Result<u64, CallError> {
+        let end = Instant::now() + CALL_TIMEOUT;
         loop {
             let member = self.client.member();
-            let asked = async {
+            let reported = async {
                 let (first, last) = self.keys.all();
                 let mut stream = self.client.watch(first, last, keys::number(start)).await?;
-                while let Ok(Ok(Some(response))) = timeout(SLOW, stream.message()).await {
+                while let Ok(Ok(Some(response))) = timeout(WATCH_TIMEOUT, stream.message()).await {
                     if response.compact_revision > 0 {
                         return Ok(keys::revision(response.compact_revision));
                     }
                 }
-                Err(CallError::NoAnswer("etcd does not say what is compacted".to_owned()))
+                Err(CallError::NoAnswer(
+                    "etcd did not report its compaction revision".to_owned(),
+                ))
             };
-            match asked.await {
+            match reported.await {
                 Err(error) if error.is_temporary() && Instant::now() < end => {
-                    self.client.leave(member);
-                    sleep(PAUSE).await;
+                    self.client.switch_member(member);
+                    sleep(RETRY_PAUSE).await;
                 }
                 other => return other,
             }
         }
     }
 
-    /// Reads everything as it was at a revision; `None` if that is compacted.
-    async fn copy(&self, at: u64) -> Result<Option<Copy>, EtcdError> {
+    /// Reads everything as of a revision. `None` if it is compacted.
+    async fn read_at(&self, at: u64) -> Result<Option<LoadedState>, EtcdError> {
         let damaged = |error: Malformed| EtcdError::Damaged(error.to_string());
-        let mut copy = Copy {
+        let mut copy = LoadedState {
             applied: at,
-            ..Copy::default()
+            ..LoadedState::default()
         };
         let mut base: HashMap<GroupResource, Vec<Arc<Record>>> = HashMap::new();
         let (mut first, end) = self.keys.all();
@@ -150,7 +153,7 @@ impl Feed {
             let request = RangeRequest {
                 key: first.clone(),
                 range_end: end.clone(),
-                limit: PAGE,
+                limit: PAGE_KEYS,
                 revision: keys::number(at),
                 keys_only: false,
             };
@@ -175,25 +178,25 @@ impl Feed {
             };
             first = [&last.key[..], &[0]].concat().into();
         }
-        copy.past.revision = copy.tables.revision;
-        copy.past.floor = copy.tables.revision;
-        copy.past.resources = base
+        copy.restored.revision = copy.tables.revision;
+        copy.restored.floor = copy.tables.revision;
+        copy.restored.resources = base
             .into_iter()
-            .map(|(resource, base)| ResourcePast {
+            .map(|(resource, base)| RestoredResource {
                 base,
-                ..ResourcePast::new(resource)
+                ..RestoredResource::new(resource)
             })
             .collect();
         Ok(Some(copy))
     }
 
-    fn install(&self, copy: Copy) {
+    fn install(&self, copy: LoadedState) {
         let mut tables = self.tables.write();
-        // What became of these writes may never be seen.
+        // The results of these writes may never be delivered.
         self.writes.lock().clear();
         *tables = copy.tables;
         *self.claims.write() = copy.claims;
-        self.sink.restored(copy.past);
+        self.sink.restored(copy.restored);
         self.applied.send_replace(copy.applied);
     }
 
@@ -206,12 +209,12 @@ impl Feed {
                 let before = *self.applied.borrow();
                 let ended = self.follow().await;
                 if matches!(ended, Err(CallError::Compacted)) {
-                    // A load that fails is tried again: the watch says again that it is too late.
+                    // If loading fails, the next watch reports the compaction again.
                     let _ = self.load().await;
                 } else if *self.applied.borrow() == before {
-                    self.client.leave(member);
+                    self.client.switch_member(member);
                 }
-                sleep(PAUSE).await;
+                sleep(RETRY_PAUSE).await;
             }
         };
         tokio::select! {
@@ -220,7 +223,7 @@ impl Feed {
         }
     }
 
-    /// Applies what one watch brings, until it ends.
+    /// Applies the events of one watch until it ends.
     async fn follow(&self) -> Result<(), CallError> {
         let (first, end) = self.keys.all();
         let next = *self.applied.borrow() + 1;
@@ -228,7 +231,7 @@ impl Feed {
         loop {
             let answer = tokio::select! {
                 answer = stream.message() => answer,
-                () = self.renew.notified() => return Ok(()),
+                () = self.restart.notified() => return Ok(()),
             };
             let Ok(Some(response)) = answer else { return Ok(()) };
             if response.compact_revision > 0 {
@@ -254,7 +257,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Applies the events of one revision: what changed, and at its end the name of the write.
+    /// Applies the events of one revision, then completes the write that its `head` event names.
     fn apply_revision(&self, revision: u64, events: &[WatchEvent]) -> Result<(), Malformed> {
         let (mut changed, mut name) = (None, None);
         for event in events {
@@ -277,7 +280,7 @@ impl Feed {
         self.applied.send_replace(revision);
         let waiting = name.and_then(|name| self.writes.lock().remove(&name));
         if let (Some(waiting), Some(change)) = (waiting, changed) {
-            // A writer that has left needs no answer.
+            // The writer may have stopped waiting.
             let _ = waiting.send(change);
         }
         Ok(())
@@ -299,41 +302,41 @@ impl Feed {
         Some(change)
     }
 
-    /// Registers a write, whose change is sent once it is applied.
-    pub(super) fn expect(&self, name: Bytes) -> Pending<'_> {
+    /// Registers a write. Its change is sent once it is applied.
+    pub(super) fn expect(&self, name: Bytes) -> PendingWrite<'_> {
         let (sender, change) = oneshot::channel();
         self.writes.lock().insert(name.clone(), sender);
-        Pending {
-            feed: self,
+        PendingWrite {
+            mirror: self,
             name,
             change,
         }
     }
 
-    /// Waits until the copy is at a revision.
-    pub(super) async fn reach(&self, revision: u64) -> Result<(), StoreError> {
+    /// Waits until the mirror has reached a revision.
+    pub(super) async fn wait_for_revision(&self, revision: u64) -> Result<(), StoreError> {
         let mut applied = self.applied.subscribe();
         let reached = async {
-            // The sender is part of the store.
+            // The sender lives as long as the store.
             let _ = applied.wait_for(|applied| *applied >= revision).await;
         };
-        self.patiently(reached).await
+        self.with_watch_restart(reached).await
     }
 
-    /// Waits for the watch, which is started anew when it is slow.
-    pub(super) async fn patiently<T>(&self, what: impl Future<Output = T>) -> Result<T, StoreError> {
+    /// Awaits a result of the watch, and restarts the watch when it makes no progress.
+    pub(super) async fn with_watch_restart<T>(&self, what: impl Future<Output = T>) -> Result<T, StoreError> {
         let mut what = std::pin::pin!(what);
-        let end = Instant::now() + DEADLINE;
+        let end = Instant::now() + CALL_TIMEOUT;
         while Instant::now() < end {
             if let Some(why) = self.failed.lock().clone() {
                 return Err(StoreError::Unavailable(why));
             }
-            if let Ok(done) = timeout(SLOW, &mut what).await {
+            if let Ok(done) = timeout(WATCH_TIMEOUT, &mut what).await {
                 return Ok(done);
             }
-            self.renew.notify_one();
+            self.restart.notify_one();
         }
-        Err(StoreError::Unavailable("etcd's watch does not follow".to_owned()))
+        Err(StoreError::Unavailable("etcd's watch makes no progress".to_owned()))
     }
 }
 
