@@ -189,12 +189,9 @@ fn invalid(fields: &[String], body: &Value) -> Vec<Mismatch> {
 pub fn status_of_success(body: &Value) -> Vec<Mismatch> {
     let expected = json!({"kind": "Status", "apiVersion": "v1", "status": "Success"});
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));
-    if let Some(code) = body
-        .get("code")
-        .and_then(Value::as_u64)
-        .filter(|code| !(200..300).contains(code))
-    {
-        found.push(Mismatch::new("/code", "a success code", code.to_string()).at(Level::Should));
+    let code = body.get("code").and_then(Value::as_u64);
+    if !code.is_some_and(|code| (200..300).contains(&code)) {
+        found.push(Mismatch::new("/code", "a success code", shown(body.get("code"))).at(Level::Should));
     }
     if !body.get("metadata").is_some_and(Value::is_object) {
         found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
@@ -297,6 +294,8 @@ mod tests {
         assert_eq!(status_of_success(&good), []);
         let mut other = good.clone();
         other["code"] = 404.into();
+        assert_eq!(status_of_success(&other).len(), 1);
+        other["code"] = Value::Null;
         assert_eq!(status_of_success(&other).len(), 1);
     }
 

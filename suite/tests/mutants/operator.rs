@@ -4,7 +4,10 @@
 //! or of its kind must catch. A test run covers [`PART`] of these mutants; `STUNTDOUBLE_OPERATORS=2/40` selects
 //! another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::OnceLock,
+};
 
 use serde::Deserialize;
 use stuntdouble_suite::{
@@ -160,9 +163,39 @@ fn requests(trial: &Trial) -> Vec<(String, String)> {
     .collect()
 }
 
+/// Methods and path patterns of all requests, and the indices of those that each trial sends, its own request first.
+/// Comparing every trial with every mutant takes minutes.
+struct Requests {
+    all: Vec<(String, String)>,
+    of_trial: HashMap<(String, Profile), Vec<usize>>,
+}
+
+impl Requests {
+    fn of(trials: &[Trial]) -> Self {
+        let (mut all, mut places) = (Vec::new(), HashMap::new());
+        let mut place = |request: (String, String)| {
+            *places.entry(request.clone()).or_insert_with(|| {
+                all.push(request);
+                all.len() - 1
+            })
+        };
+        let of_one = |trial: &Trial| {
+            let made = requests(trial).into_iter().map(&mut place).collect();
+            ((trial.case.id.clone(), trial.profile), made)
+        };
+        let of_trial = trials.iter().map(of_one).collect();
+        Self { all, of_trial }
+    }
+}
+
 /// Returns a mutant with the trials that may catch it: those of the operations that it alters, then those of their
 /// kinds, then trials of cluster behaviour that send a request which it alters.
 pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> TargetedMutant {
+    static REQUESTS: OnceLock<Requests> = OnceLock::new();
+    let known = REQUESTS.get_or_init(|| Requests::of(trials));
+    let touches = |(method, path): &(String, String)| mutant.when.touches(method, path);
+    let touched: Vec<bool> = known.all.iter().map(touches).collect();
+    let made = |trial: &Trial| known.of_trial.get(&(trial.case.id.clone(), trial.profile));
     let some = || {
         trials.iter().filter(|trial| {
             let data = &trial.case.data;
@@ -170,18 +203,10 @@ pub(crate) fn about(mutant: Mutant, trials: &[Trial]) -> TargetedMutant {
             trial.profile == mutant.profile && data.credential.is_none() && harmless
         })
     };
-    let own = |trial: &&Trial| {
-        let operation = &trial.case.operation;
-        let method = trial.case.data.method.as_deref().unwrap_or(operation.method.as_str());
-        mutant.when.touches(method, &pattern(&operation.path))
-    };
+    let own = |trial: &&Trial| made(trial).is_some_and(|made| made.first().is_some_and(|one| touched[*one]));
     let plurals: BTreeSet<_> = some().filter(own).map(|trial| kind(trial).1).collect();
     let of_behaviour = |trial: &Trial| kind(trial).0 == "behaviour";
-    let asks = |trial: &Trial| {
-        requests(trial)
-            .iter()
-            .any(|(method, path)| mutant.when.touches(method, path))
-    };
+    let asks = |trial: &Trial| made(trial).is_some_and(|made| made.iter().any(|one| touched[*one]));
     let likeliest = some().filter(own);
     let of_kind =
         |trial: &&Trial| !own(trial) && !of_behaviour(trial) && (plurals.contains(kind(trial).1) || asks(trial));

@@ -8,10 +8,12 @@
 //! Rules:
 //! - A Status of failure is complete.
 //! - Media type and layout are those that were requested.
-//! - An object has its system fields, and keeps uid and creation time.
-//! - One version has one content, in every response.
+//! - An object has its system fields, keeps uid and creation time, and has no null field.
+//! - A creation, a replacement or a merge patch returns what was sent.
+//! - One version has one content, in every response. A later version that is read has other content.
 //! - Versions do not decrease, and a write is later than every list returned before it.
 //! - A new spec has a new generation, a new status does not.
+//! - A write of the status changes nothing else, and any other write does not change the status.
 //! - A deleted object is absent, and any other object is listed.
 //!
 //! Limits:
@@ -21,7 +23,9 @@
 //! Source: the recorded server. The documentation says nothing about these rules, so every mismatch is a `should`.
 
 mod facts;
+mod form;
 mod resource;
+mod sent;
 
 use std::collections::BTreeMap;
 
@@ -158,9 +162,10 @@ impl Audit {
             fresh: true,
             made: method == Method::POST || is_replaced(request, body),
         };
-        let mut found = times(body);
-        found.extend(of_path(resource, body));
-        found.extend(labels(request, body));
+        let mut found = form::times(body);
+        found.extend(form::of_path(resource, body));
+        found.extend(form::null(body));
+        found.extend(sent::kept(request, resource.subresource.is_some(), body));
         found.extend(self.facts.object(resource, &resource.namespace, body, &seen));
         found
     }
@@ -183,7 +188,7 @@ impl Audit {
             made: false,
         };
         let version = text_of(list, "/metadata/resourceVersion");
-        let mut found = Vec::new();
+        let mut found = form::of_collection(resource, list);
         let own = items
             .iter()
             .filter(|item| text_of(item, "/metadata/name").starts_with(&self.stem));
@@ -198,6 +203,10 @@ impl Audit {
                 ));
             }
             listed.push((namespace.clone(), name.clone()));
+            if !resource.namespace.is_empty() && namespace != resource.namespace {
+                let about = format!("namespace of item {name}");
+                found.push(Mismatch::new(about, &resource.namespace, &namespace));
+            }
             let link = text_of(item, "/metadata/selfLink");
             let expected = resource.path_of(&namespace, &name);
             if link != expected {
@@ -214,7 +223,8 @@ impl Audit {
                 let expected = format!("at most the version of the list, {version}");
                 found.push(Mismatch::new(format!("version of item {name}"), expected, of_item));
             }
-            found.extend(times(item));
+            found.extend(form::times(item));
+            found.extend(form::null(item));
             found.extend(self.facts.object(resource, &namespace, item, &seen));
         }
         self.facts.listed(resource, &version, seen.answered);
@@ -223,40 +233,6 @@ impl Audit {
         }
         found
     }
-}
-
-/// Checks the fields of an object that depend on its path.
-fn of_path(resource: &Resource, object: &Value) -> Vec<Mismatch> {
-    let name = resource
-        .name
-        .clone()
-        .unwrap_or_else(|| text_of(object, "/metadata/name"));
-    let mut link = resource.path_of(&resource.namespace, &name);
-    if let Some(subresource) = &resource.subresource {
-        link = format!("{link}/{subresource}");
-    }
-    let wanted = [
-        ("/apiVersion", &resource.group_version),
-        ("/metadata/name", &name),
-        ("/metadata/namespace", &resource.namespace),
-        ("/metadata/selfLink", &link),
-    ];
-    let wrong = |(pointer, expected): (&str, &String)| {
-        let actual = text_of(object, pointer);
-        (actual != *expected).then(|| Mismatch::new(pointer, expected, actual))
-    };
-    wanted.into_iter().filter_map(wrong).collect()
-}
-
-/// Checks that a creation or a replacement returns the labels that were sent.
-fn labels(request: &Request, object: &Value) -> Option<Mismatch> {
-    let sent: Value = serde_json::from_slice(request.body.as_ref()?).ok()?;
-    let sent = sent
-        .pointer("/metadata/labels")
-        .filter(|labels| **labels != serde_json::json!({}))?;
-    let whole = [Method::POST, Method::PUT].contains(&request.method);
-    let labels = object.pointer("/metadata/labels").cloned().unwrap_or_default();
-    check::equal("/metadata/labels", sent, &labels).filter(|_| whole && sent.is_object())
 }
 
 /// Whether a replacement that names a version returned another version.
@@ -316,28 +292,6 @@ fn representation(query: &Query, answer: &Answer, text: &str, media: Media) -> V
     found
 }
 
-/// Checks the times of an object: UTC, in whole seconds, as in v1.2.
-fn times(object: &Value) -> Vec<Mismatch> {
-    let wrong = |field: &&str| {
-        let time = object.pointer(&format!("/metadata/{field}"))?;
-        let fine = time.as_str().is_some_and(|text| {
-            text.len() == "2016-01-01T00:00:00Z".len() && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
-        });
-        let about = format!("/metadata/{field}");
-        (!fine).then(|| Mismatch::new(about, "a time in UTC, in whole seconds", time.to_string()))
-    };
-    let fields = ["creationTimestamp", "deletionTimestamp"];
-    let mut found: Vec<Mismatch> = fields.iter().filter_map(wrong).collect();
-    if object.pointer("/metadata/deletionTimestamp").is_some() && text_of(object, "/status/phase") == "Active" {
-        found.push(Mismatch::new(
-            "/status/phase",
-            "Terminating: it is being deleted",
-            "Active",
-        ));
-    }
-    found
-}
-
 /// Returns the text at a pointer, or an empty one.
 fn text_of(value: &Value, pointer: &str) -> String {
     let text = value.pointer(pointer).and_then(Value::as_str);
@@ -372,8 +326,8 @@ mod tests {
     fn list(version: u64, items: &[Value]) -> Value {
         let without_type = |item: &Value| check::without(item, &["kind", "apiVersion"]);
         let items: Vec<Value> = items.iter().map(without_type).collect();
-        let metadata = json!({"resourceVersion": version.to_string()});
-        json!({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": items})
+        json!({"kind": "PodList", "apiVersion": "v1", "items": items,
+               "metadata": {"resourceVersion": version.to_string(), "selfLink": COLLECTION}})
     }
 
     /// Returns the mismatches of consecutive responses.
@@ -394,7 +348,7 @@ mod tests {
 
     #[test]
     fn consistent_responses_pass() {
-        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
         let found = wrong(&[
             (Method::POST, COLLECTION, 201, pod(3)),
             (Method::GET, OBJECT, 200, pod(3)),
@@ -411,6 +365,7 @@ mod tests {
     #[case::other_content(with(pod(3), "/spec/nodeName", "y".into()), "version 3 of t-a")]
     #[case::other_uid(with(pod(4), "/metadata/uid", "2".into()), "uid of t-a")]
     #[case::went_back(pod(2), "version of t-a")]
+    #[case::another_version(pod(4), "version of t-a")]
     #[case::fractions(with(pod(3), "/metadata/creationTimestamp", "2016-03-01T00:00:00.5Z".into()), "creationTimestamp")]
     fn a_read_that_contradicts_a_write_fails(#[case] read: Value, #[case] about: &str) {
         let found = wrong(&[
@@ -435,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_deleted_object_is_absent_unless_it_is_being_deleted() {
-        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+        let deleted = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
         let after = |read: Value| {
             wrong(&[
                 (Method::POST, COLLECTION, 201, pod(3)),

@@ -49,8 +49,8 @@ impl Resource {
         self.subresource.as_deref().is_none_or(|name| name == "status")
     }
 
-    /// Returns the path of an object of the collection.
-    pub(super) fn path_of(&self, namespace: &str, name: &str) -> String {
+    /// Returns the path of the collection in a namespace, or in all namespaces if the namespace is empty.
+    pub(super) fn collection(&self, namespace: &str) -> String {
         let prefix = if self.group_version.contains('/') {
             "/apis"
         } else {
@@ -60,7 +60,12 @@ impl Resource {
             "" => String::new(),
             namespace => format!("/namespaces/{namespace}"),
         };
-        format!("{prefix}/{}{namespace}/{}/{name}", self.group_version, self.plural)
+        format!("{prefix}/{}{namespace}/{}", self.group_version, self.plural)
+    }
+
+    /// Path of an object of the collection, or of the object itself.
+    pub(super) fn path_of(&self, namespace: &str, name: &str) -> String {
+        format!("{}/{name}", self.collection(namespace))
     }
 }
 
@@ -115,9 +120,10 @@ mod tests {
     }
 
     #[test]
-    fn an_object_has_a_path() {
+    fn an_object_and_a_collection_have_a_path() {
         let jobs = Resource::of("/apis/batch/v1/jobs").unwrap();
         assert_eq!(jobs.path_of("a", "b"), "/apis/batch/v1/namespaces/a/jobs/b");
+        assert_eq!(jobs.collection(""), "/apis/batch/v1/jobs");
         assert_eq!(
             Resource::of("/api/v1/namespaces").unwrap().path_of("", "a"),
             "/api/v1/namespaces/a"

@@ -1,0 +1,108 @@
+//! The form of a list or an object: where it says that it is, its times, and fields that are null.
+
+use serde_json::Value;
+
+use super::resource::Resource;
+use super::text_of;
+use crate::check::Mismatch;
+
+/// Ends of the names of fields that v1.2 answers as null where they have no value: times, and lists that are required.
+const NULL: [&str; 5] = ["Timestamp", "Time", "At", "images", "limits"];
+
+/// What is wrong with what a list says of where it is.
+pub(super) fn of_collection(resource: &Resource, list: &Value) -> Vec<Mismatch> {
+    let link = resource.collection(&resource.namespace);
+    differing(
+        list,
+        &[("/apiVersion", &resource.group_version), ("/metadata/selfLink", &link)],
+    )
+}
+
+/// What is wrong with what an object says of where it is.
+pub(super) fn of_path(resource: &Resource, object: &Value) -> Vec<Mismatch> {
+    let name = resource
+        .name
+        .clone()
+        .unwrap_or_else(|| text_of(object, "/metadata/name"));
+    let mut link = resource.path_of(&resource.namespace, &name);
+    if let Some(subresource) = &resource.subresource {
+        link = format!("{link}/{subresource}");
+    }
+    let wanted = [
+        ("/apiVersion", &resource.group_version),
+        ("/metadata/name", &name),
+        ("/metadata/namespace", &resource.namespace),
+        ("/metadata/selfLink", &link),
+    ];
+    differing(object, &wanted)
+}
+
+/// The texts of a value that are others than the expected ones.
+fn differing(value: &Value, wanted: &[(&str, &String)]) -> Vec<Mismatch> {
+    let wrong = |(pointer, expected): &(&str, &String)| {
+        let actual = text_of(value, pointer);
+        (actual != **expected).then(|| Mismatch::new(*pointer, *expected, actual))
+    };
+    wanted.iter().filter_map(wrong).collect()
+}
+
+/// What is wrong with the times of an object: v1.2 has them in UTC, in whole seconds.
+pub(super) fn times(object: &Value) -> Vec<Mismatch> {
+    let wrong = |field: &&str| {
+        let time = object.pointer(&format!("/metadata/{field}"))?;
+        let fine = time.as_str().is_some_and(|text| {
+            text.len() == "2016-01-01T00:00:00Z".len() && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
+        });
+        let about = format!("/metadata/{field}");
+        (!fine).then(|| Mismatch::new(about, "a time in UTC, in whole seconds", time.to_string()))
+    };
+    let fields = ["creationTimestamp", "deletionTimestamp"];
+    let mut found: Vec<Mismatch> = fields.iter().filter_map(wrong).collect();
+    if object.pointer("/metadata/deletionTimestamp").is_some() && text_of(object, "/status/phase") == "Active" {
+        found.push(Mismatch::new(
+            "/status/phase",
+            "Terminating: it is being deleted",
+            "Active",
+        ));
+    }
+    found
+}
+
+/// A field that is null, which v1.2 leaves out.
+pub(super) fn null(object: &Value) -> Option<Mismatch> {
+    let at = null_at("", object)?;
+    Some(Mismatch::new(at, "a value, or no such field", "null"))
+}
+
+fn null_at(at: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::Object(fields) => fields.iter().find_map(|(name, field)| {
+            let at = format!("{at}/{name}");
+            match field {
+                Value::Null if NULL.iter().any(|end| name.ends_with(end)) => None,
+                Value::Null => Some(at),
+                field => null_at(&at, field),
+            }
+        }),
+        Value::Array(elements) => elements
+            .iter()
+            .enumerate()
+            .find_map(|(index, element)| null_at(&format!("{at}/{index}"), element)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_field_is_null_but_a_time() {
+        let fine = json!({"spec": {"template": {"metadata": {"creationTimestamp": null}}, "list": [{"a": 1}, null]}});
+        assert_eq!(null(&fine), None);
+        let wrong = json!({"spec": {"list": [{"a": 1}, {"b": null}]}});
+        assert_eq!(null(&wrong).map(|found| found.about).as_deref(), Some("/spec/list/1/b"));
+    }
+}
