@@ -221,7 +221,6 @@ async fn a_pattern_finds_a_closed_index_where_closed_ones_may_be_named(#[case] p
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "min_doc_count": "1"}}}}), "Unknown key for a VALUE_STRING in [a]: [min_doc_count].")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"percentiles": {"field": "n", "keyed": "false"}}}}), "Unexpected token VALUE_STRING in [a].")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "size": "x"}}}}), "nested: NumberFormatException[For input string: \"x\"]; ")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "shard_size": true}}}}), "Unknown key for a VALUE_BOOLEAN in [a]: [shard_size].")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"significant_terms": {"field": "tag", "size": "1.5"}}}}), "nested: NumberFormatException[For input string: \"1.5\"]; ")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"top_hits": {"frob": 1}}}}), "Unknown key for a VALUE_NUMBER in [a]: [frob].")]
 #[case("POST", "/i/_search", json!({"aggs": {"a": {"top_hits": {"highlight": true}}}}), "Unknown key for a VALUE_BOOLEAN in [a]: [highlight].")]

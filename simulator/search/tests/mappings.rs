@@ -393,3 +393,15 @@ async fn what_a_type_says_comes_before_the_default() {
         assert_eq!(found["count"], 1, "{query}");
     }
 }
+
+#[tokio::test]
+async fn mappings_of_nothing_are_missing() {
+    let backend = Backend::new();
+    backend.put("/i", "").await;
+    assert_eq!(backend.get("/i/_mapping").await.body, json!({"i": {"mappings": {}}}));
+    assert_eq!(backend.get("/i/_mapping/d").await.body, json!({}));
+    let no_index = backend.get("/nope*/_mapping").await;
+    no_index.expect_refusal(404, "IndexMissingException[[nope*] missing]");
+    let no_type = backend.get("/_mapping/d").await;
+    no_type.expect_refusal(404, "TypeMissingException[[_all] type[[d]] missing]");
+}

@@ -360,3 +360,36 @@ async fn a_setting_that_cannot_have_its_value_is_left_out(#[case] name: &str, #[
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(answer.body["transient"].get(name).is_some(), kept, "{}", answer.text);
 }
+
+#[tokio::test]
+async fn an_index_may_be_called_as_no_action_is() {
+    let backend = Backend::new();
+    for (method, uri) in [
+        ("GET", "/_nope/_search"),
+        ("GET", "/_nope/_mapping"),
+        ("POST", "/_nope/_refresh"),
+    ] {
+        let answer = backend.send(method, uri, "").await;
+        answer.expect_refusal(404, "IndexMissingException[[_nope] missing]");
+    }
+}
+
+#[tokio::test]
+async fn names_in_bodies_need_no_quotes() {
+    let backend = Backend::new();
+    backend.put("/i/d/1?refresh", "{a: 1, /* two */ \"b\": {c: 2}}").await;
+    let found = backend.post("/i/_search", "{query: {term: {a: 1}}}").await;
+    assert_eq!(found.body["hits"]["total"], 1, "{}", found.text);
+}
+
+#[tokio::test]
+async fn a_path_without_names_leaves_them_to_the_parameters() {
+    let backend = Backend::new();
+    for (index, type_name) in [("a", "x"), ("a", "y"), ("b", "x")] {
+        backend.put(&format!("/{index}/{type_name}/1?refresh"), "{}").await;
+    }
+    let total = async |uri: &str| backend.get(uri).await.body["hits"]["total"].clone();
+    assert_eq!(total("/_search?index=a").await, 2);
+    assert_eq!(total("/_search?index=a&type=x").await, 1);
+    assert_eq!(total("/b/_search?index=a").await, 1);
+}

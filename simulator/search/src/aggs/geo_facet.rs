@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::facets::{Facet, Range, Stats, each};
+use crate::aggs::facet_stats::Stats;
+use crate::aggs::facets::{Facet, Range, each};
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::geo::points;
-use crate::aggs::values::{Shown, Source, input_of, numeric_mismatch, shown};
+use crate::aggs::values::{Shown, Source, input_of, is_unmapped, numeric_mismatch, shown};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
@@ -26,9 +26,10 @@ fn bound(scope: &Scope<'_>, shown: &Shown, range: &Value, key: &str) -> Result<O
         (Value::Number(number), _) => number.as_f64().unwrap_or(f64::NAN),
         (Value::String(text), Shown::Date(format)) => parse_math(text, format, scope.now, Fill::Floor, 0)? as f64,
         (Value::String(text), Shown::Ip) => FieldType::of(Kind::Ip).encode_text(text)? as f64,
-        (Value::String(text), Shown::Number | Shown::Formatted(_)) => {
-            text.parse().map_err(|_| SearchError::number(text))?
-        }
+        (Value::String(text), Shown::Number | Shown::Formatted(_)) => text.trim().parse().map_err(|_| SearchError {
+            status: 500,
+            ..SearchError::float(text)
+        })?,
         (other, _) => return Err(refuse(format!("[{other}] is no bound"))),
     }))
 }
@@ -84,6 +85,10 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             })
         })
         .collect::<Result<Vec<_>>>()?;
+    if bounds.is_empty() && !is_unmapped(scope, field) {
+        let kind = "ArrayIndexOutOfBoundsException";
+        return Err(SearchError::new(500, kind, "Index 0 out of bounds for length 0"));
+    }
     scope.spend(bounds.len())?;
     let sources = matches
         .sets

@@ -210,9 +210,10 @@ pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<Show
             });
         }
     }
-    Ok(match aggregation.kind.starts_with("date") {
-        true => Shown::Date(own()?.unwrap_or_default()),
-        false => Shown::Number,
+    Ok(match aggregation.kind.as_str() {
+        "date_histogram" | "date_range" => Shown::Date(own()?.unwrap_or_default()),
+        "ip_range" => Shown::Ip,
+        _ => number(),
     })
 }
 

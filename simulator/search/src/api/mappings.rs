@@ -23,6 +23,8 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
             ..request.expand()
         },
     )?;
+    let wanted = types.unwrap_or_default();
+    let types = types.filter(|types| *types != "_all");
     let mut shown = Map::new();
     for index in named {
         let all = index.mapping().describe();
@@ -34,7 +36,16 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
             shown.insert(index.name.clone(), json!({"mappings": kept}));
         }
     }
-    Ok(Answer::ok(shown.into()))
+    let first = |list: &str| list.split(',').next().unwrap_or_default().to_owned();
+    match (shown.is_empty(), indices.is_empty(), wanted.is_empty()) {
+        (true, false, true) => Err(SearchError::index_missing(&first(indices))),
+        (true, true, false) => Err(SearchError::new(
+            404,
+            "TypeMissingException",
+            format!("[_all] type[[{}]] missing", first(wanted)),
+        )),
+        _ => Ok(Answer::ok(shown.into())),
+    }
 }
 
 /// `HEAD /index/type`.

@@ -23,6 +23,7 @@ fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result
         terminate_after: request.count("terminate_after")?.filter(|most| *most > 0),
         types: types_of(types),
         routing: request.param("routing").map(str::to_owned),
+        preference: request.param("preference").map(str::to_owned),
         budget: request.budget.clone(),
         ..SearchRequest::default()
     })
@@ -125,7 +126,8 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 /// `_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
-    let routing = shared.cluster.search_routing(indices, request.param("routing"));
+    let (routing, preference) = (request.param("routing"), request.param("preference"));
+    let routing = shared.cluster.search_routing(indices, routing, preference)?;
     let shards = named.iter().flat_map(|index| {
         let all = shared.cluster.routing(index).into_iter();
         all.filter(|(shard, _)| routing.visits(index, *shard))

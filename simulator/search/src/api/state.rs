@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
+use super::indices::settings_json;
 use crate::cluster::{Expand, Index, id_of};
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
@@ -27,8 +28,9 @@ pub(crate) fn state(
     )?;
     let mut shown = Map::new();
     shown.insert("cluster_name".to_owned(), json!(shared.cluster.options.cluster_name));
+    let metrics = metrics.or(request.param("metric"));
     let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
-    shown.extend(parts(shared, &metrics, &named, indices.is_some()));
+    shown.extend(parts(shared, request, &metrics, &named, indices.is_some()));
     Ok(Answer::ok(shown.into()))
 }
 
@@ -66,12 +68,18 @@ pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> 
         None => vec!["version", "master_node", "blocks", "nodes", "routing_table"],
         Some(metrics) => metrics.split(',').collect(),
     };
-    let state = parts(shared, &metrics, &shared.cluster.indices(), false);
+    let state = parts(shared, request, &metrics, &shared.cluster.indices(), false);
     Ok(Answer::ok(json!({"acknowledged": true, "state": state})))
 }
 
 /// The parts of the state that `metrics` name; all, if it names none.
-fn parts(shared: &Shared, metrics: &[&str], named: &[Arc<Index>], narrowed: bool) -> Map<String, Value> {
+fn parts(
+    shared: &Shared,
+    request: &RestRequest,
+    metrics: &[&str],
+    named: &[Arc<Index>],
+    narrowed: bool,
+) -> Map<String, Value> {
     let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
     let mut shown = Map::new();
     if wants("version") {
@@ -87,7 +95,7 @@ fn parts(shared: &Shared, metrics: &[&str], named: &[Arc<Index>], narrowed: bool
         shown.insert("nodes".to_owned(), shared.cluster.node_addresses().into());
     }
     if wants("metadata") {
-        shown.insert("metadata".to_owned(), metadata(shared, named, !narrowed));
+        shown.insert("metadata".to_owned(), metadata(shared, request, named, !narrowed));
     }
     if wants("routing_table") {
         shown.insert(
@@ -149,7 +157,7 @@ fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
         .collect()
 }
 
-fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
+fn metadata(shared: &Shared, request: &RestRequest, named: &[Arc<Index>], whole: bool) -> Value {
     let templates: Map<String, Value> = shared
         .cluster
         .templates
@@ -171,7 +179,7 @@ fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
             let aliases: Vec<String> = index.aliases.read().keys().cloned().collect();
             (
                 index.name.clone(),
-                json!({"state": state, "settings": index.settings.read().nested(), "mappings": index.mapping().describe(), "aliases": aliases}),
+                json!({"state": state, "settings": settings_json(index, request), "mappings": index.mapping().describe(), "aliases": aliases}),
             )
         })
         .collect();

@@ -10,16 +10,34 @@ use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::routing::shard_of;
 
-/// The routing values of indices by their names. An index without any is searched whole.
+/// Which shards a search visits.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct SearchRouting(BTreeMap<String, BTreeSet<String>>);
+pub(crate) struct SearchRouting {
+    /// The routing values of indices by their names. An index without any is searched whole.
+    values: BTreeMap<String, BTreeSet<String>>,
+    /// The numbers of the shards that a preference names.
+    shards: Option<BTreeSet<u32>>,
+}
 
 impl SearchRouting {
     /// Returns whether a search visits a shard of an index.
     pub(crate) fn visits(&self, index: &Index, shard: u32) -> bool {
-        let values = self.0.get(&index.name);
+        if self.shards.as_ref().is_some_and(|shards| !shards.contains(&shard)) {
+            return false;
+        }
+        let values = self.values.get(&index.name);
         values.is_none_or(|values| values.iter().any(|value| shard_of(value, index.shard_count()) == shard))
     }
+}
+
+/// The numbers of the shards that a preference such as `_shards:2,3;_local` names.
+fn preferred(preference: &str) -> Result<Option<BTreeSet<u32>>> {
+    let Some(wanted) = preference.strip_prefix("_shards:") else {
+        return Ok(None);
+    };
+    let numbers = wanted.split(';').next().unwrap_or_default().split(',');
+    let numbers = numbers.map(|number| number.parse().map_err(|_| SearchError::number(number)));
+    numbers.collect::<Result<_>>().map(Some)
 }
 
 /// The parts of a comma list.
@@ -30,7 +48,15 @@ fn values_of(list: &str) -> BTreeSet<String> {
 
 impl Cluster {
     /// The routing values of a search of the indices that `expression` means. `given` is a comma list.
-    pub(crate) fn search_routing(&self, expression: &str, given: Option<&str>) -> SearchRouting {
+    ///
+    /// # Errors
+    /// A preference for a shard whose number is none.
+    pub(crate) fn search_routing(
+        &self,
+        expression: &str,
+        given: Option<&str>,
+        preference: Option<&str>,
+    ) -> Result<SearchRouting> {
         let given = given.map(values_of);
         let mut found = BTreeMap::new();
         let parts = expression.split(',').map(str::trim).filter(|part| !part.is_empty());
@@ -61,7 +87,10 @@ impl Cluster {
                 found.insert(index.name.clone(), values);
             }
         }
-        SearchRouting(found)
+        Ok(SearchRouting {
+            values: found,
+            shards: preferred(preference.unwrap_or_default())?,
+        })
     }
 
     /// The routing value of a document that is written or read by a name of its index.

@@ -93,6 +93,17 @@ impl SearchType {
         matches!(self, SearchType::QueryAndFetch | SearchType::DfsQueryAndFetch)
     }
 
+    /// A failure to bring the results of the shards together, with the phase that it ends.
+    pub(super) fn reduce(self, shards: u32, error: SearchError) -> SearchError {
+        let phase = match self {
+            SearchType::QueryThenFetch | SearchType::DfsQueryThenFetch if shards > 1 => "fetch",
+            SearchType::Count => "query",
+            _ => "merge",
+        };
+        let reason = format!("Failed to execute phase [{phase}], [reduce] ");
+        SearchError { reason, ..error }
+    }
+
     /// Name of the first phase, as errors give it.
     pub(crate) fn phase(self, shards: u32) -> &'static str {
         match self {
@@ -135,6 +146,7 @@ pub(crate) struct SearchRequest {
     pub(crate) suggest: Option<Value>,
     /// Routing values, as a comma list. Default: those of the aliases.
     pub(crate) routing: Option<String>,
+    pub(crate) preference: Option<String>,
     pub(crate) rescore: Vec<Value>,
     pub(crate) inner_hits: Option<Value>,
     /// Factor of the scores by name of index or alias.

@@ -95,7 +95,7 @@ fn check_numbers(query: &str, object: &Map<String, Value>) -> Result<()> {
     } else {
         malformed(object)
     };
-    found.map_or(Ok(()), |text| Err(SearchError::number(&text)))
+    found.map_or(Ok(()), |text| Err(SearchError::float(&text)))
 }
 
 /// The query of that name, if it is one that is made of others.

@@ -112,7 +112,7 @@ pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
     if fuzziness.eq_ignore_ascii_case("auto") || fuzziness.parse::<f32>().is_ok() {
         return Ok(());
     }
-    Err(SearchError::number(fuzziness))
+    Err(SearchError::float(fuzziness))
 }
 
 /// How a multi-term query is rewritten. None if all its terms have the same score.
