@@ -9,6 +9,7 @@
 //! Limits: HTTP/1.1 and 1.0 only.
 //! Source: RFC 9110, RFC 9112, RFC 6454 (origins), RFC 7468 (PEM), RFC 3986 (percent-encoding).
 
+mod cancelled;
 mod connection_origins;
 mod content_length;
 mod filtered;

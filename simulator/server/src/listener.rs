@@ -16,7 +16,9 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::{LengthCheck, Limits, Linger, Shutdown, head_timer::HeadTimer, socket::Socket, target::Escaped};
+use crate::{
+    LengthCheck, Limits, Linger, Shutdown, cancelled::Cancelled, head_timer::HeadTimer, socket::Socket, target::Escaped,
+};
 
 /// Bytes that the kernel queues for one peer. The kernel's own limit can be megabytes, which a peer that reads slowly is then behind.
 /// A list of a megabyte takes 10 % longer with half of it.
@@ -176,7 +178,7 @@ where
     {
         let close = peer.close.clone();
         // Polled at every turn of the connection: a token of its own, so that connections do not share one lock.
-        let closing = self.shutdown.closing.child_token();
+        let closing = Cancelled::new(self.shutdown.closing.child_token());
         let connection = http1::Builder::new()
             .timer(HeadTimer::default())
             .header_read_timeout(self.limits.head_timeout)
@@ -191,7 +193,7 @@ where
         tokio::select! {
             biased;
             _ = connection.as_mut() => return,
-            () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+            () = closing => connection.as_mut().graceful_shutdown(),
         }
         tokio::select! {
             _ = connection => {}

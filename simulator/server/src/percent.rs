@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 /// Decodes the percent-encoding of `text`, and `+` to a space if `plus` is true. Borrows a text without escapes.
 ///
 /// Returns `None` for a `%` without two hexadecimal digits. Bytes that are not UTF-8 become replacement characters.
@@ -13,7 +15,8 @@ use std::borrow::Cow;
 /// assert_eq!(percent_decode("a%2", true), None);
 /// ```
 pub fn percent_decode(text: &str, plus: bool) -> Option<Cow<'_, str>> {
-    if !text.bytes().any(|b| b == b'%' || (plus && b == b'+')) {
+    let is_plain = memchr(b'%', text.as_bytes()).is_none() && !(plus && text.contains('+'));
+    if is_plain {
         return Some(Cow::Borrowed(text));
     }
     let mut out = Vec::with_capacity(text.len());

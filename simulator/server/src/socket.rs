@@ -18,14 +18,16 @@ use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, Sleep, sleep},
 };
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::CancellationToken;
+
+use crate::cancelled::Cancelled;
 
 /// A socket with a write timeout, a token that closes it, and a permit.
 pub(crate) struct Socket<T> {
     io: T,
     timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    close: Pin<Box<WaitForCancellationFutureOwned>>,
+    close: Cancelled,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -36,7 +38,7 @@ impl<T> Socket<T> {
             io,
             timeout,
             timer: None,
-            close: Box::pin(close.cancelled_owned()),
+            close: Cancelled::new(close),
             _permit: permit,
         }
     }
@@ -44,7 +46,7 @@ impl<T> Socket<T> {
     /// The outcome of an operation, or the error of a closed socket if it is pending.
     fn unless_closed<R>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if outcome.is_pending() {
-            ready!(self.close.as_mut().poll(context));
+            ready!(Pin::new(&mut self.close).poll(context));
             return Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::ConnectionAborted,
                 "the connection is closed",

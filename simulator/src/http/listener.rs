@@ -4,7 +4,8 @@
 
 use std::{convert::Infallible, sync::Arc};
 
-use hyper::{HeaderMap, Method, Request, Response, body::Incoming, service::service_fn};
+use http::request::Parts;
+use hyper::{HeaderMap, Method, Request, Response, Uri, body::Incoming, service::service_fn};
 use stuntdouble_server::{ConnectionOrigins, Origins, Peer, RequestLog};
 use tokio::net::TcpListener;
 
@@ -53,10 +54,7 @@ pub(crate) fn serve(
             authenticator.clone(),
             peer,
         ));
-        service_fn(move |request| {
-            let connection = connection.clone();
-            async move { Ok::<_, Infallible>(connection.respond(request).await) }
-        })
+        service_fn(move |request| connection.clone().respond(request))
     });
 }
 
@@ -91,29 +89,35 @@ impl Connection {
         }
     }
 
-    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+    /// Responds to a request. Its parts stay in this future: those that it awaits borrow them instead of moving them.
+    async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
         let log = RequestLog::begin(&request, self.peer.address);
         let response = match self.origins.check(&request) {
             Ok(accepted) => {
-                let mut response = self.authenticated(request).await;
+                let (mut parts, body) = request.into_parts();
+                let mut response = match self.unauthorized(&parts.headers) {
+                    Some(unauthorized) => unauthorized,
+                    None => match self.named_cluster(&parts.uri) {
+                        Some((clusters, name, inner)) => {
+                            Box::pin(self.in_cluster(clusters, &name, &inner, parts, body)).await
+                        }
+                        None => self.service.answer(&mut parts, body, &self.peer).await,
+                    },
+                };
                 accepted.share(&mut response);
                 response
             }
             Err(response) => response.map(Body::whole),
         };
         log.end(&response);
-        response
+        Ok(response)
     }
 
-    async fn authenticated(&self, request: Request<Incoming>) -> Response<Body> {
-        if let Some(response) = self.unauthorized(request.headers()) {
-            return response;
-        }
-        let name = clusters::split(request.uri().path()).map(|(name, inner)| (name.to_owned(), inner.to_owned()));
-        match (self.service.clusters.get(), name) {
-            (Some(clusters), Some((name, inner))) => Box::pin(self.in_cluster(clusters, &name, &inner, request)).await,
-            _ => self.service.answer(request, &self.peer).await,
-        }
+    /// The name of the cluster that a URI names, and the path in it.
+    fn named_cluster(&self, uri: &Uri) -> Option<(&Arc<dyn Clusters>, String, String)> {
+        let clusters = self.service.clusters.get()?;
+        let (name, inner) = clusters::split(uri.path())?;
+        Some((clusters, name.to_owned(), inner.to_owned()))
     }
 
     /// The response of another cluster.
@@ -122,11 +126,12 @@ impl Connection {
         clusters: &Arc<dyn Clusters>,
         name: &str,
         inner: &str,
-        request: Request<Incoming>,
+        mut parts: Parts,
+        body: Incoming,
     ) -> Response<Body> {
-        let headers = request.headers().clone();
+        let headers = parts.headers.clone();
         let answer = |status: Status| respond::error(status.into(), &headers, Query::default());
-        if request.method() == Method::DELETE && matches!(inner, "" | "/") {
+        if parts.method == Method::DELETE && matches!(inner, "" | "/") {
             return answer(match clusters.remove(name) {
                 true => Status::success(),
                 false => Status::no_such_path(),
@@ -136,8 +141,11 @@ impl Connection {
             Ok(service) => service,
             Err(status) => return answer(status),
         };
-        match clusters::inside(request, inner) {
-            Some(request) => clusters::outside(service.answer(request, &self.peer).await, name),
+        match clusters::inside(&parts.uri, inner) {
+            Some(uri) => {
+                parts.uri = uri;
+                clusters::outside(service.answer(&mut parts, body, &self.peer).await, name)
+            }
             None => answer(Status::no_such_path()),
         }
     }

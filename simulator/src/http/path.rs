@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr_iter;
 use stuntdouble_server::percent_decode;
 
 /// The outcome of normalizing a path.
@@ -33,8 +32,11 @@ pub(crate) fn normalize(raw: &str) -> NormalizedPath<'_> {
 
 fn is_clean(path: &str) -> bool {
     // Every path that is not normal has a slash before another slash or before a dot. Only then look at segments.
-    let after = |slash: usize| path.as_bytes().get(slash + 1);
-    !memchr_iter(b'/', path.as_bytes()).any(|slash| matches!(after(slash), Some(b'/' | b'.'))) || {
+    let has_candidate = path
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [b'/', b'/' | b'.']));
+    !has_candidate || {
         let segments = path.strip_prefix('/').unwrap_or(path);
         let last = segments.split('/').count() - 1;
         segments

@@ -151,41 +151,39 @@ impl Service {
     }
 
     /// The response to a request of `peer`.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
-        let method = request.method().clone();
-        let response = AssertUnwindSafe(self.respond(request, peer))
+    pub(crate) async fn answer(&self, parts: &mut Parts, body: Incoming, peer: &Peer) -> Response<Body> {
+        let response = AssertUnwindSafe(self.respond(parts, body, peer))
             .catch_unwind()
             .await
             .unwrap_or_else(|_| failed());
-        self.metrics.count(&method, response.status().as_u16());
+        self.metrics.count(&parts.method, response.status().as_u16());
         response
     }
 
-    async fn respond(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
-        let (mut parts, body) = request.into_parts();
+    async fn respond(&self, parts: &mut Parts, body: Incoming, peer: &Peer) -> Response<Body> {
         if parts.uri.path() == clock_control::PATH {
-            let response = Box::pin(clock_control::control(&self.clock, &self.limits, &parts, body)).await;
-            return response.unwrap_or_else(|status| respond::error(status.into(), &parts.headers, Query::of(&parts)));
+            let response = Box::pin(clock_control::control(&self.clock, &self.limits, parts, body)).await;
+            return response.unwrap_or_else(|status| respond::error(status.into(), &parts.headers, Query::of(parts)));
         }
         let api = self.api();
         let route = match normalize(parts.uri.path()) {
             NormalizedPath::Clean(path) => api.table.find(&path),
             NormalizedPath::Moved(to) => return respond::redirect(&parts.method, 301, &to, parts.uri.query()),
-            NormalizedPath::Malformed => return malformed(&parts),
+            NormalizedPath::Malformed => return malformed(parts),
         };
         let error = match route {
-            Route::NonResource(path) => return self.non_resource(&api, path, &parts),
+            Route::NonResource(path) => return self.non_resource(&api, path, parts),
             Route::Missing => Status::no_such_path().into(),
             Route::Endpoint(Endpoint::AccessReview(_), _) if !self.profile.supports_newer_clients() => {
                 Status::no_such_path().into()
             }
             Route::Endpoint(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Endpoint(endpoint, _) => match self.endpoint(&api, endpoint, &mut parts, body, peer).await {
+            Route::Endpoint(endpoint, _) => match self.endpoint(&api, endpoint, parts, body, peer).await {
                 Ok(response) => return response,
                 Err(error) => error,
             },
         };
-        respond::error(error, &parts.headers, Query::of(&parts))
+        respond::error(error, &parts.headers, Query::of(parts))
     }
 
     /// What takes much memory while it waits is boxed: the future of a request is moved several times, and kept by its connection.

@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use foldhash::fast::FixedState;
+
 use crate::api::GroupResource;
 
 use super::{Change, Expected, INDEXED_FIELDS, Key, Listing, Lookup, Record, StoreError, Write};
@@ -16,7 +18,8 @@ use super::{Change, Expected, INDEXED_FIELDS, Key, Listing, Lookup, Record, Stor
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     pub(super) revision: u64,
-    records: HashMap<GroupResource, Arc<Table>>,
+    /// By kind. The keys come from the scheme, so the hash need not withstand chosen ones.
+    records: HashMap<GroupResource, Arc<Table>, FixedState>,
 }
 
 /// The objects of one namespace of a kind, by name.

@@ -1,8 +1,8 @@
 //! The routing table.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use memchr::memchr_iter;
+use foldhash::{HashMap, HashMapExt};
 
 use super::{
     endpoint::{Endpoint, ProxyRequest, Route, non_resource_path},
@@ -30,7 +30,7 @@ pub(crate) struct GroupVersion {
     pub(crate) version: String,
     /// Its resources, in the order of discovery.
     resources: Vec<Arc<Resource>>,
-    entries: BTreeMap<String, Entry>,
+    entries: HashMap<String, Entry>,
 }
 
 impl GroupVersion {
@@ -70,7 +70,7 @@ impl Table {
                         group: group.to_owned(),
                         version: version.to_owned(),
                         resources: Vec::new(),
-                        entries: BTreeMap::new(),
+                        entries: HashMap::new(),
                     });
                     versions.len() - 1
                 });
@@ -111,14 +111,21 @@ impl Table {
         // The longest path that is routed by all its segments has eight: /apis/G/V/watch/namespaces/NS/RESOURCE/NAME.
         let mut segments = [""; 9];
         let mut count = 0;
-        let (mut start, inner) = (0, path.trim_matches('/'));
-        for end in memchr_iter(b'/', inner.as_bytes()).chain([inner.len()]) {
+        let inner = path.trim_matches('/');
+        let mut push = |start: usize, end: usize| {
             if let (Some(slot), Some(segment)) = (segments.get_mut(count), inner.get(start..end)) {
                 *slot = segment;
                 count += 1;
             }
-            start = end + 1;
+        };
+        let mut start = 0;
+        for (at, byte) in inner.bytes().enumerate() {
+            if byte == b'/' {
+                push(start, at);
+                start = at + 1;
+            }
         }
+        push(start, inner.len());
         let segments = segments.get(..count).unwrap_or_default();
         let found = match *segments {
             ["api"] => Some((Endpoint::Versions, Methods::GET)),
