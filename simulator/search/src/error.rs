@@ -60,6 +60,18 @@ impl SearchError {
         self
     }
 
+    /// Returns whether it is an exception of Java or of its JSON parser, which has no status of its own.
+    pub(crate) fn is_java(&self) -> bool {
+        matches!(
+            self.kind,
+            "NumberFormatException"
+                | "IllegalArgumentException"
+                | "JsonParseException"
+                | "NullPointerException"
+                | "ClassCastException"
+        )
+    }
+
     pub(crate) fn illegal(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "ElasticsearchIllegalArgumentException", reason)
     }

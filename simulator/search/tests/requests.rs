@@ -393,3 +393,63 @@ async fn a_path_without_names_leaves_them_to_the_parameters() {
     assert_eq!(total("/_search?index=a&type=x").await, 1);
     assert_eq!(total("/b/_search?index=a").await, 1);
 }
+
+#[rstest]
+#[case(
+    "POST",
+    "/_mget",
+    "{\"docs\":[}",
+    500,
+    "JsonParseException[Unexpected close marker '}': expected ']'"
+)]
+#[case(
+    "PUT",
+    "/_template/t",
+    "{\"template\":]",
+    400,
+    "ElasticsearchIllegalArgumentException[failed to parse template source]; nested: JsonParseException["
+)]
+#[case(
+    "PUT",
+    "/_template/t",
+    "{\"template\":\"t\",\"order\":\"x\"}",
+    500,
+    "NumberFormatException[For input string: \"x\"]"
+)]
+#[case(
+    "POST",
+    "/i/d/1/_explain",
+    "{\"query\":}",
+    400,
+    "QueryParsingException[[i] Failed to parse]; nested: JsonParseException["
+)]
+#[tokio::test]
+async fn a_body_that_is_no_json_fails_as_its_reader_does(
+    #[case] method: &str,
+    #[case] uri: &str,
+    #[case] body: &str,
+    #[case] status: u16,
+    #[case] reason: &str,
+) {
+    let backend = Backend::new();
+    backend.put("/i/d/1?refresh", "{}").await;
+    backend.send(method, uri, body).await.expect_refusal(status, reason);
+}
+
+#[tokio::test]
+async fn a_count_of_a_body_without_a_query_fails_on_its_shards() {
+    let backend = Backend::new();
+    backend.put("/i/d/1?refresh", "{\"n\":1}").await;
+    for (body, reason) in [
+        ("{}", "nested: QueryParsingException[[i] Required query is missing]; "),
+        (
+            "{\"query\":{\"term\":{\"n\":\"x\"}}}",
+            "nested: QueryParsingException[[i] Failed to parse]; nested: NumberFormat",
+        ),
+    ] {
+        let found = backend.post("/i/_count", body).await;
+        assert_eq!((found.status, &found.body["count"]), (400, &json!(0)), "{}", found.text);
+        let shown = found.body["_shards"]["failures"][0]["reason"].as_str().unwrap();
+        assert!(shown.contains(reason), "{shown}");
+    }
+}

@@ -40,19 +40,35 @@ pub(super) fn broadcast_failure(failure: &Failure) -> Value {
     json!({"index": index, "shard": shard, "reason": own.caused_by(error.clone()).to_string()})
 }
 
+/// What is wrong with a query of an index: whatever is no failure of parsing is the cause of one.
+pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
+    match error.kind {
+        "QueryParsingException" => error,
+        _ => SearchError::query(format!("[{index}] Failed to parse")).caused_by(error),
+    }
+}
+
 /// `_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let wanted = wanted(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
     let status = match outcome.failures.first() {
-        Some(failure) if outcome.failed() == outcome.shards => failure.error.status,
+        Some(failure) if outcome.failed() == outcome.shards => {
+            parse_failure(&failure.index, failure.error.clone()).status
+        }
         _ => 200,
     };
     let mut shown = json!({"count": outcome.total});
     if wanted.terminate_after.is_some() {
         shown["terminated_early"] = outcome.terminated_early.into();
     }
-    shown["_shards"] = shards_json(outcome.shards, &outcome.failures, broadcast_failure);
+    shown["_shards"] = shards_json(outcome.shards, &outcome.failures, |failure| {
+        let error = parse_failure(&failure.index, failure.error.clone());
+        broadcast_failure(&Failure {
+            error,
+            ..failure.clone()
+        })
+    });
     Ok(Answer::json(status, shown))
 }
 
@@ -80,14 +96,6 @@ fn qualified(error: &SearchError) -> String {
     format!("{package}{}: {}{}", error.kind, error.reason, cause.unwrap_or_default())
 }
 
-/// What is wrong with a query of an index: whatever is no failure of parsing is the cause of one.
-fn invalid(index: &str, error: &SearchError) -> String {
-    if error.kind == "QueryParsingException" {
-        return qualified(error);
-    }
-    qualified(&SearchError::query(format!("[{index}] Failed to parse")).caused_by(error.clone()))
-}
-
 /// `_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let targets = shared.cluster.resolve(indices, request.expand())?;
@@ -111,7 +119,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
             Ok(query) => json!({"index": index.name, "valid": true, "explanation": label(&query)}),
             Err(error) => {
                 valid = false;
-                json!({"index": index.name, "valid": false, "error": invalid(&index.name, &error)})
+                json!({"index": index.name, "valid": false, "error": qualified(&parse_failure(&index.name, error))})
             }
         });
     }
@@ -185,7 +193,8 @@ pub(crate) fn explain(
     };
     let query = {
         let mapping = index.mapping();
-        prepare_query(&index.context(&mapping, &shared.cluster), &query, &[], filters)?
+        prepare_query(&index.context(&mapping, &shared.cluster), &query, &[], filters)
+            .map_err(|error| parse_failure(&index.name, error))?
     };
     let weight = Weight::of(&query, &view, shard, None, &request.budget)?;
     let segment = view

@@ -201,9 +201,10 @@ impl QuerySource {
                 Some((other, _)) => {
                     QuerySource::Invalid(SearchError::query(format!("request does not support [{other}]")))
                 }
-                None => body
-                    .get("query")
-                    .map_or(QuerySource::All, |query| QuerySource::Body(query.clone())),
+                None => match body.get("query") {
+                    Some(query) => QuerySource::Body(query.clone()),
+                    None => QuerySource::Invalid(SearchError::query("Required query is missing")),
+                },
             },
         })
     }

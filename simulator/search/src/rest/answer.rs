@@ -57,10 +57,8 @@ impl Answer {
     }
 
     pub(crate) fn refusal(error: &SearchError) -> Answer {
-        Answer::json(
-            error.status,
-            json!({"error": error.to_string(), "status": error.status}),
-        )
+        let status = if error.is_java() { 500 } else { error.status };
+        Answer::json(status, json!({"error": error.to_string(), "status": status}))
     }
 
     /// The answer as HTTP, in the format that the request asks for.
