@@ -41,9 +41,15 @@ fn answered(requests: &[(&str, &[u8])]) {
             let body = Full::new(bytes::Bytes::copy_from_slice(body));
             let request = Request::post(*target).body(body).expect("a request");
             let response = server.handle(request).await;
-            assert_ne!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            let status = response.status();
             let text = response.into_body().collect().await.expect("a body").to_bytes();
-            serde_json::from_slice::<serde_json::Value>(&text).expect("a response of JSON");
+            let body = serde_json::from_slice::<serde_json::Value>(&text).expect("a response of JSON");
+            // Elasticsearch answers so what its parser of JSON cannot read.
+            let error = body["error"].as_str().unwrap_or_default();
+            let is_unread = ["JsonParseException[", "NumberFormatException["]
+                .iter()
+                .any(|kind| error.starts_with(kind));
+            assert!(status != StatusCode::INTERNAL_SERVER_ERROR || is_unread, "{error}");
         }
     });
 }

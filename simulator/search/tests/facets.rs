@@ -109,7 +109,7 @@ const CAST: &str = "org.elasticsearch.index.fielddata.plain.PagedBytesIndexField
 #[case(json!({"facets": {"f": {"terms_stats": {"key_field": "odd", "value_field": "rank"}}}}), "FacetPhaseExecutionException[Facet [f]: failed to find mapping for odd]")]
 #[case(json!({"facets": {"f": {"range": {"field": "rank"}}}}), "FacetPhaseExecutionException[Facet [f]: no ranges defined for range facet]")]
 #[case(json!({"facets": {"f": {"range": {"odd": [{"to": 1}]}}}}), "FacetPhaseExecutionException[Facet [f]: No mapping found for key_field [odd]]")]
-#[case(json!({"facets": {"f": {"date_histogram": {"field": "opened", "interval": "odd"}}}}), "ElasticsearchParseException[Failed to parse [odd]]; nested: NumberFormatException[For input string: \"odd\"]; ")]
+#[case(json!({"facets": {"f": {"date_histogram": {"field": "opened", "interval": "odd"}}}}), "ElasticsearchParseException[Failed to parse [odd]]; nested: NumberFormatException[For input string: \"od\"]; ")]
 #[case(json!({"facets": {"f": {"filter": {"odd": {}}}}}), "QueryParsingException[[town] No filter registered for [odd]]")]
 #[case(json!({"suggest": {"s": {"text": "a", "odd": {}}}}), "ElasticsearchIllegalArgumentException[Suggester[odd] not supported]")]
 #[case(json!({"suggest": {"s": {"text": "a", "term": {}}}}), "ElasticsearchIllegalArgumentException[The required field option is missing]")]

@@ -19,6 +19,10 @@ use support::{Backend, logs};
 #[case(json!({"match": {"log": "a", "level": "b"}}), "query parsed in simplified form")]
 #[case(json!({"multi_match": {"query": "a", "fields": []}}), "No fields specified for multi_match query")]
 #[case(json!({"multi_match": {"query": "a", "fields": "log", "type": "nope"}}), "ElasticsearchParseException[No type found for value: nope]")]
+#[case(json!({"filtered": {"filter": {"term": {"log": null}}}}), "No field specified for term filter")]
+#[case(json!({"filtered": {"filter": {"range": {"size": 3}}}}), "[range] filter does not support [size]")]
+#[case(json!({"filtered": {"filter": {"range": {"size": {"gte": 3, "boost": 2}}}}}), "[range] filter does not support [boost]")]
+#[case(json!({"filtered": {"filter": {"limit": {"value": "x"}}}}), "NumberFormatException")]
 #[case(json!({"term": {"log": null}}), "No value specified for term query")]
 #[case(json!({"terms": {"log": ["a", null]}}), "No value specified for terms query")]
 #[case(json!({"terms": {"log": ["a"], "frob": 1}}), "[terms] query does not support [frob]")]
@@ -150,7 +154,7 @@ async fn refused(body: &Value, status: u16, reason: &str) {
     "PUT",
     "/_template/t",
     r#"{"template":"a*","order":"abc"}"#,
-    400,
+    500,
     "NumberFormatException"
 )]
 #[case(
@@ -171,7 +175,7 @@ async fn refused(body: &Value, status: u16, reason: &str) {
     "POST",
     "/_bulk",
     "{\"index\":{\"_index\":\"logs\",\"_type\":\"d\",\"_version\":\"x\"}}\n{}\n",
-    400,
+    500,
     "NumberFormatException[For input string: \\\"x\\\"]"
 )]
 #[case(

@@ -228,7 +228,11 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
 
 /// `range`, as a query or as a filter: `kind` says which in errors.
 pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &Value) -> Result<Query> {
-    let malformed = || refuse(context, &format!("{kind} malformed, after field missing start object"));
+    let is_filter = kind.ends_with("filter");
+    let malformed = || match is_filter {
+        true => refuse(context, &format!("{kind} does not support [{field}]")),
+        false => refuse(context, &format!("{kind} malformed, after field missing start object")),
+    };
     let object = settings.as_object().ok_or_else(malformed)?;
     let (mut lower, mut upper) = (None, None);
     let (mut include_lower, mut include_upper) = (true, true);
@@ -246,8 +250,8 @@ pub(super) fn ranged(context: &Context<'_>, kind: &str, field: &str, settings: &
             "include_upper" => include_upper = crate::mapping::truth(value),
             "time_zone" | "timeZone" => zone = Some(TimeZone::parse(&text_of(value))?),
             "format" => own_format = value.as_str().map(DateFormat::new).transpose()?,
-            "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
-            "_name" | "_cache" | "_cache_key" | "execution" => {}
+            "boost" if !is_filter => boost = value.as_f64().unwrap_or(1.0) as f32,
+            "_name" if !is_filter => {}
             other => return Err(refuse(context, &format!("{kind} does not support [{other}]"))),
         }
     }
