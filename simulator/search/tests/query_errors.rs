@@ -105,7 +105,7 @@ async fn a_filter_without_filters_filters_nothing_and_a_box_has_four_corners(
 #[case(json!({"limit": {"value": 1, "x": 1}}), "[limit] filter does not support [x]")]
 #[case(json!({"ids": {"type": "d"}}), "[ids] filter requires providing a values element")]
 #[case(json!({"term": {"tag": {"value": "a", "boost": 2}}}), "[term] filter does not support [boost]")]
-#[case(json!({"term": {"tag": null}}), "No value specified for term filter")]
+#[case(json!({"term": {"tag": null}}), "No field specified for term filter")]
 #[case(json!({"terms": {"tag": ["a", null]}}), "No value specified for terms filter")]
 #[case(json!({"terms": {"tag": ["a"], "n": [1]}}), "[terms] filter does not support multiple fields")]
 #[case(json!({"terms": {"tag": ["a"], "execution": "x"}}), "terms filter execution value [x] not supported")]
