@@ -59,8 +59,8 @@ mod tests {
         assert_eq!(millis("-1h").unwrap(), -3_600_000);
         assert_eq!(millis("5S").unwrap(), 5);
         let error = |text: &str| millis(text).unwrap_err().to_string();
-        let nested = "ElasticsearchParseException[Failed to parse [1.5]]; nested: NumberFormatException[For input string: \
-                      \"1.5\"]; ";
+        let nested = "ElasticsearchParseException[Failed to parse [1.5]]; nested: \
+                      NumberFormatException[For input string: \"1.5\"]; ";
         assert_eq!(error("1.5"), nested);
         assert!(error("d").contains("NumberFormatException[empty String]"));
     }

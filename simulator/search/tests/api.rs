@@ -477,29 +477,3 @@ async fn a_health_that_there_is_not_is_not_waited_for() {
                  org.elasticsearch.action.admin.cluster.health.ClusterHealthStatus.PURPLE]";
     assert_eq!((answer.status, &answer.body["error"]), (500, &json!(error)));
 }
-
-#[tokio::test]
-async fn an_analysis_is_of_the_field_before_it_is_of_an_analyzer() {
-    let backend = Backend::new();
-    let fields = json!({"k": {"type": "string", "index": "not_analyzed"}, "n": {"type": "long"}});
-    let index = json!({"mappings": {"d": {"properties": fields}}});
-    backend.put("/i", &index.to_string()).await;
-    let tokens = async |query: &str| {
-        let found = backend.get(&format!("/i/_analyze?{query}")).await;
-        found.body["tokens"].as_array().map_or(0, Vec::len)
-    };
-    assert_eq!(tokens("field=k&analyzer=standard&text=a+b").await, 1);
-    assert_eq!(tokens("field=k&tokenizer=whitespace&text=a+b").await, 2);
-    assert_eq!(tokens("field=nope&analyzer=standard&text=a+b").await, 2);
-    assert_eq!(tokens("text=").await, 0);
-    let numeric = backend.get("/i/_analyze?field=n&text=1").await;
-    numeric.expect_refusal(
-        400,
-        "Can't process field [n], Analysis requests are not supported on numeric fields",
-    );
-    let nowhere = backend.get("/_analyze?field=k&text=1").await;
-    nowhere.expect_refusal(
-        400,
-        "No index provided, and trying to analyzer based on a specific field",
-    );
-}

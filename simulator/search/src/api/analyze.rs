@@ -27,7 +27,8 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     match (request.param("field"), field) {
         (Some(_), _) if index.is_none() => {
             return Err(SearchError::illegal(
-                "No index provided, and trying to analyzer based on a specific field which requires the index parameter",
+                "No index provided, and trying to analyzer based on a specific field which requires the index \
+                 parameter",
             ));
         }
         (Some(name), Some(field)) if field.field_type.kind.is_numeric() => {

@@ -1,9 +1,9 @@
 //! The reading of a JSON text that is not strict: what Jackson allows, and what it says of the rest.
 //!
-//! Guarantees: names without quotes and comments are read; anything else that is no JSON is refused with Jackson's words.
+//! Guarantees: names without quotes and comments are read; anything else that is no JSON is refused as by Jackson.
 //! Limits: a text is looked at here only after the strict parser has refused it.
-//! Source: Jackson 2.5's `UTF8StreamJsonParser` with `ALLOW_UNQUOTED_FIELD_NAMES` and `ALLOW_COMMENTS`, as Elasticsearch 1.5
-//! sets it.
+//! Source: Jackson 2.5's `UTF8StreamJsonParser` with `ALLOW_UNQUOTED_FIELD_NAMES` and `ALLOW_COMMENTS`, as in
+//! Elasticsearch 1.5.
 
 /// The first value of a text as strict JSON.
 ///
