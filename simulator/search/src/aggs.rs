@@ -6,6 +6,7 @@
 //! Source: Elasticsearch 1.5's aggregations.
 
 mod buckets;
+mod facet_checks;
 mod facet_stats;
 pub(crate) mod facets;
 mod geo;
@@ -19,6 +20,7 @@ mod number_format;
 mod order;
 mod parse;
 mod ranges;
+mod settings;
 mod significant;
 mod terms;
 mod ties;
@@ -28,11 +30,14 @@ use serde_json::{Map, Value, json};
 
 use crate::budget::Budget;
 use crate::cluster::Cluster;
+use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
+use crate::mapping::Kind;
 use crate::query::Context;
 use crate::script::Script;
 
+pub(crate) use facet_checks::check as check_facets;
 pub(crate) use parse::parse;
 
 /// The matching documents of a segment, in order, with their scores if those are needed.
@@ -153,6 +158,9 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// The exception of a failure while the results of the shards are brought together.
+pub(crate) const REDUCE: &str = "ReduceSearchPhaseException";
+
 fn refuse(reason: impl Into<String>) -> SearchError {
     SearchError::search(reason)
 }
@@ -176,6 +184,7 @@ pub(crate) fn count(wanted: &[Aggregation]) -> usize {
 /// A filter that the index cannot parse.
 pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Result<()> {
     for aggregation in wanted {
+        check_format(aggregation, context)?;
         let filters: Vec<&Value> = match (aggregation.kind.as_str(), aggregation.settings.get("filters")) {
             ("filter", _) => vec![&aggregation.settings],
             ("filters", Some(Value::Object(named))) => named.values().collect(),
@@ -188,6 +197,23 @@ pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Re
         check_filters(&aggregation.sub_aggregations, context)?;
     }
     Ok(())
+}
+
+/// Fails for a format of dates that is none.
+fn check_format(aggregation: &Aggregation, context: &Context<'_>) -> Result<()> {
+    let text = |key: &str| aggregation.settings.get(key).and_then(Value::as_str);
+    let (Some(field), Some(format)) = (text("field"), text("format")) else {
+        return Ok(());
+    };
+    let is_date = match context.mapped(field) {
+        Some(field) => field.field_type.kind == Kind::Date,
+        None => matches!(aggregation.kind.as_str(), "date_histogram" | "date_range"),
+    };
+    if is_date {
+        DateFormat::new(format).map(drop)
+    } else {
+        Ok(())
+    }
 }
 
 /// Returns whether aggregations need the scores of documents.

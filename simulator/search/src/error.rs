@@ -60,6 +60,18 @@ impl SearchError {
         self
     }
 
+    /// Returns whether it is an exception of Java or of its JSON parser, which has no status of its own.
+    pub(crate) fn is_java(&self) -> bool {
+        matches!(
+            self.kind,
+            "NumberFormatException"
+                | "IllegalArgumentException"
+                | "JsonParseException"
+                | "NullPointerException"
+                | "ClassCastException"
+        )
+    }
+
     pub(crate) fn illegal(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "ElasticsearchIllegalArgumentException", reason)
     }
@@ -92,11 +104,23 @@ impl SearchError {
         )
     }
 
+    /// A text that is no whole number.
     pub(crate) fn number(text: &str) -> SearchError {
-        if text.trim().is_empty() && text.is_empty() {
-            return SearchError::new(400, "NumberFormatException", "empty String");
-        }
         SearchError::new(400, "NumberFormatException", format!("For input string: \"{text}\""))
+    }
+
+    /// A text that is not a floating-point number.
+    pub(crate) fn float(text: &str) -> SearchError {
+        let reason = text.trim();
+        let unsigned = reason.strip_prefix(['+', '-']).unwrap_or(reason);
+        let start = unsigned.split(|c: char| !c.is_ascii_digit() && c != '.').next();
+        match start {
+            _ if reason.is_empty() => SearchError::new(400, "NumberFormatException", "empty String"),
+            Some(start) if start.matches('.').count() > 1 => {
+                SearchError::new(400, "NumberFormatException", "multiple points")
+            }
+            _ => SearchError::number(text),
+        }
     }
 
     /// A numeric operation on a field of strings.
@@ -153,6 +177,15 @@ impl From<std::io::Error> for SearchError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_that_are_no_numbers_are_refused_as_java_does() {
+        let float = |text: &str| SearchError::float(text).reason;
+        assert_eq!(float(" "), "empty String");
+        assert_eq!(float("10.0.0.1"), "multiple points");
+        assert_eq!(float("a.b.c"), "For input string: \"a.b.c\"");
+        assert_eq!(SearchError::number("").reason, "For input string: \"\"");
+    }
 
     #[test]
     fn causes_are_nested_in_the_text() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use support::{ask, index_of};
+use support::{Backend, ask, index_of};
 
 #[rstest]
 #[case(json!({"term": {"n": 2.0}}), &["2"])]
@@ -223,4 +223,30 @@ async fn without_frequencies_a_term_counts_once(#[case] field: Value, #[case] on
     let hits = found["hits"]["hits"].as_array().unwrap();
     assert_eq!(hits.len(), 2, "{found}");
     assert_eq!(hits[0]["_score"] == hits[1]["_score"], once, "{found}");
+}
+
+#[tokio::test]
+async fn an_analysis_is_of_the_field_before_it_is_of_an_analyzer() {
+    let backend = Backend::new();
+    let fields = json!({"k": {"type": "string", "index": "not_analyzed"}, "n": {"type": "long"}});
+    let index = json!({"mappings": {"d": {"properties": fields}}});
+    backend.put("/i", &index.to_string()).await;
+    let tokens = async |query: &str| {
+        let found = backend.get(&format!("/i/_analyze?{query}")).await;
+        found.body["tokens"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(tokens("field=k&analyzer=standard&text=a+b").await, 1);
+    assert_eq!(tokens("field=k&tokenizer=whitespace&text=a+b").await, 2);
+    assert_eq!(tokens("field=nope&analyzer=standard&text=a+b").await, 2);
+    assert_eq!(tokens("text=").await, 0);
+    let numeric = backend.get("/i/_analyze?field=n&text=1").await;
+    numeric.expect_error(
+        400,
+        "Can't process field [n], Analysis requests are not supported on numeric fields",
+    );
+    let nowhere = backend.get("/_analyze?field=k&text=1").await;
+    nowhere.expect_error(
+        400,
+        "No index provided, and trying to analyzer based on a specific field",
+    );
 }

@@ -455,3 +455,15 @@ async fn the_mapping_of_a_type_takes_precedence_over_the_default_mapping() {
         assert_eq!(found["count"], 1, "{query}");
     }
 }
+
+#[tokio::test]
+async fn mappings_of_nothing_are_missing() {
+    let backend = Backend::new();
+    backend.put("/i", "").await;
+    assert_eq!(backend.get("/i/_mapping").await.body, json!({"i": {"mappings": {}}}));
+    assert_eq!(backend.get("/i/_mapping/d").await.body, json!({}));
+    let no_index = backend.get("/nope*/_mapping").await;
+    no_index.expect_error(404, "IndexMissingException[[nope*] missing]");
+    let no_type = backend.get("/_mapping/d").await;
+    no_type.expect_error(404, "TypeMissingException[[_all] type[[d]] missing]");
+}

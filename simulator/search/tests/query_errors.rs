@@ -149,7 +149,7 @@ async fn empty_lists_of_filters_and_boxes_with_any_corners_match(#[case] filter:
 #[case(json!({"limit": {"value": 1, "x": 1}}), "[limit] filter does not support [x]")]
 #[case(json!({"ids": {"type": "d"}}), "[ids] filter requires providing a values element")]
 #[case(json!({"term": {"tag": {"value": "a", "boost": 2}}}), "[term] filter does not support [boost]")]
-#[case(json!({"term": {"tag": null}}), "No value specified for term filter")]
+#[case(json!({"term": {"tag": null}}), "No field specified for term filter")]
 #[case(json!({"terms": {"tag": ["a", null]}}), "No value specified for terms filter")]
 #[case(json!({"terms": {"tag": ["a"], "n": [1]}}), "[terms] filter does not support multiple fields")]
 #[case(json!({"terms": {"tag": ["a"], "execution": "x"}}), "terms filter execution value [x] not supported")]

@@ -168,3 +168,19 @@ async fn primaries_of_single_shards_are_spread_over_the_nodes() {
     assert_ne!(nodes[0], nodes[1]);
     assert_eq!((&nodes[0], &nodes[1]), (&nodes[2], &nodes[3]));
 }
+
+#[tokio::test]
+async fn a_preference_names_shards_and_nodes() {
+    let backend = Backend::new();
+    ask(&backend, "PUT", "/i", json!({"settings": {"number_of_shards": 2}})).await;
+    let shards = async |preference: &str| {
+        let found = backend.get(&format!("/i/_search?preference={preference}")).await;
+        (found.status, found.body["_shards"]["total"].clone())
+    };
+    assert_eq!(shards("_local").await, (200, json!(2)));
+    assert_eq!(shards("_shards:1").await, (200, json!(1)));
+    assert_eq!(shards("_shards:0,1;_local").await, (200, json!(2)));
+    assert_eq!(shards("_shards:7").await, (200, json!(0)));
+    let other = backend.get("/i/_search?preference=_only_node:x").await;
+    other.expect_error(400, "No data node with id[x] found");
+}

@@ -1,5 +1,7 @@
 //! Statistics and ranges of facets.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Value, json};
 
 use crate::aggs::ranges::is_inside;
@@ -44,6 +46,22 @@ impl Stats {
         }
     }
 
+    /// Compares by the statistic that the `order` of a facet names.
+    pub(super) fn ranked(&self, other: &Stats, order: &str) -> Ordering {
+        let (name, reversed) = match order.strip_prefix("reverse") {
+            Some(name) => (name.trim_start_matches('_').to_ascii_lowercase(), true),
+            None => (order.to_owned(), false),
+        };
+        let ranked = match name.as_str() {
+            "total" => other.total.total_cmp(&self.total),
+            "min" => self.min.total_cmp(&other.min),
+            "max" => other.max.total_cmp(&self.max),
+            "mean" => other.mean().total_cmp(&self.mean()),
+            _ => Ordering::Equal,
+        };
+        if reversed { ranked.reverse() } else { ranked }
+    }
+
     /// Adds all statistics, except the sum of squares, to a result.
     pub(super) fn write_to(&self, result: &mut Map<String, Value>) {
         let number = |value: f64| {
@@ -69,9 +87,14 @@ pub(super) struct Range {
 
 impl Range {
     pub(super) fn parse(definition: &Value) -> Range {
+        Range::read(definition, |text| text.parse().ok())
+    }
+
+    /// Parses a range; `read` converts bounds that are strings.
+    pub(super) fn read(definition: &Value, read: impl Fn(&str) -> Option<f64>) -> Range {
         let bound = |key: &str| {
             let value = definition.get(key)?;
-            value.as_f64().or_else(|| value.as_str()?.parse().ok())
+            value.as_f64().or_else(|| read(value.as_str()?))
         };
         Range {
             from: bound("from"),

@@ -11,20 +11,20 @@ use crate::aggs::values::{Input, Source};
 use crate::aggs::{DocSet, Matches, Scope, geo_facet};
 use crate::budget::Budget;
 use crate::cluster::Cluster;
-use crate::durations::time;
+use crate::dates::{Fill, parse_math};
+use crate::durations::millis;
 use crate::error::{Result, SearchError};
 use crate::find::{Searched, names};
-use crate::mapping::truth;
-use crate::query::Context;
+use crate::mapping::{Kind, truth};
 
 /// One facet of a request: name, type and settings.
 pub(super) struct Facet<'a> {
-    name: &'a str,
-    kind: &'a str,
+    pub(super) name: &'a str,
+    pub(super) kind: &'a str,
     pub(super) settings: &'a Value,
 }
 
-fn parse<'a>(name: &'a str, definition: &'a Value) -> Result<Facet<'a>> {
+pub(super) fn parse<'a>(name: &'a str, definition: &'a Value) -> Result<Facet<'a>> {
     let (kind, settings) = definition
         .as_object()
         .into_iter()
@@ -71,8 +71,12 @@ impl Facet<'_> {
         self.text(&["key_field", "keyField", "field"])
     }
 
+    fn order(&self) -> Option<&str> {
+        self.text(&["order", "comparator"])
+    }
+
     /// Returns the key field of a histogram facet, which is required.
-    fn histogram_field(&self) -> Result<&str> {
+    pub(super) fn histogram_field(&self) -> Result<&str> {
         let missing = "key field is required to be set for histogram facet, either using [field] or using [key_field]";
         self.key_field().ok_or_else(|| self.refuse(missing))
     }
@@ -81,52 +85,35 @@ impl Facet<'_> {
         self.text(&["value_field", "valueField"])
     }
 
+    /// Returns the rounding of a numeric histogram. `None` without an interval.
+    pub(super) fn numeric_rounding(&self) -> Result<Option<Rounding>> {
+        let interval = match self.text(&["time_interval", "timeInterval"]) {
+            Some(text) => json!(millis(text)?),
+            None => self.settings.get("interval").cloned().unwrap_or_default(),
+        };
+        Ok(Rounding::parse(&json!({"interval": interval}), false, self.name).ok())
+    }
+
+    /// Returns the field and the ranges of a `range` facet.
+    pub(super) fn ranges(&self) -> (String, Vec<Value>) {
+        match self.settings.get("ranges").and_then(Value::as_array) {
+            Some(ranges) => (self.key_field().unwrap_or("").to_owned(), ranges.clone()),
+            // The short form names the field as the key of its ranges.
+            None => self
+                .settings
+                .as_object()
+                .into_iter()
+                .flatten()
+                .find_map(|(key, value)| Some((key.clone(), value.as_array()?.clone())))
+                .unwrap_or_default(),
+        }
+    }
+
     /// Returns the error for invalid settings.
     pub(super) fn refuse(&self, reason: &str) -> SearchError {
         let reason = format!("Facet [{}]: {reason}", self.name);
         SearchError::new(400, "FacetPhaseExecutionException", reason)
     }
-}
-
-/// Validates facets before the search.
-///
-/// # Errors
-/// A facet that cannot be parsed, or a field that is not mapped or not numeric.
-pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()> {
-    for (name, definition) in wanted.and_then(Value::as_object).into_iter().flatten() {
-        let facet = parse(name, definition)?;
-        let fields: Vec<&str> = match facet.kind {
-            "date_histogram" | "histogram" => {
-                let field = facet.histogram_field()?;
-                let intervals = ["interval", "time_interval", "timeInterval"];
-                if intervals.iter().all(|key| facet.settings.get(*key).is_none()) {
-                    return Err(facet.refuse("[interval] is required to be set for histogram facet"));
-                }
-                [field].into_iter().chain(facet.value_field()).collect()
-            }
-            "range" => facet.key_field().into_iter().chain(facet.value_field()).collect(),
-            "geo_distance" => geo_facet::check(&facet, context)?,
-            "terms_stats" | "statistical" => {
-                let field = facet.text(&["field"]).filter(|_| facet.kind == "statistical");
-                facet.value_field().into_iter().chain(field).collect()
-            }
-            _ => vec![],
-        };
-        for field in fields {
-            match context.mapped(field) {
-                None if facet.kind == "histogram" => {
-                    return Err(facet.refuse(&format!("No mapping found for key_field [{field}]")));
-                }
-                None if facet.kind == "statistical" => {
-                    return Err(facet.refuse(&format!("No mapping found for field [{field}]")));
-                }
-                None => return Err(facet.refuse(&format!("(key) field [{field}] not found"))),
-                Some(mapped) if !mapped.field_type.kind.is_numeric() => return Err(SearchError::no_numbers()),
-                Some(_) => {}
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Computes the facets of the matching documents.
@@ -190,7 +177,8 @@ fn texts(source: &Source, doc: u32) -> Vec<Value> {
             .collect(),
         Source::Numbers { kind, .. } if kind.is_floating() => source.numbers(doc).map(|number| json!(number)).collect(),
         Source::Numbers { values, .. } => values.of(doc).iter().map(|number| json!(number)).collect(),
-        _ => vec![],
+        Source::Constant(text) => vec![json!(text)],
+        Source::Nothing => vec![],
     }
 }
 
@@ -232,9 +220,15 @@ fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut M
         None => facet.key_field().map(str::to_owned).into_iter().collect(),
     };
     let excluded = facet.settings.get("exclude").map(names).unwrap_or_default();
+    let flags = facet.text(&["regex_flags", "regexFlags"]).unwrap_or("");
     let pattern = facet
         .text(&["regex"])
-        .map(|pattern| regex::Regex::new(&format!("^(?:{pattern})$")))
+        .map(|pattern| {
+            regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
+                .case_insensitive(flags.contains("CASE_INSENSITIVE"))
+                .size_limit(1 << 20)
+                .build()
+        })
         .transpose()
         .map_err(|error| SearchError::argument(error.to_string()))?;
     let mut counts: BTreeMap<String, (Value, u64)> = BTreeMap::new();
@@ -254,7 +248,7 @@ fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut M
         })?;
     }
     let mut order: Vec<(String, u64)> = counts.iter().map(|(text, (_, count))| (text.clone(), *count)).collect();
-    order.sort_by(by_count(facet.text(&["order"]).unwrap_or("count")));
+    order.sort_by(by_count(facet.order().unwrap_or("count")));
     order.truncate(size(facet));
     let kept: u64 = order.iter().map(|(_, count)| *count).sum();
     let list: Vec<Value> = order
@@ -269,12 +263,10 @@ fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut M
 }
 
 fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
-    let (Some(key), Some(value)) = (facet.key_field(), facet.value_field()) else {
-        return Err(SearchError::search(format!(
-            "[key_field] and [value_field] are required for facet [{}]",
-            facet.name
-        )));
-    };
+    let (key, value) = (
+        facet.key_field().unwrap_or_default(),
+        facet.value_field().unwrap_or_default(),
+    );
     let mut counts: BTreeMap<String, (Value, u64, Stats)> = BTreeMap::new();
     each(scope, matches, key, |set, source, doc| {
         let numbers = Source::of(scope, set, Input::Field(value))?;
@@ -286,25 +278,21 @@ fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: 
         }
         Ok(())
     })?;
-    let mut order: Vec<(String, u64)> = counts
-        .iter()
-        .map(|(text, (_, count, _))| (text.clone(), *count))
-        .collect();
-    order.sort_by(by_count(facet.text(&["order"]).unwrap_or("count")));
+    let mut order: Vec<(&String, &(Value, u64, Stats))> = counts.iter().collect();
+    let wanted = facet.order().unwrap_or("count");
+    order.sort_by(|(a_text, a), (b_text, b)| {
+        let ranked = a.2.ranked(&b.2, wanted);
+        ranked.then_with(|| by_count(wanted)(&((*a_text).clone(), a.1), &((*b_text).clone(), b.1)))
+    });
     order.truncate(size(facet));
     let list: Vec<Value> = order
         .iter()
-        .filter_map(|(text, _)| counts.get(text))
-        .map(|(term, count, stats)| {
-            json!({
-                "term": term,
-                "count": count,
-                "total_count": stats.count,
-                "min": stats.min,
-                "max": stats.max,
-                "total": stats.total,
-                "mean": stats.mean(),
-            })
+        .map(|(_, (term, count, stats))| {
+            let mut entry = Map::new();
+            entry.insert("term".to_owned(), term.clone());
+            entry.insert("count".to_owned(), json!(count));
+            stats.write_to(&mut entry);
+            Value::Object(entry)
         })
         .collect();
     result.insert("missing".to_owned(), json!(0));
@@ -340,20 +328,24 @@ fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: 
 }
 
 fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
-    let settings = facet.settings;
-    let (field, ranges) = match settings.get("ranges").and_then(Value::as_array) {
-        Some(ranges) => (facet.key_field().unwrap_or("").to_owned(), ranges.clone()),
-        // The short form names the field as the key of its ranges.
-        None => settings
-            .as_object()
-            .into_iter()
-            .flatten()
-            .find_map(|(key, value)| Some((key.clone(), value.as_array()?.clone())))
-            .unwrap_or_default(),
+    let (field, ranges) = facet.ranges();
+    let mapped = scope
+        .searched
+        .iter()
+        .find_map(|searched| searched.mapping.field(&field));
+    let read = |text: &str| {
+        let field_type = &mapped?.field_type;
+        match field_type.kind {
+            Kind::Date => parse_math(text, &field_type.format, scope.now, Fill::Floor, 0)
+                .ok()
+                .map(|time| time as f64),
+            _ => Some(field_type.decode(field_type.encode_text(text).ok()?)),
+        }
     };
     let values = facet.value_field().unwrap_or(&field).to_owned();
     let mut list = Vec::new();
-    for range in ranges.iter().map(Range::parse) {
+    for definition in &ranges {
+        let range = Range::read(definition, read);
         let (mut count, mut stats) = (0u64, Stats::default());
         each(scope, matches, &field, |set, source, doc| {
             if source.numbers(doc).any(|number| range.has(number)) {
@@ -365,6 +357,10 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut 
             Ok(())
         })?;
         let mut entry = range.to_json(count);
+        for (name, text) in [("from_str", "from"), ("to_str", "to")] {
+            let text = definition.get(text).filter(|text| text.is_string());
+            entry.extend(text.map(|text| (name.to_owned(), text.clone())));
+        }
         if stats.count == 0 {
             entry.insert("total_count".to_owned(), json!(0));
             entry.insert("total".to_owned(), json!(0.0));
@@ -380,9 +376,8 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut 
 
 fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut Map<String, Value>) -> Result<()> {
     let dates = facet.kind == "date_histogram";
-    let interval = facet.text(&["time_interval", "timeInterval"]).map(time).transpose()?;
-    let rounding = match interval.filter(|_| !dates) {
-        Some(interval) => Rounding::parse(&json!({"interval": interval.as_millis() as u64}), false, facet.name)?,
+    let rounding = match facet.numeric_rounding()?.filter(|_| !dates) {
+        Some(rounding) => rounding,
         None => Rounding::parse(facet.settings, dates, facet.name)?,
     };
     let field = facet.histogram_field()?;
@@ -399,6 +394,12 @@ fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &m
         }
         Ok(())
     })?;
+    let mut entries: Vec<(i64, (u64, Stats))> = entries.into_iter().collect();
+    match facet.order() {
+        Some("count") => entries.sort_by_key(|(_, (count, _))| *count),
+        Some("total") => entries.sort_by(|(_, (_, a)), (_, (_, b))| a.total.total_cmp(&b.total)),
+        _ => {}
+    }
     let list: Vec<Value> = entries
         .into_iter()
         .map(|(key, (count, stats))| {

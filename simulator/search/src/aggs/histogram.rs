@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::aggs::order::compare_values;
 use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, numeric_mismatch, plain};
-use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
+use crate::aggs::{Aggregation, Matches, REDUCE, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
-use crate::durations::time;
+use crate::durations::millis;
 use crate::error::{Result, SearchError};
+use crate::json::int;
 use crate::mapping::truth;
 
 /// Bucket interval: numbers or milliseconds, or a calendar unit.
@@ -61,6 +63,13 @@ impl Rounding {
                 .map(|width| width as i64)
                 .filter(|width| *width > 0);
             rounding.width = Width::Fixed(width.ok_or_else(missing)?);
+            let number = |keys: [&str; 2]| {
+                keys.iter()
+                    .find_map(|key| settings.get(*key))
+                    .map_or(Ok(0), |value| int(value).map(i64::from))
+            };
+            rounding.pre_offset = number(["pre_offset", "preOffset"])?;
+            rounding.post_offset = number(["post_offset", "postOffset"])?;
             return Ok(rounding);
         }
         rounding.width = interval(wanted)?;
@@ -84,7 +93,7 @@ impl Rounding {
                 Some(rest) => (-1, rest),
                 None => (1, text.trim_start_matches('+')),
             };
-            Ok(sign * i64::try_from(time(length)?.as_millis()).unwrap_or(0))
+            Ok(sign * millis(length)?)
         };
         let both = offset(settings.get("offset"))?;
         rounding.pre_offset = offset(get(["pre_offset", "preOffset"]))? - both;
@@ -142,7 +151,10 @@ fn interval(wanted: &Value) -> Result<Width> {
         "hour" | "1h" => Width::Calendar(Unit::Hour),
         "minute" | "1m" => Width::Calendar(Unit::Minute),
         "second" | "1s" => Width::Calendar(Unit::Second),
-        other => Width::Fixed(i64::try_from(time(other)?.as_millis()).unwrap_or(i64::MAX).max(1)),
+        other => {
+            let width = Some(millis(other)?).filter(|width| *width > 0);
+            Width::Fixed(width.ok_or_else(|| SearchError::illegal("Zero or negative time interval not supported"))?)
+        }
     })
 }
 
@@ -231,17 +243,17 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         .and_then(Value::as_object)
         .and_then(|order| order.iter().next())
     {
-        let descending = direction.as_str() == Some("desc");
+        let descending = direction.as_str() != Some("asc");
         if by == "_key" || by == "_time" {
             if descending {
                 buckets.reverse();
             }
         } else {
+            if by != "_count" && buckets.len() > 1 {
+                check_order(&aggregation.sub_aggregations, by)?;
+            }
             // The sort is stable: ties keep the order of their keys.
-            buckets.sort_by(|a, b| {
-                let order = order_value(a, by).total_cmp(&order_value(b, by));
-                if descending { order.reverse() } else { order }
-            });
+            buckets.sort_by(|a, b| compare_values(order_value(a, by), order_value(b, by), descending));
         }
     }
     if settings.get("keyed").is_some_and(crate::mapping::truth) {
@@ -255,6 +267,18 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         return Ok(json!({"buckets": named.collect::<Map<_, _>>()}));
     }
     Ok(json!({"buckets": buckets}))
+}
+
+/// Fails for an order by a missing sub-aggregation, with the error of the reduce phase.
+fn check_order(sub_aggregations: &[Aggregation], by: &str) -> Result<()> {
+    let name = by.split(['.', '>']).next().unwrap_or(by);
+    if sub_aggregations.iter().any(|aggregation| aggregation.name == name) {
+        return Ok(());
+    }
+    let cause = SearchError::illegal(format!(
+        "Invalid order path [{by}]. Cannot find aggregation named [{name}]"
+    ));
+    Err(SearchError::new(503, REDUCE, "").caused_by(cause))
 }
 
 /// Returns the value that a bucket is sorted by: its document count, or a value of a sub-aggregation.

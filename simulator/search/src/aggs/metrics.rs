@@ -72,8 +72,15 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
                 let deviation = variance.max(0.0).sqrt();
                 let sigma = aggregation.settings.get("sigma").and_then(Value::as_f64).unwrap_or(2.0);
                 answer["std_deviation"] = some(deviation);
-                answer["std_deviation_bounds"] =
-                    json!({"upper": some(average + sigma * deviation), "lower": some(average - sigma * deviation)});
+                let bounds = [average + sigma * deviation, average - sigma * deviation];
+                answer["std_deviation_bounds"] = json!({"upper": some(bounds[0]), "lower": some(bounds[1])});
+                let text = |value: f64| formatter.text(value).filter(|_| count > 0);
+                if let (Some(upper), Some(lower)) = (text(bounds[0]), text(bounds[1])) {
+                    answer["sum_of_squares_as_string"] = json!(text(squares));
+                    answer["variance_as_string"] = json!(text(variance));
+                    answer["std_deviation_as_string"] = json!(text(deviation));
+                    answer["std_deviation_bounds_as_string"] = json!({"upper": upper, "lower": lower});
+                }
             }
             answer
         }

@@ -6,115 +6,10 @@
 use serde_json::Value;
 
 use crate::aggs::ranges::check_masks;
-use crate::aggs::{Aggregation, failed, heuristic, histogram, refuse, terms};
+use crate::aggs::{Aggregation, failed, heuristic, histogram, refuse, settings, terms};
 use crate::error::{Result, SearchError};
-use crate::json::{self, token_of};
+use crate::json::token_of;
 use crate::script::Script;
-
-/// Settings that define the source of the values.
-const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
-
-/// Integer settings of the kinds in [`COUNTED`].
-const COUNTS: [&str; 6] = [
-    "shard_size",
-    "shardSize",
-    "min_doc_count",
-    "minDocCount",
-    "shard_min_doc_count",
-    "shardMinDocCount",
-];
-/// Kinds that count terms.
-const COUNTED: [&str; 2] = ["terms", "significant_terms"];
-
-/// Returns the settings of a kind of aggregation, except [`FIELD`] and [`COUNTS`]. `None` if the kind is unknown.
-fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
-    Some(match kind {
-        "terms" => &[
-            "size",
-            "order",
-            "include",
-            "exclude",
-            "execution_hint",
-            "executionHint",
-            "collect_mode",
-            "collectMode",
-            "show_term_doc_count_error",
-            "showTermDocCountError",
-            "value_type",
-            "valueType",
-            "format",
-        ],
-        "significant_terms" => &[
-            "size",
-            "include",
-            "exclude",
-            "execution_hint",
-            "executionHint",
-            "background_filter",
-            "mutual_information",
-            "chi_square",
-            "gnd",
-            "percentage",
-            "jlh",
-            "script_heuristic",
-            "format",
-        ],
-        "histogram" => &[
-            "interval",
-            "min_doc_count",
-            "minDocCount",
-            "keyed",
-            "order",
-            "extended_bounds",
-            "extendedBounds",
-            "format",
-        ],
-        "date_histogram" => &[
-            "interval",
-            "min_doc_count",
-            "minDocCount",
-            "keyed",
-            "order",
-            "extended_bounds",
-            "extendedBounds",
-            "format",
-            "time_zone",
-            "timeZone",
-            "pre_zone",
-            "preZone",
-            "post_zone",
-            "postZone",
-            "pre_offset",
-            "preOffset",
-            "post_offset",
-            "postOffset",
-            "offset",
-            "pre_zone_adjust_large_interval",
-            "preZoneAdjustLargeInterval",
-            "factor",
-        ],
-        "range" | "date_range" | "ip_range" => &["ranges", "keyed", "format"],
-        "geo_distance" => &[
-            "ranges",
-            "keyed",
-            "origin",
-            "point",
-            "center",
-            "unit",
-            "distance_type",
-            "distanceType",
-        ],
-        "min" | "max" | "avg" | "sum" | "stats" | "value_count" | "missing" => &["format"],
-        "extended_stats" => &["format", "sigma"],
-        "percentiles" => &["percents", "keyed", "compression", "format"],
-        "percentile_ranks" => &["values", "keyed", "compression", "format"],
-        "cardinality" => &["precision_threshold", "precisionThreshold", "rehash"],
-        "geohash_grid" => &["precision", "size", "shard_size", "shardSize"],
-        "geo_bounds" => &["wrap_longitude", "wrapLongitude"],
-        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children" => &[],
-        _ => return None,
-    })
-}
 
 /// Parses aggregations with at most `depth` levels.
 ///
@@ -225,71 +120,36 @@ fn is_leaf(kind: &str) -> bool {
     )
 }
 
-/// Returns whether `top_hits` accepts a setting with this type of value.
-fn has_setting(key: &str, value: &Value) -> bool {
-    match (key, value) {
-        ("sort" | "_source", _) => true,
-        ("highlight" | "script_fields" | "scriptFields", Value::Object(_)) => true,
-        ("fielddata_fields" | "fielddataFields" | "fields", Value::Array(_)) => true,
-        (_, Value::Object(_) | Value::Array(_)) => false,
-        ("from" | "size" | "track_scores" | "trackScores" | "version" | "explain" | "fields", _) => true,
-        _ => false,
-    }
-}
-
 /// Validates the kind and the settings of an aggregation.
 fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
-    let known =
-        settings_of(kind).ok_or_else(|| refuse(format!("Could not find aggregator type [{kind}] in [{name}]")))?;
-    let free = matches!(
-        kind,
-        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children"
-    );
-    if kind == "top_hits"
-        && let Some((key, value)) = settings
-            .as_object()
-            .and_then(|settings| settings.iter().find(|(key, value)| !has_setting(key, value)))
-    {
-        return Err(refuse(format!(
-            "Unknown key for a {} in [{name}]: [{key}].",
-            token_of(value)
-        )));
-    }
-    if free {
+    settings::check(name, kind, settings)?;
+    if settings::is_free(kind) {
         return required(name, kind, settings);
-    }
-    let place = if kind.ends_with("histogram") {
-        "aggregation "
-    } else {
-        ""
-    };
-    for (key, value) in settings.as_object().into_iter().flatten() {
-        let key = key.as_str();
-        let is_counted = COUNTED.contains(&kind);
-        // Numeric and boolean settings: some kinds refuse them as strings.
-        let is_text = value.is_string() && (COUNTS.contains(&key) || matches!(key, "keyed" | "compression"));
-        if is_text && matches!(kind, "percentiles" | "percentile_ranks") {
-            return Err(refuse(format!("Unexpected token VALUE_STRING in [{name}].")));
-        }
-        let is_refused = is_text && (is_counted || kind == "date_histogram");
-        let is_known = known.contains(&key) || FIELD.contains(&key) || is_counted && COUNTS.contains(&key);
-        let is_count = is_counted && (key == "size" || COUNTS.contains(&key));
-        let is_number = value.is_number() || value.is_string();
-        if is_refused || !is_known || is_count && !is_number {
-            return Err(refuse(format!(
-                "Unknown key for a {} in {place}[{name}]: [{key}].",
-                token_of(value)
-            )));
-        }
-        if is_count {
-            json::int(value)?;
-        }
     }
     if kind.ends_with("histogram") {
         histogram::Rounding::parse(settings, kind == "date_histogram", name)?;
     }
     required(name, kind, settings)?;
+    let directions = settings.get("order").and_then(Value::as_object);
+    let mut directions = directions
+        .into_iter()
+        .flat_map(|order| order.values().filter_map(Value::as_str));
     match kind {
+        "histogram" => {
+            if let Some(other) = directions.find(|direction| !matches!(*direction, "asc" | "desc")) {
+                return Err(refuse(format!(
+                    "Unknown order direction [{other}] in aggregation [{name}]. Should be either [asc] or [desc]"
+                )));
+            }
+        }
+        "extended_stats" => {
+            let sigma = settings.get("sigma").and_then(Value::as_f64);
+            if let Some(sigma) = sigma.filter(|sigma| *sigma < 0.0) {
+                return Err(refuse(format!(
+                    "[sigma] must not be negative. Value provided was{sigma:?}"
+                )));
+            }
+        }
         "terms" => terms::check(name, settings)?,
         "significant_terms" => heuristic::Heuristic::parse(settings).map(drop)?,
         _ => {}

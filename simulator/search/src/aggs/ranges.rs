@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::geo::points;
-use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, numeric_mismatch};
+use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapped, numeric_mismatch};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
@@ -29,7 +29,10 @@ fn bound(scope: &Scope<'_>, formatter: &ValueFormatter, range: &Value, key: &str
         }
         (Value::String(text), ValueFormatter::Ipv4) => FieldType::of(Kind::Ip).encode_text(text)? as f64,
         (Value::String(text), ValueFormatter::Raw | ValueFormatter::Number(_)) => {
-            text.parse().map_err(|_| SearchError::number(text))?
+            text.trim().parse().map_err(|_| SearchError {
+                status: 500,
+                ..SearchError::float(text)
+            })?
         }
         (other, _) => return Err(refuse(format!("[{other}] is not a number, a date or an address"))),
     }))
@@ -86,6 +89,10 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             })
         })
         .collect::<Result<Vec<_>>>()?;
+    if bounds.is_empty() && !is_unmapped(scope, field) {
+        let kind = "ArrayIndexOutOfBoundsException";
+        return Err(SearchError::new(500, kind, "Index 0 out of bounds for length 0"));
+    }
     scope.spend(bounds.len())?;
     let sources = matches
         .sets

@@ -215,9 +215,10 @@ pub(super) fn formatter(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<
             });
         }
     }
-    Ok(match aggregation.kind.starts_with("date") {
-        true => ValueFormatter::Date(own()?.unwrap_or_default()),
-        false => ValueFormatter::Raw,
+    Ok(match aggregation.kind.as_str() {
+        "date_histogram" | "date_range" => ValueFormatter::Date(own()?.unwrap_or_default()),
+        "ip_range" => ValueFormatter::Ipv4,
+        _ => number(),
     })
 }
 

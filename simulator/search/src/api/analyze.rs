@@ -16,7 +16,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         }
     };
     request.budget.text(&text)?;
-    if text.is_empty() {
+    if request.param("text").is_none() && text.is_empty() {
         return Err(SearchError::illegal("text is missing"));
     }
     let named = index
@@ -26,6 +26,20 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     let mapping = named.as_ref().map(|index| index.mapping());
     let settings = mapping.as_ref().and_then(|mapping| mapping.analysis());
     let field = request.param("field").and_then(|field| mapping.as_ref()?.field(field));
+    match (request.param("field"), field) {
+        (Some(_), _) if index.is_none() => {
+            return Err(SearchError::illegal(
+                "No index provided, and trying to analyzer based on a specific field which requires the index \
+                 parameter",
+            ));
+        }
+        (Some(name), Some(field)) if field.field_type.kind.is_numeric() => {
+            return Err(SearchError::illegal(format!(
+                "Can't process field [{name}], Analysis requests are not supported on numeric fields"
+            )));
+        }
+        _ => {}
+    }
     let list = |keys: [&str; 2]| {
         let text = keys.iter().find_map(|key| request.param(key));
         text.map(|text| text.split(',').collect::<Vec<_>>()).unwrap_or_default()
@@ -33,9 +47,9 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     let filters = list(["filters", "token_filters"]);
     let chars = list(["char_filters", "char_filter"]);
     let analyzer = match (request.param("analyzer"), request.param("tokenizer"), field) {
-        (Some(name), _, _) => Analyzer::configured(name, settings)
+        (Some(name), _, None) => Analyzer::configured(name, settings)
             .map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
-        (None, Some(tokenizer), _) => {
+        (_, Some(tokenizer), _) => {
             let missing = |error: String| match index {
                 Some(_) => error.replace("failed to find char filter under", "failed to find token char under"),
                 None => error.replace("failed to find ", "failed to find global "),
@@ -43,7 +57,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
             Analyzer::assembled(tokenizer, &filters, &chars, settings)
                 .map_err(|error| SearchError::illegal(missing(error)))?
         }
-        (None, None, Some(field)) => field.index_analyzer.clone(),
+        (_, None, Some(field)) => field.index_analyzer.clone(),
         (None, None, None) => Analyzer::configured("default", settings).map_err(SearchError::illegal)?,
     };
     let mut tokens: Vec<Value> = Vec::new();

@@ -56,11 +56,10 @@ fn deleted(named: &[Arc<Index>], outcome: &Outcome) -> Value {
         .map(|index| {
             let failures = outcome.failures.iter().filter(|failure| failure.index == index.name);
             let failures: Vec<Failure> = failures.cloned().collect();
-            let shards = shards_json(
-                index.shard_count(),
-                &failures,
-                |failure| json!({"index": failure.index, "shard": failure.shard, "reason": failure.error.to_string()}),
-            );
+            let shards = shards_json(index.shard_count(), &failures, |failure| {
+                let error = super::query::parse_failure(&failure.index, failure.error.clone());
+                json!({"index": failure.index, "shard": failure.shard, "reason": error.to_string()})
+            });
             (index.name.clone(), json!({"_shards": shards}))
         })
         .collect();

@@ -251,7 +251,7 @@ pub(super) fn contents(
     now: i64,
 ) -> Result<Map<String, Value>> {
     let mapping = index.mapping();
-    let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let whole = crate::json::value(stored.source())?;
     let source = visible_source(&mapping, stored.type_name(), &whole);
     let mut response = Map::new();
     let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source"));
@@ -389,7 +389,7 @@ pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_n
     let Some((_, stored)) = found else {
         return Ok(missing());
     };
-    let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let whole = crate::json::value(stored.source())?;
     let source = visible_source(&index.mapping(), stored.type_name(), &whole);
     Ok(source.map_or_else(missing, |source| {
         Answer::ok(source_filter(request).map_or_else(|| source.clone().into_owned(), |filter| filter.apply(&source)))

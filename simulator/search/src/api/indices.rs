@@ -62,7 +62,8 @@ pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str) -> A
     Answer::exists(shared.cluster.named(indices, expand).is_ok())
 }
 
-fn settings_json(index: &Index, request: &RestRequest) -> Value {
+/// The settings of an index, flat if the request says so.
+pub(super) fn settings_json(index: &Index, request: &RestRequest) -> Value {
     let settings = index.settings.read();
     if request.flag("flat_settings") {
         settings.flat()

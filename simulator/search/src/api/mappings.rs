@@ -18,6 +18,8 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
             ..request.expand()
         },
     )?;
+    let wanted = types.unwrap_or_default();
+    let types = types.filter(|types| *types != "_all");
     let mut response = Map::new();
     for index in named {
         let all = index.mapping().describe();
@@ -29,7 +31,16 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
             response.insert(index.name.clone(), json!({"mappings": kept}));
         }
     }
-    Ok(Answer::ok(response.into()))
+    let first = |list: &str| list.split(',').next().unwrap_or_default().to_owned();
+    match (response.is_empty(), indices.is_empty(), wanted.is_empty()) {
+        (true, false, true) => Err(SearchError::index_missing(&first(indices))),
+        (true, true, false) => Err(SearchError::new(
+            404,
+            "TypeMissingException",
+            format!("[_all] type[[{}]] missing", first(wanted)),
+        )),
+        _ => Ok(Answer::ok(response.into())),
+    }
 }
 
 /// `HEAD /index/type`.

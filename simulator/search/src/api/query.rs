@@ -24,6 +24,7 @@ fn search_request(shared: &Shared, request: &RestRequest, types: Option<&str>) -
         terminate_after: request.count("terminate_after")?.filter(|max| *max > 0),
         types: types_of(types),
         routing: request.param("routing").map(str::to_owned),
+        preference: request.param("preference").map(str::to_owned),
         budget: request.budget.clone(),
         ..SearchRequest::default()
     })
@@ -40,19 +41,35 @@ pub(super) fn broadcast_failure(failure: &Failure) -> Value {
     json!({"index": index, "shard": shard, "reason": own.caused_by(error.clone()).to_string()})
 }
 
+/// Returns the error of an invalid query. An error that is not a parse error becomes the cause of one.
+pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
+    match error.kind {
+        "QueryParsingException" => error,
+        _ => SearchError::query(format!("[{index}] Failed to parse")).caused_by(error),
+    }
+}
+
 /// `GET|POST [/index[/type]]/_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let wanted = search_request(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
     let status = match outcome.failures.first() {
-        Some(failure) if outcome.failed() == outcome.shards => failure.error.status,
+        Some(failure) if outcome.failed() == outcome.shards => {
+            parse_failure(&failure.index, failure.error.clone()).status
+        }
         _ => 200,
     };
     let mut response = json!({"count": outcome.total});
     if wanted.terminate_after.is_some() {
         response["terminated_early"] = outcome.terminated_early.into();
     }
-    response["_shards"] = shards_json(outcome.shards, &outcome.failures, broadcast_failure);
+    response["_shards"] = shards_json(outcome.shards, &outcome.failures, |failure| {
+        let error = parse_failure(&failure.index, failure.error.clone());
+        broadcast_failure(&Failure {
+            error,
+            ..failure.clone()
+        })
+    });
     Ok(Answer::json(status, response))
 }
 
@@ -80,14 +97,6 @@ fn qualified(error: &SearchError) -> String {
     format!("{package}{}: {}{}", error.kind, error.reason, cause.unwrap_or_default())
 }
 
-/// Returns the error of an invalid query. An error that is not a parse error becomes the cause of one.
-fn invalid(index: &str, error: &SearchError) -> String {
-    if error.kind == "QueryParsingException" {
-        return qualified(error);
-    }
-    qualified(&SearchError::query(format!("[{index}] Failed to parse")).caused_by(error.clone()))
-}
-
 /// `GET|POST [/index[/type]]/_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let targets = shared.cluster.resolve(indices, request.expand())?;
@@ -111,7 +120,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
             Ok(query) => json!({"index": index.name, "valid": true, "explanation": label(&query)}),
             Err(error) => {
                 valid = false;
-                json!({"index": index.name, "valid": false, "error": invalid(&index.name, &error)})
+                json!({"index": index.name, "valid": false, "error": qualified(&parse_failure(&index.name, error))})
             }
         });
     }
@@ -126,7 +135,8 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 /// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
-    let routing = shared.cluster.search_routing(indices, request.param("routing"));
+    let (routing, preference) = (request.param("routing"), request.param("preference"));
+    let routing = shared.cluster.search_routing(indices, routing, preference)?;
     let shards = named.iter().flat_map(|index| {
         let all = shared.cluster.routing(index).into_iter();
         all.filter(|(shard, _)| routing.visits(index, *shard))
@@ -184,7 +194,8 @@ pub(crate) fn explain(
     };
     let query = {
         let mapping = index.mapping();
-        prepare_query(&index.context(&mapping, &shared.cluster), &query, &[], filters)?
+        prepare_query(&index.context(&mapping, &shared.cluster), &query, &[], filters)
+            .map_err(|error| parse_failure(&index.name, error))?
     };
     let weight = Weight::of(&query, &view, shard, None, &request.budget)?;
     let segment = view

@@ -6,7 +6,7 @@ use super::search::{answer, insert_first, run, scroll_id, search, types_of};
 use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
-use crate::find::{Lost, Outcome, SearchRequest, names};
+use crate::find::{Lost, Outcome, SearchRequest, SearchType, names};
 use crate::json;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -135,6 +135,9 @@ pub(crate) fn msearch(
             return Err(SearchError::illegal(format!(
                 "at most {max_searches} searches per request"
             )));
+        }
+        if let Some(kind) = header.get("search_type").or_else(|| header.get("searchType")) {
+            SearchType::parse(kind.as_str().unwrap_or_default())?;
         }
         responses.push(
             single(shared, request, &header, body, index, types)

@@ -109,7 +109,8 @@ pub(crate) fn answer(
     });
     let max_score = outcome.max_score.map_or(Value::Null, crate::score::score_json);
     response["hits"] = json!({"total": outcome.total, "max_score": max_score, "hits": hits});
-    if let Some(aggregations) = &outcome.aggregations {
+    let aggregations = outcome.aggregations.as_ref();
+    if let Some(aggregations) = aggregations.filter(|found| found.as_object().is_some_and(|found| !found.is_empty())) {
         response["aggregations"] = aggregations.clone();
     }
     if let Some(facets) = &outcome.facets {
@@ -123,7 +124,12 @@ pub(crate) fn answer(
 
 /// Fails for an unknown preference that starts with `_`. Any other text is a session key, which selects the same
 /// copies every time.
-fn check_preference(preference: &str) -> Result<()> {
+fn check_preference(shared: &Shared, preference: &str) -> Result<()> {
+    if let Some(id) = preference.strip_prefix("_only_node:")
+        && !shared.cluster.node_addresses().contains_key(id)
+    {
+        return Err(SearchError::illegal(format!("No data node with id[{id}] found")));
+    }
     let name = preference.split(':').next().unwrap_or_default();
     match name.strip_prefix('_') {
         None
@@ -139,7 +145,7 @@ fn check_preference(preference: &str) -> Result<()> {
 pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
     let limits = &shared.cluster.options.limits;
-    check_preference(request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
     let mut wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
     wanted.types = types_of(types);
     wanted.budget = request.budget.clone();

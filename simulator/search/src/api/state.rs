@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
+use super::indices::settings_json;
 use crate::cluster::{Expand, Index, id_of};
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
@@ -27,8 +28,9 @@ pub(crate) fn state(
     )?;
     let mut response = Map::new();
     response.insert("cluster_name".to_owned(), json!(shared.cluster.options.cluster_name));
+    let metrics = metrics.or(request.param("metric"));
     let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
-    response.extend(sections(shared, &metrics, &named, indices.is_some()));
+    response.extend(sections(shared, request, &metrics, &named, indices.is_some()));
     Ok(Answer::ok(response.into()))
 }
 
@@ -66,12 +68,18 @@ pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> 
         None => vec!["version", "master_node", "blocks", "nodes", "routing_table"],
         Some(metrics) => metrics.split(',').collect(),
     };
-    let state = sections(shared, &metrics, &shared.cluster.indices(), false);
+    let state = sections(shared, request, &metrics, &shared.cluster.indices(), false);
     Ok(Answer::ok(json!({"acknowledged": true, "state": state})))
 }
 
 /// Returns the sections of the cluster state in `metrics`. If it is empty, returns all of them.
-fn sections(shared: &Shared, metrics: &[&str], named: &[Arc<Index>], narrowed: bool) -> Map<String, Value> {
+fn sections(
+    shared: &Shared,
+    request: &RestRequest,
+    metrics: &[&str],
+    named: &[Arc<Index>],
+    narrowed: bool,
+) -> Map<String, Value> {
     let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
     let mut state = Map::new();
     if wants("version") {
@@ -87,7 +95,7 @@ fn sections(shared: &Shared, metrics: &[&str], named: &[Arc<Index>], narrowed: b
         state.insert("nodes".to_owned(), shared.cluster.node_addresses().into());
     }
     if wants("metadata") {
-        state.insert("metadata".to_owned(), metadata(shared, named, !narrowed));
+        state.insert("metadata".to_owned(), metadata(shared, request, named, !narrowed));
     }
     if wants("routing_table") {
         state.insert(
@@ -149,7 +157,7 @@ fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
         .collect()
 }
 
-fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
+fn metadata(shared: &Shared, request: &RestRequest, named: &[Arc<Index>], whole: bool) -> Value {
     let templates: Map<String, Value> = shared
         .cluster
         .templates
@@ -177,7 +185,7 @@ fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
                 index.name.clone(),
                 json!({
                     "state": state,
-                    "settings": index.settings.read().nested(),
+                    "settings": settings_json(index, request),
                     "mappings": index.mapping().describe(),
                     "aliases": aliases,
                 }),

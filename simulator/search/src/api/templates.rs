@@ -15,7 +15,13 @@ const MAX_TEMPLATES: usize = 1_000;
 /// `PUT|POST /_template/name`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<Answer> {
     json::derivable(request.body_or_source())?;
-    let body = request.json()?.unwrap_or_default();
+    let undefined = |error: SearchError| SearchError::illegal("failed to parse template source").caused_by(error);
+    let mut body = request.json().map_err(undefined)?.unwrap_or_default();
+    for key in ["order", "template"] {
+        if let (Some(given), Some(body)) = (request.param(key), body.as_object_mut()) {
+            body.entry(key).or_insert_with(|| given.into());
+        }
+    }
     let template = Template::parse(&body)?;
     check(name, &template.pattern)?;
     let mut templates = shared.cluster.templates.write();

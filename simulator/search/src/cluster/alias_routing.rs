@@ -10,16 +10,34 @@ use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::routing::shard_of;
 
-/// Routing values by index name. A search visits all shards of an index without any.
+/// The shards that a search visits.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct SearchRouting(BTreeMap<String, BTreeSet<String>>);
+pub(crate) struct SearchRouting {
+    /// The routing values of indices by their names. An index without any is searched whole.
+    values: BTreeMap<String, BTreeSet<String>>,
+    /// The numbers of the shards that a preference names.
+    shards: Option<BTreeSet<u32>>,
+}
 
 impl SearchRouting {
     /// Returns whether a search visits a shard of an index.
     pub(crate) fn visits(&self, index: &Index, shard: u32) -> bool {
-        let values = self.0.get(&index.name);
+        if self.shards.as_ref().is_some_and(|shards| !shards.contains(&shard)) {
+            return false;
+        }
+        let values = self.values.get(&index.name);
         values.is_none_or(|values| values.iter().any(|value| shard_of(value, index.shard_count()) == shard))
     }
+}
+
+/// Returns the shard numbers of a preference such as `_shards:2,3;_local`.
+fn preferred(preference: &str) -> Result<Option<BTreeSet<u32>>> {
+    let Some(wanted) = preference.strip_prefix("_shards:") else {
+        return Ok(None);
+    };
+    let numbers = wanted.split(';').next().unwrap_or_default().split(',');
+    let numbers = numbers.map(|number| number.parse().map_err(|_| SearchError::number(number)));
+    numbers.collect::<Result<_>>().map(Some)
 }
 
 /// Splits a comma-separated list.
@@ -29,8 +47,16 @@ fn values_of(list: &str) -> BTreeSet<String> {
 }
 
 impl Cluster {
-    /// Returns the routing values for a search of `expression`. `given` is the comma-separated list of the request.
-    pub(crate) fn search_routing(&self, expression: &str, given: Option<&str>) -> SearchRouting {
+    /// Returns the shards to visit for a search of `expression`. `given` is the comma-separated list of the request.
+    ///
+    /// # Errors
+    /// A preference with a shard number that is not a number.
+    pub(crate) fn search_routing(
+        &self,
+        expression: &str,
+        given: Option<&str>,
+        preference: Option<&str>,
+    ) -> Result<SearchRouting> {
         let given = given.map(values_of);
         let mut found = BTreeMap::new();
         let parts = expression.split(',').map(str::trim).filter(|part| !part.is_empty());
@@ -61,7 +87,10 @@ impl Cluster {
                 found.insert(index.name.clone(), values);
             }
         }
-        SearchRouting(found)
+        Ok(SearchRouting {
+            values: found,
+            shards: preferred(preference.unwrap_or_default())?,
+        })
     }
 
     /// Returns the routing value for reading or writing a document of an index or alias.

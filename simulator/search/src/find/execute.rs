@@ -74,7 +74,7 @@ fn global_statistics<'a>(
 pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &SearchRequest) -> Result<Outcome> {
     request.check()?;
     let targets = cluster.resolve(names, expand)?;
-    let routing = cluster.search_routing(names, request.routing.as_deref());
+    let routing = cluster.search_routing(names, request.routing.as_deref(), request.preference.as_deref())?;
     let mut outcome = Outcome::default();
     for (index, _) in &targets {
         index.check_block(Block::Read)?;
@@ -232,6 +232,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     match aggregated {
         Ok(aggregations) => outcome.aggregations = aggregations,
         Err(error) if request.budget.is_exceeded() => return Err(error),
+        Err(error) if error.kind == aggs::REDUCE => return Err(request.search_type.reduce(outcome.shards, error)),
         // An error during the collection of documents is a failure of every shard.
         Err(error) => {
             for searched in outcome.searched.drain(..) {

@@ -130,6 +130,7 @@ impl SearchRequest {
                 Some(json!({field: {"text": typed, "term": {"field": field, "suggest_mode": mode, "size": size}}}));
         }
         self.routing = text("routing").cloned();
+        self.preference = text("preference").cloned();
         if let Some(kind) = text("search_type") {
             self.search_type = SearchType::parse(kind)?;
         }

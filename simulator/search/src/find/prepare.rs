@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::aggs::{self, facets};
+use crate::aggs;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
@@ -198,7 +198,7 @@ pub(crate) fn prepare(
                 }
                 Element::InnerHits => parse_inner_hits(&context, request.inner_hits.as_ref().unwrap_or(&Value::Null))
                     .map(|parsed| inner_hits.borrow_mut().extend(parsed)),
-                Element::Facets => facets::check(request.facets.as_ref(), &context),
+                Element::Facets => aggs::check_facets(request.facets.as_ref(), &context),
                 Element::Suggest => suggest::check(request.suggest.as_ref()),
                 Element::Invalid(error) => Err(error.clone()),
             };

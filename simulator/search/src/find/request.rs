@@ -93,6 +93,17 @@ impl SearchType {
         matches!(self, SearchType::QueryAndFetch | SearchType::DfsQueryAndFetch)
     }
 
+    /// Adds the phase to an error of the reduce phase.
+    pub(super) fn reduce(self, shards: u32, error: SearchError) -> SearchError {
+        let phase = match self {
+            SearchType::QueryThenFetch | SearchType::DfsQueryThenFetch if shards > 1 => "fetch",
+            SearchType::Count => "query",
+            _ => "merge",
+        };
+        let reason = format!("Failed to execute phase [{phase}], [reduce] ");
+        SearchError { reason, ..error }
+    }
+
     /// Name of the first phase in errors.
     pub(crate) fn phase(self, shards: u32) -> &'static str {
         match self {
@@ -135,6 +146,7 @@ pub(crate) struct SearchRequest {
     pub(crate) suggest: Option<Value>,
     /// Comma-separated routing values. Default: those of the aliases.
     pub(crate) routing: Option<String>,
+    pub(crate) preference: Option<String>,
     pub(crate) rescore: Vec<Value>,
     pub(crate) inner_hits: Option<Value>,
     /// Boost by name of index or alias.
@@ -189,9 +201,10 @@ impl QuerySource {
                 Some((other, _)) => {
                     QuerySource::Invalid(SearchError::query(format!("request does not support [{other}]")))
                 }
-                None => body
-                    .get("query")
-                    .map_or(QuerySource::All, |query| QuerySource::Body(query.clone())),
+                None => match body.get("query") {
+                    Some(query) => QuerySource::Body(query.clone()),
+                    None => QuerySource::Invalid(SearchError::query("Required query is missing")),
+                },
             },
         })
     }

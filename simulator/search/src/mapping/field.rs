@@ -307,8 +307,8 @@ impl FieldType {
             Kind::Integer | Kind::TokenCount => i64::from(text.parse::<i32>().map_err(|_| refuse())?),
             Kind::Short => i64::from(text.parse::<i16>().map_err(|_| out_of_range(text))?),
             Kind::Byte => i64::from(text.parse::<i8>().map_err(|_| out_of_range(text))?),
-            Kind::Double => sortable(number(text).ok_or_else(refuse)?),
-            Kind::Float => sortable(f64::from(number(text).ok_or_else(refuse)? as f32)),
+            Kind::Double => sortable(number(text).ok_or_else(|| SearchError::float(text))?),
+            Kind::Float => sortable(f64::from(number(text).ok_or_else(|| SearchError::float(text))? as f32)),
             Kind::Ip => i64::from(u32::from(text.parse::<std::net::Ipv4Addr>().map_err(|_| {
                 SearchError::illegal(format!("failed to parse ip [{text}], not a valid ip address"))
             })?)),

@@ -104,7 +104,7 @@ fn check_numbers(query: &str, object: &Map<String, Value>) -> Result<()> {
     } else {
         malformed(object)
     };
-    found.map_or(Ok(()), |text| Err(SearchError::number(&text)))
+    found.map_or(Ok(()), |text| Err(SearchError::float(&text)))
 }
 
 /// Parses a compound query. Returns `None` if `name` is not one.

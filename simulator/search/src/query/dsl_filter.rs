@@ -80,20 +80,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             wrapper(context.parse_query(query)?, cached(false))
         }
         "term" => {
-            let (field, value) = one_field(context, name, inner)?;
-            let value = match value {
-                Value::Object(settings) => {
-                    check_settings(context, name, settings.keys(), &["term", "value", "_name", "_cache"])?;
-                    settings
-                        .get("value")
-                        .or_else(|| settings.get("term"))
-                        .unwrap_or(&Value::Null)
-                }
-                value => value,
-            };
-            if value.is_null() {
-                return Err(parsing_error(context, "No value specified for term filter"));
-            }
+            let (field, value) = term_of(context, object)?;
             let filter = term(context, field, value)?.filter(FilterClass::Plain, cached(true));
             context.filter_of_named_type(field, filter)
         }
@@ -128,7 +115,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             }
         }
         "limit" => {
-            let limit = object.get("value").and_then(Value::as_u64).unwrap_or(u64::MAX);
+            let limit = object.get("value").map_or(Ok(-1), crate::json::int)?;
             let limit = QueryKind::Limit(u32::try_from(limit).unwrap_or(u32::MAX));
             Query::from(limit).filter(FilterClass::Plain, Caching::Uncached)
         }
@@ -159,6 +146,37 @@ fn wrapper(query: Query, caching: Caching) -> Query {
     match query.kind {
         QueryKind::Related(_) => query.filter(FilterClass::CustomWrapper, caching),
         _ => query.filter(FilterClass::Wrapper, caching),
+    }
+}
+
+/// Settings of the object form of a `term` filter.
+const TERM_SETTINGS: [&str; 6] = ["term", "value", "_name", "_cache", "_cache_key", "_cacheKey"];
+
+/// Returns the field and the value of a `term` filter. The last of several counts.
+fn term_of<'a>(context: &Context<'_>, object: &'a Map<String, Value>) -> Result<(&'a str, &'a Value)> {
+    let mut found = None;
+    for (key, value) in object {
+        match value {
+            Value::Object(settings) => {
+                check_settings(context, "term", settings.keys(), &TERM_SETTINGS)?;
+                let value = settings.get("value").or_else(|| settings.get("term"));
+                found = Some((key, value.unwrap_or(&Value::Null)));
+            }
+            Value::Array(items) => {
+                let last = items
+                    .iter()
+                    .rfind(|item| item.is_string() || item.is_number() || item.is_boolean());
+                found = last.map(|value| (key, value)).or(found);
+            }
+            Value::Null => {}
+            _ if matches!(key.as_str(), "_name" | "_cache" | "_cache_key" | "_cacheKey") => {}
+            value => found = Some((key, value)),
+        }
+    }
+    match found {
+        None => Err(parsing_error(context, "No field specified for term filter")),
+        Some((_, Value::Null)) => Err(parsing_error(context, "No value specified for term filter")),
+        Some((field, value)) => Ok((field, value)),
     }
 }
 

@@ -224,11 +224,15 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
 
 /// Parses `range`, as a query or as a filter. `kind` is its name in errors.
 pub(super) fn range_query(context: &Context<'_>, kind: &str, field: &str, settings: &Value) -> Result<Query> {
-    let malformed = || parsing_error(context, &format!("{kind} malformed, after field missing start object"));
+    let is_filter = kind.ends_with("filter");
+    let malformed = || match is_filter {
+        true => parsing_error(context, &format!("{kind} does not support [{field}]")),
+        false => parsing_error(context, &format!("{kind} malformed, after field missing start object")),
+    };
     let object = settings.as_object().ok_or_else(malformed)?;
     let (mut lower, mut upper) = (None, None);
     let (mut include_lower, mut include_upper) = (true, true);
-    let mut offset = 0;
+    let mut zone = None;
     let mut boost = 1.0;
     let mut own_format = None;
     for (key, value) in object {
@@ -240,19 +244,29 @@ pub(super) fn range_query(context: &Context<'_>, kind: &str, field: &str, settin
             "lt" => (upper, include_upper) = (bound(), false),
             "include_lower" => include_lower = crate::mapping::truth(value),
             "include_upper" => include_upper = crate::mapping::truth(value),
-            "time_zone" => {
-                offset = TimeZone::parse(&text_of(value))?.offset_at(context.now);
-            }
+            "time_zone" | "timeZone" => zone = Some(TimeZone::parse(&text_of(value))?),
             "format" => own_format = value.as_str().map(DateFormat::new).transpose()?,
-            "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
-            "_name" | "_cache" | "_cache_key" | "execution" => {}
+            "boost" if !is_filter => boost = value.as_f64().unwrap_or(1.0) as f32,
+            "_name" if !is_filter => {}
             other => return Err(parsing_error(context, &format!("{kind} does not support [{other}]"))),
         }
     }
+    let mapped = context.mapped(field);
+    let is_date = mapped.is_some_and(|mapped| mapped.field_type.kind == Kind::Date);
+    if zone.is_some() && mapped.is_some() && !is_date {
+        let reason = format!("[range] time_zone can not be applied to non date field [{field}]");
+        return Err(parsing_error(context, &reason));
+    }
+    if zone.is_some() && is_date && [lower, upper].iter().flatten().any(|bound| bound.is_number()) {
+        let reason = format!(
+            "[range] time_zone when using ms since epoch format as it's UTC based can not be applied to [{field}]"
+        );
+        return Err(parsing_error(context, &reason));
+    }
+    let offset = zone.map_or(0, |zone| zone.offset_at(context.now));
     let [lower, upper] = [(lower, include_lower), (upper, include_upper)]
         .map(|(value, included)| value.filter(|value| *value != "*").map(|value| (value, included)));
-    let mapped = context.mapped(field);
-    if let Some(mapped) = mapped.filter(|mapped| mapped.field_type.kind == Kind::Date) {
+    if let Some(mapped) = mapped.filter(|_| is_date) {
         let format = own_format.as_ref().unwrap_or(&mapped.field_type.format);
         let range = date_range(mapped, lower, upper, |text, fill| {
             parse_math(text, format, context.now, fill, offset)

@@ -113,7 +113,7 @@ pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
     if fuzziness.eq_ignore_ascii_case("auto") || fuzziness.parse::<f32>().is_ok() {
         return Ok(());
     }
-    Err(SearchError::number(fuzziness))
+    Err(SearchError::float(fuzziness))
 }
 
 /// Parses `rewrite` of a multi-term query. Returns `None` for the constant-score methods.

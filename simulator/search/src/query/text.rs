@@ -18,18 +18,11 @@ pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<
             text: text.to_owned(),
         }
         .into()),
-        Kind::Boolean => {
-            let text = if matches!(text, "F" | "false" | "no" | "off" | "0" | "") {
-                "F"
-            } else {
-                "T"
-            };
-            Ok(QueryKind::Term {
-                field: name,
-                text: text.to_owned(),
-            }
-            .into())
+        Kind::Boolean => Ok(QueryKind::Term {
+            field: name,
+            text: boolean_term(text).to_owned(),
         }
+        .into()),
         _ => {
             let value = encode(context, field, text, Fill::Floor, 0)?;
             Ok(QueryKind::Range {
@@ -38,6 +31,15 @@ pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<
             }
             .into())
         }
+    }
+}
+
+/// The term of a boolean field for a text.
+fn boolean_term(text: &str) -> &'static str {
+    if matches!(text, "F" | "false" | "no" | "off" | "0" | "") {
+        "F"
+    } else {
+        "T"
     }
 }
 
@@ -51,7 +53,14 @@ fn encode(context: &Context<'_>, field: &Field, text: &str, fill: Fill, offset: 
 
 /// Builds a range query. `offset` is the time zone of dates without one, in milliseconds.
 pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Bound, offset: i64) -> Result<Query> {
-    let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) else {
+    let mapped = context.mapped(name);
+    let is_boolean = mapped.is_some_and(|field| field.field_type.kind == Kind::Boolean);
+    let Some(field) = mapped.filter(|field| field.field_type.kind.is_numeric()) else {
+        let term = |bound: Bound| match bound {
+            Some((text, included)) if is_boolean => Some((boolean_term(&text).to_owned(), included)),
+            bound => bound,
+        };
+        let (lower, upper) = (term(lower), term(upper));
         return Ok(QueryKind::MultiTerm {
             field: context.field(name),
             matcher: super::Matcher::Range { lower, upper },

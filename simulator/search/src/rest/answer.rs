@@ -58,10 +58,8 @@ impl Answer {
     }
 
     pub(crate) fn error(error: &SearchError) -> Answer {
-        Answer::json(
-            error.status,
-            json!({"error": error.to_string(), "status": error.status}),
-        )
+        let status = if error.is_java() { 500 } else { error.status };
+        Answer::json(status, json!({"error": error.to_string(), "status": status}))
     }
 
     /// Converts to an HTTP response in a format.

@@ -19,7 +19,12 @@ struct Endpoint<'a> {
 
 /// Splits `[/indices[/types]]/_action...`.
 fn endpoint<'a>(path: &'a [&'a str]) -> Option<Endpoint<'a>> {
-    let at = path.iter().position(|part| part.starts_with('_') && *part != "_all")?;
+    let is_action = |part: &&str| part.starts_with('_') && *part != "_all";
+    let mut at = path.iter().position(is_action)?;
+    // The name of an index may begin with `_`.
+    if at == 0 && path.first().is_some_and(|first| !is_known(first)) {
+        at = 1 + path.iter().skip(1).position(is_action)?;
+    }
     let (names, action) = path.split_at(at);
     match names {
         [] => Some(Endpoint {
@@ -39,6 +44,49 @@ fn endpoint<'a>(path: &'a [&'a str]) -> Option<Endpoint<'a>> {
         }),
         _ => None,
     }
+}
+
+/// Returns whether the first segment of a path is an action.
+fn is_known(first: &str) -> bool {
+    const OWN: [&str; 36] = [
+        "_alias",
+        "_aliases",
+        "_analyze",
+        "_bulk",
+        "_cache",
+        "_cat",
+        "_close",
+        "_cluster",
+        "_count",
+        "_field_stats",
+        "_flush",
+        "_mapping",
+        "_mappings",
+        "_mget",
+        "_mpercolate",
+        "_msearch",
+        "_mtermvectors",
+        "_nodes",
+        "_open",
+        "_optimize",
+        "_plugin",
+        "_recovery",
+        "_refresh",
+        "_scripts",
+        "_search",
+        "_search_shards",
+        "_segments",
+        "_settings",
+        "_snapshot",
+        "_stats",
+        "_status",
+        "_suggest",
+        "_template",
+        "_validate",
+        "_warmer",
+        "_warmers",
+    ];
+    OWN.contains(&first)
 }
 
 /// Routes a request to its handler.
@@ -91,11 +139,13 @@ fn check_wildcards(request: &RestRequest) -> Result<()> {
 
 /// Routes actions on indices and types.
 fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Result<Option<Answer>> {
-    let Endpoint {
-        indices: names,
-        types,
-        action,
-    } = *endpoint;
+    let Endpoint { indices, types, action } = *endpoint;
+    // Without names in the path, the parameters name them.
+    let names = Some(indices)
+        .filter(|names| !names.is_empty())
+        .or(request.param("index"));
+    let names = names.unwrap_or_default();
+    let types = types.or_else(|| request.param("type").filter(|_| indices.is_empty()));
     let named = (!names.is_empty()).then_some(names);
     let reads = matches!(request.method, Method::GET | Method::POST);
     check_wildcards(request)?;
@@ -103,7 +153,7 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (_, ["_search"]) if reads => search::search(shared, request, names, types)?,
         (_, ["_search", "template"]) if reads => scroll::template(shared, request, names, types)?,
         (_, ["_search", "exists"]) if reads => query::exists(shared, request, names, types)?,
-        (_, ["_search", "scroll"]) if reads && named.is_none() => scroll::next(shared, request, None)?,
+        (_, ["_search", "scroll"]) if reads && indices.is_empty() => scroll::next(shared, request, None)?,
         (_, ["_search", "scroll", id]) if reads => scroll::next(shared, request, Some(id))?,
         (&Method::DELETE, ["_search", "scroll"]) => scroll::clear(shared, request, None)?,
         (&Method::DELETE, ["_search", "scroll", ids]) => scroll::clear(shared, request, Some(ids))?,

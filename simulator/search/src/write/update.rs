@@ -81,7 +81,7 @@ pub(crate) fn update(
                 false,
             ),
             (Some((current, stored)), _) => {
-                let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+                let whole = crate::json::value(stored.source())?;
                 let Some(before) = visible_source(&own.mapping(), type_name, &whole) else {
                     let reason = format!("[{}][{number}] [{type_name}][{id}]: document source missing", own.name);
                     return Err(SearchError::new(400, "DocumentSourceMissingException", reason));
