@@ -51,18 +51,67 @@ async fn a_cidr_mask_is_a_range_of_addresses(#[case] mask: &str, #[case] expecte
 }
 
 #[rstest]
-#[case(json!({"ip_range": {"field": "ip", "ranges": [{"mask": "10.0.0.0"}]}}), 400, "nested: SearchParseException[[i][0]: from[-1],size[-1]: Parse Failure [invalid CIDR mask [10.0.0.0] in aggregation [a]]]; ")]
-#[case(json!({"ip_range": {"field": "ip", "ranges": [{"mask": "10.0.0/24"}]}}), 400, "Parse Failure [invalid CIDR mask [10.0.0/24] in aggregation [a]]]; ")]
-#[case(json!({"ip_range": {"field": "ip", "ranges": [{"to": "x"}]}}), 400, "ElasticsearchIllegalArgumentException[failed to parse ip [x], not a valid ip address]")]
+#[case(
+    json!({"ip_range": {"field": "ip", "ranges": [{"mask": "10.0.0.0"}]}}),
+    400,
+    "nested: SearchParseException[[i][0]: from[-1],size[-1]: Parse Failure [invalid CIDR mask [10.0.0.0] in \
+     aggregation [a]]]; "
+)]
+#[case(
+    json!({"ip_range": {"field": "ip", "ranges": [{"mask": "10.0.0/24"}]}}),
+    400,
+    "Parse Failure [invalid CIDR mask [10.0.0/24] in aggregation [a]]]; "
+)]
+#[case(
+    json!({"ip_range": {"field": "ip", "ranges": [{"to": "x"}]}}),
+    400,
+    "ElasticsearchIllegalArgumentException[failed to parse ip [x], not a valid ip address]"
+)]
 #[case(json!({"range": {"field": "n", "ranges": []}}), 500, "ArrayIndexOutOfBoundsException[")]
-#[case(json!({"ip_range": {"field": "n", "ranges": [{"to": "10.0.0.1"}]}}), 500, "NumberFormatException[multiple points]")]
-#[case(json!({"date_histogram": {"field": "n", "interval": "0s"}}), 400, "ElasticsearchIllegalArgumentException[Zero or negative time interval not supported]")]
-#[case(json!({"histogram": {"field": "n", "interval": 1, "order": {"m.x": "asc"}}}), 503, "ReduceSearchPhaseException[Failed to execute phase [merge], [reduce] ]; nested: ElasticsearchIllegalArgumentException[Invalid order path [m.x]. Cannot find aggregation named [m]]; ")]
-#[case(json!({"range": {"field": "n", "ranges": [{"to": "x"}]}}), 500, "NumberFormatException[For input string: \"x\"]")]
-#[case(json!({"date_histogram": {"field": "n", "interval": "1x"}}), 400, "ElasticsearchParseException[Failed to parse [1x]]; nested: NumberFormatException[For input string: \"1x\"]; ")]
-#[case(json!({"geo_bounds": {"field": "n"}}), 500, "ClassCastException[org.elasticsearch.index.fielddata.plain.PackedArrayIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexGeoPointFieldData]")]
-#[case(json!({"geohash_grid": {"field": "s"}}), 500, "ClassCastException[org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexGeoPointFieldData]")]
-#[case(json!({"geohash_grid": {"field": "f"}}), 500, "ClassCastException[org.elasticsearch.index.fielddata.plain.FloatArrayIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexGeoPointFieldData]")]
+#[case(
+    json!({"ip_range": {"field": "n", "ranges": [{"to": "10.0.0.1"}]}}),
+    500,
+    "NumberFormatException[multiple points]"
+)]
+#[case(
+    json!({"date_histogram": {"field": "n", "interval": "0s"}}),
+    400,
+    "ElasticsearchIllegalArgumentException[Zero or negative time interval not supported]"
+)]
+#[case(
+    json!({"histogram": {"field": "n", "interval": 1, "order": {"m.x": "asc"}}}),
+    503,
+    "ReduceSearchPhaseException[Failed to execute phase [merge], [reduce] ]; nested: \
+     ElasticsearchIllegalArgumentException[Invalid order path [m.x]. Cannot find aggregation named [m]]; "
+)]
+#[case(
+    json!({"range": {"field": "n", "ranges": [{"to": "x"}]}}),
+    500,
+    "NumberFormatException[For input string: \"x\"]"
+)]
+#[case(
+    json!({"date_histogram": {"field": "n", "interval": "1x"}}),
+    400,
+    "ElasticsearchParseException[Failed to parse [1x]]; nested: NumberFormatException[For input string: \"1x\"]; "
+)]
+#[case(
+    json!({"geo_bounds": {"field": "n"}}),
+    500,
+    "ClassCastException[org.elasticsearch.index.fielddata.plain.PackedArrayIndexFieldData cannot be cast to \
+     org.elasticsearch.index.fielddata.IndexGeoPointFieldData]"
+)]
+#[case(
+    json!({"geohash_grid": {"field": "s"}}),
+    500,
+    "ClassCastException[org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to \
+     org.elasticsearch.index.fielddata.IndexGeoPointFieldData]"
+)]
+#[case(
+    json!({"geohash_grid": {"field": "f"}}),
+    500,
+    "ClassCastException[org.elasticsearch.index.fielddata.plain.FloatArrayIndexFieldData cannot be cast to \
+     org.elasticsearch.index.fielddata.IndexGeoPointFieldData]"
+)]
 #[tokio::test]
 async fn invalid_aggregations_fail(#[case] aggregation: Value, #[case] status: u16, #[case] reason: &str) {
     let body = json!({"aggs": {"a": aggregation}});

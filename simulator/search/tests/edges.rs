@@ -322,19 +322,85 @@ async fn a_pattern_can_match_closed_indices(#[case] path: &str, #[case] status: 
     "from[-1],size[-1]: Parse Failure [from is set to [-5] and is expected to be higher or equal to 0]"
 )]
 #[case("GET", "/i/_search?size=-2", json!(null), "size is set to [-2] and is expected to be higher or equal to 0")]
-#[case("PUT", "/i/_settings?index.frob=1&timeout=1s", json!(null), "Can't update non dynamic settings[[index.frob]] for open indices[[i]]")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "min_doc_count": "1"}}}}), "Unknown key for a VALUE_STRING in [a]: [min_doc_count].")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"percentiles": {"field": "n", "keyed": "false"}}}}), "Unexpected token VALUE_STRING in [a].")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"terms": {"field": "tag", "size": "x"}}}}), "nested: NumberFormatException[For input string: \"x\"]; ")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"significant_terms": {"field": "tag", "size": "1.5"}}}}), "nested: NumberFormatException[For input string: \"1.5\"]; ")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"top_hits": {"frob": 1}}}}), "Unknown key for a VALUE_NUMBER in [a]: [frob].")]
-#[case("POST", "/i/_search", json!({"aggs": {"a": {"top_hits": {"highlight": true}}}}), "Unknown key for a VALUE_BOOLEAN in [a]: [highlight].")]
-#[case("POST", "/i/_search", json!({"highlight": {"number_of_fragments": "x", "fields": {"tag": {}}}}), "nested: NumberFormatException[For input string: \"x\"]; ")]
-#[case("POST", "/i/_search", json!({"highlight": {"fields": {"tag": {"fragmentSize": "y"}}}}), "nested: NumberFormatException[For input string: \"y\"]; ")]
-#[case("POST", "/i/_search", json!({"sort": [{"z": {"unmapped_type": "frob"}}]}), "nested: ElasticsearchIllegalArgumentException[No mapper found for type [frob]]; ")]
-#[case("POST", "/i/_search", json!({"sort": [{"n": {"nested_path": "z"}}]}), "nested: QueryParsingException[[i] [nested] failed to find nested object under path [z]]; ")]
-#[case("POST", "/i/_search", json!({"sort": [{"o.p": {"nested_path": "o"}}]}), "nested: QueryParsingException[[i] [nested] nested object under path [o] is not of nested type]; ")]
-#[case("PUT", "/i/d/1", json!({"_id": "2"}), "MapperParsingException[failed to parse [_id]]; nested: MapperParsingException[Provided id [1] does not match the content one [2]]; ")]
+#[case(
+    "PUT",
+    "/i/_settings?index.frob=1&timeout=1s",
+    json!(null),
+    "Can't update non dynamic settings[[index.frob]] for open indices[[i]]"
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"terms": {"field": "tag", "min_doc_count": "1"}}}}),
+    "Unknown key for a VALUE_STRING in [a]: [min_doc_count]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"percentiles": {"field": "n", "keyed": "false"}}}}),
+    "Unexpected token VALUE_STRING in [a]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"terms": {"field": "tag", "size": "x"}}}}),
+    "nested: NumberFormatException[For input string: \"x\"]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"significant_terms": {"field": "tag", "size": "1.5"}}}}),
+    "nested: NumberFormatException[For input string: \"1.5\"]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"top_hits": {"frob": 1}}}}),
+    "Unknown key for a VALUE_NUMBER in [a]: [frob]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"aggs": {"a": {"top_hits": {"highlight": true}}}}),
+    "Unknown key for a VALUE_BOOLEAN in [a]: [highlight]."
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"highlight": {"number_of_fragments": "x", "fields": {"tag": {}}}}),
+    "nested: NumberFormatException[For input string: \"x\"]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"highlight": {"fields": {"tag": {"fragmentSize": "y"}}}}),
+    "nested: NumberFormatException[For input string: \"y\"]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"sort": [{"z": {"unmapped_type": "frob"}}]}),
+    "nested: ElasticsearchIllegalArgumentException[No mapper found for type [frob]]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"sort": [{"n": {"nested_path": "z"}}]}),
+    "nested: QueryParsingException[[i] [nested] failed to find nested object under path [z]]; "
+)]
+#[case(
+    "POST",
+    "/i/_search",
+    json!({"sort": [{"o.p": {"nested_path": "o"}}]}),
+    "nested: QueryParsingException[[i] [nested] nested object under path [o] is not of nested type]; "
+)]
+#[case(
+    "PUT",
+    "/i/d/1",
+    json!({"_id": "2"}),
+    "MapperParsingException[failed to parse [_id]]; nested: MapperParsingException[Provided id [1] does not match the \
+     content one [2]]; "
+)]
 #[tokio::test]
 async fn values_of_the_wrong_type_are_rejected(
     #[case] method: &str,
@@ -414,64 +480,4 @@ async fn parameters_name_indices_and_types_if_the_path_does_not() {
     assert_eq!(total("/_search?index=a").await, 2);
     assert_eq!(total("/_search?index=a&type=x").await, 1);
     assert_eq!(total("/b/_search?index=a").await, 1);
-}
-
-#[rstest]
-#[case(
-    "POST",
-    "/_mget",
-    "{\"docs\":[}",
-    500,
-    "JsonParseException[Unexpected close marker '}': expected ']'"
-)]
-#[case(
-    "PUT",
-    "/_template/t",
-    "{\"template\":]",
-    400,
-    "ElasticsearchIllegalArgumentException[failed to parse template source]; nested: JsonParseException["
-)]
-#[case(
-    "PUT",
-    "/_template/t",
-    "{\"template\":\"t\",\"order\":\"x\"}",
-    500,
-    "NumberFormatException[For input string: \"x\"]"
-)]
-#[case(
-    "POST",
-    "/i/d/1/_explain",
-    "{\"query\":}",
-    400,
-    "QueryParsingException[[i] Failed to parse]; nested: JsonParseException["
-)]
-#[tokio::test]
-async fn a_body_of_invalid_json_is_an_error_of_its_reader(
-    #[case] method: &str,
-    #[case] uri: &str,
-    #[case] body: &str,
-    #[case] status: u16,
-    #[case] reason: &str,
-) {
-    let backend = Backend::new();
-    backend.put("/i/d/1?refresh", "{}").await;
-    backend.send(method, uri, body).await.expect_error(status, reason);
-}
-
-#[tokio::test]
-async fn a_count_with_an_invalid_body_fails_on_its_shards() {
-    let backend = Backend::new();
-    backend.put("/i/d/1?refresh", "{\"n\":1}").await;
-    for (body, reason) in [
-        ("{}", "nested: QueryParsingException[[i] Required query is missing]; "),
-        (
-            "{\"query\":{\"term\":{\"n\":\"x\"}}}",
-            "nested: QueryParsingException[[i] Failed to parse]; nested: NumberFormat",
-        ),
-    ] {
-        let found = backend.post("/i/_count", body).await;
-        assert_eq!((found.status, &found.body["count"]), (400, &json!(0)), "{}", found.text);
-        let shown = found.body["_shards"]["failures"][0]["reason"].as_str().unwrap();
-        assert!(shown.contains(reason), "{shown}");
-    }
 }

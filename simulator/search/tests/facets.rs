@@ -91,28 +91,85 @@ async fn a_pattern_of_terms_has_flags() {
     assert_eq!(found["terms"], json!([{"term": "tea", "count": 3}]));
 }
 
-const CAST: &str = "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexNumericFieldData";
+const CAST: &str = "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to \
+                    org.elasticsearch.index.fielddata.IndexNumericFieldData";
 
 #[rstest]
-#[case(json!({"facets": {"f": {"odd": {}}}}), "SearchParseException[[town][0]: from[-1],size[-1]: Parse Failure [No facet type found for [odd]]]")]
-#[case(json!({"facets": {"f": {"geo_distance": {"at": "1,2"}}}}), "FacetPhaseExecutionException[Facet [f]: no ranges defined for geo_distance facet]")]
-#[case(json!({"facets": {"f": {"geo_distance": {"odd": "1,2", "ranges": [{"to": 1}]}}}}), "FacetPhaseExecutionException[Facet [f]: failed to find mapping for [odd]]")]
-#[case(json!({"facets": {"f": {"histogram": {"field": "rank"}}}}), "FacetPhaseExecutionException[Facet [f]: [interval] is required to be set for histogram facet]")]
-#[case(json!({"facets": {"f": {"histogram": {"interval": 5}}}}), "FacetPhaseExecutionException[Facet [f]: key field is required to be set for histogram facet, either using [field] or using [key_field]]")]
+#[case(
+    json!({"facets": {"f": {"odd": {}}}}),
+    "SearchParseException[[town][0]: from[-1],size[-1]: Parse Failure [No facet type found for [odd]]]"
+)]
+#[case(
+    json!({"facets": {"f": {"geo_distance": {"at": "1,2"}}}}),
+    "FacetPhaseExecutionException[Facet [f]: no ranges defined for geo_distance facet]"
+)]
+#[case(
+    json!({"facets": {"f": {"geo_distance": {"odd": "1,2", "ranges": [{"to": 1}]}}}}),
+    "FacetPhaseExecutionException[Facet [f]: failed to find mapping for [odd]]"
+)]
+#[case(
+    json!({"facets": {"f": {"histogram": {"field": "rank"}}}}),
+    "FacetPhaseExecutionException[Facet [f]: [interval] is required to be set for histogram facet]"
+)]
+#[case(
+    json!({"facets": {"f": {"histogram": {"interval": 5}}}}),
+    "FacetPhaseExecutionException[Facet [f]: key field is required to be set for histogram facet, either using \
+     [field] or using [key_field]]"
+)]
 #[case(json!({"facets": {"f": {"histogram": {"field": "name", "interval": 5}}}}), CAST)]
-#[case(json!({"facets": {"f": {"statistical": {"field": "name"}}}}), "FacetPhaseExecutionException[Facet [f]: field [name] isn't a number field, but a string]")]
-#[case(json!({"facets": {"f": {"statistical": {}}}}), "FacetPhaseExecutionException[Facet [f]: statistical facet requires either [script] or [field] to be set]")]
-#[case(json!({"facets": {"f": {"terms": {}}}}), "ElasticsearchParseException[terms facet [f] must have a field, fields or script parameter]")]
-#[case(json!({"facets": {"f": {"terms": {"field": "name", "odd": 1}}}}), "ElasticsearchParseException[unknown parameter [odd] while parsing terms facet [f]]")]
-#[case(json!({"facets": {"f": {"terms": {"field": "name", "order": "odd"}}}}), "ElasticsearchIllegalArgumentException[No type argument match for terms facet comparator [odd]]")]
-#[case(json!({"facets": {"f": {"terms_stats": {"key_field": "name"}}}}), "FacetPhaseExecutionException[Facet [f]: either [value_field] or [script] are required to be set for terms stats facet]")]
-#[case(json!({"facets": {"f": {"terms_stats": {"key_field": "odd", "value_field": "rank"}}}}), "FacetPhaseExecutionException[Facet [f]: failed to find mapping for odd]")]
-#[case(json!({"facets": {"f": {"range": {"field": "rank"}}}}), "FacetPhaseExecutionException[Facet [f]: no ranges defined for range facet]")]
-#[case(json!({"facets": {"f": {"range": {"odd": [{"to": 1}]}}}}), "FacetPhaseExecutionException[Facet [f]: No mapping found for key_field [odd]]")]
-#[case(json!({"facets": {"f": {"date_histogram": {"field": "opened", "interval": "odd"}}}}), "ElasticsearchParseException[Failed to parse [odd]]; nested: NumberFormatException[For input string: \"od\"]; ")]
-#[case(json!({"facets": {"f": {"filter": {"odd": {}}}}}), "QueryParsingException[[town] No filter registered for [odd]]")]
-#[case(json!({"suggest": {"s": {"text": "a", "odd": {}}}}), "ElasticsearchIllegalArgumentException[Suggester[odd] not supported]")]
-#[case(json!({"suggest": {"s": {"text": "a", "term": {}}}}), "ElasticsearchIllegalArgumentException[The required field option is missing]")]
+#[case(
+    json!({"facets": {"f": {"statistical": {"field": "name"}}}}),
+    "FacetPhaseExecutionException[Facet [f]: field [name] isn't a number field, but a string]"
+)]
+#[case(
+    json!({"facets": {"f": {"statistical": {}}}}),
+    "FacetPhaseExecutionException[Facet [f]: statistical facet requires either [script] or [field] to be set]"
+)]
+#[case(
+    json!({"facets": {"f": {"terms": {}}}}),
+    "ElasticsearchParseException[terms facet [f] must have a field, fields or script parameter]"
+)]
+#[case(
+    json!({"facets": {"f": {"terms": {"field": "name", "odd": 1}}}}),
+    "ElasticsearchParseException[unknown parameter [odd] while parsing terms facet [f]]"
+)]
+#[case(
+    json!({"facets": {"f": {"terms": {"field": "name", "order": "odd"}}}}),
+    "ElasticsearchIllegalArgumentException[No type argument match for terms facet comparator [odd]]"
+)]
+#[case(
+    json!({"facets": {"f": {"terms_stats": {"key_field": "name"}}}}),
+    "FacetPhaseExecutionException[Facet [f]: either [value_field] or [script] are required to be set for terms stats \
+     facet]"
+)]
+#[case(
+    json!({"facets": {"f": {"terms_stats": {"key_field": "odd", "value_field": "rank"}}}}),
+    "FacetPhaseExecutionException[Facet [f]: failed to find mapping for odd]"
+)]
+#[case(
+    json!({"facets": {"f": {"range": {"field": "rank"}}}}),
+    "FacetPhaseExecutionException[Facet [f]: no ranges defined for range facet]"
+)]
+#[case(
+    json!({"facets": {"f": {"range": {"odd": [{"to": 1}]}}}}),
+    "FacetPhaseExecutionException[Facet [f]: No mapping found for key_field [odd]]"
+)]
+#[case(
+    json!({"facets": {"f": {"date_histogram": {"field": "opened", "interval": "odd"}}}}),
+    "ElasticsearchParseException[Failed to parse [odd]]; nested: NumberFormatException[For input string: \"od\"]; "
+)]
+#[case(
+    json!({"facets": {"f": {"filter": {"odd": {}}}}}),
+    "QueryParsingException[[town] No filter registered for [odd]]"
+)]
+#[case(
+    json!({"suggest": {"s": {"text": "a", "odd": {}}}}),
+    "ElasticsearchIllegalArgumentException[Suggester[odd] not supported]"
+)]
+#[case(
+    json!({"suggest": {"s": {"text": "a", "term": {}}}}),
+    "ElasticsearchIllegalArgumentException[The required field option is missing]"
+)]
 #[tokio::test]
 async fn invalid_facets_and_suggestions_fail_the_shard(#[case] body: Value, #[case] reason: &str) {
     let backend = town().await;

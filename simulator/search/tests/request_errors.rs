@@ -176,3 +176,63 @@ async fn documents_similar_to_another_one_match() {
     assert_eq!(found["hits"]["hits"][0]["_id"], "2", "{found}");
     assert_eq!(found["hits"]["total"], 1);
 }
+
+#[rstest]
+#[case(
+    "POST",
+    "/_mget",
+    "{\"docs\":[}",
+    500,
+    "JsonParseException[Unexpected close marker '}': expected ']'"
+)]
+#[case(
+    "PUT",
+    "/_template/t",
+    "{\"template\":]",
+    400,
+    "ElasticsearchIllegalArgumentException[failed to parse template source]; nested: JsonParseException["
+)]
+#[case(
+    "PUT",
+    "/_template/t",
+    "{\"template\":\"t\",\"order\":\"x\"}",
+    500,
+    "NumberFormatException[For input string: \"x\"]"
+)]
+#[case(
+    "POST",
+    "/i/d/1/_explain",
+    "{\"query\":}",
+    400,
+    "QueryParsingException[[i] Failed to parse]; nested: JsonParseException["
+)]
+#[tokio::test]
+async fn a_body_of_invalid_json_is_an_error_of_its_reader(
+    #[case] method: &str,
+    #[case] uri: &str,
+    #[case] body: &str,
+    #[case] status: u16,
+    #[case] reason: &str,
+) {
+    let backend = Backend::new();
+    backend.put("/i/d/1?refresh", "{}").await;
+    backend.send(method, uri, body).await.expect_error(status, reason);
+}
+
+#[tokio::test]
+async fn a_count_with_an_invalid_body_fails_on_its_shards() {
+    let backend = Backend::new();
+    backend.put("/i/d/1?refresh", "{\"n\":1}").await;
+    for (body, reason) in [
+        ("{}", "nested: QueryParsingException[[i] Required query is missing]; "),
+        (
+            "{\"query\":{\"term\":{\"n\":\"x\"}}}",
+            "nested: QueryParsingException[[i] Failed to parse]; nested: NumberFormat",
+        ),
+    ] {
+        let found = backend.post("/i/_count", body).await;
+        assert_eq!((found.status, &found.body["count"]), (400, &json!(0)), "{}", found.text);
+        let shown = found.body["_shards"]["failures"][0]["reason"].as_str().unwrap();
+        assert!(shown.contains(reason), "{shown}");
+    }
+}

@@ -30,10 +30,16 @@ use support::{Backend, logs};
 #[case(json!({"match": {"log": null}}), "No text specified for text query")]
 #[case(json!({"match": {"log": "a", "level": "b"}}), "query parsed in simplified form")]
 #[case(json!({"multi_match": {"query": "a", "fields": []}}), "No fields specified for multi_match query")]
-#[case(json!({"multi_match": {"query": "a", "fields": "log", "type": "nope"}}), "ElasticsearchParseException[No type found for value: nope]")]
+#[case(
+    json!({"multi_match": {"query": "a", "fields": "log", "type": "nope"}}),
+    "ElasticsearchParseException[No type found for value: nope]"
+)]
 #[case(json!({"filtered": {"filter": {"term": {"log": null}}}}), "No field specified for term filter")]
 #[case(json!({"filtered": {"filter": {"range": {"size": 3}}}}), "[range] filter does not support [size]")]
-#[case(json!({"filtered": {"filter": {"range": {"size": {"gte": 3, "boost": 2}}}}}), "[range] filter does not support [boost]")]
+#[case(
+    json!({"filtered": {"filter": {"range": {"size": {"gte": 3, "boost": 2}}}}}),
+    "[range] filter does not support [boost]"
+)]
 #[case(json!({"filtered": {"filter": {"limit": {"value": "x"}}}}), "NumberFormatException")]
 #[case(json!({"term": {"log": null}}), "No value specified for term query")]
 #[case(json!({"terms": {"log": ["a", null]}}), "No value specified for terms query")]
@@ -45,8 +51,14 @@ use support::{Backend, logs};
 #[case(json!({"regexp": {"log": {"value": "a", "flags": "NOPE"}}}), "Unknown regexp flag [NOPE]")]
 #[case(json!({"fuzzy": {"log": {"value": "a", "fuzziness": "x"}}}), "NumberFormatException")]
 #[case(json!({"bool": {"must": {"match_all": {}}, "minimum_should_match": "x"}}), "NumberFormatException")]
-#[case(json!({"range": {"size": {"gte": 1, "time_zone": "+01:00"}}}), "[range] time_zone can not be applied to non date field [size]")]
-#[case(json!({"range": {"@timestamp": {"gte": 1, "time_zone": "+01:00"}}}), "[range] time_zone when using ms since epoch format as it's UTC based can not be applied to [@timestamp]")]
+#[case(
+    json!({"range": {"size": {"gte": 1, "time_zone": "+01:00"}}}),
+    "[range] time_zone can not be applied to non date field [size]"
+)]
+#[case(
+    json!({"range": {"@timestamp": {"gte": 1, "time_zone": "+01:00"}}}),
+    "[range] time_zone when using ms since epoch format as it's UTC based can not be applied to [@timestamp]"
+)]
 #[tokio::test]
 async fn invalid_settings_of_queries_are_rejected(#[case] query: Value, #[case] reason: &str) {
     expect_rejected(&json!({"query": query}), 400, reason).await;
@@ -77,14 +89,46 @@ async fn invalid_settings_of_queries_are_rejected(#[case] query: Value, #[case] 
 #[case(json!({"a": {"percentile_ranks": {"field": "size"}}}), 400, "Missing token values in [a].")]
 #[case(json!({"a": {"avg": {"field": "size", "frob": 1}}}), 400, "Unexpected token VALUE_NUMBER in [a].")]
 #[case(json!({"a": {"value_count": {"field": "size", "format": "0"}}}), 400, "Unexpected token VALUE_STRING in [a].")]
-#[case(json!({"a": {"range": {"field": "size", "ranges": [], "keyed": "true"}}}), 400, "Unexpected token VALUE_STRING in [a].")]
-#[case(json!({"a": {"percentiles": {"field": "size", "percents": 50}}}), 400, "Unknown key for a VALUE_NUMBER in [a]: [percents].")]
-#[case(json!({"a": {"date_histogram": {"field": "@timestamp", "interval": 5}}}), 400, "Unknown key for a VALUE_NUMBER in [a]: [interval].")]
-#[case(json!({"a": {"histogram": {"field": "size", "interval": [5]}}}), 400, "Unexpected token START_ARRAY in aggregation [a].")]
-#[case(json!({"a": {"histogram": {"field": "size", "interval": 5, "order": {"_key": "up"}}}}), 400, "Unknown order direction [up] in aggregation [a]. Should be either [asc] or [desc]")]
-#[case(json!({"a": {"extended_stats": {"field": "size", "sigma": -1}}}), 400, "[sigma] must not be negative. Value provided was-1.0")]
-#[case(json!({"a": {"filters": {"filters": {}, "keyed": true}}}), 400, "Unknown key for a VALUE_BOOLEAN in [a]: [keyed].")]
-#[case(json!({"a": {"date_histogram": {"field": "@timestamp", "interval": "1d", "format": "nope"}}}), 400, "nested: ElasticsearchIllegalArgumentException[Invalid format: [nope]: Illegal pattern component: n]")]
+#[case(
+    json!({"a": {"range": {"field": "size", "ranges": [], "keyed": "true"}}}),
+    400,
+    "Unexpected token VALUE_STRING in [a]."
+)]
+#[case(
+    json!({"a": {"percentiles": {"field": "size", "percents": 50}}}),
+    400,
+    "Unknown key for a VALUE_NUMBER in [a]: [percents]."
+)]
+#[case(
+    json!({"a": {"date_histogram": {"field": "@timestamp", "interval": 5}}}),
+    400,
+    "Unknown key for a VALUE_NUMBER in [a]: [interval]."
+)]
+#[case(
+    json!({"a": {"histogram": {"field": "size", "interval": [5]}}}),
+    400,
+    "Unexpected token START_ARRAY in aggregation [a]."
+)]
+#[case(
+    json!({"a": {"histogram": {"field": "size", "interval": 5, "order": {"_key": "up"}}}}),
+    400,
+    "Unknown order direction [up] in aggregation [a]. Should be either [asc] or [desc]"
+)]
+#[case(
+    json!({"a": {"extended_stats": {"field": "size", "sigma": -1}}}),
+    400,
+    "[sigma] must not be negative. Value provided was-1.0"
+)]
+#[case(
+    json!({"a": {"filters": {"filters": {}, "keyed": true}}}),
+    400,
+    "Unknown key for a VALUE_BOOLEAN in [a]: [keyed]."
+)]
+#[case(
+    json!({"a": {"date_histogram": {"field": "@timestamp", "interval": "1d", "format": "nope"}}}),
+    400,
+    "nested: ElasticsearchIllegalArgumentException[Invalid format: [nope]: Illegal pattern component: n]"
+)]
 #[case(json!({"a": {"children": {}}}), 400, "Missing [child_type] field for children aggregation [a]")]
 #[case(
     json!({"a": {"filter": {"frob": {}}}}),
