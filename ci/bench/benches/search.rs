@@ -1,11 +1,13 @@
 //! The log search backend against tantivy alone: the same lines, fields and threads in the same run.
 //!
-//! `cargo bench -p stuntdouble-bench --bench search -- [--lines 1000000] [--threads 2] [--seed 1] [--rounds 100]`
+//! `cargo bench -p stuntdouble-bench --bench search -- [--lines 1000000] [--threads 2] [--shards 5] [--seed 1] [--rounds
+//! 100]`
 //!
 //! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy has the same number of
 //! indexing threads, and the same number of threads that parse lines. It uses one index per day with the fields `log`,
 //! `stream`, `tag`, `_all` (text, with positions), `@timestamp` (fast), `_id` and the stored source. Its queries return
-//! the ten best documents and the count, like those of the backend.
+//! the ten best documents and the count, like those of the backend. The backend's index is also measured with one shard
+//! per day, as tantivy has it.
 #![expect(clippy::expect_used, reason = "a benchmark may panic")]
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ struct Settings {
     threads: usize,
     seed: u64,
     rounds: usize,
+    shards: u32,
 }
 
 fn settings() -> Settings {
@@ -36,6 +39,7 @@ fn settings() -> Settings {
         threads: 2,
         seed: 1,
         rounds: 100,
+        shards: Options::default().shards,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -50,6 +54,7 @@ fn settings() -> Settings {
             "--threads" => settings.threads = number(),
             "--seed" => settings.seed = number() as u64,
             "--rounds" => settings.rounds = number(),
+            "--shards" => settings.shards = number() as u32,
             // Arguments that Cargo adds.
             _ => {}
         }
@@ -112,8 +117,15 @@ fn percentile(times: &mut [Duration], share: f64) -> f64 {
     times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1000.0
 }
 
-fn by_library(settings: &Settings, lines: &[Line]) -> (SearchServer, f64) {
-    let server = SearchServer::new(Options::default());
+fn options(shards: u32) -> Options {
+    Options {
+        shards,
+        ..Options::default()
+    }
+}
+
+fn by_library(settings: &Settings, shards: u32, lines: &[Line]) -> (SearchServer, f64) {
+    let server = SearchServer::new(options(shards));
     let began = Instant::now();
     share(settings.threads, lines, |part| {
         for line in part {
@@ -123,11 +135,12 @@ fn by_library(settings: &Settings, lines: &[Line]) -> (SearchServer, f64) {
         }
     });
     server.refresh().expect("refresh failed");
-    (server, rate("library", lines.len(), began.elapsed()))
+    let name = format!("library, shards: {shards}");
+    (server, rate(&name, lines.len(), began.elapsed()))
 }
 
 fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line]) -> f64 {
-    let server = SearchServer::new(Options::default());
+    let server = SearchServer::new(options(settings.shards));
     let listener = runtime
         .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
         .expect("cannot bind a port");
@@ -199,26 +212,33 @@ fn main() {
         bytes / lines.len().max(1),
         memory().0
     );
-    let before = memory().0;
 
-    let spent = processor();
-    let (server, library) = by_library(&settings, &lines);
-    let ours = processor() - spent;
+    let measure = |shards| {
+        let spent = processor();
+        let (server, rate) = by_library(&settings, shards, &lines);
+        (server, rate, processor() - spent)
+    };
+    let before = memory().0;
+    let (server, library, library_time) = measure(settings.shards);
     println!(
         "{:<28} {:>10} MB more than before, {} MB at the peak",
         "memory of the index",
         memory().0.saturating_sub(before),
         memory().1.saturating_sub(before)
     );
+    let spent = processor();
     let days = alone::Days::new(settings.threads, &lines);
-    let theirs = processor() - spent - ours;
+    let tantivy_time = processor() - spent;
     let tantivy = rate("tantivy alone", lines.len(), days.took);
-    println!(
-        "{:<28} {ours:>10.1} s of the library, {theirs:.1} s of tantivy alone; {:.2} of its rate",
-        "processor time",
-        theirs / ours
-    );
-    println!("{:<28} {:>10.2} of tantivy's rate", "library", library / tantivy);
+    let (_, one_shard, one_shard_time) = measure(1);
+    for (shards, rate, time) in [(1, one_shard, one_shard_time), (settings.shards, library, library_time)] {
+        println!(
+            "{:<28} {:>10.2} of tantivy's rate; {:.2} by processor time ({time:.1} s, tantivy {tantivy_time:.1} s)",
+            format!("library, shards: {shards}"),
+            rate / tantivy,
+            tantivy_time / time
+        );
+    }
 
     let kinds = ["term", "phrase", "wildcard", "date range", "date histogram"];
     for kind in kinds {

@@ -194,20 +194,7 @@ impl Analyzer {
             let Some(piece) = text.get(start..end) else {
                 return;
             };
-            buffer.clear();
-            buffer.push_str(piece);
-            if plain && piece.is_ascii() {
-                buffer.make_ascii_lowercase();
-                sink(Token {
-                    text: &buffer,
-                    position,
-                    start,
-                    end,
-                    kind: None,
-                });
-                return;
-            }
-            filtered(filters, &mut buffer, false, &mut |text| {
+            let mut emit = |text: &str| {
                 sink(Token {
                     text,
                     position,
@@ -215,7 +202,14 @@ impl Analyzer {
                     end,
                     kind: None,
                 });
-            });
+            };
+            let is_lowercase = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+            if plain && piece.bytes().all(is_lowercase) {
+                return emit(piece);
+            }
+            buffer.clear();
+            buffer.push_str(piece);
+            filtered(filters, &mut buffer, false, &mut emit);
         };
         match &self.tokenizer {
             Tokenizer::Standard => each_word(text, |word| emit(word.start, word.end, word.position)),

@@ -56,6 +56,10 @@ impl Scanner<'_> {
 
     /// Returns the end of the run of extending characters that starts at `at`.
     fn after_extenders(&self, mut at: usize) -> usize {
+        // No ASCII character extends another.
+        if self.text.as_bytes().get(at).is_none_or(u8::is_ascii) {
+            return at;
+        }
         while let Some((WordClass::Extend, len)) = self.class_at(at) {
             at += len;
         }
@@ -97,6 +101,20 @@ impl Scanner<'_> {
         let (mut last, len) = self.class_at(start)?;
         let mut at = self.after_extenders(start + len);
         let mut solid = last != ExtendNumLet;
+        // ASCII letters, digits and underscores join each other.
+        if matches!(last, Letter | Numeric | ExtendNumLet) {
+            for byte in self.text.as_bytes().iter().skip(at) {
+                match word_class(*byte as char) {
+                    class @ (Letter | Numeric | ExtendNumLet) if byte.is_ascii() => {
+                        solid |= class != ExtendNumLet;
+                        last = class;
+                        at += 1;
+                    }
+                    _ => break,
+                }
+            }
+            at = self.after_extenders(at);
+        }
         while let Some((class, len)) = self.class_at(at) {
             let after = self.after_extenders(at + len);
             let joins = match class {
@@ -157,6 +175,7 @@ mod tests {
     #[case("_ __ _a a_ _1_", &["_a", "a_", "_1_"])]
     #[case("日志 ひらがな カタカナ 한국어", &["日", "志", "ひ", "ら", "が", "な", "カタカナ", "한국어"])]
     #[case("état Größe мир e\u{301}tat", &["état", "Größe", "мир", "e\u{301}tat"])]
+    #[case("cafe\u{301}s _1\u{301} x\u{301}.y a日", &["cafe\u{301}s", "_1\u{301}", "x\u{301}.y", "a", "日"])]
     #[case("ภาษาไทย 1", &["ภาษาไทย", "1"])]
     #[case("'quoted' end. 5. .5", &["quoted", "end", "5", "5"])]
     #[case("", &[])]

@@ -11,8 +11,10 @@ const DAY: i64 = 86_400_000;
 /// The fields of a parsed date.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
-    /// Fields and values, in the order of the text.
-    values: Vec<(DateField, i64)>,
+    /// Values by field. The last value of a field counts.
+    values: [i64; DateField::COUNT],
+    /// The fields that have a value: one bit each.
+    present: u16,
     zone: TimeZone,
 }
 
@@ -98,7 +100,8 @@ pub(super) fn week_of(days: i64) -> (i64, i64) {
 impl Default for Fields {
     fn default() -> Fields {
         Fields {
-            values: Vec::new(),
+            values: [0; DateField::COUNT],
+            present: 0,
             zone: TimeZone::UTC,
         }
     }
@@ -106,7 +109,10 @@ impl Default for Fields {
 
 impl Fields {
     pub(super) fn set(&mut self, field: DateField, value: i64) {
-        self.values.push((field, value));
+        if let Some(slot) = self.values.get_mut(field as usize) {
+            *slot = value;
+            self.present |= 1 << field as u16;
+        }
     }
 
     pub(super) fn set_zone(&mut self, zone: TimeZone) {
@@ -114,8 +120,8 @@ impl Fields {
     }
 
     fn get(&self, field: DateField) -> Option<i64> {
-        let own = self.values.iter().rev().find(|(own, _)| *own == field);
-        own.map(|(_, value)| *value)
+        let has_value = self.present & (1 << field as u16) != 0;
+        self.values.get(field as usize).copied().filter(|_| has_value)
     }
 
     /// Returns the value of a field and checks its range.

@@ -60,7 +60,7 @@ pub(crate) fn read<'a>(
         type_name,
         type_mapping,
         id,
-        doc: DocumentBuilder::default(),
+        doc: DocumentBuilder::with_capacity(source.len()),
         outer: Vec::new(),
         blocks: Vec::new(),
         flat: 0,

@@ -1,7 +1,8 @@
 //! Builder of the indexed form of a document.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
+use foldhash::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::index::encoded::{ColumnKind, Encoded};
@@ -34,6 +35,14 @@ pub(super) struct DocumentBuilder {
 }
 
 impl DocumentBuilder {
+    /// Creates a builder for a source of so many bytes.
+    pub(super) fn with_capacity(source: usize) -> DocumentBuilder {
+        DocumentBuilder {
+            encoded: Encoded::with_capacity(source),
+            ..DocumentBuilder::default()
+        }
+    }
+
     /// Returns the terms and columns, including the indexed type.
     pub(super) fn finish(self, type_name: &str) -> Encoded {
         let mut encoded = self.encoded;

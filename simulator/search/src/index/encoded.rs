@@ -19,6 +19,9 @@ use crate::mapping::{FieldOrdinal, Times};
 /// Maximum length of a term, in bytes.
 pub(crate) const MAX_TERM_BYTES: usize = 32_766;
 
+/// Maximum size of the memory that a document gets before its terms are known, in bytes.
+const MAX_INITIAL_BYTES: usize = 64 << 10;
+
 /// Fields of the tantivy schema.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
@@ -78,6 +81,15 @@ pub(crate) struct Encoded {
 }
 
 impl Encoded {
+    /// Creates an empty document with memory for the terms of a source of so many bytes.
+    pub(crate) fn with_capacity(source: usize) -> Encoded {
+        Encoded {
+            // Most terms are in their field and in `_all`.
+            stream: String::with_capacity((3 * source).min(MAX_INITIAL_BYTES)),
+            ..Encoded::default()
+        }
+    }
+
     /// Adds a term of a field. The positions of a field must not decrease.
     pub(crate) fn push_term(&mut self, field: FieldOrdinal, text: &str, position: u32) {
         let prefix = field_prefix(field);
@@ -88,6 +100,13 @@ impl Encoded {
         push_number(&mut self.stream, position);
         self.stream.push(prefix);
         self.stream.push_str(text);
+    }
+
+    /// Adds the text of the last term as a term of another field.
+    pub(crate) fn push_last_term_in(&mut self, field: FieldOrdinal, position: u32) {
+        push_number(&mut self.stream, SAME_TEXT);
+        push_number(&mut self.stream, position);
+        self.stream.push(field_prefix(field));
     }
 
     pub(crate) fn push_column(&mut self, kind: ColumnKind, field: FieldOrdinal, value: i64) {
@@ -232,6 +251,9 @@ impl Stored {
     }
 }
 
+/// The length of a term that has the text of the term before it: only its prefix follows.
+const SAME_TEXT: u32 = 0;
+
 /// Appends a number as ASCII characters of six bits each.
 fn push_number(stream: &mut String, mut number: u32) {
     while number >= 64 {
@@ -262,8 +284,10 @@ pub(super) struct StreamTokenizer {
 }
 
 pub(super) struct Stream<'a> {
-    text: &'a str,
+    stream: &'a str,
     at: usize,
+    /// The text of the last term, without its prefix.
+    text: &'a str,
     token: &'a mut Token,
 }
 
@@ -271,8 +295,9 @@ impl Tokenizer for StreamTokenizer {
     type TokenStream<'a> = Stream<'a>;
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
         Stream {
-            text,
+            stream: text,
             at: 0,
+            text: "",
             token: &mut self.token,
         }
     }
@@ -280,17 +305,26 @@ impl Tokenizer for StreamTokenizer {
 
 impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
-        let bytes = self.text.as_bytes();
+        let bytes = self.stream.as_bytes();
         let mut at = self.at;
         let (Some(length), Some(position)) = (take_number(bytes, &mut at), take_number(bytes, &mut at)) else {
             return false;
         };
-        let end = at + length as usize;
-        let Some(term) = self.text.get(at..end) else {
+        let Some(prefix) = self.stream.get(at..).and_then(|rest| rest.chars().next()) else {
             return false;
         };
+        let after_prefix = at + prefix.len_utf8();
+        let mut end = after_prefix;
+        if length != SAME_TEXT {
+            end = at + length as usize;
+            let Some(text) = self.stream.get(after_prefix..end) else {
+                return false;
+            };
+            self.text = text;
+        }
         self.token.text.clear();
-        self.token.text.push_str(term);
+        self.token.text.push(prefix);
+        self.token.text.push_str(self.text);
         self.token.position = position as usize;
         self.token.position_length = 1;
         self.at = end;
@@ -367,6 +401,7 @@ mod tests {
         let long = "x".repeat(5000);
         encoded.push_term(0, "größe", 0);
         encoded.push_term(70_000, &long, 1_000_000);
+        encoded.push_last_term_in(1, 5);
         let mut tokenizer = StreamTokenizer::default();
         let mut stream = tokenizer.token_stream(&encoded.stream);
         assert!(stream.advance());
@@ -380,8 +415,11 @@ mod tests {
                 stream.token().text.chars().skip(1).collect::<String>(),
                 stream.token().position
             ),
-            (long, 1_000_000)
+            (long.clone(), 1_000_000)
         );
+        assert!(stream.advance());
+        let expected = (format!("\u{2}{long}"), 5);
+        assert_eq!((stream.token().text.clone(), stream.token().position), expected);
         assert!(!stream.advance());
     }
 

@@ -172,8 +172,13 @@ impl DocumentParser<'_> {
 
     /// Indexes the terms of a text in its field and in `_all`, with one pass of the analyzer that both share.
     fn analyze_with_all(&mut self, field: &Field, text: &str) -> Result<()> {
-        let mut own = self.doc.states.remove(&field.ordinal).unwrap_or_default();
-        let mut all = self.doc.states.remove(&ALL).unwrap_or_default();
+        let states = &mut self.doc.states;
+        for ordinal in [field.ordinal, ALL] {
+            states.entry(ordinal).or_default();
+        }
+        let [Some(own), Some(all)] = states.get_disjoint_mut([&field.ordinal, &ALL]) else {
+            return Ok(());
+        };
         (own.norms, own.boost) = (field.field_type.norms, field.field_type.boost);
         (all.norms, all.boost) = (true, 1.0);
         let encoded = &mut self.doc.encoded;
@@ -181,12 +186,10 @@ impl DocumentParser<'_> {
             own.length += 1;
             all.length += 1;
             encoded.push_term(field.ordinal, token.text, own.position.saturating_add(token.position));
-            encoded.push_term(ALL, token.text, all.position.saturating_add(token.position));
+            encoded.push_last_term_in(ALL, all.position.saturating_add(token.position));
         });
         own.position = own.position.saturating_add(end);
         all.position = all.position.saturating_add(end);
-        self.doc.states.insert(field.ordinal, own);
-        self.doc.states.insert(ALL, all);
         Ok(())
     }
 }

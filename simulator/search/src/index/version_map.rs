@@ -1,7 +1,8 @@
 //! The version map: location and version of every document by type and id.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use super::bits::Bits;
 use super::segment::Segment;

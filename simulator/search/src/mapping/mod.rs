@@ -22,8 +22,10 @@ mod tree;
 mod type_fields;
 mod type_mapping;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
+use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashMapExt};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
@@ -74,7 +76,7 @@ pub(crate) struct Field {
 /// The mapping of an index: the mappings of its types.
 #[derive(Clone, Debug)]
 pub(crate) struct Mapping {
-    types: IndexMap<String, TypeMapping>,
+    types: IndexMap<String, TypeMapping, RandomState>,
     /// The first field of each full name.
     fields: HashMap<String, Field>,
     /// Fields of a type that differ from the first field of the same name, by type and full name.
@@ -106,7 +108,7 @@ impl Mapping {
             search_analyzer: default,
         };
         Ok(Mapping {
-            types: IndexMap::new(),
+            types: IndexMap::default(),
             fields: HashMap::new(),
             type_fields: HashMap::new(),
             ordinal_count: 0,

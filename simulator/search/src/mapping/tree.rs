@@ -1,5 +1,6 @@
 //! The object tree of a type's mapping.
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
@@ -16,13 +17,13 @@ pub(crate) type DescribeField = fn(&FieldType) -> Map<String, Value>;
 #[derive(Clone, Debug)]
 pub(crate) struct FieldNode {
     pub(crate) field_type: FieldType,
-    pub(crate) fields: IndexMap<String, FieldNode>,
+    pub(crate) fields: IndexMap<String, FieldNode, RandomState>,
 }
 
 /// An object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObjectNode {
-    pub(crate) properties: IndexMap<String, Node>,
+    pub(crate) properties: IndexMap<String, Node, RandomState>,
     pub(crate) dynamic: Option<Dynamic>,
     pub(crate) enabled: Option<bool>,
     pub(crate) nested: bool,
@@ -72,12 +73,12 @@ impl FieldNode {
     pub(crate) fn of(field_type: FieldType) -> FieldNode {
         FieldNode {
             field_type,
-            fields: IndexMap::new(),
+            fields: IndexMap::default(),
         }
     }
 
     pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
-        let mut fields = IndexMap::new();
+        let mut fields = IndexMap::default();
         let mut own = definition.clone();
         let empty = Map::new();
         let others = match definition.get("fields") {

@@ -2,10 +2,11 @@
 //!
 //! Limits: ten segments per merge.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::Shard;
 use crate::durable::SegmentFiles;
