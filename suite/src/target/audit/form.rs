@@ -46,6 +46,14 @@ fn differing(value: &Value, wanted: &[(&str, &String)]) -> Vec<Mismatch> {
     wanted.iter().filter_map(wrong).collect()
 }
 
+/// Checks that the details of a 404 that name the object also name its resource.
+pub(super) fn not_found(resource: &Resource, status: &Value) -> Option<Mismatch> {
+    let name = resource.name.as_ref().filter(|_| resource.is_of_objects())?;
+    let kind = text_of(status, "/details/kind");
+    (text_of(status, "/details/name") == *name && kind != resource.plural)
+        .then(|| Mismatch::new("/details/kind", &resource.plural, kind))
+}
+
 /// What is wrong with the times of an object: v1.2 has them in UTC, in whole seconds.
 pub(super) fn times(object: &Value) -> Vec<Mismatch> {
     let wrong = |field: &&str| {

@@ -110,6 +110,7 @@ impl Audit {
             }
             if answer.status == 404 && request.method == Method::GET {
                 found.extend(self.facts.lost(&resource, sent));
+                found.extend(form::not_found(&resource, &body));
             }
         } else if resource.is_of_objects() && !query.contains_key("export") {
             found.extend(self.of_success(request, &query, &resource, &body, sent));
@@ -284,7 +285,7 @@ fn representation(query: &Query, answer: &Answer, text: &str, media: Media) -> V
         Some("true") if media == Media::Json && !is_pretty(text) => {
             found.push(Mismatch::new("layout", "indented lines", "another layout"));
         }
-        Some("false") if media == Media::Json && !is_compact(text) => {
+        None | Some("false") if media == Media::Json && !is_compact(text) => {
             found.push(Mismatch::new("layout", "one line", "several lines"));
         }
         _ => {}
@@ -359,6 +360,16 @@ mod tests {
             (Method::POST, COLLECTION, 201, with(pod(7), "/metadata/uid", "2".into())),
         ]);
         assert_eq!(found, Vec::<String>::new());
+    }
+
+    #[test]
+    fn details_of_not_found_have_the_resource() {
+        let of = |kind: &str| {
+            let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,
+                                "message": "no", "reason": "NotFound", "details": {"name": "t-a", "kind": kind}});
+            wrong(&[(Method::GET, OBJECT, 404, status)]).len()
+        };
+        assert_eq!((of("pods"), of("pod")), (0, 1));
     }
 
     #[rstest]
