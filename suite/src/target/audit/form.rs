@@ -1,4 +1,4 @@
-//! The form of a list or an object: where it says that it is, its times, and fields that are null.
+//! Form of lists and objects: apiVersion, name, namespace and selfLink, timestamps, and null fields.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::resource::Resource;
 use super::text_of;
 use crate::check::Mismatch;
 
-/// Ends of the names of fields that v1.2 answers as null where they have no value: times, and lists that are required.
-const NULL: [&str; 5] = ["Timestamp", "Time", "At", "images", "limits"];
+/// Suffixes of the names of fields that v1.2 returns as null if they have no value: timestamps and required lists.
+const NULLABLE: [&str; 5] = ["Timestamp", "Time", "At", "images", "limits"];
 
-/// What is wrong with what a list says of where it is.
+/// Compares a list's `apiVersion` and `selfLink` with the path of the request.
 pub(super) fn of_collection(resource: &Resource, list: &Value) -> Vec<Mismatch> {
     let link = resource.collection(&resource.namespace);
     differing(
@@ -18,7 +18,7 @@ pub(super) fn of_collection(resource: &Resource, list: &Value) -> Vec<Mismatch> 
     )
 }
 
-/// What is wrong with what an object says of where it is.
+/// Compares an object's `apiVersion`, name, namespace and `selfLink` with the path of the request.
 pub(super) fn of_path(resource: &Resource, object: &Value) -> Vec<Mismatch> {
     let name = resource
         .name
@@ -37,13 +37,13 @@ pub(super) fn of_path(resource: &Resource, object: &Value) -> Vec<Mismatch> {
     differing(object, &wanted)
 }
 
-/// The texts of a value that are others than the expected ones.
+/// Returns a mismatch for each pointer whose text differs from the expected one.
 fn differing(value: &Value, wanted: &[(&str, &String)]) -> Vec<Mismatch> {
-    let wrong = |(pointer, expected): &(&str, &String)| {
+    let differs = |(pointer, expected): &(&str, &String)| {
         let actual = text_of(value, pointer);
         (actual != **expected).then(|| Mismatch::new(*pointer, *expected, actual))
     };
-    wanted.iter().filter_map(wrong).collect()
+    wanted.iter().filter_map(differs).collect()
 }
 
 /// Checks that the details of a 404 that name the object also name its resource.
@@ -54,40 +54,42 @@ pub(super) fn not_found(resource: &Resource, status: &Value) -> Option<Mismatch>
         .then(|| Mismatch::new("/details/kind", &resource.plural, kind))
 }
 
-/// What is wrong with the times of an object: v1.2 has them in UTC, in whole seconds.
+/// Checks an object's timestamps, which v1.2 returns in UTC and in whole seconds, and that the phase of an object with
+/// a `deletionTimestamp` is not `Active`.
 pub(super) fn times(object: &Value) -> Vec<Mismatch> {
-    let wrong = |field: &&str| {
+    let malformed = |field: &&str| {
         let time = object.pointer(&format!("/metadata/{field}"))?;
-        let fine = time.as_str().is_some_and(|text| {
+        let valid = time.as_str().is_some_and(|text| {
             text.len() == "2016-01-01T00:00:00Z".len() && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
         });
         let about = format!("/metadata/{field}");
-        (!fine).then(|| Mismatch::new(about, "a time in UTC, in whole seconds", time.to_string()))
+        (!valid).then(|| Mismatch::new(about, "a time in UTC, in whole seconds", time.to_string()))
     };
     let fields = ["creationTimestamp", "deletionTimestamp"];
-    let mut found: Vec<Mismatch> = fields.iter().filter_map(wrong).collect();
+    let mut found: Vec<Mismatch> = fields.iter().filter_map(malformed).collect();
     if object.pointer("/metadata/deletionTimestamp").is_some() && text_of(object, "/status/phase") == "Active" {
         found.push(Mismatch::new(
             "/status/phase",
-            "Terminating: it is being deleted",
+            "Terminating (deletionTimestamp is set)",
             "Active",
         ));
     }
     found
 }
 
-/// A field that is null, which v1.2 leaves out.
+/// Returns a mismatch for the first null field, which v1.2 would omit.
 pub(super) fn null(object: &Value) -> Option<Mismatch> {
     let at = null_at("", object)?;
-    Some(Mismatch::new(at, "a value, or no such field", "null"))
+    Some(Mismatch::new(at, "a value or no field", "null"))
 }
 
+/// Returns the pointer of the first null field; `at` is the pointer of the value.
 fn null_at(at: &str, value: &Value) -> Option<String> {
     match value {
         Value::Object(fields) => fields.iter().find_map(|(name, field)| {
             let at = format!("{at}/{name}");
             match field {
-                Value::Null if NULL.iter().any(|end| name.ends_with(end)) => None,
+                Value::Null if NULLABLE.iter().any(|end| name.ends_with(end)) => None,
                 Value::Null => Some(at),
                 field => null_at(&at, field),
             }

@@ -1,7 +1,7 @@
-//! What the answer to a write has of what was sent.
+//! Comparison of the response to a write with the request body.
 //!
-//! Source of semantics: the recorded server. It drops fields that it does not know, leaves out what is empty, and
-//! writes quantities and times in one form.
+//! Source of semantics: the recorded server. It drops unknown fields, omits empty ones, and returns quantities and
+//! timestamps in a canonical form.
 
 use http::Method;
 use serde_json::Value;
@@ -11,14 +11,15 @@ use crate::request::Request;
 
 /// Media type of a merge patch.
 const MERGE_PATCH: &str = "application/merge-patch+json";
-/// Fields that the server sets or sorts, that a write of the object leaves alone, and the one that cases send because
-/// no kind has it.
+/// Fields that are not compared: the server sets or sorts them, a write of the object ignores them, or, for `nowhere`,
+/// no kind has them.
 const NOT_KEPT: [&str; 6] = ["kind", "apiVersion", "metadata", "status", "subsets", "nowhere"];
-/// Field of a namespace's spec to which the server adds its own.
+/// Field of a namespace's spec to which the server adds a value.
 const FINALIZERS: &str = "finalizers";
 
-/// What is missing or different of what a creation, a replacement or a merge patch sent: of the status alone if it is a
-/// replacement of the status.
+/// Compares `object`, the response, with the body of a creation, a replacement or a merge patch.
+///
+/// A replacement of the status (`of_status`) compares only the status. Other requests have no mismatches.
 pub(super) fn kept(request: &Request, of_status: bool, object: &Value) -> Vec<Mismatch> {
     let whole = [Method::POST, Method::PUT].contains(&request.method);
     let merges = request.method == Method::PATCH && request.content_type.as_deref() == Some(MERGE_PATCH);
@@ -38,7 +39,7 @@ pub(super) fn kept(request: &Request, of_status: bool, object: &Value) -> Vec<Mi
     found
 }
 
-/// What is wrong with a map of texts that was sent: it has the same keys and values, and no other.
+/// Compares a map of strings, which must have exactly the keys and values of the request.
 fn map(pointer: &str, sent: &Value, object: &Value) -> Option<Mismatch> {
     let of = |object: &Value| object.pointer(pointer).cloned().unwrap_or_default();
     let sent = of(sent);
@@ -47,7 +48,7 @@ fn map(pointer: &str, sent: &Value, object: &Value) -> Option<Mismatch> {
     check::equal(pointer, &sent, &of(object)).filter(|_| has_texts)
 }
 
-/// What is missing or different of what a pointer names.
+/// Returns a mismatch for the first missing or different value under a pointer.
 fn different(pointer: &str, sent: &Value, object: &Value) -> Option<Mismatch> {
     let answered = object.pointer(pointer).unwrap_or(&Value::Null);
     let at = lost(pointer, sent.pointer(pointer)?, answered)?;
@@ -60,7 +61,7 @@ fn different(pointer: &str, sent: &Value, object: &Value) -> Option<Mismatch> {
     Some(Mismatch::new(at, expected, actual))
 }
 
-/// The place of the first value that is missing or different; `at` is that of the values.
+/// Returns the pointer of the first missing or different value; `at` is the pointer of `sent` and `answered`.
 fn lost(at: &str, sent: &Value, answered: &Value) -> Option<String> {
     match (sent, answered) {
         (Value::Object(sent), Value::Object(answered)) => sent.iter().find_map(|(key, value)| {
@@ -83,7 +84,7 @@ fn lost(at: &str, sent: &Value, answered: &Value) -> Option<String> {
     }
 }
 
-/// Whether a value may be left out.
+/// Whether the server may omit a value.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -102,14 +103,14 @@ mod tests {
 
     use super::*;
 
-    /// What is wrong with the answer to a write.
+    /// Returns the pointers of the mismatches in the response to a write.
     fn wrong_of(method: Method, media: &str, sent: &Value, answered: &Value) -> Vec<String> {
         let request = Request::new(method, "/").with_body(media, sent.to_string());
         let found = kept(&request, false, answered).into_iter();
         found.map(|mismatch| mismatch.about).collect()
     }
 
-    /// What is wrong with the answer to a replacement.
+    /// Returns the pointers of the mismatches in the response to a replacement.
     fn wrong(sent: &Value, answered: &Value) -> Vec<String> {
         wrong_of(Method::PUT, "application/json", sent, answered)
     }
