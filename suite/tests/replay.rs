@@ -32,14 +32,20 @@ fn failed(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
+/// Cases that are not replayed for secrets. TODO (issue 11, Safe): the replayer does not restore the redacted values that
+/// a JSON patch sets, nor those in WebSocket messages.
+const NOT_FOR_SECRETS: [&str; 3] = ["json-change", "websocket-changes", "websocket-timeout"];
+
 /// Selects every case of every operation once, for alternating kinds.
 ///
-/// A recording does not depend on the kind. Log queries are left out because they bypass the recorder.
+/// A recording does not depend on the kind, except for [`NOT_FOR_SECRETS`]. Log queries are left out because they bypass
+/// the recorder.
 fn every_case(profile: Profile) -> Selection {
     let mut kinds: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for trial in Selection::default().of(&Catalog::embedded().unwrap(), profile) {
         let case = trial.case;
-        if case.data.log_query.is_none() {
+        let is_replayed = case.kind.plural != "secrets" || !NOT_FOR_SECRETS.contains(&case.data.id.as_str());
+        if case.data.log_query.is_none() && is_replayed {
             let key = (case.operation.id.clone(), case.data.id.clone());
             kinds.entry(key).or_default().push(case.id);
         }

@@ -1,7 +1,7 @@
 //! The log search backend against tantivy alone: the same lines, fields and threads in the same run.
 //!
-//! `cargo bench -p stuntdouble-bench --bench search -- [--lines 1000000] [--threads 2] [--shards 5] [--seed 1] [--rounds
-//! 100]`
+//! `cargo bench -p stuntdouble-bench --bench search -- [--lines 1000000] [--threads 2] [--shards 5] [--rounds 100]
+//! [--seed 1]`
 //!
 //! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy has the same number of
 //! indexing threads, and the same number of threads that parse lines. It uses one index per day with the fields `log`,
