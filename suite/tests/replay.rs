@@ -32,14 +32,14 @@ fn failed(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Cases that are not replayed for secrets. TODO (issue 11, Safe): the replayer does not restore the redacted values that
-/// a JSON patch sets, nor those in WebSocket messages.
+/// Cases that are not replayed for secrets. TODO (issue 11, Safe): the replayer does not restore the redacted values
+/// that a JSON patch sets, nor those in WebSocket messages.
 const NOT_FOR_SECRETS: [&str; 3] = ["json-change", "websocket-changes", "websocket-timeout"];
 
 /// Selects every case of every operation once, for alternating kinds.
 ///
-/// A recording does not depend on the kind, except for [`NOT_FOR_SECRETS`]. Log queries are left out because they bypass
-/// the recorder.
+/// A recording does not depend on the kind, except for [`NOT_FOR_SECRETS`]. Log queries are left out because they
+/// bypass the recorder.
 fn every_case(profile: Profile) -> Selection {
     let mut kinds: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for trial in Selection::default().of(&Catalog::embedded().unwrap(), profile) {
