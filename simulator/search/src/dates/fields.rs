@@ -12,9 +12,7 @@ const DAY: i64 = 86_400_000;
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     /// Values by field. The last value of a field counts.
-    values: [i64; DateField::COUNT],
-    /// The fields that have a value: one bit each.
-    present: u16,
+    values: [Option<i64>; DateField::COUNT],
     zone: TimeZone,
 }
 
@@ -100,8 +98,7 @@ pub(super) fn week_of(days: i64) -> (i64, i64) {
 impl Default for Fields {
     fn default() -> Fields {
         Fields {
-            values: [0; DateField::COUNT],
-            present: 0,
+            values: [None; DateField::COUNT],
             zone: TimeZone::UTC,
         }
     }
@@ -110,8 +107,7 @@ impl Default for Fields {
 impl Fields {
     pub(super) fn set(&mut self, field: DateField, value: i64) {
         if let Some(slot) = self.values.get_mut(field as usize) {
-            *slot = value;
-            self.present |= 1 << field as u16;
+            *slot = Some(value);
         }
     }
 
@@ -120,8 +116,7 @@ impl Fields {
     }
 
     fn get(&self, field: DateField) -> Option<i64> {
-        let has_value = self.present & (1 << field as u16) != 0;
-        self.values.get(field as usize).copied().filter(|_| has_value)
+        self.values.get(field as usize).copied().flatten()
     }
 
     /// Returns the value of a field and checks its range.

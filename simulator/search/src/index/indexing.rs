@@ -173,23 +173,21 @@ impl DocumentParser<'_> {
     /// Indexes the terms of a text in its field and in `_all`, with one pass of the analyzer that both share.
     fn analyze_with_all(&mut self, field: &Field, text: &str) -> Result<()> {
         let states = &mut self.doc.states;
-        for ordinal in [field.ordinal, ALL] {
-            states.entry(ordinal).or_default();
-        }
-        let [Some(own), Some(all)] = states.get_disjoint_mut([&field.ordinal, &ALL]) else {
-            return Ok(());
-        };
-        (own.norms, own.boost) = (field.field_type.norms, field.field_type.boost);
-        (all.norms, all.boost) = (true, 1.0);
+        let [own, all] = [field.ordinal, ALL].map(|ordinal| states.entry(ordinal).or_default().position);
         let encoded = &mut self.doc.encoded;
+        let mut length = 0;
         let end = field.index_analyzer.analyze(text, &mut |token| {
-            own.length += 1;
-            all.length += 1;
-            encoded.push_term(field.ordinal, token.text, own.position.saturating_add(token.position));
-            encoded.push_last_term_in(ALL, all.position.saturating_add(token.position));
+            length += 1;
+            encoded.push_term(field.ordinal, token.text, own.saturating_add(token.position));
+            encoded.push_last_term_in(ALL, all.saturating_add(token.position));
         });
-        own.position = own.position.saturating_add(end);
-        all.position = all.position.saturating_add(end);
+        let kind = &field.field_type;
+        for (ordinal, norms, boost) in [(field.ordinal, kind.norms, kind.boost), (ALL, true, 1.0)] {
+            let state = states.entry(ordinal).or_default();
+            (state.norms, state.boost) = (norms, boost);
+            state.length += length;
+            state.position = state.position.saturating_add(end);
+        }
         Ok(())
     }
 }
