@@ -101,20 +101,6 @@ impl Scanner<'_> {
         let (mut last, len) = self.class_at(start)?;
         let mut at = self.after_extenders(start + len);
         let mut solid = last != ExtendNumLet;
-        // ASCII letters, digits and underscores join each other.
-        if matches!(last, Letter | Numeric | ExtendNumLet) {
-            for byte in self.text.as_bytes().iter().skip(at) {
-                match word_class(*byte as char) {
-                    class @ (Letter | Numeric | ExtendNumLet) if byte.is_ascii() => {
-                        solid |= class != ExtendNumLet;
-                        last = class;
-                        at += 1;
-                    }
-                    _ => break,
-                }
-            }
-            at = self.after_extenders(at);
-        }
         while let Some((class, len)) = self.class_at(at) {
             let after = self.after_extenders(at + len);
             let joins = match class {
