@@ -131,6 +131,16 @@ impl BodyRedactor {
         out
     }
 
+    /// Whether no byte is held back.
+    pub(crate) fn is_released(&self) -> bool {
+        match &self.form {
+            Form::Off => true,
+            Form::Json(json) => json.is_released(),
+            Form::Unknown(held) | Form::Whole(_, held) | Form::Text(held, _) => held.is_empty(),
+            Form::Unread(digest) => digest.length() == 0,
+        }
+    }
+
     fn take(&mut self, bytes: &[u8], context: &mut RedactionContext<'_>, out: &mut Vec<u8>) {
         let rest = self.pass(bytes, context, out);
         out.extend_from_slice(rest);

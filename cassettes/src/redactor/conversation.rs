@@ -3,6 +3,7 @@
 //! Guarantees:
 //! - Each direction of a channel or stream is searched as one text, however it is split into messages.
 //! - The order and number of messages does not change, nor their lengths if placeholders fit.
+//! - A message after which nothing is held back, such as one with a whole JSON value, has all of its text.
 //!
 //! Limits:
 //! - Messages are held back while one of them may end with the beginning of a secret. If more than
@@ -39,11 +40,19 @@ pub(crate) struct Conversation {
     framing: Framing,
     /// Whether the content after the channel is base64.
     encoded: bool,
-    waiting: VecDeque<Message>,
+    waiting: VecDeque<Waiting>,
     size: usize,
     flows: HashMap<Flow, ChannelRedactor>,
     /// Number of messages so far.
     count: u64,
+}
+
+/// A message that is held back.
+#[derive(Debug)]
+struct Waiting {
+    message: Message,
+    /// Number of redacted bytes of its flow up to its end. None if the end was held back when it arrived.
+    end: Option<u64>,
 }
 
 /// Prefix of messages before the payload.
@@ -65,6 +74,8 @@ struct ChannelRedactor {
     body: BodyRedactor,
     /// Redacted bytes that are not in a message yet.
     ready: VecDeque<u8>,
+    /// Number of redacted bytes that were released with messages.
+    released: u64,
     /// Number of its messages that are held back.
     waiting: usize,
     /// The number of its last message.
@@ -108,17 +119,21 @@ impl Conversation {
         let searched = self.flows.entry(flow).or_insert_with(|| ChannelRedactor {
             body: BodyRedactor::of_connection(redactor),
             ready: VecDeque::new(),
+            released: 0,
             waiting: 0,
             last: 0,
         });
         searched.last = self.count;
         searched.ready.extend(searched.body.push(redactor, &payload));
+        let end = searched
+            .body
+            .is_released()
+            .then(|| searched.released + searched.ready.len() as u64);
         searched.waiting += 1;
         self.size += payload.len();
-        self.waiting.push_back(message.clone());
-        while let Some(first) = self.waiting.front() {
-            let (flow, length) = (self.flow(first), self.payload(&first.data).len());
-            let there = self.flows.get(&flow).map_or(0, |searched| searched.ready.len());
+        let message = message.clone();
+        self.waiting.push_back(Waiting { message, end });
+        while let Some((length, there)) = self.first_lengths() {
             let crowded = self.waiting.len() > MAX_HELD_MESSAGES || self.size > MAX_HELD_BYTES;
             if there < length && !crowded {
                 break;
@@ -144,10 +159,20 @@ impl Conversation {
 
     /// Releases the first message with its redacted bytes.
     fn release_searched(&mut self) -> Option<Message> {
-        let first = self.waiting.front()?;
-        let (flow, length) = (self.flow(first), self.payload(&first.data).len());
-        let there = self.flows.get(&flow).map_or(0, |searched| searched.ready.len());
+        let (length, there) = self.first_lengths()?;
         self.release(length.min(there))
+    }
+
+    /// The length of the first message after redaction, and the number of redacted bytes of its flow that are ready.
+    fn first_lengths(&self) -> Option<(usize, usize)> {
+        let Waiting { message, end } = self.waiting.front()?;
+        let searched = self.flows.get(&self.flow(message));
+        let (released, there) = searched.map_or((0, 0), |searched| (searched.released, searched.ready.len()));
+        let length = match end {
+            Some(end) => usize::try_from(end.saturating_sub(released)).unwrap_or(usize::MAX),
+            None => self.payload(&message.data).len(),
+        };
+        Some((length, there))
     }
 
     /// Ends the connection. Returns the messages that were held back.
@@ -157,26 +182,24 @@ impl Conversation {
             searched.ready.extend(body.finish(redactor));
         }
         let mut released = Vec::with_capacity(self.waiting.len());
-        while let Some(first) = self.waiting.front() {
-            let (flow, length) = (self.flow(first), self.payload(&first.data).len());
-            let (there, last) = self
-                .flows
-                .get(&flow)
-                .map_or((0, false), |searched| (searched.ready.len(), searched.waiting == 1));
-            released.extend(self.release(if last { there } else { length.min(there) }));
+        while let (Some(first), Some((length, there))) = (self.waiting.front(), self.first_lengths()) {
+            let flow = self.flow(&first.message);
+            let is_last = self.flows.get(&flow).is_some_and(|searched| searched.waiting == 1);
+            released.extend(self.release(if is_last { there } else { length.min(there) }));
         }
         released
     }
 
     /// Releases the first message with this many redacted bytes.
     fn release(&mut self, length: usize) -> Option<Message> {
-        let mut message = self.waiting.pop_front()?;
+        let mut message = self.waiting.pop_front()?.message;
         let payload = self.payload(&message.data);
         self.size -= payload.len();
         let flow = self.flow(&message);
         let searched = self.flows.get_mut(&flow)?;
         searched.waiting -= 1;
         let found: Vec<u8> = searched.ready.drain(..length.min(searched.ready.len())).collect();
+        searched.released += found.len() as u64;
         if found != payload {
             message.data = self.with_payload(&message.data, &found);
         }
@@ -340,6 +363,22 @@ mod tests {
             (all.matches("redacted-1~").count(), all.contains(SECRET)),
             (2_000, false)
         );
+    }
+
+    #[test]
+    fn a_json_value_stays_in_its_message_if_its_placeholder_is_longer() {
+        let redactor = Redactor::new(Redaction::default());
+        let mut conversation = Conversation::new(&Headers::default(), "/");
+        let event = |data: &str| format!(r#"{{"type":"ADDED","object":{{"kind":"Secret","data":{{"a":"{data}"}}}}}}"#);
+        for (n, secret) in ["czNj", "czNjcjN0", "YQ==", "czNj"].into_iter().enumerate() {
+            let number = [1, 2, 3, 1].get(n).expect("a number");
+            let expected = STANDARD.encode(format!("redacted-{number}"));
+            assert_eq!(
+                conversation.push(&redactor, &binary(Sender::Server, event(secret).into())),
+                [binary(Sender::Server, event(&expected).into())]
+            );
+        }
+        assert_eq!(conversation.finish(&redactor), []);
     }
 
     #[test]

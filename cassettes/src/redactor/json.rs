@@ -184,6 +184,11 @@ impl Json {
         }
     }
 
+    /// Whether no byte is held back.
+    pub(super) fn is_released(&self) -> bool {
+        self.held.len() == 0 && matches!(self.token, Token::None)
+    }
+
     /// Whether the data of a Secret was found so far.
     pub(super) fn has_secret(&self) -> bool {
         self.structure.has_secret()

@@ -114,8 +114,8 @@ struct Level {
     item: bool,
     /// Whether its `name` is that of a secret variable. None before the name.
     name: Option<bool>,
-    /// Whether it is a JSON patch operation on a path outside the data of a Secret.
-    elsewhere: bool,
+    /// What its `value` is if it is a JSON patch operation on a Secret. None if its path is outside the data.
+    patched: Option<Secret>,
     /// Whether the previous element was a flag with a secret value.
     flag: bool,
     index: usize,
@@ -244,7 +244,7 @@ impl Structure {
             of_secret: self.stack.is_empty() && self.of_secret,
             item: false,
             name: None,
-            elsewhere: false,
+            patched: Some(Secret::Value),
             flag: false,
             index: 0,
             segment: String::new(),
@@ -383,7 +383,9 @@ impl Structure {
                 };
                 return Context::Undecided { secret, wait };
             }
-            Key::Value if level.of_secret && !level.elsewhere => return Context::Secret(Secret::Value),
+            Key::Value if level.of_secret && level.patched.is_some() => {
+                return level.patched.map_or(Context::Open, Context::Secret);
+            }
             Key::Value if level.name == Some(true) => return Context::Secret(Secret::Value),
             Key::Value if level.name.is_none() => {
                 let wait = Wait {
@@ -436,7 +438,11 @@ impl Structure {
 
     fn operation_path(&mut self, text: &str) {
         if let Some(level) = self.stack.last_mut() {
-            level.elsewhere = !text.is_empty() && !text.starts_with("/data") && !text.starts_with("/stringData");
+            level.patched = match text {
+                data if data.starts_with("/data") => Some(Secret::Data),
+                text if text.is_empty() || text.starts_with("/stringData") => Some(Secret::Value),
+                _ => None,
+            };
         }
     }
 

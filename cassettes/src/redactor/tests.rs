@@ -322,3 +322,34 @@ fn unaltered_bytes_are_not_copied() {
         assert!(copied < 2_000, "{copied} bytes in pieces of {size}");
     }
 }
+
+#[rstest]
+#[case("add", "/data/a", json!(STANDARD.encode("short")), json!({"a": STANDARD.encode("short")}))]
+#[case("add", "/data", json!({"a": code()}), json!({"a": code()}))]
+#[case("replace", "/stringData/a", json!("short"), json!({"a": STANDARD.encode("short")}))]
+fn a_json_patch_of_a_secret_has_the_placeholders_of_the_secret(
+    #[case] operation: &str,
+    #[case] path: &str,
+    #[case] value: Value,
+    #[case] data: Value,
+) {
+    let redactor = Redactor::new(Redaction::default());
+    let redacted = |body: Value| -> Value {
+        let body = pieces_of_session(
+            &redactor,
+            body.to_string().as_bytes(),
+            &[],
+            &Headers::default(),
+            "/secrets/x",
+        );
+        serde_json::from_slice(&body).expect("JSON")
+    };
+    let patch = redacted(json!([{"op": operation, "path": path, "value": value}]));
+    let secret = redacted(json!({"kind": "Secret", "data": data}));
+    let (patched, stored) = (&patch[0]["value"], &secret["data"]);
+    match path {
+        "/data" => assert_eq!(patched, stored),
+        "/data/a" => assert_eq!(*patched, stored["a"]),
+        _ => assert_eq!(json!({"a": STANDARD.encode(patched.as_str().expect("text"))}), *stored),
+    }
+}
