@@ -295,6 +295,8 @@ async fn measure() {
         ("a text stream of 256 MiB", "/flood?mib=256", 5, 1),
         ("a JSON list of 200 KiB", "/list?n=1000", 15, 20),
         ("a JSON list of 5 MiB", "/list?n=25000", 7, 4),
+        ("a JSON list of 200 KiB that changes", "/list?n=1000&changes", 15, 20),
+        ("a JSON list of 5 MiB that changes", "/list?n=25000&changes", 7, 4),
     ] {
         if wanted("throughput") || (wanted("lists") && target.starts_with("/list")) {
             let rates = throughput(&[&through, &recorded, &known], target, rounds, requests).await;

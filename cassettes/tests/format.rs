@@ -20,8 +20,8 @@ fn body(interaction: &Interaction) -> String {
 fn version_1_stays_readable() {
     let cassette = Cassette::parse(V1).expect("the sample");
     assert_eq!(cassette.header.upstream_version.as_deref(), Some("v1.2.0"));
-    let [json, text, stream, socket, error, long] = cassette.interactions.as_slice() else {
-        panic!("six of them")
+    let [json, text, stream, socket, error, long, repeated] = cassette.interactions.as_slice() else {
+        panic!("seven of them")
     };
     let asked = r#"{"kind": "Namespace", "number": 2.50, "empty": {}, "yes": "no"}"#;
     assert_eq!(json.request.body.as_deref(), Some(asked.as_bytes()));
@@ -61,11 +61,12 @@ fn version_1_stays_readable() {
         (long.request.omitted, long.response().and_then(|a| a.cut.as_deref())),
         (10, Some("the connection was reset"))
     );
+    assert_eq!(body(repeated), body(long));
     assert_eq!(Cassette::parse(&cassette.to_yaml()).expect("it again"), cassette);
     assert_eq!(Cassette::from_har(&cassette.to_har()).expect("it from HAR"), cassette);
     let contents = cassette.contents();
     assert!(
-        contents.contains("6 interactions, 1 of them streams, 1 upgraded, 1 without a response"),
+        contents.contains("7 interactions, 1 of them streams, 1 upgraded, 1 without a response"),
         "{contents}"
     );
 }
@@ -97,6 +98,8 @@ fn a_text_that_is_not_a_cassette_is_refused(#[case] text: &str, #[case] says: &s
 #[rstest]
 #[case("  status: 201", "  status: x", "line 18", "no `status`")]
 #[case("    base64: AJ+Slg==", "    base64: '!'", "line 83", "invalid base64")]
+#[case("  body_of: 6", "  body_of: 8", "line 158", "no earlier interaction 8 has a body")]
+#[case("  body_of: 6", "  body_of: x", "line 158", "`body_of` is no number")]
 #[case("layout: spaced", "layout: wavy", "line 18", "`wavy` is no layout")]
 #[case("stream_of: 3", "stream_of: 33", "line 112", "unknown interaction 33")]
 #[case("id: 2\n", "id: 1\n", "line 53", "a second interaction 1")]

@@ -66,13 +66,14 @@ pub(super) fn opening(out: &mut String, id: u64, started: Timestamp, note: Optio
     request(out, of);
 }
 
-/// Appends the outcome, without frames, messages and the end.
-pub(super) fn outcome(out: &mut String, wait: Duration, took: Option<Duration>, of: &Outcome) {
+/// Appends the outcome, without frames, messages and the end. `body_of` is the earlier interaction with the same body,
+/// which is written in place of the body.
+pub(super) fn outcome(out: &mut String, wait: Duration, took: Option<Duration>, of: &Outcome, body_of: Option<u64>) {
     if took != Some(wait) {
         entry(out, 0, "wait_ms", &time(wait));
     }
     match of {
-        Outcome::Response(response) => write_response(out, response),
+        Outcome::Response(response) => write_response(out, response, body_of),
         Outcome::Failure(failure) => {
             out.push_str("error:\n");
             text_entry(out, 2, "kind", failure.kind.name());
@@ -102,10 +103,14 @@ fn request(out: &mut String, request: &Request) {
     }
 }
 
-fn write_response(out: &mut String, response: &Response) {
+fn write_response(out: &mut String, response: &Response, body_of: Option<u64>) {
     out.push_str("response:\n");
     entry(out, 2, "status", &Node::Number(response.status.to_string().into()));
     fields(out, 2, "headers", &response.headers);
+    if let Some(id) = body_of {
+        entry(out, 2, "body_of", &Node::Number(id.to_string().into()));
+        return;
+    }
     match &response.payload {
         Payload::Body(bytes) if bytes.is_empty() => {}
         Payload::Body(bytes) => body(out, 2, bytes, false),

@@ -18,8 +18,8 @@ type Wrong = String;
 
 /// A document after the header.
 pub(super) enum Document {
-    /// A new interaction.
-    Interaction(Box<Interaction>),
+    /// A new interaction, and the earlier interaction that has its body, if it is not in the document.
+    Interaction(Box<Interaction>, Option<u64>),
     /// Continuation of an earlier one.
     Continuation(Continuation),
 }
@@ -109,7 +109,12 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
         }
         _ => return Err("an interaction has either a `response` or an `error`".into()),
     };
-    Ok(Document::Interaction(Box::new(Interaction {
+    let body_of = node
+        .get("response")
+        .and_then(|response| response.get("body_of"))
+        .map(|of| whole(of).ok_or("`body_of` is no number of an interaction"))
+        .transpose()?;
+    let interaction = Interaction {
         id,
         note: optional(node, "note").map(str::to_owned),
         started: timestamp(&text(node, "started")?)?,
@@ -122,7 +127,8 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
             only: optional(node, "only").map(str::to_owned),
             text_varies: node.get("text_varies") == Some(&Node::Bool(true)),
         },
-    })))
+    };
+    Ok(Document::Interaction(Box::new(interaction), body_of))
 }
 
 fn request(node: &Node<'_>) -> Result<Request, Wrong> {

@@ -4,6 +4,7 @@ use super::parse::{Continuation, Document, document, header};
 use super::yaml;
 use super::{FormatError, node::Node};
 use crate::interaction::{Cassette, Header, Interaction, Outcome, Payload};
+use bytes::Bytes;
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
@@ -64,7 +65,19 @@ fn assemble<R: BufRead>(
             continue;
         }
         match document(&tree).map_err(|what| malformed(1, what))? {
-            Document::Interaction(interaction) => {
+            Document::Interaction(mut interaction, body_of) => {
+                if let Some(of) = body_of {
+                    let earlier = at.get(&of).and_then(|at| interactions.get(*at));
+                    let body = earlier.and_then(body).ok_or_else(|| {
+                        malformed(
+                            1,
+                            format!("`body_of: {of}`, but no earlier interaction {of} has a body"),
+                        )
+                    })?;
+                    if let Outcome::Response(response) = &mut interaction.outcome {
+                        response.payload = Payload::Body(body);
+                    }
+                }
                 if at.insert(interaction.id, interactions.len()).is_some() {
                     return Err(malformed(1, format!("a second interaction {}", interaction.id)));
                 }
@@ -82,6 +95,14 @@ fn assemble<R: BufRead>(
     interactions.sort_by_key(|interaction| interaction.id);
     let header = head.ok_or_else(|| FormatError::NotACassette("the file is empty".into()))?;
     Ok(Cassette { header, interactions })
+}
+
+/// The body of a response.
+fn body(of: &Interaction) -> Option<Bytes> {
+    match &of.response()?.payload {
+        Payload::Body(body) => Some(body.clone()),
+        Payload::Stream(_) | Payload::Messages(_) => None,
+    }
 }
 
 fn join(whole: &mut Interaction, more: Continuation) -> Result<(), String> {

@@ -21,7 +21,7 @@ fn streams_that_are_open_at_once_keep_their_frames() {
             ..
         } = streaming(id);
         writer
-            .append(Opening::new(id, started, &request), wait, took, &outcome)
+            .append(Opening::new(id, started, &request), wait, took, &outcome, None)
             .expect("appended");
     };
     // Each begins while those before it are open.

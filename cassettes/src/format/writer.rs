@@ -11,6 +11,7 @@ use super::document;
 use super::document::{frame, header, message, opening, piece, piece_around_line, tail};
 use crate::interaction::{Cassette, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Request};
 use jiff::Timestamp;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ const BUFFER: usize = 64 << 10;
 
 /// A line of at least this length is written without being copied to the buffer.
 pub(super) const MIN_DIRECT: usize = 32 << 10;
+
+/// A longer body is written once. Later interactions with the same body refer to the first.
+const MIN_SHARED: usize = 64 << 10;
 
 /// A cassette that is being recorded.
 #[derive(Debug)]
@@ -81,7 +85,8 @@ impl CassetteWriter {
     }
 
     /// Appends an interaction. If its payload is a stream or messages and `took` is none, it stays open for
-    /// [`CassetteWriter::frame`], [`CassetteWriter::message`] and [`CassetteWriter::end`].
+    /// [`CassetteWriter::frame`], [`CassetteWriter::message`] and [`CassetteWriter::end`]. `body_of` is the earlier
+    /// interaction that has the same body, if it is not written again.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -91,9 +96,10 @@ impl CassetteWriter {
         wait: Duration,
         took: Option<Duration>,
         outcome: &Outcome,
+        body_of: Option<u64>,
     ) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
-        let open = append_outcome(&mut text, wait, took, outcome);
+        let open = append_outcome(&mut text, wait, took, outcome, body_of);
         self.write(&text, None, open.then_some(id))
     }
 
@@ -114,7 +120,7 @@ impl CassetteWriter {
     /// If the file cannot be written.
     pub(crate) fn begin(&mut self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
-        document::outcome(&mut text, wait, None, outcome);
+        document::outcome(&mut text, wait, None, outcome, None);
         text.push_str("pieces:\n");
         self.write(&text, None, Some(id))
     }
@@ -236,8 +242,14 @@ impl Opening {
 }
 
 /// Appends the outcome of a request. Returns whether the document stays open.
-fn append_outcome(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> bool {
-    document::outcome(text, wait, took, outcome);
+fn append_outcome(
+    text: &mut String,
+    wait: Duration,
+    took: Option<Duration>,
+    outcome: &Outcome,
+    body_of: Option<u64>,
+) -> bool {
+    document::outcome(text, wait, took, outcome, body_of);
     let payload = match outcome {
         Outcome::Response(response) => Some(&response.payload),
         Outcome::Failure(_) => None,
@@ -268,6 +280,7 @@ pub(crate) fn to_string(cassette: &Cassette) -> String {
     let mut text = String::from(BEGIN);
     header(&mut text, &cassette.header);
     text.push_str(ENDED);
+    let mut bodies: HashMap<&[u8], u64> = HashMap::new();
     for interaction in &cassette.interactions {
         text.push_str(BEGIN);
         let Interaction {
@@ -281,11 +294,26 @@ pub(crate) fn to_string(cassette: &Cassette) -> String {
             marks,
         } = interaction;
         opening(&mut text, *id, *started, note.as_deref(), marks, request);
-        if append_outcome(&mut text, *wait, *took, outcome) {
+        let body_of = long_body(outcome).and_then(|body| {
+            let first = *bodies.entry(body).or_insert(*id);
+            (first != *id).then_some(first)
+        });
+        if append_outcome(&mut text, *wait, *took, outcome, body_of) {
             end(&mut text, None, outcome);
         }
     }
     text
+}
+
+/// The body of a response if it is longer than [`MIN_SHARED`].
+fn long_body(outcome: &Outcome) -> Option<&[u8]> {
+    match outcome {
+        Outcome::Response(response) => match &response.payload {
+            Payload::Body(body) if body.len() > MIN_SHARED => Some(body),
+            _ => None,
+        },
+        Outcome::Failure(_) => None,
+    }
 }
 
 /// Creates a file that only its owner can read.

@@ -1,6 +1,7 @@
 //! Events of an exchange, which are sent to the recording thread.
 
 use super::buffers::Buffer;
+use super::recent_bodies::RecentBody;
 use crate::interaction::{Failure, Headers, Message, Request as RecordedRequest, Response as RecordedResponse};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -45,6 +46,8 @@ pub(super) enum Event {
     Failed(Failure),
     /// The whole response was received.
     Whole(Box<Head>, Vec<Buffer>, BodyEnd),
+    /// The whole response was received. Its body is equal to one that was recorded.
+    Repeated(Box<Head>, Arc<RecentBody>, BodyEnd),
     /// A response started that is recorded while it arrives: as pieces of a long body, or as frames of a stream.
     Open { head: Box<Head>, pieces: bool },
     /// The connection was upgraded.

@@ -4,6 +4,7 @@ use super::buffers::Buffer;
 use super::event::{BodyEnd, Event, Head, RequestStart};
 use super::frames::{Frames, SpdyFrames, WebSocketFrames};
 use super::log::{Entry, Log};
+use super::recent_bodies::RecentBody;
 use super::request_body::RequestBody;
 use crate::interaction::{
     CLIENT_CLOSED, Failure, FailureKind, Headers, Message, Payload, Request as RecordedRequest,
@@ -109,6 +110,21 @@ impl Exchange {
     pub(super) fn whole(&mut self, chunks: Vec<Buffer>, end: BodyEnd, permit: Option<OwnedSemaphorePermit>) {
         if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Done) {
             self.record(Event::Whole(head, chunks, end), permit);
+        }
+    }
+
+    /// The last recorded body of the URL, if the head of the response is the same.
+    pub(super) fn recent_body(&self) -> Option<Arc<RecentBody>> {
+        match &self.stage {
+            Stage::Head(head) => self.log.recent_body(&self.request.url, &head.response),
+            _ => None,
+        }
+    }
+
+    /// Records a complete response whose body is equal to a recorded one.
+    pub(super) fn repeated(&mut self, body: Arc<RecentBody>, end: BodyEnd, permit: Option<OwnedSemaphorePermit>) {
+        if let Stage::Head(head) = std::mem::replace(&mut self.stage, Stage::Done) {
+            self.record(Event::Repeated(head, body, end), permit);
         }
     }
 

@@ -8,7 +8,9 @@
 use super::buffers::{Buffer, BufferPool};
 use super::event::Event;
 use super::pending::{CassetteLog, PendingInteraction};
+use super::recent_bodies::{RecentBodies, RecentBody};
 use crate::format::{CassetteWriter, FormatError};
+use crate::interaction::Response;
 use crate::redactor::Redactor;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -65,6 +67,7 @@ pub(super) struct Log {
     path: PathBuf,
     queue: Arc<Queue>,
     buffers: Arc<BufferPool>,
+    recent: Arc<RecentBodies>,
 }
 
 impl Log {
@@ -77,9 +80,15 @@ impl Log {
             failure: Mutex::new(None),
             ended: CancellationToken::new(),
         });
+        let recent = Arc::<RecentBodies>::default();
         let path = writer.path().to_owned();
         let thread = RecorderThread {
-            cassette: CassetteLog { writer, redactor },
+            cassette: CassetteLog {
+                writer,
+                redactor,
+                recent: recent.clone(),
+                kept: 0,
+            },
             interactions: HashMap::new(),
             queue: queue.clone(),
         };
@@ -91,6 +100,7 @@ impl Log {
                 path,
                 queue,
                 buffers: Arc::default(),
+                recent,
             }),
             Err(source) => Err(FormatError::File { path, source }),
         }
@@ -108,6 +118,11 @@ impl Log {
     /// Copies a part of a response body for [`Log::send`].
     pub(super) fn copy(&self, data: &[u8]) -> Buffer {
         self.buffers.copy(data)
+    }
+
+    /// The last recorded body of a URL, if the head of the response is the same.
+    pub(super) fn recent_body(&self, url: &str, response: &Response) -> Option<Arc<RecentBody>> {
+        self.recent.find(url, response)
     }
 
     /// Sends an event.
@@ -182,7 +197,10 @@ impl RecorderThread {
         let Some(interaction) = self.interactions.get_mut(&id) else {
             return Ok(());
         };
-        let is_last = matches!(event, Event::Failed(_) | Event::Whole(..) | Event::End(_));
+        let is_last = matches!(
+            event,
+            Event::Failed(_) | Event::Whole(..) | Event::Repeated(..) | Event::End(_)
+        );
         let result = interaction.record(&mut self.cassette, at, event);
         if is_last {
             self.interactions.remove(&id);

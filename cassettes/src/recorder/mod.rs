@@ -22,6 +22,7 @@ mod frames;
 pub mod fuzzing;
 mod log;
 mod pending;
+mod recent_bodies;
 mod request_body;
 mod response_body;
 mod socket;

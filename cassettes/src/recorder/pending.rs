@@ -1,6 +1,8 @@
 //! An interaction that is being recorded.
 
+use super::buffers::Buffer;
 use super::event::{BodyEnd, Event, Head, RequestStart};
+use super::recent_bodies::{MAX_BODY_BYTES, MAX_BYTES, RecentBodies, RecentBody};
 use crate::format::{CassetteWriter, End, FormatError, Opening};
 use crate::interaction::{
     Failure, Frame, Headers, Message, Outcome, Payload, Request as RecordedRequest, Response as RecordedResponse,
@@ -17,11 +19,14 @@ use std::time::Duration;
 /// A longer line of a watch is recorded as several frames.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// The cassette file and its redactor.
+/// The cassette file, its redactor and the bodies to which it can refer.
 #[derive(Debug)]
 pub(super) struct CassetteLog {
     pub(super) writer: CassetteWriter,
     pub(super) redactor: Redactor,
+    pub(super) recent: Arc<RecentBodies>,
+    /// Total length of the parts that are kept of bodies that have not ended.
+    pub(super) kept: usize,
 }
 
 /// A response that is recorded while it arrives.
@@ -39,6 +44,17 @@ struct Open {
     ready: Vec<u8>,
     /// Redactor of the messages of an upgraded connection.
     conversation: Conversation,
+    /// The body for [`RecentBodies`].
+    kept: Option<KeptBody>,
+}
+
+/// The part of a body that was recorded.
+#[derive(Debug)]
+struct KeptBody {
+    status: u16,
+    headers: Headers,
+    chunks: Vec<Buffer>,
+    length: usize,
 }
 
 /// An interaction that is being recorded.
@@ -85,9 +101,14 @@ impl PendingInteraction {
                 };
                 self.whole(log, at, *head, &body, end)
             }
+            Event::Repeated(head, body, end) => self.repeated(log, at, *head, &body, end),
             Event::Open { head, pieces } => self.begin(log, *head, pieces),
             Event::Upgraded(head) => self.upgraded(log, *head),
-            Event::Data(data) => self.data(log, at, &data),
+            Event::Data(data) => {
+                self.data(log, at, &data)?;
+                self.keep(log, data);
+                Ok(())
+            }
             Event::Message(message) => self.message(log, &message),
             Event::End(end) => self.end(log, at, end),
         }
@@ -96,7 +117,7 @@ impl PendingInteraction {
     fn failed(&mut self, log: &mut CassetteLog, took: Duration, failure: Failure) -> Result<(), FormatError> {
         let text = log.redactor.text(&failure.text);
         let outcome = Outcome::Failure(Failure { text, ..failure });
-        self.append(log, took, Some(took), &outcome)
+        self.append(log, took, Some(took), &outcome, None)
     }
 
     fn whole(
@@ -131,7 +152,24 @@ impl PendingInteraction {
             cut: cut.map(|cut| redactor.text(&cut)),
             ..response
         };
-        self.append(log, wait, Some(took), &Outcome::Response(response))
+        self.append(log, wait, Some(took), &Outcome::Response(response), None)
+    }
+
+    fn repeated(
+        &mut self,
+        log: &mut CassetteLog,
+        took: Duration,
+        head: Head,
+        body: &RecentBody,
+        end: BodyEnd,
+    ) -> Result<(), FormatError> {
+        let Head { response, wait } = head;
+        let response = RecordedResponse {
+            headers: log.redactor.headers(&response.headers),
+            trailers: log.redactor.headers(&end.trailers),
+            ..response
+        };
+        self.append(log, wait, Some(took), &Outcome::Response(response), Some(body.id()))
     }
 
     /// Starts a response that is recorded as pieces of a long body, or as frames.
@@ -153,16 +191,22 @@ impl PendingInteraction {
             body: BodyRedactor::new(&log.redactor, &headers, path, status >= 400),
             ready: Vec::new(),
             conversation: Conversation::new(&Headers::default(), ""),
+            kept: pieces.then(|| KeptBody {
+                status,
+                headers,
+                chunks: Vec::new(),
+                length: 0,
+            }),
         }));
         let recorded = RecordedResponse {
-            headers: log.redactor.headers(&headers),
+            headers: log.redactor.headers(&response.headers),
             payload,
             ..response
         };
         let outcome = Outcome::Response(recorded);
         match self.opening.take() {
             Some(opening) if pieces => log.writer.begin(opening, wait, &outcome),
-            Some(opening) => log.writer.append(opening, wait, None, &outcome),
+            Some(opening) => log.writer.append(opening, wait, None, &outcome, None),
             None => Ok(()),
         }
     }
@@ -177,13 +221,14 @@ impl PendingInteraction {
             body: BodyRedactor::new(&log.redactor, &Headers::default(), "", false),
             ready: Vec::new(),
             conversation: Conversation::new(&response.headers, self.request.path()),
+            kept: None,
         }));
         let recorded = RecordedResponse {
             headers: log.redactor.headers(&response.headers),
             payload: Payload::Messages(Vec::new()),
             ..response
         };
-        self.append(log, wait, None, &Outcome::Response(recorded))
+        self.append(log, wait, None, &Outcome::Response(recorded), None)
     }
 
     fn message(&mut self, log: &mut CassetteLog, message: &Message) -> Result<(), FormatError> {
@@ -236,7 +281,29 @@ impl PendingInteraction {
             trailers: log.redactor.headers(&end.trailers),
             cut: end.cut.map(|cut| log.redactor.text(&cut)),
         };
-        log.writer.end(self.id, &end)
+        log.writer.end(self.id, &end)?;
+        if let Some(kept) = open.kept {
+            log.kept -= kept.length;
+            if end.cut.is_none() {
+                let body = RecentBody::new(self.id, kept.status, kept.headers, kept.chunks);
+                log.recent.keep(&self.request.url, body);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a part of the body for [`RecentBodies`], unless that is too much.
+    fn keep(&mut self, log: &mut CassetteLog, data: Buffer) {
+        let Some(open) = &mut self.open else { return };
+        let Some(kept) = &mut open.kept else { return };
+        if kept.length + data.len() > MAX_BODY_BYTES || log.kept + data.len() > MAX_BYTES {
+            log.kept -= kept.length;
+            open.kept = None;
+            return;
+        }
+        log.kept += data.len();
+        kept.length += data.len();
+        kept.chunks.push(data);
     }
 
     fn append(
@@ -245,9 +312,10 @@ impl PendingInteraction {
         wait: Duration,
         took: Option<Duration>,
         outcome: &Outcome,
+        body_of: Option<u64>,
     ) -> Result<(), FormatError> {
         match self.opening.take() {
-            Some(opening) => log.writer.append(opening, wait, took, outcome),
+            Some(opening) => log.writer.append(opening, wait, took, outcome, body_of),
             None => Ok(()),
         }
     }

@@ -4,12 +4,14 @@ use super::buffers::Buffer;
 use super::event::BodyEnd;
 use super::exchange::Exchange;
 use super::log::permits;
+use super::recent_bodies::RecentBody;
 use crate::interaction::{CLIENT_CLOSED, Headers};
 use crate::transport::BodyError;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
@@ -44,6 +46,11 @@ enum State {
         length: usize,
         limit: Option<Pin<Box<Sleep>>>,
     },
+    /// Equal to a recorded body so far.
+    Repeated {
+        body: Arc<RecentBody>,
+        length: usize,
+    },
     /// Recorded while it arrives.
     Open,
     Done,
@@ -58,9 +65,14 @@ impl ResponseBody {
         } else if exchange.streams() {
             exchange.open(false);
             State::Open
-        } else if length.is_some_and(|length| length > MAX_BUFFERED_BYTES as u64) {
-            exchange.open(true);
-            State::Open
+        } else if let Some(length) = length.filter(|length| *length > MAX_BUFFERED_BYTES as u64) {
+            match exchange.recent_body().filter(|body| body.len() as u64 == length) {
+                Some(body) => State::Repeated { body, length: 0 },
+                None => {
+                    exchange.open(true);
+                    State::Open
+                }
+            }
         } else {
             State::Whole {
                 chunks: Vec::new(),
@@ -89,6 +101,7 @@ impl ResponseBody {
                 Some(length + data + self.exchange.head_bytes())
             }
             State::Open if data > 0 => Some(data),
+            State::Repeated { .. } if self.is_last(received) => Some(self.exchange.head_bytes()),
             _ => None,
         }
     }
@@ -117,12 +130,65 @@ impl ResponseBody {
             State::Whole { chunks, length, .. } => {
                 chunks.push(self.exchange.copy(data));
                 *length += data.len();
-                if *length > MAX_BUFFERED_BYTES {
+                if *length > MAX_BUFFERED_BYTES && !self.repeats() {
                     self.open(true, permit);
                 }
             }
             State::Open => self.exchange.data(self.exchange.copy(data), permit.take()),
-            State::Done => {}
+            State::Repeated { .. } | State::Done => {}
+        }
+    }
+
+    /// Whether the buffered part is the beginning of a recorded body. The rest is then compared with it.
+    fn repeats(&mut self) -> bool {
+        // A body of known length was compared from the start.
+        let State::Whole {
+            chunks,
+            length,
+            limit: Some(_),
+        } = &self.state
+        else {
+            return false;
+        };
+        let Some(body) = self.exchange.recent_body() else {
+            return false;
+        };
+        let mut position = 0;
+        let is_equal = chunks.iter().all(|chunk| {
+            position += chunk.len();
+            body.has_at(position - chunk.len(), chunk)
+        });
+        if is_equal {
+            self.state = State::Repeated { body, length: *length };
+        }
+        is_equal
+    }
+
+    /// Compares a frame with the recorded body. If they differ, the body is recorded as any other.
+    fn compare(&mut self, received: &Received) {
+        let is_last = self.is_last(received);
+        let State::Repeated { body, length } = &mut self.state else {
+            return;
+        };
+        let frame = received.as_ref().and_then(|received| received.as_ref().ok());
+        let data = frame.and_then(Frame::data_ref).map_or(&[][..], |data| data);
+        let end = *length + data.len();
+        if body.has_at(*length, data) && (!is_last || end == body.len()) {
+            *length = end;
+        } else {
+            self.buffer_beginning();
+        }
+    }
+
+    /// Buffers what was equal to the recorded body.
+    fn buffer_beginning(&mut self) {
+        if let State::Repeated { body, length } = &self.state {
+            let chunks = body.beginning(*length).map(|part| self.exchange.copy(part)).collect();
+            self.state = State::Whole {
+                chunks,
+                length: *length,
+                limit: None,
+            };
         }
     }
 
@@ -136,13 +202,20 @@ impl ResponseBody {
         }
     }
 
-    fn end(&mut self, cut: Option<String>, permit: Option<OwnedSemaphorePermit>) {
+    fn end(&mut self, cut: Option<String>, mut permit: Option<OwnedSemaphorePermit>) {
+        if matches!(&self.state, State::Repeated { body, length } if cut.is_some() || *length < body.len()) {
+            self.buffer_beginning();
+        }
+        if matches!(&self.state, State::Whole { length, .. } if *length > MAX_BUFFERED_BYTES) {
+            self.open(true, &mut permit);
+        }
         let end = BodyEnd {
             trailers: std::mem::take(&mut self.trailers),
             cut,
         };
         match std::mem::replace(&mut self.state, State::Done) {
             State::Whole { chunks, .. } => self.exchange.whole(chunks, end, permit),
+            State::Repeated { body, .. } => self.exchange.repeated(body, end, permit),
             State::Open => self.exchange.end(end),
             State::Done => {}
         }
@@ -171,7 +244,11 @@ impl HttpBody for ResponseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let received = match self.received.take() {
             Some(received) => received,
-            None => ready!(self.poll_inner(context)),
+            None => {
+                let received = ready!(self.poll_inner(context));
+                self.compare(&received);
+                received
+            }
         };
         let mut permit = None;
         if let Some(bytes) = self.bytes_to_send(&received) {

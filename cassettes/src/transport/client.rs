@@ -17,6 +17,10 @@ use std::time::Duration;
 /// Timeout of a connection attempt.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Time after which an unused connection is not used again. Many servers close one after 60 s, and a request that is
+/// sent at that moment would be lost.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// A client for one server. Clones share connections.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -57,6 +61,7 @@ impl Client {
         let mut newer = tls;
         newer.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut builder = Pool::builder(TokioExecutor::new());
+        builder.pool_idle_timeout(IDLE_TIMEOUT);
         if !keep {
             builder.pool_max_idle_per_host(0);
         }

@@ -64,6 +64,15 @@ impl Handler for Origin {
                     .entry(count)
                     .or_insert_with(|| format!("{}\n", list(count)).into())
                     .clone();
+                // The version of a list is at its beginning.
+                let text = match query.contains_key("changes") {
+                    true => {
+                        let version = self.asked.fetch_add(1, Ordering::Relaxed);
+                        let head = format!(r#"{{"metadata":{{"resourceVersion":"{version}"}},"#);
+                        [head.as_bytes(), text.get(1..).unwrap_or_default()].concat().into()
+                    }
+                    false => text,
+                };
                 let mut response = Response::new(transport::full(text));
                 response
                     .headers_mut()

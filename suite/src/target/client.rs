@@ -10,6 +10,10 @@ use super::{Credentials, TargetError};
 /// Time limit of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Time after which an unused connection is not used again. Many servers close one after 60 s, and a request that is
+/// sent at that moment would be lost.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Returns the innermost cause of an error.
 pub(super) fn reason(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
@@ -29,6 +33,7 @@ pub(crate) fn client(credentials: &Credentials) -> Result<reqwest::Client, Targe
         .http1_only()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
     if let Some(authorities) = &credentials.authorities {
         builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
