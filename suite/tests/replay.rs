@@ -34,8 +34,8 @@ fn failed(summary: &Summary) -> Vec<String> {
 
 /// Selects every case of every operation once, for alternating kinds.
 ///
-/// A recording does not depend on the kind, except for that of secrets, which has its own test. Log queries are left out
-/// because they bypass the recorder.
+/// A recording does not depend on the kind, except for that of secrets, which has its own test. Log queries are left
+/// out because they bypass the recorder.
 fn every_case(profile: Profile) -> Selection {
     let mut kinds: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for trial in Selection::default().of(&Catalog::embedded().unwrap(), profile) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use http::Method;
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use stuntdouble_fixtures::{Dir, OBJECTS, OPERATIONS, QUERIES, STATEMENTS};
 
@@ -13,6 +14,9 @@ use super::kind_file::{CaseSets, KindFile, case_sets};
 use super::namesakes::{self, Namesakes};
 use super::statement::{Statements, statements};
 use super::{Case, CaseData, Document, Kind, Need, Operation, Profile, Sample, Statement};
+
+/// File of the pod spec with every field in `fixtures/objects`.
+const POD_SPEC: &str = "pod-spec.yaml";
 
 /// Hashes the names and contents of the YAML files in folders.
 fn digest(folders: &[&Dir<'static>]) -> String {
@@ -230,8 +234,21 @@ fn joined(first: &str, second: &str) -> String {
 fn sample(name: &str) -> Result<Sample, CatalogError> {
     let path = format!("{name}.yaml");
     let files = yaml_files(&OBJECTS);
-    let text = files.get(&path).ok_or_else(|| malformed(&path, "no such sample"))?;
-    parse(&path, text)
+    let read = |path: &str| files.get(path).ok_or_else(|| malformed(path, "no such sample"));
+    let mut sample: Sample = parse(&path, read(&path)?)?;
+    if let Some(pointer) = &sample.pod_spec {
+        let shared: Map<String, Value> = parse(POD_SPEC, read(POD_SPEC)?)?;
+        let mut fields = pointer.split('/').skip(1);
+        let own = fields.try_fold(&mut sample.full, |value, field| {
+            Some(value.as_object_mut()?.entry(field).or_insert_with(|| json!({})))
+        });
+        let own = own.and_then(Value::as_object_mut);
+        let own = own.ok_or_else(|| malformed(&path, format!("`full` has no object at {pointer}")))?;
+        for (field, value) in shared {
+            own.entry(field).or_insert(value);
+        }
+    }
+    Ok(sample)
 }
 
 #[cfg(test)]

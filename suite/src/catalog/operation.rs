@@ -32,6 +32,9 @@ pub struct Sample {
     /// Merge patch of the other fields that it can be created with.
     #[serde(default)]
     pub full: Value,
+    /// Pointer to its pod spec, where `full` has the fields of `pod-spec.yaml` that the file does not set.
+    #[serde(default, rename = "pod-spec")]
+    pub(super) pod_spec: Option<String>,
 }
 
 impl Sample {
