@@ -177,14 +177,12 @@ impl Mutator {
         };
         let mut before = None;
         if mutant.ask.undo {
-            before = Some(
-                self.client
-                    .get(forwarded.url(&self.upstream)?)
-                    .send()
-                    .await?
-                    .bytes()
-                    .await?,
-            );
+            let mut url = forwarded.url(&self.upstream)?;
+            // A status is read with its object.
+            if let Some(path) = url.path().strip_suffix("/status").map(str::to_owned) {
+                url.set_path(&path);
+            }
+            before = Some(self.client.get(url).send().await?.bytes().await?);
         }
         if mutant.ask.elsewhere
             && let Some(path) = self.memory.elsewhere(&forwarded.path)
