@@ -19,7 +19,7 @@ use super::{
     history::History,
     lag::{self, Lag},
     watcher::backlog_limit,
-    watcher_index::WatcherIndex,
+    watcher_index::{GROUP_SIZE, WatcherIndex},
 };
 use crate::{
     api::GroupResource,
@@ -383,7 +383,7 @@ impl Drop for Hub {
 
 /// Wakes the watchers of changed kinds until the hub is dropped.
 ///
-/// Groups of watchers are woken one after another, each after the previous one had its turn, so that requests and
+/// Up to [`GROUP_SIZE`] watchers are woken together, and the next ones after these had their turn, so that requests and
 /// watchers of other kinds do not wait for thousands of watchers. Changes during a round are read by the watchers
 /// that are still to be woken, and otherwise cause the next round: the more watchers there are, the more changes each
 /// of them reads at a time.
@@ -410,14 +410,28 @@ async fn wake(hub: Weak<Hub>, notify: Arc<Notify>) {
             let groups = channel.groups_to_wake().into_iter();
             (channel, groups)
         }));
-        rounds.retain_mut(|(_, groups)| {
-            let group = groups.next();
-            group.inspect(|group| group.notify_waiters()).is_some()
-        });
+        rounds.retain_mut(|(_, groups)| wake_some(groups));
         if !rounds.is_empty() {
             yield_now().await;
         }
     }
+}
+
+/// Wakes the next groups, until they have at least [`GROUP_SIZE`] watchers together. Returns whether there may be more.
+///
+/// Most groups of a kind that is watched by namespace or name have one watcher. If other tasks ran after each of them,
+/// the last one would wait for seconds on a busy machine.
+fn wake_some(groups: &mut IntoIter<Arc<Notify>>) -> bool {
+    let mut woken = 0;
+    while woken < GROUP_SIZE {
+        let Some(group) = groups.next() else {
+            return false;
+        };
+        group.notify_waiters();
+        // One of the references is this one.
+        woken += Arc::strong_count(&group) - 1;
+    }
+    true
 }
 
 #[cfg(test)]

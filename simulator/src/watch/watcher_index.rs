@@ -28,7 +28,7 @@ pub(crate) enum WatchIndexKey {
 }
 
 /// Maximum number of watchers that are woken together.
-const GROUP_SIZE: usize = 64;
+pub(super) const GROUP_SIZE: usize = 64;
 
 /// Waiting watchers of a kind by index value, in groups.
 #[derive(Default)]

@@ -244,3 +244,14 @@ async fn a_store_that_lost_changes_ends_its_watches_and_rejects_older_starts() {
     assert!(rig.watch(Start::After(9), None).is_ok());
     assert_eq!(rig.hub.latest(), 9);
 }
+
+#[test]
+fn watchers_of_different_objects_are_woken_together() {
+    let index = WatcherIndex::default();
+    let key = |n: usize| WatchIndexKey::Name(None, n.to_string().into());
+    let watchers: Vec<_> = (0..100).map(|n| index.join(key(n))).collect();
+    let mut groups = index.all().into_iter();
+    assert!(wake_some(&mut groups));
+    assert_eq!(groups.len(), watchers.len() - GROUP_SIZE);
+    assert!(!wake_some(&mut groups));
+}
