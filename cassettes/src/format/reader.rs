@@ -4,7 +4,6 @@ use super::parse::{Continuation, Document, document, header};
 use super::yaml;
 use super::{FormatError, node::Node};
 use crate::interaction::{Cassette, Header, Interaction, Outcome, Payload};
-use bytes::Bytes;
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
@@ -68,7 +67,7 @@ fn assemble<R: BufRead>(
             Document::Interaction(mut interaction, body_of) => {
                 if let Some(of) = body_of {
                     let earlier = at.get(&of).and_then(|at| interactions.get(*at));
-                    let body = earlier.and_then(body).ok_or_else(|| {
+                    let body = earlier.and_then(Interaction::body).cloned().ok_or_else(|| {
                         malformed(
                             1,
                             format!("`body_of: {of}`, but no earlier interaction {of} has a body"),
@@ -95,14 +94,6 @@ fn assemble<R: BufRead>(
     interactions.sort_by_key(|interaction| interaction.id);
     let header = head.ok_or_else(|| FormatError::NotACassette("the file is empty".into()))?;
     Ok(Cassette { header, interactions })
-}
-
-/// The body of a response.
-fn body(of: &Interaction) -> Option<Bytes> {
-    match &of.response()?.payload {
-        Payload::Body(body) => Some(body.clone()),
-        Payload::Stream(_) | Payload::Messages(_) => None,
-    }
 }
 
 fn join(whole: &mut Interaction, more: Continuation) -> Result<(), String> {

@@ -294,7 +294,8 @@ pub(crate) fn to_string(cassette: &Cassette) -> String {
             marks,
         } = interaction;
         opening(&mut text, *id, *started, note.as_deref(), marks, request);
-        let body_of = long_body(outcome).and_then(|body| {
+        let long_body = interaction.body().filter(|body| body.len() > MIN_SHARED);
+        let body_of = long_body.and_then(|body| {
             let first = *bodies.entry(body).or_insert(*id);
             (first != *id).then_some(first)
         });
@@ -303,17 +304,6 @@ pub(crate) fn to_string(cassette: &Cassette) -> String {
         }
     }
     text
-}
-
-/// The body of a response if it is longer than [`MIN_SHARED`].
-fn long_body(outcome: &Outcome) -> Option<&[u8]> {
-    match outcome {
-        Outcome::Response(response) => match &response.payload {
-            Payload::Body(body) if body.len() > MIN_SHARED => Some(body),
-            _ => None,
-        },
-        Outcome::Failure(_) => None,
-    }
 }
 
 /// Creates a file that only its owner can read.

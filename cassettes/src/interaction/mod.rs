@@ -25,6 +25,7 @@ pub use response::{Data, Failure, FailureKind, Frame, Message, Outcome, Payload,
 
 pub(crate) use placeholder::{is_of_length, is_placeholder, number, placeholder, placeholders};
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use std::time::Duration;
 
@@ -134,6 +135,14 @@ impl Interaction {
         match &self.outcome {
             Outcome::Response(response) => Some(response),
             Outcome::Failure(_) => None,
+        }
+    }
+
+    /// The body of the response, if it was recorded as a whole.
+    pub(crate) fn body(&self) -> Option<&Bytes> {
+        match &self.response()?.payload {
+            Payload::Body(body) => Some(body),
+            Payload::Stream(_) | Payload::Messages(_) => None,
         }
     }
 

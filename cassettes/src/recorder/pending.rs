@@ -45,16 +45,7 @@ struct Open {
     /// Redactor of the messages of an upgraded connection.
     conversation: Conversation,
     /// The body for [`RecentBodies`].
-    kept: Option<KeptBody>,
-}
-
-/// The part of a body that was recorded.
-#[derive(Debug)]
-struct KeptBody {
-    status: u16,
-    headers: Headers,
-    chunks: Vec<Buffer>,
-    length: usize,
+    kept: Option<RecentBody>,
 }
 
 /// An interaction that is being recorded.
@@ -191,12 +182,7 @@ impl PendingInteraction {
             body: BodyRedactor::new(&log.redactor, &headers, path, status >= 400),
             ready: Vec::new(),
             conversation: Conversation::new(&Headers::default(), ""),
-            kept: pieces.then(|| KeptBody {
-                status,
-                headers,
-                chunks: Vec::new(),
-                length: 0,
-            }),
+            kept: pieces.then(|| RecentBody::new(self.id, status, headers)),
         }));
         let recorded = RecordedResponse {
             headers: log.redactor.headers(&response.headers),
@@ -283,10 +269,9 @@ impl PendingInteraction {
         };
         log.writer.end(self.id, &end)?;
         if let Some(kept) = open.kept {
-            log.kept -= kept.length;
+            log.kept -= kept.len();
             if end.cut.is_none() {
-                let body = RecentBody::new(self.id, kept.status, kept.headers, kept.chunks);
-                log.recent.keep(&self.request.url, body);
+                log.recent.keep(&self.request.url, kept);
             }
         }
         Ok(())
@@ -296,14 +281,13 @@ impl PendingInteraction {
     fn keep(&mut self, log: &mut CassetteLog, data: Buffer) {
         let Some(open) = &mut self.open else { return };
         let Some(kept) = &mut open.kept else { return };
-        if kept.length + data.len() > MAX_BODY_BYTES || log.kept + data.len() > MAX_BYTES {
-            log.kept -= kept.length;
+        if kept.len() + data.len() > MAX_BODY_BYTES || log.kept + data.len() > MAX_BYTES {
+            log.kept -= kept.len();
             open.kept = None;
             return;
         }
         log.kept += data.len();
-        kept.length += data.len();
-        kept.chunks.push(data);
+        kept.push(data);
     }
 
     fn append(

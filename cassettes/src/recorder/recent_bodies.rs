@@ -37,15 +37,21 @@ pub(super) struct RecentBody {
 }
 
 impl RecentBody {
-    /// The body of this response to the request with this number.
-    pub(super) fn new(id: u64, status: u16, headers: Headers, chunks: Vec<Buffer>) -> Self {
+    /// The empty body of this response to the request with this number.
+    pub(super) fn new(id: u64, status: u16, headers: Headers) -> Self {
         Self {
             id,
             status,
             headers,
-            length: chunks.iter().map(|chunk| chunk.len()).sum(),
-            chunks,
+            chunks: Vec::new(),
+            length: 0,
         }
+    }
+
+    /// Appends data to the body.
+    pub(super) fn push(&mut self, data: Buffer) {
+        self.length += data.len();
+        self.chunks.push(data);
     }
 
     /// Number of the interaction that has the body.
@@ -131,8 +137,9 @@ mod tests {
 
     fn body(id: u64, chunks: &[&[u8]]) -> RecentBody {
         let pool = Arc::new(BufferPool::default());
-        let chunks = chunks.iter().map(|chunk| pool.copy(chunk)).collect();
-        RecentBody::new(id, 200, Headers::default(), chunks)
+        let mut body = RecentBody::new(id, 200, Headers::default());
+        chunks.iter().for_each(|chunk| body.push(pool.copy(chunk)));
+        body
     }
 
     fn response(status: u16, content_type: Option<&str>) -> Response {

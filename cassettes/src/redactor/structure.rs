@@ -370,6 +370,9 @@ impl Structure {
         if level.is_list || !self.rules.defaults {
             return Context::Open;
         }
+        if let (Key::Value, true, Some(secret)) = (level.of_key.key, level.of_secret, level.patched) {
+            return Context::Secret(secret);
+        }
         let at = self.stack.len() - 1;
         match level.of_key.key {
             Key::Data(secret) if level.of_secret || level.kind == Kind::Secret => {
@@ -382,9 +385,6 @@ impl Structure {
                     for_name: false,
                 };
                 return Context::Undecided { secret, wait };
-            }
-            Key::Value if level.of_secret && level.patched.is_some() => {
-                return level.patched.map_or(Context::Open, Context::Secret);
             }
             Key::Value if level.name == Some(true) => return Context::Secret(Secret::Value),
             Key::Value if level.name.is_none() => {

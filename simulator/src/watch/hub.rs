@@ -383,7 +383,7 @@ impl Drop for Hub {
 
 /// Wakes the watchers of changed kinds until the hub is dropped.
 ///
-/// Up to [`GROUP_SIZE`] watchers are woken together, and the next ones after these had their turn, so that requests and
+/// About [`GROUP_SIZE`] watchers are woken together, and the next ones after these had their turn, so that requests and
 /// watchers of other kinds do not wait for thousands of watchers. Changes during a round are read by the watchers
 /// that are still to be woken, and otherwise cause the next round: the more watchers there are, the more changes each
 /// of them reads at a time.

@@ -27,7 +27,7 @@ pub(crate) enum WatchIndexKey {
     Field(Box<str>, Box<str>),
 }
 
-/// Maximum number of watchers that are woken together.
+/// Maximum number of watchers in a group.
 pub(super) const GROUP_SIZE: usize = 64;
 
 /// Waiting watchers of a kind by index value, in groups.
