@@ -165,7 +165,7 @@ impl Json {
             self.end_scalar(context);
         }
         let whole = self.structure.is_root() && matches!(self.token, Token::None);
-        self.structure.decide_all();
+        self.structure.decide_at_end();
         self.held.apply_decisions(&mut self.structure);
         self.held.release(context, self.depth, out);
         match (whole, &self.token) {

@@ -184,6 +184,18 @@ impl Structure {
         self.decided.extend(self.deferred.drain(..).map(|(_, id)| (id, true)));
     }
 
+    /// Decides all deferred values at the end of a document. If it was cut, those of objects of another kind are not
+    /// secret, and all others are.
+    pub(super) fn decide_at_end(&mut self) {
+        let stack = &self.stack;
+        let is_secret = |wait: &Wait| {
+            let kind = stack.get(wait.level).map(|level| level.kind);
+            wait.for_name || !matches!(kind, Some(Kind::Listed | Kind::Other))
+        };
+        let decided = self.deferred.drain(..).map(|(wait, id)| (id, is_secret(&wait)));
+        self.decided.extend(decided);
+    }
+
     /// Reports a key of the open object.
     pub(super) fn key(&mut self, name: &str) {
         let known = self.keys.get(name);

@@ -353,3 +353,17 @@ fn a_json_patch_of_a_secret_has_the_placeholders_of_the_secret(
         _ => assert_eq!(json!({"a": STANDARD.encode(patched.as_str().expect("text"))}), *stored),
     }
 }
+
+#[rstest]
+#[case::event(r#"{"type":"ADDED","object":{"kind":"ConfigMap","data":{"color":"dark green"}"#)]
+#[case::list(r#"{"kind":"ConfigMapList","items":[{"metadata":{},"data":{"color":"dark green"}"#)]
+fn data_of_another_kind_is_not_secret_if_the_client_leaves(#[case] cut: &str) {
+    let redactor = Redactor::new(Redaction::default());
+    let redacted = |body: &str, path: &str| {
+        let body = pieces_of_session(&redactor, body.as_bytes(), &[], &Headers::default(), path);
+        String::from_utf8(body).expect("text")
+    };
+    assert_eq!(redacted(cut, "/api/v1/watch/configmaps"), cut);
+    let object = r#"{"kind":"ConfigMap","data":{"color":"dark green"}}"#;
+    assert_eq!(redacted(object, "/api/v1/namespaces/a/configmaps/a"), object);
+}
