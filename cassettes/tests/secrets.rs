@@ -6,6 +6,7 @@ mod origin;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
 use http::Request;
 use http_body_util::{BodyExt, StreamBody};
@@ -203,7 +204,7 @@ fn echoes(secret: &str) -> Vec<Case> {
     ]
 }
 
-async fn send(client: &Client, case: &Case) {
+async fn send(client: &Client, case: &Case) -> Bytes {
     let mut request = Request::builder().method(case.method).uri(&case.target);
     for (name, value) in &case.headers {
         request = request.header(*name, value);
@@ -212,7 +213,7 @@ async fn send(client: &Client, case: &Case) {
         .send(request.body(full(case.body.clone())).expect("a request"))
         .await
         .expect("an answer");
-    response.into_body().collect().await.expect("a body");
+    response.into_body().collect().await.expect("a body").to_bytes()
 }
 
 fn client(url: &str) -> Client {
@@ -330,6 +331,25 @@ async fn a_compressed_request_is_recorded_without_its_secrets() {
         .expect("a replayer");
     assert_eq!(post(&replayer.url()).await, answered);
     replayer.assert_all_played();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_of_several_lines_is_replayed_as_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.yaml");
+    let origin = Origin::start().await;
+    let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
+        .await
+        .expect("a recorder");
+    let body = |secret: &str| json!({"password": format!("{secret}\n\"{secret}\"")}).to_string();
+    let post = async |at: &str, body: String| send(&client(at), &case("POST", "/e", &[JSON], body)).await;
+    assert_eq!(post(&recorder.url(), body(SECRET)).await, body(SECRET));
+    recorder.stop().await;
+    let replayer = Replayer::start(Cassette::open(&path).expect("a cassette"), ReplayerOptions::default())
+        .await
+        .expect("a replayer");
+    let other: String = SECRET.chars().rev().collect();
+    assert_eq!(post(&replayer.url(), body(&other)).await, body(&other));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@
 
 use crate::interaction::{is_placeholder, number};
 use crate::redactor::is_distinct;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -53,6 +54,7 @@ impl Aliases {
                 if is_placeholder(&recorded) && !is_distinct(live.as_bytes(), false) {
                     self.to_recorded.all.insert(live.clone(), recorded.clone());
                 } else {
+                    self.to_recorded.insert(json_text(&live).into_owned(), recorded.clone());
                     self.to_recorded.insert(live.clone(), recorded.clone());
                 }
             }
@@ -62,12 +64,17 @@ impl Aliases {
 
     /// Converts a live text to the recorded one.
     pub(super) fn recorded<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.to_recorded.replace(text)
+        self.to_recorded.replace(text, |recorded| recorded.into())
     }
 
     /// Converts a recorded text to the live one.
     pub(super) fn live<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.to_live.replace(text)
+        self.to_live.replace(text, |live| live.into())
+    }
+
+    /// Converts recorded JSON to live JSON.
+    pub(super) fn live_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.to_live.replace(text, json_text)
     }
 
     /// Whether there is nothing to replace.
@@ -89,7 +96,7 @@ impl Replacements {
     }
 
     /// Replaces whole words, the longest first.
-    fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn replace<'t>(&self, text: &'t str, written: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
         if self.all.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -108,7 +115,7 @@ impl Replacements {
                 continue;
             };
             out.push_str(text.get(copied..at).unwrap_or_default());
-            out.push_str(to);
+            out.push_str(&written(to));
             at += from.len();
             copied = at;
         }
@@ -117,6 +124,15 @@ impl Replacements {
         }
         out.push_str(text.get(copied..).unwrap_or_default());
         Cow::Owned(out)
+    }
+}
+
+/// A text as it is written in a string of JSON.
+fn json_text(text: &str) -> Cow<'_, str> {
+    let quoted = Value::from(text).to_string();
+    match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(written) if written != text => Cow::Owned(written.to_owned()),
+        _ => Cow::Borrowed(text),
     }
 }
 
@@ -175,6 +191,17 @@ mod tests {
         assert_eq!(aliases.recorded("yes"), "yes");
         assert_eq!(aliases.live("redacted-1"), "yes");
         assert!(!aliases.admit(&[pair("redacted-2", "yes")]));
+    }
+
+    #[test]
+    fn a_secret_is_written_in_json_as_a_string_requires() {
+        let mut aliases = Aliases::default();
+        aliases.learn(vec![pair("redacted-1~~~~~~~~", "user: \"a\"\npass: b")]);
+        let recorded = r#"{"data":{"key":"redacted-1~~~~~~~~"}}"#;
+        let live = aliases.live_json(recorded);
+        assert_eq!(live, r#"{"data":{"key":"user: \"a\"\npass: b"}}"#);
+        assert_eq!(aliases.recorded(&live), recorded);
+        assert_eq!(aliases.live("redacted-1~~~~~~~~"), "user: \"a\"\npass: b");
     }
 
     #[test]

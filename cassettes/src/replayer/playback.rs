@@ -234,6 +234,11 @@ impl Playback {
         self.progress.lock().aliases.live(text)
     }
 
+    /// Converts recorded JSON to live JSON.
+    pub(super) fn live_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.progress.lock().aliases.live_json(text)
+    }
+
     /// Whether recorded texts need no conversion.
     pub(super) fn is_verbatim(&self) -> bool {
         self.progress.lock().aliases.is_empty()

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 /// A response with a whole body.
 pub(super) fn plain(recorded: &RecordedResponse, body: &Bytes, method: &str, playback: &Playback) -> Response<Body> {
     let coding = Coding::named(recorded.headers.get("content-encoding"));
-    let bytes = live(body, playback);
+    let bytes = live(body, is_json(recorded), playback);
     let bytes = match coding {
         Some(coding) if coding != Coding::Identity && !bytes.is_empty() => {
             coding.encode(&bytes).map_or(bytes, Bytes::from)
@@ -107,7 +107,7 @@ impl Streaming {
                     .wait_for_causes(&self.selected, frame.at, &mut self.causes, hold)
                     .await;
             }
-            let data = live(&frame.data, &self.playback);
+            let data = live(&frame.data, is_json(recorded), &self.playback);
             return Some((Ok(Frame::data(data)), self));
         }
         let left = recorded.cut.as_deref() == Some(CLIENT_CLOSED);
@@ -163,12 +163,17 @@ fn fields(recorded: &Headers, playback: &Playback) -> HeaderMap {
     fields
 }
 
+fn is_json(recorded: &RecordedResponse) -> bool {
+    recorded.headers.media_type().contains("json")
+}
+
 /// Converts recorded bytes to live ones.
-pub(super) fn live(bytes: &Bytes, playback: &Playback) -> Bytes {
+pub(super) fn live(bytes: &Bytes, is_json: bool, playback: &Playback) -> Bytes {
     if playback.is_verbatim() {
         return bytes.clone();
     }
     match std::str::from_utf8(bytes) {
+        Ok(text) if is_json => playback.live_json(text).into_owned().into(),
         Ok(text) => playback.live(text).into_owned().into(),
         Err(_) => bytes.clone(),
     }
