@@ -142,6 +142,64 @@ pub fn search_result(body: &Value) -> Option<Mismatch> {
     })
 }
 
+/// Checks the hits of a search against the query parameters `size`, `from`, `search_type` and `sort`, and their indices
+/// against the dates of the records.
+pub fn search_hits(body: &Value, query: &[(String, String)]) -> Option<Mismatch> {
+    let hits = body.pointer("/hits/hits").and_then(Value::as_array)?;
+    let parameter = |name: &str| {
+        query
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    };
+    let total = body.pointer("/hits/total").and_then(Value::as_u64)?;
+    let number = |name, default| parameter(name).map_or(Some(default), |value| value.parse::<u64>().ok());
+    let size = match parameter("search_type") {
+        Some("count") => 0,
+        _ => number("size", 10)?,
+    };
+    let due = size.min(total.saturating_sub(number("from", 0)?));
+    if hits.len() as u64 != due {
+        let actual = format!("{} hits", hits.len());
+        return Some(Mismatch::new("hits", format!("{due} of {total} hits"), actual));
+    }
+    if let Some(hit) = hits.iter().find(|hit| !is_of_its_day(hit)) {
+        let time = hit.pointer("/_source/@timestamp").cloned().unwrap_or_default();
+        let actual = format!("{} in {}", time, hit.get("_index").cloned().unwrap_or_default());
+        return Some(Mismatch::new("hit", "a record in the index of its day", actual));
+    }
+    let sort = parameter("sort")?.split(',').next()?;
+    let is_descending = sort.ends_with(":desc");
+    let values: Vec<f64> = hits
+        .iter()
+        .filter_map(|hit| hit.pointer("/sort/0").and_then(Value::as_f64))
+        .collect();
+    let ordered = |pair: &[f64]| match pair {
+        [one, two] if is_descending => one >= two,
+        [one, two] => one <= two,
+        _ => true,
+    };
+    let fine = values.windows(2).all(ordered);
+    (!fine).then(|| {
+        Mismatch::new(
+            "order of the hits",
+            format!("sort values in the order {sort}"),
+            clipped(&format!("{values:?}")),
+        )
+    })
+}
+
+/// Whether a record is in the daily index of its time, which is UTC, or in no daily index.
+fn is_of_its_day(hit: &Value) -> bool {
+    let index = hit.get("_index").and_then(Value::as_str);
+    let time = hit.pointer("/_source/@timestamp").and_then(Value::as_str);
+    let (Some(day), Some(time)) = (index.and_then(|index| index.strip_prefix("logstash-")), time) else {
+        return true;
+    };
+    let time: Option<jiff::Timestamp> = time.parse().ok();
+    time.is_none_or(|time| time.strftime("%Y.%m.%d").to_string() == day)
+}
+
 /// Returns the first hit that differs from the stored document.
 fn unlike_stored(
     hits: &[Value],
@@ -302,6 +360,41 @@ mod tests {
     fn differences_are_found(#[case] pointer: &str, #[case] value: Value) {
         let altered = answer(|body| *body.pointer_mut(pointer).unwrap() = value.clone());
         assert_ne!(hits(Some(&wanted()), 10, &stored(), &str::to_owned, &altered), []);
+    }
+
+    fn sorted(indices_and_times: &[(&str, i64)]) -> Value {
+        let hit = |(day, time): &(&str, i64)| {
+            let timestamp = jiff::Timestamp::from_second(*time).unwrap();
+            json!({"_index": format!("logstash-{day}"), "sort": [time * 1000], "_source": {"@timestamp": timestamp.to_string()}})
+        };
+        json!({"hits": {"total": 5, "hits": indices_and_times.iter().map(hit).collect::<Vec<_>>()}})
+    }
+
+    const FIRST: (&str, i64) = ("1970.01.01", 86_399);
+    const SECOND: (&str, i64) = ("1970.01.02", 86_400);
+
+    #[rstest]
+    #[case::ascending(&[("size", "2"), ("sort", "time:asc")], &[FIRST, SECOND], true)]
+    #[case::ascending_by_default(&[("size", "2"), ("sort", "time")], &[SECOND, FIRST], false)]
+    #[case::descending(&[("size", "2"), ("sort", "time:desc")], &[SECOND, FIRST], true)]
+    #[case::not_descending(&[("size", "2"), ("sort", "time:desc")], &[FIRST, SECOND], false)]
+    #[case::in_no_order(&[("size", "2")], &[SECOND, FIRST], true)]
+    #[case::too_few(&[("size", "3")], &[FIRST, SECOND], false)]
+    #[case::too_many(&[("size", "1")], &[FIRST, SECOND], false)]
+    #[case::the_last_ones(&[("from", "3")], &[FIRST, SECOND], true)]
+    #[case::fewer_than_by_default(&[], &[FIRST, SECOND], false)]
+    #[case::counted(&[("search_type", "count")], &[], true)]
+    #[case::of_another_day(&[("size", "1")], &[("1970.01.02", 86_399)], false)]
+    fn the_hits_are_those_that_were_requested(
+        #[case] query: &[(&str, &str)],
+        #[case] hits: &[(&str, i64)],
+        #[case] fine: bool,
+    ) {
+        let query: Vec<(String, String)> = query
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect();
+        assert_eq!(search_hits(&sorted(hits), &query).is_none(), fine);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub use answer::{Named, error_status, is_compact, is_pretty, result_type, status
 pub use content::{changed, contains, differs, equal, of_type, pointer_presence, pretty, without};
 pub use document::{addresses, description, version};
 pub use history::{ObjectHistory, State, WatchStart, streamed};
-pub use hits::{hits, search_result};
+pub use hits::{hits, search_hits, search_result};
 pub use list::{items, namespaced, resources};
 pub use metadata::{Identity, is_later, list_metadata, number, same_identity, system_fields};
 pub use shown::{clipped, confined, shown_body};

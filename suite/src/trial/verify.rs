@@ -12,16 +12,16 @@ use crate::check::{self, Answer, Identity, Mismatch, shown_body};
 use crate::request::{Media, Request, decode};
 use crate::target::all_values;
 
-/// Kinds and resources that an error can name in addition to the kind of its path: bodies of subresources, the pod of a
-/// binding, the endpoints behind a service, a namespace that does not exist.
-const OTHER_KINDS: [&str; 7] = [
-    "Scale",
-    "DeploymentRollback",
-    "Binding",
-    "Pod",
-    "pods",
-    "endpoints",
-    "namespaces",
+/// Kinds and resources that an error can name in addition to the kind of its path, by a part of the path: bodies of
+/// subresources, the pod of a binding, the endpoints behind a service, a namespace that does not exist.
+const OTHER_KINDS: [(&str, &[&str]); 7] = [
+    ("/scale", &["Scale"]),
+    ("/rollback", &["DeploymentRollback"]),
+    ("/binding", &["Binding", "Pod", "pods"]),
+    ("/pods/", &["pods"]),
+    ("/services/", &["services", "endpoints"]),
+    ("/nodes/", &["nodes"]),
+    ("", &["namespaces"]),
 ];
 
 /// Returns the status that a case expects.
@@ -79,7 +79,8 @@ pub(super) fn answer(
     found.extend(system_fields(environment, request, &body)?);
     found.extend(inspect::content(environment, &body)?);
     if request.path.ends_with("/_search") {
-        found.extend(check::search_result(&body).map(|mismatch| mismatch.at(Level::Should)));
+        let mismatch = check::search_result(&body).or_else(|| check::search_hits(&body, &request.query));
+        found.extend(mismatch.map(|mismatch| mismatch.at(Level::Should)));
     }
     Ok(found)
 }
@@ -110,11 +111,8 @@ fn kinds(case: &Case) -> Vec<String> {
         case.kind.plural.clone(),
         case.kind.name.to_lowercase(),
     ];
-    // Errors of proxies name a resource of their path.
-    let resources = ["pods", "services", "nodes"].into_iter();
-    let in_path = resources.filter(|name| case.operation.path.contains(&format!("/{name}/")));
-    kinds.extend(in_path.map(str::to_owned));
-    kinds.extend(OTHER_KINDS.map(str::to_owned));
+    let others = OTHER_KINDS.iter().filter(|(part, _)| case.operation.path.contains(part));
+    kinds.extend(others.flat_map(|(_, kinds)| *kinds).map(|kind| (*kind).to_owned()));
     kinds
 }
 
