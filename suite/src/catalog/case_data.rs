@@ -193,6 +193,13 @@ pub struct CaseData {
 }
 
 impl CaseData {
+    /// Returns whether the case needs a full cluster, whose components run pods and also write the objects.
+    pub fn needs_full_cluster(&self) -> bool {
+        [Need::LivingCluster, Need::Processes]
+            .iter()
+            .any(|need| self.needs.contains(need))
+    }
+
     /// Creates a case that runs a log query.
     pub(super) fn of_log_query(id: String, requirement: String, needs: Vec<Need>, query: LogQuery) -> Self {
         Self {

@@ -41,9 +41,18 @@ pub fn decode(text: &str, media: Media) -> Result<Value, String> {
     match media {
         Media::Json => serde_json::from_str(text).map_err(|e| e.to_string()),
         // Only the first line: further lines quote the text.
-        Media::Yaml => {
-            serde_saphyr::from_str(text).map_err(|e| e.to_string().lines().next().unwrap_or_default().to_owned())
-        }
+        Media::Yaml => serde_saphyr::from_str_with_options(text, within(text.len()))
+            .map_err(|e| e.to_string().lines().next().unwrap_or_default().to_owned()),
+    }
+}
+
+/// Options whose limits a text of this length without aliases does not reach.
+fn within(length: usize) -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_nodes: length + 1,
+            max_events: 2 * length + 8,
+        },
     }
 }
 
@@ -74,6 +83,13 @@ mod tests {
             let text = encode(&value, media).unwrap();
             assert_eq!(decode(&text, media), Ok(value.clone()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_long_list_is_read() {
+        let list = json!({"items": vec![json!({"a": [1, 2, 3]}); 60_000]});
+        let text = encode(&list, Media::Yaml).unwrap();
+        assert_eq!(decode(&text, Media::Yaml), Ok(list));
     }
 
     #[test]

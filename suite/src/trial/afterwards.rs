@@ -9,7 +9,7 @@ use super::environment::Environment;
 use super::environment_error::EnvironmentError;
 use super::{inspect, verify};
 use crate::catalog::profile::ExpectedStatus;
-use crate::catalog::{After, Case, Level, Need, ObjectState, Part, PartialState, RefusedMethod};
+use crate::catalog::{After, Case, Level, ObjectState, Part, PartialState, RefusedMethod};
 use crate::check::{self, Answer, Mismatch, shown_body};
 use crate::request::Request;
 
@@ -29,7 +29,7 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
         .path
         .as_deref()
         .is_some_and(|path| template.starts_with(path));
-    if needs_full_cluster(environment)
+    if data.needs_full_cluster()
         || !writes
         || !of_kind
         || !data.setup.is_empty()
@@ -69,7 +69,7 @@ pub(super) async fn check_collection(
     let case = environment.case();
     // Concurrent clients do not remember what they have written.
     let concurrent = case.data.race.is_some() || case.data.patches.is_some();
-    if request.method == Method::GET || concurrent || needs_full_cluster(environment) || !addresses_objects(case) {
+    if request.method == Method::GET || concurrent || case.data.needs_full_cluster() || !addresses_objects(case) {
         return Ok(None);
     }
     let path = environment.bindings().get("collection")?.to_owned();
@@ -106,14 +106,6 @@ fn addresses_objects(case: &Case) -> bool {
     let (template, path) = (&case.operation.path, case.kind.path.as_deref());
     let of_object = template.ends_with("{name}") || template.ends_with("{name}/status") || path == Some(template);
     of_object && path.is_some_and(|path| template.starts_with(path))
-}
-
-/// Returns whether the trial needs a full cluster, whose components also write the objects.
-pub(super) fn needs_full_cluster(environment: &Environment<'_>) -> bool {
-    let needs = &environment.case().data.needs;
-    [Need::LivingCluster, Need::Processes]
-        .iter()
-        .any(|need| needs.contains(need))
 }
 
 /// Checks a state. Returns the mismatch and the curl line of the request that shows it.

@@ -22,8 +22,8 @@ const TRIAL_TIMEOUT: Duration = Duration::from_secs(300);
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of attempts of a request that conflicts with another client's write.
 const MAX_CONFLICT_ATTEMPTS: usize = 5;
-/// Maximum number of attempts of a trial whose watch starts at a version that the target no longer keeps. A busy target
-/// has a short history: v1.2 keeps 100 changes of a kind.
+/// Maximum number of attempts of a trial whose watch starts at a version that the target no longer keeps, or falls behind.
+/// A busy target has a short history: v1.2 keeps 100 changes of a kind.
 const MAX_EXPIRED_ATTEMPTS: usize = 5;
 /// Maximum number of attempts of a trial whose objects the target's own controllers write to.
 const MAX_DISTURBED_ATTEMPTS: usize = 3;
@@ -108,9 +108,8 @@ impl Trial {
             .session(&self.case.id, stem, lease.names().to_vec(), credential)
             .await?;
         let (stem, namespaces) = (session.stem().to_owned(), session.namespaces().to_vec());
-        let acts = |need: &Need| [Need::LivingCluster, Need::Processes].contains(need);
         let controlled = self.case.kind.controlled && session.target().has_controllers().await?;
-        let target = match controlled || self.case.data.needs.iter().any(acts) {
+        let target = match controlled || self.case.data.needs_full_cluster() {
             // The audit would report writes of the cluster's own components as contradictions.
             true => session.target().clone(),
             false => session.target().clone().audited(&format!("{stem}-")),
@@ -277,7 +276,7 @@ async fn required_target(
 ) -> Result<Result<Option<Target>, String>, EnvironmentError> {
     let missing = |what: &str| Ok(Err(what.to_owned()));
     let mut found = None;
-    if data.needs.contains(&Need::LivingCluster) || data.needs.contains(&Need::Processes) {
+    if data.needs_full_cluster() {
         found = target.with_living_cluster().await?;
         match &found {
             None => return missing("the target has no ready node, or no running controllers"),

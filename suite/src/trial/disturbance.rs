@@ -1,18 +1,19 @@
 //! Detection of writes by the target's own controllers to the objects of a trial.
 //!
-//! Controllers of a cluster write to new objects: they add a token to a service account, or correct a status. Such
-//! writes are no fault of the server, and a trial does not fail because of them.
+//! Controllers of a cluster write to new objects: they add a token to a service account, correct a status, or delete a
+//! pod on a node that does not exist. Such writes are no fault of the server, and a trial does not fail because of them.
 //!
 //! Limits: only kinds that v1.2's controllers write to (`controlled` in the kind's file). Objects with generated names
 //! are not checked.
 
 use std::time::Duration;
 
+use http::Method;
 use serde_json::Value;
 
 use super::environment::{Environment, text};
 use super::environment_error::EnvironmentError;
-use crate::catalog::Part;
+use crate::catalog::{Action, Part};
 use crate::check::is_later;
 use crate::request::Request;
 
@@ -41,7 +42,7 @@ impl Environment<'_> {
         Ok(false)
     }
 
-    /// Returns whether a watch shows a version of an object that no write of the trial produced.
+    /// Returns whether a watch shows a version of an object, or a removal, that no write of the trial produced.
     async fn is_written_by_others(&self, letter: &str) -> Result<bool, EnvironmentError> {
         let own = self.own_versions(letter);
         let Some(first) = self.versions(letter).first().map(version) else {
@@ -68,6 +69,11 @@ impl Environment<'_> {
                 if event["type"] == "ERROR" {
                     return true;
                 }
+                // The node controller deletes pods on nodes that do not exist.
+                let is_removal = event["type"] == "DELETED" && text(object, "/metadata/name") == name;
+                if is_removal && object.pointer("/spec/nodeName").is_some() && !self.removes(letter) {
+                    return true;
+                }
                 if is_change && is_later(&version, &first) && !own.contains(&version) {
                     return true;
                 }
@@ -75,6 +81,20 @@ impl Environment<'_> {
             false
         };
         Ok(tokio::time::timeout(HISTORY_TIMEOUT, other).await.unwrap_or(false))
+    }
+
+    /// Returns whether the case removes an object.
+    fn removes(&self, letter: &str) -> bool {
+        let data = &self.case().data;
+        let mut actions = data.before.iter().chain(&data.during);
+        self.case().operation.method == Method::DELETE
+            || actions.any(|action| {
+                let removal = matches!(
+                    action,
+                    Action::Delete(_) | Action::Remove(_) | Action::Collect(_) | Action::Retire(_)
+                );
+                removal && action.letter() == letter
+            })
     }
 
     /// Waits until the target's controllers have written to a new object, and uses the result as its first version.

@@ -20,6 +20,14 @@ const ANNOTATION: &str = "stuntdouble.example/object";
 const NAME_LENGTHS: [usize; 6] = [24, 25, 63, 64, 253, 254];
 /// Extra wait for a late response: this many times the target's present response time, up to the limit.
 const EXTRA_WAIT: (u32, Duration) = (20, Duration::from_secs(20));
+/// Groups and kinds whose objects create pods. Each precedes those that it creates.
+const POD_CREATORS: [(&str, &str); 5] = [
+    ("/apis/extensions/v1beta1", "deployments"),
+    ("/apis/extensions/v1beta1", "replicasets"),
+    ("/apis/extensions/v1beta1", "daemonsets"),
+    ("/apis/extensions/v1beta1", "jobs"),
+    ("/api/v1", "replicationcontrollers"),
+];
 /// Maximum number of set-up requests that a failure shows.
 const MAX_STEPS: usize = 20;
 
@@ -106,7 +114,22 @@ impl<'a> Environment<'a> {
             let gone = |answer: Answer| answer.status == 404 || (200..300).contains(&answer.status);
             clean &= self.target.send(&deletion(path)).await.is_ok_and(gone);
         }
+        if self.case.data.needs_full_cluster() {
+            self.remove_pods().await;
+        }
         clean
+    }
+
+    /// Removes the pods in the namespaces of the trial, and what creates pods there. Otherwise they would occupy the nodes
+    /// until the end of the run, because in v1.2 they stay when their controller is deleted.
+    async fn remove_pods(&self) {
+        for namespace in &self.namespaces {
+            for (group, plural) in POD_CREATORS.into_iter().chain([("/api/v1", "pods")]) {
+                let collection = format!("{group}/namespaces/{namespace}/{plural}");
+                // The run removes what is left together with the namespace.
+                let _ = self.target.send(&deletion(collection)).await;
+            }
+        }
     }
 
     pub(super) fn target(&self) -> &'a Target {

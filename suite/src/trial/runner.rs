@@ -4,12 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use futures::StreamExt;
+use futures::{StreamExt, stream};
+use tokio::sync::Semaphore;
 
 use super::run::Run;
 use super::{Expectations, Failure, Outcome, Trial, Verdict};
 use crate::catalog::{Level, Profile};
 use crate::target::Target;
+
+/// Number of concurrent trials that start pods on a server that the suite did not start. With more, the pods of several
+/// runs would fill the nodes, and trials with a part of their pods would wait for one another.
+const MAX_POD_TRIALS: usize = 4;
 
 /// An event of a run. All reports are built from these events.
 #[derive(Debug, Clone)]
@@ -90,9 +95,17 @@ impl Runner {
         let (alone, together): (Vec<Trial>, Vec<Trial>) =
             trials.into_iter().partition(|trial| trial.case.data.cluster_wide);
         let mut tally = self.expectations.tally();
-        let mut running = futures::stream::iter(together)
-            .map(|trial| self.run_shared(trial, &run))
-            .buffer_unordered(self.jobs.max(1));
+        let (with_pods, without_pods): (Vec<Trial>, Vec<Trial>) = together
+            .into_iter()
+            .partition(|trial| !self.target.is_own() && trial.case.data.needs_full_cluster());
+        let jobs = self.jobs.max(1);
+        let permits = Semaphore::new(jobs);
+        let concurrent = |trials: Vec<Trial>, limit: usize| {
+            stream::iter(trials)
+                .map(|trial| self.run_shared(trial, &run, &permits))
+                .buffer_unordered(limit)
+        };
+        let mut running = stream::select(concurrent(with_pods, MAX_POD_TRIALS), concurrent(without_pods, jobs));
         while let Some(outcome) = running.next().await {
             tally.count(&outcome);
             report(Event::Ended(Box::new(outcome)));
@@ -123,7 +136,9 @@ impl Runner {
         });
     }
 
-    async fn run_shared(&self, trial: Trial, run: &Arc<Run>) -> Outcome {
+    async fn run_shared(&self, trial: Trial, run: &Arc<Run>, permits: &Semaphore) -> Outcome {
+        // The semaphore is never closed.
+        let _permit = permits.acquire().await.ok();
         if let Some(verdict) = self.verdict_without_run(&trial) {
             return outcome(trial, verdict);
         }

@@ -111,7 +111,9 @@ fn kinds(case: &Case) -> Vec<String> {
         case.kind.plural.clone(),
         case.kind.name.to_lowercase(),
     ];
-    let others = OTHER_KINDS.iter().filter(|(part, _)| case.operation.path.contains(part));
+    let others = OTHER_KINDS
+        .iter()
+        .filter(|(part, _)| case.operation.path.contains(part));
     kinds.extend(others.flat_map(|(_, kinds)| *kinds).map(|kind| (*kind).to_owned()));
     kinds
 }

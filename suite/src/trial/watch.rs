@@ -41,7 +41,8 @@ pub(super) struct Watched {
     pub(super) found: Vec<Mismatch>,
     /// Response head of the stream.
     pub(super) answer: Answer,
-    /// The target no longer keeps the start version of the watch.
+    /// The target no longer keeps the start version of the watch, or has ended a watch that fell behind the writes of
+    /// other clients.
     pub(super) history_expired: bool,
 }
 
@@ -77,6 +78,7 @@ pub(super) async fn watch(
         received: Vec::new(),
         asked,
         timeout: seconds.map(Duration::from_secs),
+        was_ended: false,
     };
     let expected = verify::expected_status(environment.case(), profile)?;
     let mut found = if expected.accepts(stream.status) {
@@ -90,7 +92,8 @@ pub(super) async fn watch(
     }
     let error =
         |n: &Notification| n.event == "ERROR" && n.object.get("code").and_then(Value::as_u64) == Some(u64::from(GONE));
-    let history_expired = stream.status == GONE || watcher.received.iter().any(error);
+    let fell_behind = watcher.was_ended && !environment.target().is_own();
+    let history_expired = stream.status == GONE || watcher.received.iter().any(error) || fell_behind;
     Ok(Watched {
         found,
         answer: head(&stream, Bytes::new()),
@@ -159,6 +162,8 @@ struct Watcher<'a> {
     received: Vec<Notification>,
     asked: Instant,
     timeout: Option<Duration>,
+    /// Whether the stream ended before all expected events.
+    was_ended: bool,
 }
 
 impl Watcher<'_> {
@@ -281,8 +286,9 @@ impl Watcher<'_> {
     }
 
     /// Returns the mismatches of a stream that has ended.
-    fn ended(&self, unfinished: Option<Mismatch>) -> Vec<Mismatch> {
+    fn ended(&mut self, unfinished: Option<Mismatch>) -> Vec<Mismatch> {
         if let Some(mut mismatch) = unfinished {
+            self.was_ended = true;
             mismatch.actual.push_str("(the stream ended)\n");
             return vec![mismatch];
         }
