@@ -183,6 +183,8 @@ impl Run {
     /// Removes a namespace. Returns its path if it still exists.
     pub(super) async fn remove_namespace(&self, target: &Target, namespace: &str) -> Option<String> {
         let path = format!("/api/v1/namespaces/{namespace}");
+        // A namespace controller would wait for half of the pods' grace period. It removes what is left.
+        let _ = target.send(&deletion(format!("{path}/pods"))).await;
         let began = tokio::time::Instant::now();
         let mut existed = false;
         loop {
