@@ -22,8 +22,8 @@ const TRIAL_TIMEOUT: Duration = Duration::from_secs(300);
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of attempts of a request that conflicts with another client's write.
 const MAX_CONFLICT_ATTEMPTS: usize = 5;
-/// Maximum number of attempts of a trial whose watch starts at a version that the target no longer keeps, or falls behind.
-/// A busy target has a short history: v1.2 keeps 100 changes of a kind.
+/// Maximum number of attempts of a trial whose watch starts at a version that the target no longer keeps, or falls
+/// behind. A busy target has a short history: v1.2 keeps 100 changes of a kind.
 const MAX_EXPIRED_ATTEMPTS: usize = 5;
 /// Maximum number of attempts of a trial whose objects the target's own controllers write to.
 const MAX_DISTURBED_ATTEMPTS: usize = 3;

@@ -1,7 +1,8 @@
 //! Detection of writes by the target's own controllers to the objects of a trial.
 //!
-//! Controllers of a cluster write to new objects: they add a token to a service account, correct a status, or delete a
-//! pod on a node that does not exist. Such writes are no fault of the server, and a trial does not fail because of them.
+//! Controllers of a cluster write to new objects: they add a token to a service account, correct a status, or delete
+//! a pod on a node that does not exist. Such writes are no fault of the server, and a trial does not fail because of
+//! them.
 //!
 //! Limits: only kinds that v1.2's controllers write to (`controlled` in the kind's file). Objects with generated names
 //! are not checked.

@@ -120,8 +120,8 @@ impl<'a> Environment<'a> {
         clean
     }
 
-    /// Removes the pods in the namespaces of the trial, and what creates pods there. Otherwise they would occupy the nodes
-    /// until the end of the run, because in v1.2 they stay when their controller is deleted.
+    /// Removes the pods in the namespaces of the trial, and what creates pods there. Otherwise they would occupy the
+    /// nodes until the end of the run, because in v1.2 they stay when their controller is deleted.
     async fn remove_pods(&self) {
         for namespace in &self.namespaces {
             for (group, plural) in POD_CREATORS.into_iter().chain([("/api/v1", "pods")]) {
