@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::environment_error::EnvironmentError;
-use super::run::{LABEL, Run, deletion};
+use super::run::{LABEL, Run, deletion, remove_all};
 use super::state::{State, TestObject};
 use crate::catalog::{Case, Level, Part, Scope};
 use crate::check::{Answer, Mismatch, WrittenObjects, contains, is_later, number};
@@ -125,9 +125,7 @@ impl<'a> Environment<'a> {
     async fn remove_pods(&self) {
         for namespace in &self.namespaces {
             for (group, plural) in POD_CREATORS.into_iter().chain([("/api/v1", "pods")]) {
-                let collection = format!("{group}/namespaces/{namespace}/{plural}");
-                // The run removes what is left together with the namespace.
-                let _ = self.target.send(&deletion(collection)).await;
+                remove_all(self.target, group, namespace, plural).await;
             }
         }
     }

@@ -184,7 +184,7 @@ impl Run {
     pub(super) async fn remove_namespace(&self, target: &Target, namespace: &str) -> Option<String> {
         let path = format!("/api/v1/namespaces/{namespace}");
         // A namespace controller would wait for half of the pods' grace period. It removes what is left.
-        let _ = target.send(&deletion(format!("{path}/pods"))).await;
+        remove_all(target, "/api/v1", namespace, "pods").await;
         let began = tokio::time::Instant::now();
         let mut existed = false;
         loop {
@@ -214,6 +214,22 @@ impl Run {
 
     fn lock<'a, T>(&self, names: &'a Mutex<T>) -> MutexGuard<'a, T> {
         names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Deletes the objects of a kind in a namespace. One by one, because a faulty server may delete more than the collection
+/// in that namespace. What is left is removed together with the namespace.
+pub(super) async fn remove_all(target: &Target, group: &str, namespace: &str, plural: &str) {
+    let collection = format!("{group}/namespaces/{namespace}/{plural}");
+    let Ok(answer) = target.send(&Request::get(collection.clone())).await else {
+        return;
+    };
+    let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
+        let field = |pointer| item.pointer(pointer).and_then(Value::as_str);
+        if let (Some(name), true) = (field("/metadata/name"), field("/metadata/namespace") == Some(namespace)) {
+            drop(target.send(&deletion(format!("{collection}/{name}"))).await);
+        }
     }
 }
 
