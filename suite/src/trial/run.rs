@@ -217,8 +217,8 @@ impl Run {
     }
 }
 
-/// Deletes the objects of a kind in a namespace. One by one, because a faulty server may delete more than the collection
-/// in that namespace. What is left is removed together with the namespace.
+/// Deletes the objects of a kind in a namespace. One by one, because a faulty server may delete more than the
+/// collection in that namespace. What is left is removed together with the namespace.
 pub(super) async fn remove_all(target: &Target, group: &str, namespace: &str, plural: &str) {
     let collection = format!("{group}/namespaces/{namespace}/{plural}");
     let Ok(answer) = target.send(&Request::get(collection.clone())).await else {
