@@ -15,7 +15,8 @@ use hyper_util::rt::TokioIo;
 use origin::{Origin, url};
 use rstest::rstest;
 use serde_json::json;
-use stuntdouble_cassettes::transport::{Body, Client, Coding, Credentials, full};
+use std::path::Path;
+use stuntdouble_cassettes::transport::{Body, Client, Coding, Credentials, Server, full};
 use stuntdouble_cassettes::{Cassette, Payload, Recorder, RecorderOptions, Redaction, Replayer, ReplayerOptions};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
@@ -216,6 +217,18 @@ async fn send(client: &Client, case: &Case) -> Bytes {
     response.into_body().collect().await.expect("a body").to_bytes()
 }
 
+async fn record(origin: &Server, path: &Path) -> Recorder {
+    Recorder::start(RecorderOptions::new(url(origin)), path)
+        .await
+        .expect("a recorder")
+}
+
+async fn replay(cassette: Cassette) -> Replayer {
+    Replayer::start(cassette, ReplayerOptions::default())
+        .await
+        .expect("a replayer")
+}
+
 fn client(url: &str) -> Client {
     Client::new(url, &Credentials::default(), true).expect("a client")
 }
@@ -227,9 +240,7 @@ async fn no_planted_secret_reaches_the_file() {
     for (n, case) in positions(SECRET).iter().enumerate() {
         // One cassette for each, so that the secret is unknown.
         let path = folder.path().join(format!("{n}.yaml"));
-        let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
-            .await
-            .expect("a recorder");
+        let recorder = record(&origin, &path).await;
         let client = client(&recorder.url());
         send(&client, case).await;
         recorder.stop().await;
@@ -242,9 +253,7 @@ async fn no_planted_secret_reaches_the_file() {
         Cassette::parse(&text).expect("a cassette");
     }
     let path = folder.path().join("echoes.yaml");
-    let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
-        .await
-        .expect("a recorder");
+    let recorder = record(&origin, &path).await;
     let client = client(&recorder.url());
     send(&client, &positions(SECRET)[0]).await;
     for case in &echoes(SECRET) {
@@ -304,9 +313,7 @@ async fn a_compressed_request_is_recorded_without_its_secrets() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
     let origin = Origin::start().await;
-    let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
-        .await
-        .expect("a recorder");
+    let recorder = record(&origin, &path).await;
     let body = Coding::Gzip
         .encode(json!({"password": SECRET}).to_string().as_bytes())
         .expect("encoded");
@@ -326,9 +333,7 @@ async fn a_compressed_request_is_recorded_without_its_secrets() {
         request.text(),
         json!({"password": format!("redacted-1{}", "~".repeat(10))}).to_string()
     );
-    let replayer = Replayer::start(cassette, ReplayerOptions::default())
-        .await
-        .expect("a replayer");
+    let replayer = replay(cassette).await;
     assert_eq!(post(&replayer.url()).await, answered);
     replayer.assert_all_played();
 }
@@ -338,16 +343,12 @@ async fn a_secret_of_several_lines_is_replayed_as_json() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
     let origin = Origin::start().await;
-    let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
-        .await
-        .expect("a recorder");
+    let recorder = record(&origin, &path).await;
     let body = |secret: &str| json!({"password": format!("{secret}\n\"{secret}\"")}).to_string();
     let post = async |at: &str, body: String| send(&client(at), &case("POST", "/e", &[JSON], body)).await;
     assert_eq!(post(&recorder.url(), body(SECRET)).await, body(SECRET));
     recorder.stop().await;
-    let replayer = Replayer::start(Cassette::open(&path).expect("a cassette"), ReplayerOptions::default())
-        .await
-        .expect("a replayer");
+    let replayer = replay(Cassette::open(&path).expect("a cassette")).await;
     let other: String = SECRET.chars().rev().collect();
     assert_eq!(post(&replayer.url(), body(&other)).await, body(&other));
 }
@@ -357,9 +358,7 @@ async fn requests_that_were_redacted_still_match() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
     let origin = Origin::start().await;
-    let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
-        .await
-        .expect("a recorder");
+    let recorder = record(&origin, &path).await;
     let cases: Vec<Case> = positions(SECRET)
         .into_iter()
         .chain(positions("an0ther-S3cret/value"))
@@ -370,10 +369,7 @@ async fn requests_that_were_redacted_still_match() {
         send(&to_recorder, case).await;
     }
     recorder.stop().await;
-    let cassette = Cassette::open(&path).expect("a cassette");
-    let replayer = Replayer::start(cassette, ReplayerOptions::default())
-        .await
-        .expect("a replayer");
+    let replayer = replay(Cassette::open(&path).expect("a cassette")).await;
     let to_replayer = client(&replayer.url());
     for case in &cases {
         send(&to_replayer, case).await;

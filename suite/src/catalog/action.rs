@@ -45,6 +45,11 @@ pub enum Action {
 }
 
 impl Action {
+    /// Returns whether the action deletes this object, without a grace period.
+    pub fn deletes(&self, letter: &str) -> bool {
+        matches!(self, Self::Delete(x) | Self::Remove(x) | Self::Collect(x) if x == letter)
+    }
+
     /// Letter of the object.
     pub fn letter(&self) -> &str {
         match self {

@@ -89,13 +89,7 @@ impl Environment<'_> {
         let data = &self.case().data;
         let mut actions = data.before.iter().chain(&data.during);
         self.case().operation.method == Method::DELETE
-            || actions.any(|action| {
-                let removal = matches!(
-                    action,
-                    Action::Delete(_) | Action::Remove(_) | Action::Collect(_) | Action::Retire(_)
-                );
-                removal && action.letter() == letter
-            })
+            || actions.any(|action| action.deletes(letter) || matches!(action, Action::Retire(x) if x == letter))
     }
 
     /// Waits until the target's controllers have written to a new object, and uses the result as its first version.

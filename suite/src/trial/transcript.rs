@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::environment::Environment;
 use super::environment_error::EnvironmentError;
-use crate::catalog::{Action, Event, Profile};
+use crate::catalog::{Event, Profile};
 use crate::check::ExpectedEvent;
 
 /// Number of versions of each object when the watch began, by letter.
@@ -68,10 +68,7 @@ impl Transcript<'_> {
     /// Returns whether the case deletes an object while the watch runs.
     fn deletes(&self, letter: &str) -> bool {
         let mut actions = self.environment.case().data.during.iter();
-        actions.any(|action| match action {
-            Action::Delete(x) | Action::Remove(x) | Action::Collect(x) => x == letter,
-            _ => false,
-        })
+        actions.any(|action| action.deletes(letter))
     }
 
     /// Returns the versions of an object from before the watch.
