@@ -1,13 +1,13 @@
 //! The log search backend against tantivy alone: the same lines, fields and threads in the same run.
 //!
 //! `cargo bench -p stuntdouble-bench --bench search -- [--lines 1000000] [--threads 2] [--shards 5] [--rounds 100]
-//! [--seed 1]`
+//! [--repeats 3] [--seed 1]`
 //!
 //! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy has the same number of
 //! indexing threads, and the same number of threads that parse lines. It uses one index per day with the fields `log`,
 //! `stream`, `tag`, `_all` (text, with positions), `@timestamp` (fast), `_id` and the stored source. Its queries return
 //! the ten best documents and the count, like those of the backend. The backend's index is also measured with one shard
-//! per day, as tantivy has it.
+//! per day, as tantivy has it. The index rates are measured several times in turn; a ratio is the median of the ratios.
 #![expect(clippy::expect_used, reason = "a benchmark may panic")]
 
 use std::sync::Arc;
@@ -30,6 +30,7 @@ struct Settings {
     threads: usize,
     seed: u64,
     rounds: usize,
+    repeats: usize,
     shards: u32,
 }
 
@@ -39,6 +40,7 @@ fn settings() -> Settings {
         threads: 2,
         seed: 1,
         rounds: 100,
+        repeats: 3,
         shards: Options::default().shards,
     };
     let mut arguments = std::env::args().skip(1);
@@ -54,6 +56,7 @@ fn settings() -> Settings {
             "--threads" => settings.threads = number(),
             "--seed" => settings.seed = number() as u64,
             "--rounds" => settings.rounds = number(),
+            "--repeats" => settings.repeats = number().max(1),
             "--shards" => settings.shards = number() as u32,
             // Arguments that Cargo adds.
             _ => {}
@@ -115,6 +118,11 @@ fn rate(name: &str, lines: usize, took: Duration) -> f64 {
 fn percentile(times: &mut [Duration], share: f64) -> f64 {
     times.sort();
     times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1000.0
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn options(shards: u32) -> Options {
@@ -213,30 +221,43 @@ fn main() {
         memory().0
     );
 
-    let measure = |shards| {
-        let spent = processor();
-        let (server, rate) = by_library(&settings, shards, &lines);
-        (server, rate, processor() - spent)
-    };
     let before = memory().0;
-    let (server, library, library_time) = measure(settings.shards);
+    let mut kept = None;
+    let mut ratios: [Vec<[f64; 2]>; 2] = Default::default();
+    let shard_counts = [1, settings.shards];
+    for _ in 0..settings.repeats {
+        drop(kept.take());
+        let spent = processor();
+        let days = alone::Days::new(settings.threads, &lines);
+        let tantivy_time = processor() - spent;
+        let tantivy = rate("tantivy alone", lines.len(), days.took);
+        let mut servers = Vec::new();
+        for (shards, ratios) in shard_counts.into_iter().zip(&mut ratios) {
+            servers.clear();
+            let occupied = memory().0;
+            let spent = processor();
+            let (server, rate) = by_library(&settings, shards, &lines);
+            ratios.push([rate / tantivy, tantivy_time / (processor() - spent)]);
+            println!(
+                "{:<28} {:>10} MB more",
+                "memory of the index",
+                memory().0.saturating_sub(occupied)
+            );
+            servers.push(server);
+        }
+        kept = servers.pop().map(|server| (server, days, tantivy));
+    }
+    let (server, days, tantivy) = kept.expect("at least one repetition");
     println!(
-        "{:<28} {:>10} MB more than before, {} MB at the peak",
-        "memory of the index",
-        memory().0.saturating_sub(before),
+        "{:<28} {:>10} MB at the peak",
+        "memory",
         memory().1.saturating_sub(before)
     );
-    let spent = processor();
-    let days = alone::Days::new(settings.threads, &lines);
-    let tantivy_time = processor() - spent;
-    let tantivy = rate("tantivy alone", lines.len(), days.took);
-    let (_, one_shard, one_shard_time) = measure(1);
-    for (shards, rate, time) in [(1, one_shard, one_shard_time), (settings.shards, library, library_time)] {
+    for (shards, ratios) in shard_counts.into_iter().zip(&ratios) {
+        let [by_rate, by_time] = [0, 1].map(|kind| median(ratios.iter().map(|both| both[kind]).collect()));
         println!(
-            "{:<28} {:>10.2} of tantivy's rate; {:.2} by processor time ({time:.1} s, tantivy {tantivy_time:.1} s)",
-            format!("library, shards: {shards}"),
-            rate / tantivy,
-            tantivy_time / time
+            "{:<28} {by_rate:>10.2} of tantivy's rate; {by_time:.2} by processor time",
+            format!("library, shards: {shards}")
         );
     }
 

@@ -43,12 +43,16 @@ pub(crate) enum Block {
     Metadata,
 }
 
-/// Settings under `index.blocks.`: name, number and description of the block, blocked operations.
+/// Settings that block operations: name, number and description of the block, blocked operations.
 const BLOCKS: [(&str, &str, &[Block]); 4] = [
-    ("read_only", "5/index read-only (api)", &[Block::Write, Block::Metadata]),
-    ("read", "7/index read (api)", &[Block::Read]),
-    ("write", "8/index write (api)", &[Block::Write]),
-    ("metadata", "9/index metadata (api)", &[Block::Metadata]),
+    (
+        "index.blocks.read_only",
+        "5/index read-only (api)",
+        &[Block::Write, Block::Metadata],
+    ),
+    ("index.blocks.read", "7/index read (api)", &[Block::Read]),
+    ("index.blocks.write", "8/index write (api)", &[Block::Write]),
+    ("index.blocks.metadata", "9/index metadata (api)", &[Block::Metadata]),
 ];
 
 /// Maximum number of shards of an index.
@@ -206,9 +210,9 @@ impl Settings {
 
     /// Fails if a setting blocks operations of a kind.
     pub(super) fn check_block(&self, block: Block) -> Result<()> {
-        let set = BLOCKS.iter().filter(|(name, _, blocked)| {
-            blocked.contains(&block) && self.get(&format!("index.blocks.{name}")) == Some("true")
-        });
+        let set = BLOCKS
+            .iter()
+            .filter(|(name, _, blocked)| blocked.contains(&block) && self.get(name) == Some("true"));
         let reasons: String = set.map(|(_, reason, _)| format!("[FORBIDDEN/{reason}];")).collect();
         if reasons.is_empty() {
             return Ok(());

@@ -8,13 +8,16 @@ use super::{Fill, TimeZone};
 /// A day, in milliseconds.
 const DAY: i64 = 86_400_000;
 
-/// The fields of a parsed date.
+/// A part of a date.
 #[derive(Clone, Debug)]
-pub(super) struct Fields {
-    /// Values by field. The last value of a field counts.
-    values: [Option<i64>; DateField::COUNT],
-    zone: TimeZone,
+pub(super) enum Part {
+    Value(DateField, i64),
+    Zone(TimeZone),
 }
+
+/// The parts of a parsed date, in the order of the text. The last value of a field counts.
+#[derive(Debug, Default)]
+pub(super) struct Fields(Vec<Part>);
 
 /// The error of a value outside the range of its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,28 +98,43 @@ pub(super) fn week_of(days: i64) -> (i64, i64) {
     (year, (days - first_week(year)) / 7 + 1)
 }
 
-impl Default for Fields {
-    fn default() -> Fields {
-        Fields {
-            values: [None; DateField::COUNT],
-            zone: TimeZone::UTC,
-        }
-    }
-}
-
 impl Fields {
+    pub(super) fn with_capacity(parts: usize) -> Fields {
+        Fields(Vec::with_capacity(parts))
+    }
+
     pub(super) fn set(&mut self, field: DateField, value: i64) {
-        if let Some(slot) = self.values.get_mut(field as usize) {
-            *slot = Some(value);
-        }
+        self.0.push(Part::Value(field, value));
     }
 
     pub(super) fn set_zone(&mut self, zone: TimeZone) {
-        self.zone = zone;
+        self.0.push(Part::Zone(zone));
+    }
+
+    /// Number of parts.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Removes the parts after the first `len`.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+
+    /// Removes and returns the parts after the first `len`.
+    pub(super) fn split_off(&mut self, len: usize) -> Vec<Part> {
+        self.0.drain(len.min(self.0.len())..).collect()
+    }
+
+    pub(super) fn extend(&mut self, parts: Vec<Part>) {
+        self.0.extend(parts);
     }
 
     fn get(&self, field: DateField) -> Option<i64> {
-        self.values.get(field as usize).copied().flatten()
+        self.0.iter().rev().find_map(|part| match part {
+            Part::Value(own, value) if *own == field => Some(*value),
+            _ => None,
+        })
     }
 
     /// Returns the value of a field and checks its range.
@@ -204,6 +222,10 @@ impl Fields {
     /// A value outside the range of its field.
     pub(super) fn millis(&self, fill: Fill) -> Result<i64, OutOfRange> {
         let local = self.days(fill)? * DAY + self.time(fill)?;
-        Ok(self.zone.utc_of(local))
+        let zone = self.0.iter().rev().find_map(|part| match part {
+            Part::Zone(zone) => Some(zone),
+            Part::Value(..) => None,
+        });
+        Ok(zone.unwrap_or(&TimeZone::UTC).utc_of(local))
     }
 }

@@ -34,11 +34,6 @@ pub(super) enum DateField {
     Milli,
 }
 
-impl DateField {
-    /// Number of fields.
-    pub(super) const COUNT: usize = DateField::Milli as usize + 1;
-}
-
 /// An element of a layout.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Element {

@@ -173,23 +173,26 @@ fn zone(text: &str, at: usize, fields: &mut Fields) -> Read {
 
 /// Parses one of the alternatives, or nothing if `optional`.
 fn any(alternatives: &[Vec<Element>], optional: bool, text: &str, at: usize, fields: &mut Fields) -> Read {
-    let before = fields.clone();
+    let before = fields.len();
     let (mut best, mut failed) = (None, at);
     for (i, alternative) in alternatives.iter().enumerate() {
         match read(alternative, text, at, fields) {
             Ok(end) if end >= text.len() || i + 1 == alternatives.len() && best.is_none() => return Ok(end),
             Ok(end) => {
+                let own = fields.split_off(before);
                 if best.as_ref().is_none_or(|(longest, _)| end > *longest) {
-                    best = Some((end, fields.clone()));
+                    best = Some((end, own));
                 }
             }
-            Err(end) => failed = failed.max(end),
+            Err(end) => {
+                failed = failed.max(end);
+                fields.truncate(before);
+            }
         }
-        fields.clone_from(&before);
     }
     match best {
         Some((end, own)) => {
-            *fields = own;
+            fields.extend(own);
             Ok(end)
         }
         None if optional => Ok(at),

@@ -18,10 +18,8 @@ use crate::error::Result;
 
 type Opened<T> = Result<T, DataDirectoryError>;
 
-/// The format that this version writes.
-const FORMAT: u64 = 2;
-/// The oldest format that this version reads. Documents of format 1 have no timestamps and TTLs.
-const OLDEST_FORMAT: u64 = 1;
+/// The format that this version reads and writes.
+const FORMAT: u64 = 3;
 const CLUSTER: &str = "cluster.json";
 const INDICES: &str = "indices";
 const INDEX: &str = "index.json";
@@ -116,7 +114,7 @@ impl DataDirectory {
         let file = self.path.join(CLUSTER);
         let mut state = read_json(&file)?;
         match state["format"].take().as_u64() {
-            Some(OLDEST_FORMAT..=FORMAT) => Ok(state),
+            Some(FORMAT) => Ok(state),
             Some(found) => Err(DataDirectoryError::OtherFormat {
                 directory: self.path.clone(),
                 found,

@@ -6,6 +6,7 @@
 //! Source: Elasticsearch 1.5's document parsing: `_all` has the values in their order, without position gaps between
 //! values.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
@@ -14,7 +15,7 @@ use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
 use crate::index::completion::completion_terms;
 use crate::index::document_builder::DocumentBuilder;
-use crate::index::encoded::{ColumnKind, Encoded, MAX_TERM_BYTES};
+use crate::index::encoded::{Encoded, MAX_TERM_BYTES};
 use crate::json::java_text;
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
@@ -90,6 +91,14 @@ pub(crate) fn read<'a>(
     parser.blocks.reverse();
     encoded.set_nested(parser.blocks);
     Ok(ParsedDocument::Ready(Box::new(encoded)))
+}
+
+/// Returns the name of the field at a path.
+fn dotted(path: &[String]) -> Cow<'_, str> {
+    match path {
+        [name] => Cow::Borrowed(name),
+        _ => Cow::Owned(path.join(".")),
+    }
 }
 
 pub(super) struct DocumentParser<'a> {
@@ -196,10 +205,10 @@ impl<'a> DocumentParser<'a> {
     fn value(&mut self, path: &mut Vec<String>, known: Option<&'a Node>, value: &Value, dynamic: bool) -> Result<()> {
         match (value, known) {
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::GeoPoint => {
-                self.points(&path.join("."), field, value)
+                self.points(&dotted(path), field, value)
             }
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Completion => {
-                self.completion(&path.join("."), value)
+                self.completion(&dotted(path), value)
             }
             (Value::Array(_), None) if dynamic && self.add_unmapped_list(path)? => Ok(()),
             (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
@@ -207,12 +216,12 @@ impl<'a> DocumentParser<'a> {
                 self.nested(path, node, object)
             }
             (Value::Object(object), Some(Node::Object(node))) => {
-                self.doc.names.insert(path.join("."));
+                self.doc.add_object_name(path.join("."));
                 self.object(path, Some(node), object)
             }
             (Value::Object(object), None) => {
                 if dynamic {
-                    self.doc.names.insert(path.join("."));
+                    self.doc.add_object_name(path.join("."));
                     // If a template matches, the object is parsed again once the mapping has it.
                     if let Some(node) = object_of_template(self.type_mapping, path)? {
                         return self.add_unmapped(path, node);
@@ -233,11 +242,11 @@ impl<'a> DocumentParser<'a> {
                     .caused_by(SearchError::illegal(format!("unknown property [{property}]"))))
             }
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
-                Some(value) => self.copied_field(&path.join("."), field, value),
+                Some(value) => self.copied_field(&dotted(path), field, value),
                 None => Ok(()),
             },
             (Value::Null, _) => Ok(()),
-            (_, Some(Node::Field(field))) => self.copied_field(&path.join("."), field, value),
+            (_, Some(Node::Field(field))) => self.copied_field(&dotted(path), field, value),
             (_, Some(Node::Object(_))) => {
                 let (name, above) = path.split_last().map_or(("", &[][..]), |(name, above)| (name, above));
                 let object = above.last().map_or(self.type_name, String::as_str);
@@ -249,7 +258,7 @@ impl<'a> DocumentParser<'a> {
             (_, None) => {
                 // A field that the type maps at the dotted path determines the definition.
                 if dynamic && !self.unmapped_paths.contains(path) {
-                    let node = match self.type_mapping.root.field(&path.join(".")) {
+                    let node = match self.type_mapping.root.field(&dotted(path)) {
                         Some(field) => Some(FieldNode::of(field.field_type.clone())),
                         None => guess(self.type_mapping, path, value)?,
                     };
@@ -269,8 +278,8 @@ impl<'a> DocumentParser<'a> {
             let field = self.mapping.exact_field(name);
             let field = field.filter(|field| field.field_type.indexing != Indexing::No);
             if let (Some(field), Some(time)) = (field, time) {
-                self.doc.names.insert(name.to_owned());
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, time);
+                self.doc.add_field_name(field);
+                self.doc.encoded.push_number(field.ordinal, time);
             }
         }
     }
@@ -382,7 +391,7 @@ impl<'a> DocumentParser<'a> {
         };
         let terms = completion_terms(field, value, &at)
             .map_err(|error| SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error))?;
-        self.doc.names.insert(field.name.clone());
+        self.doc.add_field_name(field);
         for term in terms {
             if term.len() <= MAX_TERM_BYTES {
                 self.doc.encoded.push_term(field.ordinal, &term, 0);

@@ -1,12 +1,10 @@
 //! Builder of the indexed form of a document.
 
-use std::collections::BTreeSet;
-
 use foldhash::{HashMap, HashSet};
 use serde_json::{Value, json};
 
-use crate::index::encoded::{ColumnKind, Encoded};
-use crate::mapping::{FIELD_NAMES, FieldOrdinal, TYPE};
+use crate::index::encoded::Encoded;
+use crate::mapping::{FIELD_NAMES, Field, FieldOrdinal, TYPE};
 use crate::score::norm_of_length;
 
 /// State of a field: its length and its next position.
@@ -16,6 +14,8 @@ pub(super) struct FieldState {
     pub(super) position: u32,
     pub(super) norms: bool,
     pub(super) boost: f32,
+    /// Whether its name is in `_field_names`.
+    pub(super) named: bool,
     /// Terms so far, for a field without frequencies.
     pub(super) unique: HashSet<Box<str>>,
 }
@@ -25,7 +25,8 @@ pub(super) struct FieldState {
 pub(super) struct DocumentBuilder {
     pub(super) encoded: Encoded,
     pub(super) states: HashMap<FieldOrdinal, FieldState>,
-    pub(super) names: BTreeSet<String>,
+    /// Paths of objects that are in `_field_names`.
+    pub(super) objects: HashSet<String>,
     /// Path of a nested object; empty for the root document.
     pub(super) path: String,
     /// Position of a nested object in the root document, as `_nested` shows it.
@@ -46,17 +47,30 @@ impl DocumentBuilder {
     /// Returns the terms and columns, including the indexed type.
     pub(super) fn finish(self, type_name: &str) -> Encoded {
         let mut encoded = self.encoded;
-        for (field, state) in self.states {
-            if state.norms && state.length > 0 {
-                let norm = norm_of_length(state.length, state.boost);
-                encoded.push_column(ColumnKind::Norm, field, i64::from(norm));
-            }
-        }
-        for name in &self.names {
-            encoded.push_term(FIELD_NAMES, name, 0);
-        }
+        let with_norms = self.states.iter().filter(|(_, state)| state.norms && state.length > 0);
+        let mut norms: Vec<(FieldOrdinal, u8)> = with_norms
+            .map(|(field, state)| (*field, norm_of_length(state.length, state.boost)))
+            .collect();
+        norms.sort_unstable();
+        encoded.set_norms(&norms);
         encoded.push_term(TYPE, type_name, 0);
         encoded
+    }
+
+    /// Adds the name of a field to `_field_names`.
+    pub(super) fn add_field_name(&mut self, field: &Field) {
+        let state = self.states.entry(field.ordinal).or_default();
+        if !std::mem::replace(&mut state.named, true) {
+            self.encoded.push_term(FIELD_NAMES, &field.name, 0);
+        }
+    }
+
+    /// Adds the path of an object to `_field_names`.
+    pub(super) fn add_object_name(&mut self, path: String) {
+        if !self.objects.contains(&path) {
+            self.encoded.push_term(FIELD_NAMES, &path, 0);
+            self.objects.insert(path);
+        }
     }
 
     /// Returns the identity of the next nested object at `path` within this document.

@@ -4,7 +4,7 @@
 //! - The terms of all fields are in one tantivy text field, each with a prefix character that identifies its field.
 //!   Fields can be added without a new schema.
 //! - Positions count per field.
-//! - The length norm of every field is a column of its own, encoded as in Lucene.
+//! - The length norms of a document are one value of a column with a dictionary: documents with equal norms share it.
 //!
 //! Limits: a term has at most 32,766 bytes.
 
@@ -27,32 +27,31 @@ const MAX_INITIAL_BYTES: usize = 64 << 10;
 pub(super) struct Fields {
     pub(super) terms: Field,
     pub(super) columns: Field,
+    pub(super) norms: Field,
     pub(super) stored: Field,
 }
 
-/// Kind of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColumnKind {
-    /// Length norm, as a byte.
-    Norm,
-    /// Value: a number, a date, an address.
-    Value,
+/// Number of bytes of a norm in a value of their column: the ordinal of its field, and the norm.
+const NORM_BYTES: usize = 4;
+
+/// Maximum size of a value of the column of norms, in bytes. tantivy cuts values of more than 65,535 bytes.
+const MAX_NORMS_BYTES: usize = 16_000 * NORM_BYTES;
+
+/// Returns the norms of a value of their column, by field. A norm is encoded as in Lucene.
+pub(super) fn norms_of(value: &[u8]) -> impl Iterator<Item = (FieldOrdinal, u8)> + '_ {
+    let norms = value.as_chunks::<NORM_BYTES>().0.iter();
+    norms.map(|[high, middle, low, norm]| (FieldOrdinal::from_be_bytes([0, *high, *middle, *low]), *norm))
 }
 
-/// Name of a column: four characters.
+/// Name of the column of a field's numbers: four characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnName([u8; 4]);
 
 impl ColumnName {
-    pub(crate) fn new(kind: ColumnKind, field: FieldOrdinal) -> ColumnName {
+    pub(crate) fn new(field: FieldOrdinal) -> ColumnName {
         const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         let digit = |place: u32| DIGITS.get((field / place % 62) as usize).copied().unwrap_or(b'0');
-        ColumnName([
-            if kind == ColumnKind::Norm { b'n' } else { b'v' },
-            digit(62 * 62),
-            digit(62),
-            digit(1),
-        ])
+        ColumnName([b'v', digit(62 * 62), digit(62), digit(1)])
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -72,6 +71,7 @@ pub(crate) fn field_prefix(field: FieldOrdinal) -> char {
 pub(crate) struct Encoded {
     stream: String,
     columns: Vec<(ColumnName, i64)>,
+    norms: Vec<u8>,
     stored: Arc<Vec<u8>>,
     /// Nested objects, in index order; they come before the document.
     nested: Vec<Encoded>,
@@ -93,24 +93,34 @@ impl Encoded {
     /// Adds a term of a field. The positions of a field must not decrease.
     pub(crate) fn push_term(&mut self, field: FieldOrdinal, text: &str, position: u32) {
         let prefix = field_prefix(field);
-        push_number(
+        write_number(
             &mut self.stream,
             u32::try_from(prefix.len_utf8() + text.len()).unwrap_or(u32::MAX),
         );
-        push_number(&mut self.stream, position);
+        write_number(&mut self.stream, position);
         self.stream.push(prefix);
         self.stream.push_str(text);
     }
 
     /// Adds the text of the last term as a term of another field.
     pub(crate) fn push_last_term_in(&mut self, field: FieldOrdinal, position: u32) {
-        push_number(&mut self.stream, SAME_TEXT);
-        push_number(&mut self.stream, position);
+        write_number(&mut self.stream, SAME_TEXT);
+        write_number(&mut self.stream, position);
         self.stream.push(field_prefix(field));
     }
 
-    pub(crate) fn push_column(&mut self, kind: ColumnKind, field: FieldOrdinal, value: i64) {
-        self.columns.push((ColumnName::new(kind, field), value));
+    /// Adds a number of a field: a value, a date, an address.
+    pub(crate) fn push_number(&mut self, field: FieldOrdinal, value: i64) {
+        self.columns.push((ColumnName::new(field), value));
+    }
+
+    /// Sets the length norms, in the order of their fields.
+    pub(crate) fn set_norms(&mut self, norms: &[(FieldOrdinal, u8)]) {
+        let bytes = norms.iter().flat_map(|(field, norm)| {
+            let [_, high, middle, low] = field.to_be_bytes();
+            [high, middle, low, *norm]
+        });
+        self.norms = bytes.collect();
     }
 
     /// Makes [`SegmentWriter::add`](super::segment::SegmentWriter::add) fail.
@@ -255,7 +265,7 @@ impl Stored {
 const SAME_TEXT: u32 = 0;
 
 /// Appends a number as ASCII characters of six bits each.
-fn push_number(stream: &mut String, mut number: u32) {
+fn write_number(stream: &mut String, mut number: u32) {
     while number >= 64 {
         stream.push(char::from(64 + (number % 64) as u8));
         number /= 64;
@@ -379,11 +389,14 @@ impl Document for Encoded {
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         let values = match self.fields {
             Some(fields) => {
-                vec![
+                let mut values = vec![
                     (fields.terms, FieldValue::Text(&self.stream)),
                     (fields.columns, FieldValue::Columns(&self.columns)),
                     (fields.stored, FieldValue::Bytes(&self.stored)),
-                ]
+                ];
+                let norms = self.norms.chunks(MAX_NORMS_BYTES);
+                values.extend(norms.map(|norms| (fields.norms, FieldValue::Bytes(norms))));
+                values
             }
             None => vec![],
         };

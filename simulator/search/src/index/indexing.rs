@@ -9,7 +9,7 @@ use crate::analysis::Analyzer;
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
-use crate::index::encoded::{ColumnKind, MAX_TERM_BYTES};
+use crate::index::encoded::MAX_TERM_BYTES;
 use crate::index::numbers::encoded_number;
 use crate::json::java_text;
 use crate::mapping::{ALL, Field, FieldOrdinal, Indexing, Kind};
@@ -49,9 +49,7 @@ impl DocumentParser<'_> {
         };
         self.index_value(field, value, text, shared)?;
         // Skipped values do not count for `exists` filters.
-        if !self.doc.names.contains(&field.name) {
-            self.doc.names.insert(field.name.clone());
-        }
+        self.doc.add_field_name(field);
         Ok(())
     }
 
@@ -112,29 +110,27 @@ impl DocumentParser<'_> {
                     ))
                     .caused_by(kind.format.invalid(text))
                 })?;
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, millis);
+                self.doc.encoded.push_number(field.ordinal, millis);
                 Ok(())
             }
             Kind::Binary | Kind::GeoPoint | Kind::Completion => Ok(()),
             Kind::TokenCount => {
                 let count = i64::from(field.index_analyzer.analyze(text, &mut |_| {}));
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, count);
+                self.doc.encoded.push_number(field.ordinal, count);
                 Ok(())
             }
             Kind::Hash => {
-                self.doc
-                    .encoded
-                    .push_column(ColumnKind::Value, field.ordinal, hash(text));
+                self.doc.encoded.push_number(field.ordinal, hash(text));
                 Ok(())
             }
             Kind::Ip => {
                 let address = kind.encode_text(text)?;
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, address);
+                self.doc.encoded.push_number(field.ordinal, address);
                 Ok(())
             }
             _ => {
                 let number = encoded_number(kind, value, text)?;
-                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, number);
+                self.doc.encoded.push_number(field.ordinal, number);
                 Ok(())
             }
         }

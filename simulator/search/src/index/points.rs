@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
-use crate::index::encoded::ColumnKind;
 use crate::mapping::FieldNode;
 use crate::query::GeoPoint;
 
@@ -21,10 +20,8 @@ impl DocumentParser<'_> {
         }
         match (GeoPoint::parse(value), value) {
             (Some(point), _) => {
-                self.doc.names.insert(field.name.clone());
-                self.doc
-                    .encoded
-                    .push_column(ColumnKind::Value, field.ordinal, point.encode());
+                self.doc.add_field_name(field);
+                self.doc.encoded.push_number(field.ordinal, point.encode());
                 self.point_fields(name, node, point, value)
             }
             (None, Value::Array(items)) => items.iter().try_for_each(|item| self.points(name, node, item)),

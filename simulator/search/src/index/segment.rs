@@ -23,7 +23,7 @@ use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{BitSet, TantivyDocument};
 
 use super::bits::Bits;
-use super::encoded::{ColumnKind, ColumnName, Encoded, Fields, Stored, StreamTokenizer, field_prefix};
+use super::encoded::{ColumnName, Encoded, Fields, Stored, StreamTokenizer, field_prefix, norms_of};
 use super::values::Values;
 use crate::durable::SegmentFiles;
 use crate::error::{Result, SearchError};
@@ -31,6 +31,7 @@ use crate::mapping::FieldOrdinal;
 
 const TERMS: &str = "t";
 const COLUMNS: &str = "c";
+const NORMS: &str = "n";
 const STORED_FIELD: &str = "d";
 const TOKENIZER: &str = "stream";
 /// Initial memory budget of tantivy's writer, in bytes.
@@ -44,8 +45,15 @@ fn schema() -> (Schema, Fields) {
         .set_fieldnorms(false);
     let terms = builder.add_text_field(TERMS, TextOptions::default().set_indexing_options(indexing));
     let columns = builder.add_json_field(COLUMNS, JsonObjectOptions::from(FAST));
+    let norms = builder.add_bytes_field(NORMS, FAST);
     let stored = builder.add_bytes_field(STORED_FIELD, STORED);
-    (builder.build(), Fields { terms, columns, stored })
+    let fields = Fields {
+        terms,
+        columns,
+        norms,
+        stored,
+    };
+    (builder.build(), fields)
 }
 
 fn settings() -> IndexSettings {
@@ -255,12 +263,19 @@ impl Segment {
         if let Some(norms) = self.norms.lock().get(&field) {
             return Ok(norms.clone());
         }
-        let column = self.column(ColumnKind::Norm, field)?;
-        let norms: Arc<[u8]> = match column {
+        let norms: Arc<[u8]> = match self.reader.fast_fields().bytes(NORMS)? {
             None => vec![0; self.max_doc() as usize].into(),
-            Some(column) => (0..self.max_doc())
-                .map(|doc| column.first(doc).and_then(|norm| u8::try_from(norm).ok()).unwrap_or(0))
-                .collect(),
+            Some(column) => {
+                let mut by_value = Vec::with_capacity(column.num_terms());
+                let mut values = column.dictionary().stream()?;
+                while let Some((value, ())) = values.next() {
+                    let own = norms_of(value).find(|(other, _)| *other == field);
+                    by_value.push(own.map_or(0, |(_, norm)| norm));
+                }
+                let norm_of = |value: u64| by_value.get(value as usize).copied().unwrap_or(0);
+                let norms = (0..self.max_doc()).map(|doc| column.term_ords(doc).map(norm_of).max().unwrap_or(0));
+                norms.collect()
+            }
         };
         self.norms.lock().insert(field, norms.clone());
         Ok(norms)
@@ -271,7 +286,7 @@ impl Segment {
         if let Some(values) = self.values.lock().get(&field) {
             return Ok(values.clone());
         }
-        let values = Arc::new(match self.column(ColumnKind::Value, field)? {
+        let values = Arc::new(match self.column(field)? {
             None => Values::Empty,
             Some(column) => Values::read(&column, self.max_doc()),
         });
@@ -298,8 +313,8 @@ impl Segment {
         values.chain(ordinals).collect()
     }
 
-    fn column(&self, kind: ColumnKind, field: FieldOrdinal) -> Result<Option<tantivy::columnar::Column<i64>>> {
-        let name = ColumnName::new(kind, field);
+    fn column(&self, field: FieldOrdinal) -> Result<Option<tantivy::columnar::Column<i64>>> {
+        let name = ColumnName::new(field);
         Ok(self
             .reader
             .fast_fields()
@@ -313,4 +328,31 @@ pub(crate) fn term_key(field: FieldOrdinal, text: &str) -> Vec<u8> {
     key.push(field_prefix(field));
     key.push_str(text);
     key.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn norms_of_any_number_of_fields_are_read_and_merged() {
+        const FIELDS: u32 = 40_000;
+        let segment_of = |number: u32, norms: &[(FieldOrdinal, u8)]| {
+            let mut writer = SegmentWriter::new(None).unwrap();
+            writer.add(Encoded::default()).unwrap();
+            let mut document = Encoded::default();
+            document.set_norms(norms);
+            writer.add(document).unwrap();
+            Arc::new(writer.finish(number).unwrap())
+        };
+        let all: Vec<(FieldOrdinal, u8)> = (0..FIELDS).map(|field| (field, (field % 200) as u8 + 1)).collect();
+        let segments = [segment_of(1, &all), segment_of(2, &[(7, 99)])];
+        let merged = Segment::merged(&segments, &[None, None], 1, None).unwrap();
+        for (segment, expected) in [(&*segments[0], &[0, 8][..]), (&merged, &[0, 8, 0, 99][..])] {
+            assert_eq!(&*segment.norms(7).unwrap(), expected);
+        }
+        let last = segments[0].norms(FIELDS - 1).unwrap();
+        assert_eq!(&*last, &[0, ((FIELDS - 1) % 200) as u8 + 1][..]);
+        assert_eq!(&*merged.norms(FIELDS).unwrap(), &[0; 4][..]);
+    }
 }
