@@ -29,8 +29,8 @@ pub(crate) struct Row {
     pub(crate) value: f64,
     /// Unit.
     pub(crate) unit: String,
-    /// Figure of bare hyper, and the median of the ratios of the rounds.
-    pub(crate) bare: Option<(f64, f64)>,
+    /// Figure of bare hyper, and the median of the ratios of the rounds in which bare hyper's is not 0.
+    pub(crate) bare: Option<(f64, Option<f64>)>,
     /// Target.
     pub(crate) bar: Option<Bar>,
 }
@@ -50,9 +50,10 @@ impl Row {
 
     /// Returns the row of several rounds, compared with those of bare hyper.
     pub(crate) fn beside(section: &str, name: &str, ours: &[f64], bare: &[f64], unit: &str) -> Self {
-        let ratios: Vec<f64> = ours.iter().zip(bare).map(|(ours, bare)| ours / bare).collect();
+        let measured = ours.iter().zip(bare).filter(|(_, bare)| **bare != 0.0);
+        let ratios: Vec<f64> = measured.map(|(ours, bare)| ours / bare).collect();
         Self {
-            bare: Some((median(bare), median(&ratios))),
+            bare: Some((median(bare), (!ratios.is_empty()).then(|| median(&ratios)))),
             ..Self::new(section, name, median(ours), unit)
         }
     }
@@ -73,11 +74,15 @@ impl Row {
         if holds { self.bar(bar) } else { self }
     }
 
+    fn ratio(&self) -> Option<f64> {
+        self.bare.and_then(|(_, ratio)| ratio)
+    }
+
     fn is_met(&self) -> Option<bool> {
         Some(match self.bar? {
             Bar::AtLeast(bar) => self.value >= bar,
             Bar::AtMost(bar) => self.value <= bar,
-            Bar::RatioAtLeast(bar) => self.bare.is_some_and(|(_, ratio)| ratio >= bar),
+            Bar::RatioAtLeast(bar) => self.ratio().is_some_and(|ratio| ratio >= bar),
         })
     }
 
@@ -95,7 +100,7 @@ impl Row {
             number(self.value),
             self.unit.clone(),
             optional(self.bare.map(|(bare, _)| bare)),
-            self.bare.map(|(_, ratio)| format!("{ratio:.2}")).unwrap_or_default(),
+            self.ratio().map(|ratio| format!("{ratio:.2}")).unwrap_or_default(),
             format!("{}{}", bar.unwrap_or_default(), met.unwrap_or_default()),
         ]
     }
@@ -162,4 +167,18 @@ pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
         .get((last as f64 * share).round() as usize)
         .copied()
         .unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_in_which_bare_hyper_takes_no_measurable_time_has_no_ratio() {
+        let unmeasured = Row::beside("s", "n", &[1.0, 2.0], &[0.0, 0.0], "µs");
+        let once = Row::beside("s", "n", &[1.0, 2.0], &[0.0, 4.0], "µs");
+        let saved = serde_json::to_string(&[unmeasured, once]).unwrap();
+        let read: Vec<Row> = serde_json::from_str(&saved).unwrap();
+        assert_eq!(read.iter().map(Row::ratio).collect::<Vec<_>>(), [None, Some(0.5)]);
+    }
 }

@@ -49,7 +49,10 @@ impl Slot {
 
     fn seek(&mut self, target: u32) -> u32 {
         for postings in &mut self.alternatives {
-            if postings.doc() < target {
+            let doc = postings.doc();
+            if doc + 1 == target {
+                postings.advance();
+            } else if doc < target {
                 postings.seek(target);
             }
         }
