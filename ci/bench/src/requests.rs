@@ -35,7 +35,7 @@ pub(crate) async fn measure(bench: &mut Bench) -> Outcome {
         bar,
     };
     let reads = [
-        list("GET of one pod", 1_000, "/pod-000007", 20_000, Some(0.88)),
+        list("GET of one pod", 1_000, "/pod-000007", 60_000, Some(0.88)),
         list("LIST of 1,000 pods", 1_000, "", 600, Some(0.90)),
         list("LIST of 10,000 pods", 10_000, "", 60, Some(0.90)),
         list(

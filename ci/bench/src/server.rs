@@ -9,9 +9,6 @@ use std::{
 
 use crate::client::Outcome;
 
-/// Clock ticks per second in `/proc/PID/stat`, a constant of Linux.
-const TICKS_PER_SECOND: f64 = 100.0;
-
 /// A server process. Dropping it kills it.
 pub(crate) struct Server {
     process: Child,
@@ -63,13 +60,18 @@ impl Server {
         Ok(number.parse::<f64>()? / 1024.0)
     }
 
-    /// Returns the processor time used so far, in seconds.
+    /// Returns the processor time that its threads used so far, in seconds.
     pub(crate) fn processor(&self) -> Outcome<f64> {
-        let stat = self.proc("stat")?;
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());
-        let (user, system) = ticks(11).zip(ticks(12)).ok_or("no times")?;
-        Ok((user + system) / TICKS_PER_SECOND)
+        let mut nanoseconds = 0.0;
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.process.id()))? {
+            // A thread may end meanwhile.
+            let Ok(times) = std::fs::read_to_string(thread?.path().join("schedstat")) else {
+                continue;
+            };
+            let running = times.split_whitespace().next().ok_or("no times")?;
+            nanoseconds += running.parse::<f64>()?;
+        }
+        Ok(nanoseconds / 1e9)
     }
 
     /// Stops it with SIGTERM and waits until it has ended.

@@ -1,6 +1,6 @@
 //! Response bodies, and bounded reading of request bodies.
 //!
-//! - A full body is sent without a copy, except for lines of up to [`MAX_COPIED_BYTES`].
+//! - A full body is sent without a copy, and with its line feed in one frame.
 //! - Chunks of a stream are sent as they are produced.
 //! - Request bodies are bounded in size and time: [`Limits`](stuntdouble_server::Limits).
 
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut, buf::Chain};
 use futures::{Stream, StreamExt};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
@@ -25,15 +25,18 @@ use crate::{
 pub(crate) struct Body(Content);
 
 enum Content {
-    Full { bytes: Bytes, newline: bool },
+    Full(Chunk),
     Frames(Pin<Box<dyn Stream<Item = Result<Bytes, BodyError>> + Send>>),
     Proxied(UnsyncBoxBody<Bytes, BodyError>),
 }
 
-const NEWLINE: Bytes = Bytes::from_static(b"\n");
+/// The data of a frame: bytes, and a line feed or nothing. hyper writes both at once.
+pub(crate) type Chunk = Chain<Bytes, &'static [u8]>;
 
-/// Maximum size in bytes of a line that is copied to append its line feed, which is cheaper than a second frame.
-const MAX_COPIED_BYTES: usize = 8 << 10;
+/// Returns bytes without a line feed.
+fn chunk(bytes: Bytes) -> Chunk {
+    bytes.chain(&[])
+}
 
 impl Body {
     /// Returns an empty body.
@@ -43,21 +46,12 @@ impl Body {
 
     /// Returns a body of these bytes.
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
-        Self(Content::Full {
-            bytes: bytes.into(),
-            newline: false,
-        })
+        Self(Content::Full(chunk(bytes.into())))
     }
 
     /// Returns a body of these bytes and a line feed, the form of compact JSON.
     pub(crate) fn line(bytes: Bytes) -> Self {
-        if bytes.len() > MAX_COPIED_BYTES {
-            return Self(Content::Full { bytes, newline: true });
-        }
-        let mut line = Vec::with_capacity(bytes.len() + NEWLINE.len());
-        line.extend_from_slice(&bytes);
-        line.extend_from_slice(&NEWLINE);
-        Self::full(line)
+        Self(Content::Full(bytes.chain(b"\n")))
     }
 
     /// Returns a body that sends each item as a chunk.
@@ -77,29 +71,30 @@ impl From<UnsyncBoxBody<Bytes, BodyError>> for Body {
 }
 
 impl http_body::Body for Body {
-    type Data = Bytes;
+    type Data = Chunk;
     type Error = BodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    ) -> Poll<Option<Result<Frame<Chunk>, BodyError>>> {
         match &mut self.0 {
-            Content::Full { bytes, .. } if !bytes.is_empty() => {
-                Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))))
+            Content::Full(rest) if !rest.has_remaining() => Poll::Ready(None),
+            Content::Full(rest) => {
+                let all = std::mem::replace(rest, chunk(Bytes::new()));
+                Poll::Ready(Some(Ok(Frame::data(all))))
             }
-            Content::Full { newline, .. } => Poll::Ready(std::mem::take(newline).then(|| Ok(Frame::data(NEWLINE)))),
             Content::Frames(frames) => frames
                 .as_mut()
                 .poll_next(context)
-                .map(|next| next.map(|frame| frame.map(Frame::data))),
-            Content::Proxied(body) => Pin::new(body).poll_frame(context),
+                .map_ok(|bytes| Frame::data(chunk(bytes))),
+            Content::Proxied(body) => Pin::new(body).poll_frame(context).map_ok(|frame| frame.map_data(chunk)),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Content::Full { bytes, newline } => bytes.is_empty() && !newline,
+            Content::Full(rest) => !rest.has_remaining(),
             Content::Frames(_) => false,
             Content::Proxied(body) => body.is_end_stream(),
         }
@@ -107,7 +102,7 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Content::Full { bytes, newline } => SizeHint::with_exact(bytes.len() as u64 + u64::from(*newline)),
+            Content::Full(rest) => SizeHint::with_exact(rest.remaining() as u64),
             Content::Frames(_) => SizeHint::default(),
             Content::Proxied(body) => body.size_hint(),
         }

@@ -15,6 +15,11 @@ pub(super) struct Slot {
     pub(super) terms: Vec<usize>,
     /// Offset from the start of the phrase.
     pub(super) offset: u32,
+    /// Number of the slot in the phrase.
+    place: usize,
+    /// Added to each position. In an exact phrase it is the distance to the last slot, so that the positions of a match
+    /// are equal.
+    shift: u32,
     positions: Vec<u32>,
 }
 
@@ -24,6 +29,8 @@ impl Slot {
             alternatives,
             terms,
             offset,
+            place: 0,
+            shift: 0,
             positions: Vec::new(),
         }
     }
@@ -36,41 +43,53 @@ impl Slot {
             .sum()
     }
 
-    fn doc(&self) -> u32 {
-        if let [only] = self.alternatives.as_slice() {
-            return only.doc();
-        }
-        self.alternatives
-            .iter()
-            .map(|postings| postings.doc())
-            .min()
-            .unwrap_or(END)
-    }
-
     fn seek(&mut self, target: u32) -> u32 {
-        for postings in &mut self.alternatives {
-            let doc = postings.doc();
-            if doc + 1 == target {
-                postings.advance();
-            } else if doc < target {
-                postings.seek(target);
-            }
+        if let [only] = self.alternatives.as_mut_slice() {
+            return seek(only, target);
         }
-        self.doc()
+        let docs = self.alternatives.iter_mut().map(|postings| seek(postings, target));
+        docs.min().unwrap_or(END)
     }
 
-    /// Reads the positions in `doc`, ascending.
-    fn read(&mut self, doc: u32) {
+    /// Reads the positions in `doc`, ascending. `distinct`: each only once, even if it has several of the terms.
+    fn read(&mut self, doc: u32, distinct: bool) {
         self.positions.clear();
+        if let [only] = self.alternatives.as_mut_slice() {
+            return only.append_positions_with_offset(self.shift, &mut self.positions);
+        }
         for postings in &mut self.alternatives {
             if postings.doc() == doc {
-                postings.append_positions_with_offset(0, &mut self.positions);
+                postings.append_positions_with_offset(self.shift, &mut self.positions);
             }
         }
-        if self.alternatives.len() > 1 {
-            self.positions.sort_unstable();
+        self.positions.sort_unstable();
+        if distinct {
+            self.positions.dedup();
         }
     }
+}
+
+/// Moves postings to their first document from `target` on, and returns it.
+fn seek(postings: &mut SegmentPostings, target: u32) -> u32 {
+    let doc = postings.doc();
+    if doc >= target {
+        doc
+    } else if doc + 1 == target {
+        postings.advance()
+    } else {
+        postings.seek(target)
+    }
+}
+
+/// Returns how many numbers are in both of two ascending lists.
+fn common(left: &[u32], right: &[u32]) -> usize {
+    let (mut count, mut at, mut other) = (0, 0, 0);
+    while let (Some(a), Some(b)) = (left.get(at), right.get(other)) {
+        count += usize::from(a == b);
+        at += usize::from(a <= b);
+        other += usize::from(b <= a);
+    }
+    count
 }
 
 /// Scorer of a phrase.
@@ -78,26 +97,29 @@ pub(super) type PhraseScorer = MatchScorer<Phrase>;
 
 /// Matcher of a phrase.
 pub(super) struct Phrase {
+    /// The rarest first.
     slots: Vec<Slot>,
     slop: u32,
     score: TermScore,
     frequency: f32,
-    starts: Vec<u32>,
-    /// Indices of the slots, the rarest first.
-    order: Vec<usize>,
+    /// Positions that all slots but the last have in common.
+    shared: Vec<u32>,
 }
 
 impl PhraseScorer {
-    pub(super) fn new(slots: Vec<Slot>, slop: u32, score: TermScore) -> PhraseScorer {
-        let mut order: Vec<usize> = (0..slots.len()).collect();
-        order.sort_by_key(|place| slots.get(*place).map(Slot::cost));
+    pub(super) fn new(mut slots: Vec<Slot>, slop: u32, score: TermScore) -> PhraseScorer {
+        let last = slots.iter().map(|slot| slot.offset).max().unwrap_or(0);
+        for (place, slot) in slots.iter_mut().enumerate() {
+            slot.place = place;
+            slot.shift = if slop == 0 { last - slot.offset } else { 0 };
+        }
+        slots.sort_by_key(Slot::cost);
         MatchScorer::of(Phrase {
-            order,
             slots,
             slop,
             score,
             frequency: 0.0,
-            starts: Vec::new(),
+            shared: Vec::new(),
         })
     }
 
@@ -108,50 +130,10 @@ impl PhraseScorer {
 }
 
 impl Phrase {
-    fn exact_frequency(&mut self) -> f32 {
-        let Some((first, rest)) = self.slots.split_first() else {
-            return 0.0;
-        };
-        self.starts.clear();
-        self.starts.extend(
-            first
-                .positions
-                .iter()
-                .filter_map(|position| position.checked_sub(first.offset)),
-        );
-        for slot in rest {
-            let mut at = 0;
-            self.starts.retain(|start| {
-                let wanted = start + slot.offset;
-                while slot.positions.get(at).is_some_and(|position| *position < wanted) {
-                    at += 1;
-                }
-                slot.positions.get(at) == Some(&wanted)
-            });
-            if self.starts.is_empty() {
-                return 0.0;
-            }
-        }
-        self.starts.len() as f32
-    }
-
-    fn sloppy_frequency(&self) -> f32 {
-        let places: Vec<(&[u32], u32, &[usize])> = self
-            .slots
-            .iter()
-            .map(|slot| (slot.positions.as_slice(), slot.offset, slot.terms.as_slice()))
-            .collect();
-        sloppy_frequency(&places, self.slop)
-    }
-}
-
-impl DocMatcher for Phrase {
-    fn next_match(&mut self, mut target: u32) -> u32 {
+    /// Moves all slots to their first common document from `target` on, and returns it.
+    fn seek(&mut self, mut target: u32) -> u32 {
         'again: loop {
-            for place in &self.order {
-                let Some(slot) = self.slots.get_mut(*place) else {
-                    continue;
-                };
+            for slot in &mut self.slots {
                 let doc = slot.seek(target);
                 if doc == END {
                     return END;
@@ -161,10 +143,54 @@ impl DocMatcher for Phrase {
                     continue 'again;
                 }
             }
-            for slot in &mut self.slots {
-                slot.read(target);
+            return target;
+        }
+    }
+
+    fn exact_frequency(&mut self) -> f32 {
+        let Some((first, rest)) = self.slots.split_first() else {
+            return 0.0;
+        };
+        let Some((last, middle)) = rest.split_last() else {
+            return first.positions.len() as f32;
+        };
+        if middle.is_empty() {
+            return common(&first.positions, &last.positions) as f32;
+        }
+        self.shared.clone_from(&first.positions);
+        for slot in middle {
+            let mut rest = slot.positions.iter().peekable();
+            self.shared.retain(|position| {
+                while rest.next_if(|other| *other < position).is_some() {}
+                rest.peek() == Some(&position)
+            });
+        }
+        common(&self.shared, &last.positions) as f32
+    }
+
+    fn sloppy_frequency(&self) -> f32 {
+        let mut slots: Vec<&Slot> = self.slots.iter().collect();
+        slots.sort_by_key(|slot| slot.place);
+        let places: Vec<(&[u32], u32, &[usize])> = slots
+            .iter()
+            .map(|slot| (slot.positions.as_slice(), slot.offset, slot.terms.as_slice()))
+            .collect();
+        sloppy_frequency(&places, self.slop)
+    }
+}
+
+impl DocMatcher for Phrase {
+    fn next_match(&mut self, mut target: u32) -> u32 {
+        loop {
+            target = self.seek(target);
+            if target == END {
+                return END;
             }
-            self.frequency = if self.slop == 0 {
+            let is_exact = self.slop == 0;
+            for slot in &mut self.slots {
+                slot.read(target, is_exact);
+            }
+            self.frequency = if is_exact {
                 self.exact_frequency()
             } else {
                 self.sloppy_frequency()
