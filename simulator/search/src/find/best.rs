@@ -2,10 +2,10 @@
 
 use crate::aggs::Matches;
 use crate::error::Result;
-use crate::find::collect::{Candidate, TopDocs};
 use crate::find::request::SearchRequest;
 use crate::find::searched::Searched;
 use crate::find::sort_reader::SortReader;
+use crate::find::top_docs::{Candidate, TopDocs};
 
 /// Returns the best of the matches in the order of `request`, and the maximum score.
 pub(crate) fn best_of(

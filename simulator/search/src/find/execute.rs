@@ -1,22 +1,19 @@
 //! Execution of a search over the shards of its indices.
 
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 
-use crate::aggs::{self, Matches, facets};
+use crate::aggs::{self, facets};
 use crate::cluster::{Block, Cluster, Expand, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
-use crate::find::collect::{Candidate, TopDocs};
+use crate::find::collection::{Collection, collect_all, query_failure};
 use crate::find::failure::Failure;
 use crate::find::prepare::{Target, prepare};
 use crate::find::request::{SearchRequest, SearchType};
-use crate::find::rescore::rescore;
-use crate::find::sort_reader::{SortReader, check_missing};
+use crate::find::top_docs::{Candidate, TopDocs};
 use crate::index::View;
 use crate::query::{QueryField, label};
-use crate::score::{END, Statistics};
+use crate::score::Statistics;
 use crate::suggest::suggest;
 
 /// Result of a search.
@@ -145,68 +142,34 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
     Ok(outcome)
 }
 
-/// Collector of the hits of a search, over prepared shards.
-pub(super) struct Collection<'a> {
-    request: &'a SearchRequest,
-    by_score: bool,
-    /// Whether the scores of hits are needed.
-    scores: bool,
-    /// Whether all matches are recorded, for aggregations.
-    records_matches: bool,
-    /// Whether they are recorded with their scores.
-    records_scores: bool,
-    limit: usize,
-    deadline: Option<Duration>,
-    best: f32,
-    matches: Matches,
-}
-
 fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) -> Result<()> {
     let limit = request
         .from
         .saturating_add(request.page())
         .min(cluster.options.limits.window.saturating_add(1));
-    let mut collection = Collection::new(cluster, request, limit);
-    let separate = request.search_type.fetches_every_page() || !request.rescore.is_empty();
-    let mut hits = Vec::new();
-    let mut top = TopDocs::new(&request.sort, limit);
     let searched = std::mem::take(&mut outcome.searched);
-    for (number, shard) in searched.iter().enumerate() {
-        let (began, before) = (Instant::now(), outcome.total);
-        if let Some(error) = collection.failure(shard)? {
-            outcome.totals.push(0);
-            outcome.failures.push(Failure {
-                index: shard.index.name.clone(),
-                shard: shard.number,
-                error: query_failure(error, request, shard),
-            });
-            continue;
-        }
-        collection.shard(cluster, number, shard, &mut top, outcome)?;
-        outcome.totals.push(outcome.total - before);
-        if let Some(shard) = shard.shard() {
-            shard.counters.query.add(began);
-        }
-        if separate {
-            let mut own = std::mem::replace(&mut top, TopDocs::new(&request.sort, limit)).finish();
-            rescore(cluster, request, shard, &mut own)?;
-            hits.extend(own);
-        }
-    }
+    let collected = collect_all(cluster, Collection::new(cluster, request, limit), &searched)?;
+    let collection = collected.collection;
     outcome.searched = searched;
+    outcome.total = collected.outcome.total;
+    outcome.totals = collected.outcome.totals;
+    outcome.failures.extend(collected.outcome.failures);
+    outcome.terminated_early = collected.outcome.terminated_early;
+    outcome.timed_out = collected.outcome.timed_out;
     outcome.max_score = match request.page() {
         0 => Some(0.0),
         _ if outcome.shards == 0 => Some(0.0),
         _ => (collection.scores && (collection.by_score || request.track_scores) && outcome.total > 0)
             .then_some(collection.best),
     };
-    outcome.hits = if separate {
-        let mut merged = TopDocs::new(&request.sort, hits.len());
-        hits.into_iter().for_each(|hit| merged.push(hit));
-        merged.finish()
+    let kept = if request.separates_shards() {
+        collected.hits.len()
     } else {
-        top.finish()
+        limit
     };
+    let mut top = TopDocs::new(&request.sort, kept);
+    collected.hits.into_iter().for_each(|hit| top.push(hit));
+    outcome.hits = top.finish();
     if outcome.hits.len() > cluster.options.limits.window {
         return Err(SearchError::new(
             400,
@@ -256,19 +219,6 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     Ok(())
 }
 
-/// Wraps an error in the failure of the query phase on a shard.
-fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
-    let reason = format!(
-        "[{}][{}]: query[{}],from[{}],size[{}]: Query Failed [Failed to execute main query]",
-        searched.index.name,
-        searched.number,
-        label(&searched.query),
-        request.from,
-        request.size.unwrap_or(10),
-    );
-    SearchError::new(500, "QueryPhaseExecutionException", reason).caused_by(error)
-}
-
 /// Adds the shard to the error of an aggregation, if it is a parse error or concerns a document.
 fn with_shard(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     match (error.kind, error.status) {
@@ -287,174 +237,5 @@ fn with_shard(error: &SearchError, request: &SearchRequest, searched: &Searched)
             error.reason
         ),
         ..error.clone()
-    }
-}
-
-impl Collection<'_> {
-    /// Creates a collector of at most `limit` hits.
-    pub(super) fn new<'a>(cluster: &Cluster, request: &'a SearchRequest, limit: usize) -> Collection<'a> {
-        let by_score = request.sort.is_empty();
-        let records_scores = request.aggregations.as_deref().is_some_and(aggs::need_scores);
-        Collection {
-            request,
-            by_score,
-            scores: limit > 0
-                && (by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score"))
-                || records_scores,
-            records_matches: request.aggregations.is_some() || request.facets.is_some(),
-            records_scores,
-            limit,
-            deadline: request
-                .timeout
-                .filter(|timeout| !timeout.is_zero())
-                .map(|timeout| (cluster.options.ticks)().saturating_add(timeout)),
-            best: f32::NEG_INFINITY,
-            matches: Matches::default(),
-        }
-    }
-
-    /// Returns the failure of the query on a shard, if any: a phrase without positions, an invalid sort, or a function
-    /// that fails on a matching document.
-    fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
-        let mapping = &searched.mapping;
-        let positions = searched.weight.check_positions(mapping);
-        if let Err(error) = positions.and_then(|()| check_missing(&self.request.sort, mapping)) {
-            return Ok(Some(error));
-        }
-        if !searched.weight.can_fail() || !self.scores && self.request.min_score.is_none() {
-            return Ok(None);
-        }
-        let budget = &self.request.budget;
-        for (at, view) in searched.view.segments.iter().enumerate() {
-            let Some(mut scorer) = searched.weight.scorer(at, view, budget)? else {
-                continue;
-            };
-            let mut doc = scorer.doc();
-            while doc != END {
-                budget.check()?;
-                if view.is_live(doc) {
-                    scorer.score();
-                }
-                if let Some(error) = budget.failure().lock().take() {
-                    return Ok(Some(error));
-                }
-                doc = scorer.advance();
-            }
-        }
-        Ok(None)
-    }
-
-    /// Collects the hits of one shard.
-    pub(super) fn shard(
-        &mut self,
-        cluster: &Cluster,
-        number: usize,
-        searched: &Searched,
-        top: &mut TopDocs,
-        outcome: &mut Outcome,
-    ) -> Result<()> {
-        let request = self.request;
-        let unfiltered =
-            searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
-        let plain = unfiltered && !self.records_matches;
-        let mut collected = 0;
-        for (at, view) in searched.view.segments.iter().enumerate() {
-            if self
-                .deadline
-                .is_some_and(|deadline| (cluster.options.ticks)() > deadline)
-            {
-                outcome.timed_out = true;
-                break;
-            }
-            // If all matches have the same score and enough are collected, the others are only counted.
-            let is_complete = |top: &TopDocs| {
-                let constant = searched.weight.constant().filter(|_| self.by_score && plain);
-                constant.is_some_and(|score| !top.is_competitive(score))
-            };
-            if plain
-                && (self.limit == 0 || is_complete(top))
-                && let Some(count) = searched.weight.count(at, view)
-            {
-                outcome.total += count;
-                continue;
-            }
-            let Some(mut scorer) = searched.weight.scorer(at, view, &request.budget)? else {
-                continue;
-            };
-            if view.deleted.is_none()
-                && self.by_score
-                && plain
-                && self.scores
-                && searched.weight.constant().is_none()
-                && !searched.weight.is_costly()
-            {
-                let best = &mut self.best;
-                outcome.total += scorer.best(top.threshold(), &mut |doc, score| {
-                    *best = best.max(score);
-                    top.push(Candidate::new(number, at, doc, score));
-                    top.threshold()
-                });
-                continue;
-            }
-            if view.deleted.is_none() && unfiltered && self.records_matches && !self.records_scores && self.limit == 0 {
-                let mut docs = Vec::new();
-                scorer.fill(&mut docs);
-                outcome.total += docs.len() as u64;
-                self.matches.push(number, at, docs, vec![]);
-                continue;
-            }
-            let mut filter = searched.filter(at, &request.budget)?;
-            let reader = SortReader::new(request, searched, at)?;
-            let (mut docs, mut scores) = (Vec::new(), Vec::new());
-            let mut doc = scorer.doc();
-            while doc != END {
-                request.budget.check()?;
-                if view.is_live(doc) {
-                    let score = if self.scores || request.min_score.is_some() {
-                        scorer.score()
-                    } else {
-                        0.0
-                    };
-                    if request.min_score.is_none_or(|min_score| score >= min_score) {
-                        if self.records_matches {
-                            docs.push(doc);
-                            if self.records_scores {
-                                scores.push(score);
-                            }
-                        }
-                        if filter.passes(doc) {
-                            outcome.total += 1;
-                            collected += 1;
-                            self.best = self.best.max(score);
-                            if !self.by_score || top.is_competitive(score) {
-                                top.push(Candidate {
-                                    sort: reader.read(doc, score),
-                                    ..Candidate::new(number, at, doc, score)
-                                });
-                            }
-                            if request.terminate_after.is_some_and(|limit| collected >= limit) {
-                                outcome.terminated_early = true;
-                                break;
-                            }
-                        }
-                    }
-                }
-                if view.deleted.is_none()
-                    && is_complete(top)
-                    && let Some(rest) = scorer.remaining()
-                {
-                    outcome.total += rest;
-                    break;
-                }
-                doc = scorer.advance();
-            }
-            if self.records_matches && !docs.is_empty() {
-                self.matches.push(number, at, docs, scores);
-            }
-            if request.terminate_after.is_some_and(|limit| collected >= limit) {
-                break;
-            }
-        }
-        Ok(())
     }
 }

@@ -9,7 +9,7 @@
 //! Source: Elasticsearch 1.5's query-then-fetch.
 
 mod best;
-mod collect;
+mod collection;
 mod execute;
 mod failure;
 mod geo_sort;
@@ -24,10 +24,10 @@ mod searched;
 mod sort;
 mod sort_reader;
 mod source;
+mod top_docs;
 mod values;
 
 pub(crate) use best::best_of;
-pub(crate) use collect::Candidate;
 pub(crate) use execute::{Outcome, search};
 pub(crate) use failure::{Failure, all_failed, shards_json};
 pub(crate) use hits::render;
@@ -36,4 +36,5 @@ pub(crate) use prepare::prepare_query;
 pub(crate) use request::{QuerySource, SearchRequest, SearchType};
 pub(crate) use searched::Searched;
 pub(crate) use source::{SourceFilter, extract, extract_members, metadata_value, names, visible_source};
+pub(crate) use top_docs::Candidate;
 pub(crate) use values::operator;

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::find::collect::{Candidate, TopDocs};
-use crate::find::execute::{Collection, Outcome};
+use crate::find::collection::Collection;
+use crate::find::execute::Outcome;
 use crate::find::request::SearchRequest;
 use crate::find::searched::Searched;
 use crate::find::sort_reader::SortReader;
+use crate::find::top_docs::{Candidate, TopDocs};
 use crate::score::END;
 
 /// Position of a scan in a shard: index of the segment, number of the document.

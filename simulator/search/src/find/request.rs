@@ -222,6 +222,11 @@ impl QuerySource {
 }
 
 impl SearchRequest {
+    /// Whether the best hits of each shard are collected apart.
+    pub(super) fn separates_shards(&self) -> bool {
+        self.search_type.fetches_every_page() || !self.rescore.is_empty()
+    }
+
     /// Parses parameters and body; parameters take precedence.
     ///
     /// # Errors

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::find::Searched;
-use crate::find::collect::Candidate;
 use crate::find::request::SearchRequest;
+use crate::find::top_docs::Candidate;
 use crate::query::parse_body;
 use crate::score::Weight;
 

@@ -1,0 +1,320 @@
+//! Collection of the hits of a search, on several threads if the shards have many documents.
+//!
+//! Guarantees: the hits do not depend on the number of threads.
+
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use crate::aggs::{self, Matches};
+use crate::cluster::Cluster;
+use crate::error::{Result, SearchError};
+use crate::find::Searched;
+use crate::find::execute::Outcome;
+use crate::find::failure::Failure;
+use crate::find::request::SearchRequest;
+use crate::find::rescore::rescore;
+use crate::find::sort_reader::{SortReader, check_missing};
+use crate::find::top_docs::{Candidate, TopDocs};
+use crate::query::label;
+use crate::score::END;
+
+/// Number of documents from which on the shards of a search are divided among threads.
+const DIVIDED_DOCS: u64 = 20_000;
+
+/// Number of parts per thread, so that no thread waits long for another.
+const PARTS_PER_THREAD: usize = 2;
+
+/// Hits and matches of consecutive shards of a search.
+pub(super) struct Collected<'a> {
+    /// Counts and failures.
+    pub(super) outcome: Outcome,
+    pub(super) collection: Collection<'a>,
+    /// The best hits, or those of each shard.
+    pub(super) hits: Vec<Candidate>,
+}
+
+impl Collected<'_> {
+    /// Adds those of the next shards.
+    fn append(&mut self, next: Self) {
+        let (outcome, own) = (next.outcome, &mut self.outcome);
+        own.total += outcome.total;
+        own.totals.extend(outcome.totals);
+        own.failures.extend(outcome.failures);
+        own.terminated_early |= outcome.terminated_early;
+        own.timed_out |= outcome.timed_out;
+        self.collection.best = self.collection.best.max(next.collection.best);
+        self.collection.matches.sets.extend(next.collection.matches.sets);
+        self.hits.extend(next.hits);
+    }
+}
+
+/// Collects the hits of consecutive shards, of which `first` is the number of the first one.
+fn collect<'a>(
+    cluster: &Cluster,
+    mut collection: Collection<'a>,
+    first: usize,
+    searched: &[Searched],
+) -> Result<Collected<'a>> {
+    let request = collection.request;
+    let mut outcome = Outcome::default();
+    let mut hits = Vec::new();
+    let mut top = TopDocs::new(&request.sort, collection.limit);
+    for (number, shard) in (first..).zip(searched) {
+        let (began, before) = (Instant::now(), outcome.total);
+        if let Some(error) = collection.failure(shard)? {
+            outcome.totals.push(0);
+            outcome.failures.push(Failure {
+                index: shard.index.name.clone(),
+                shard: shard.number,
+                error: query_failure(error, request, shard),
+            });
+            continue;
+        }
+        collection.shard(cluster, number, shard, &mut top, &mut outcome)?;
+        outcome.totals.push(outcome.total - before);
+        if let Some(shard) = shard.shard() {
+            shard.counters.query.add(began);
+        }
+        if request.separates_shards() {
+            let mut own = std::mem::replace(&mut top, TopDocs::new(&request.sort, collection.limit)).finish();
+            rescore(cluster, request, shard, &mut own)?;
+            hits.extend(own);
+        }
+    }
+    hits.extend(top.finish());
+    Ok(Collected {
+        outcome,
+        collection,
+        hits,
+    })
+}
+
+/// Collects the hits of all shards, on several threads if they have many documents.
+pub(super) fn collect_all<'a>(
+    cluster: &Cluster,
+    collection: Collection<'a>,
+    searched: &[Searched],
+) -> Result<Collected<'a>> {
+    let docs: u64 = searched.iter().map(|shard| u64::from(shard.view.max_doc())).sum();
+    // A failure of a document is recorded in the budget, which all threads share.
+    let is_divided = docs >= DIVIDED_DOCS && searched.iter().all(|shard| !shard.weight.can_fail());
+    let parts = if is_divided {
+        PARTS_PER_THREAD * rayon::current_num_threads()
+    } else {
+        1
+    };
+    let size = searched.len().div_ceil(parts);
+    if size == searched.len() {
+        return collect(cluster, collection, 0, searched);
+    }
+    let parts = searched.par_chunks(size).enumerate();
+    let collected = parts.map(|(part, shards)| collect(cluster, collection.clone(), part * size, shards));
+    let collected: Vec<Collected<'a>> = collected.collect::<Result<_>>()?;
+    let mut all = Collected {
+        outcome: Outcome::default(),
+        collection,
+        hits: Vec::new(),
+    };
+    collected.into_iter().for_each(|next| all.append(next));
+    Ok(all)
+}
+
+/// Collector of the hits of a search, over prepared shards.
+#[derive(Clone)]
+pub(super) struct Collection<'a> {
+    request: &'a SearchRequest,
+    pub(super) by_score: bool,
+    /// Whether the scores of hits are needed.
+    pub(super) scores: bool,
+    /// Whether all matches are recorded, for aggregations.
+    records_matches: bool,
+    /// Whether they are recorded with their scores.
+    records_scores: bool,
+    limit: usize,
+    deadline: Option<Duration>,
+    pub(super) best: f32,
+    pub(super) matches: Matches,
+}
+
+impl Collection<'_> {
+    /// Creates a collector of at most `limit` hits.
+    pub(super) fn new<'a>(cluster: &Cluster, request: &'a SearchRequest, limit: usize) -> Collection<'a> {
+        let by_score = request.sort.is_empty();
+        let records_scores = request.aggregations.as_deref().is_some_and(aggs::need_scores);
+        Collection {
+            request,
+            by_score,
+            scores: limit > 0
+                && (by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score"))
+                || records_scores,
+            records_matches: request.aggregations.is_some() || request.facets.is_some(),
+            records_scores,
+            limit,
+            deadline: request
+                .timeout
+                .filter(|timeout| !timeout.is_zero())
+                .map(|timeout| (cluster.options.ticks)().saturating_add(timeout)),
+            best: f32::NEG_INFINITY,
+            matches: Matches::default(),
+        }
+    }
+
+    /// Returns the failure of the query on a shard, if any: a phrase without positions, an invalid sort, or a function
+    /// that fails on a matching document.
+    fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
+        let mapping = &searched.mapping;
+        let positions = searched.weight.check_positions(mapping);
+        if let Err(error) = positions.and_then(|()| check_missing(&self.request.sort, mapping)) {
+            return Ok(Some(error));
+        }
+        if !searched.weight.can_fail() || !self.scores && self.request.min_score.is_none() {
+            return Ok(None);
+        }
+        let budget = &self.request.budget;
+        for (at, view) in searched.view.segments.iter().enumerate() {
+            let Some(mut scorer) = searched.weight.scorer(at, view, budget)? else {
+                continue;
+            };
+            let mut doc = scorer.doc();
+            while doc != END {
+                budget.check()?;
+                if view.is_live(doc) {
+                    scorer.score();
+                }
+                if let Some(error) = budget.failure().lock().take() {
+                    return Ok(Some(error));
+                }
+                doc = scorer.advance();
+            }
+        }
+        Ok(None)
+    }
+
+    /// Collects the hits of one shard.
+    pub(super) fn shard(
+        &mut self,
+        cluster: &Cluster,
+        number: usize,
+        searched: &Searched,
+        top: &mut TopDocs,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let request = self.request;
+        let unfiltered =
+            searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
+        let plain = unfiltered && !self.records_matches;
+        let mut collected = 0;
+        for (at, view) in searched.view.segments.iter().enumerate() {
+            if self
+                .deadline
+                .is_some_and(|deadline| (cluster.options.ticks)() > deadline)
+            {
+                outcome.timed_out = true;
+                break;
+            }
+            // If all matches have the same score and enough are collected, the others are only counted.
+            let is_complete = |top: &TopDocs| {
+                let constant = searched.weight.constant().filter(|_| self.by_score && plain);
+                constant.is_some_and(|score| !top.is_competitive(score))
+            };
+            if plain
+                && (self.limit == 0 || is_complete(top))
+                && let Some(count) = searched.weight.count(at, view)
+            {
+                outcome.total += count;
+                continue;
+            }
+            let Some(mut scorer) = searched.weight.scorer(at, view, &request.budget)? else {
+                continue;
+            };
+            if view.deleted.is_none()
+                && self.by_score
+                && plain
+                && self.scores
+                && searched.weight.constant().is_none()
+                && !searched.weight.is_costly()
+            {
+                let best = &mut self.best;
+                outcome.total += scorer.best(top.threshold(), &mut |doc, score| {
+                    *best = best.max(score);
+                    top.push(Candidate::new(number, at, doc, score));
+                    top.threshold()
+                });
+                continue;
+            }
+            if view.deleted.is_none() && unfiltered && self.records_matches && !self.records_scores && self.limit == 0 {
+                let mut docs = Vec::new();
+                scorer.fill(&mut docs);
+                outcome.total += docs.len() as u64;
+                self.matches.push(number, at, docs, vec![]);
+                continue;
+            }
+            let mut filter = searched.filter(at, &request.budget)?;
+            let reader = SortReader::new(request, searched, at)?;
+            let (mut docs, mut scores) = (Vec::new(), Vec::new());
+            let mut doc = scorer.doc();
+            while doc != END {
+                request.budget.check()?;
+                if view.is_live(doc) {
+                    let score = if self.scores || request.min_score.is_some() {
+                        scorer.score()
+                    } else {
+                        0.0
+                    };
+                    if request.min_score.is_none_or(|min_score| score >= min_score) {
+                        if self.records_matches {
+                            docs.push(doc);
+                            if self.records_scores {
+                                scores.push(score);
+                            }
+                        }
+                        if filter.passes(doc) {
+                            outcome.total += 1;
+                            collected += 1;
+                            self.best = self.best.max(score);
+                            if !self.by_score || top.is_competitive(score) {
+                                top.push(Candidate {
+                                    sort: reader.read(doc, score),
+                                    ..Candidate::new(number, at, doc, score)
+                                });
+                            }
+                            if request.terminate_after.is_some_and(|limit| collected >= limit) {
+                                outcome.terminated_early = true;
+                                break;
+                            }
+                        }
+                    }
+                }
+                if view.deleted.is_none()
+                    && is_complete(top)
+                    && let Some(rest) = scorer.remaining()
+                {
+                    outcome.total += rest;
+                    break;
+                }
+                doc = scorer.advance();
+            }
+            if self.records_matches && !docs.is_empty() {
+                self.matches.push(number, at, docs, scores);
+            }
+            if request.terminate_after.is_some_and(|limit| collected >= limit) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Wraps an error in the failure of the query phase on a shard.
+pub(super) fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
+    let reason = format!(
+        "[{}][{}]: query[{}],from[{}],size[{}]: Query Failed [Failed to execute main query]",
+        searched.index.name,
+        searched.number,
+        label(&searched.query),
+        request.from,
+        request.size.unwrap_or(10),
+    );
+    SearchError::new(500, "QueryPhaseExecutionException", reason).caused_by(error)
+}
