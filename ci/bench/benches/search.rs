@@ -7,13 +7,15 @@
 //! indexing threads, and the same number of threads that parse lines. It uses one index per day with the fields `log`,
 //! `stream`, `tag`, `_all` (text, with positions), `@timestamp` (fast), `_id` and the stored source. Its queries return
 //! the ten best documents and the count, like those of the backend. The backend's index is also measured with one shard
-//! per day, as tantivy has it. The index rates are measured several times in turn; a ratio is the median of the ratios.
+//! per day, as tantivy has it. Both sides use the allocator of the program. The index rates are measured several times
+//! in turn; a ratio is the median of the ratios.
 #![expect(clippy::expect_used, reason = "a benchmark may panic")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mimalloc::MiMalloc;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use stuntdouble_search::{Options, SearchServer};
@@ -24,6 +26,9 @@ mod alone;
 mod corpus;
 
 use corpus::Line;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 struct Settings {
     lines: usize,
