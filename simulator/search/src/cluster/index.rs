@@ -96,7 +96,9 @@ impl Index {
         settings.set_default("index.uuid", &uuid);
         settings.set_default("index.version.created", "1050299");
         let mapping = Mapping::new(settings.analysis().cloned(), options.limits.fields)?;
-        let shards = (0..settings.shards()).map(Shard::new).collect();
+        let shards = (0..settings.shards())
+            .map(|number| Shard::new(number, settings.shards()))
+            .collect();
         Ok(Index::from_parts(name, created, settings, mapping, shards, options))
     }
 

@@ -10,10 +10,11 @@ mod merge;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::durable::{Operation, SegmentFiles, ShardFolder, Translog};
 use crate::error::{Result, SearchError};
@@ -27,8 +28,11 @@ use commit::Recovery;
 
 /// Size at which a buffer is flushed, in bytes.
 const MAX_BUFFER_BYTES: usize = 16_000_000;
-/// Number of concurrent writers.
+/// Maximum number of concurrent writers.
 const BUFFERS: usize = 8;
+/// Time for which a write waits for a buffer before it uses a further one: longer than a document takes, shorter than a
+/// flush.
+const PATIENCE: Duration = Duration::from_micros(500);
 
 /// Buffer of one writer: the segment that it fills.
 #[derive(Default)]
@@ -51,6 +55,8 @@ pub(crate) struct Shard {
     /// Time of the last commit.
     committed: Mutex<Duration>,
     buffers: Vec<Mutex<IndexBuffer>>,
+    /// Number of buffers for concurrent writes. The others are used while one of these is flushed.
+    writers: usize,
     versions: Mutex<VersionMap>,
     maintenance: Mutex<()>,
     view: RwLock<Arc<View>>,
@@ -59,9 +65,11 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// Creates an empty shard in memory.
-    pub(crate) fn new(number: u32) -> Shard {
+    /// Creates an empty shard in memory, one of `count` of its index.
+    pub(crate) fn new(number: u32, count: u32) -> Shard {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Shard {
+            writers: processors.div_ceil(count.max(1) as usize).min(BUFFERS),
             number,
             counters: Counters::default(),
             translog: Translog::default(),
@@ -108,12 +116,9 @@ impl Shard {
         now: Duration,
     ) -> Result<Written> {
         self.translog.check()?;
-        let free = self.buffers.iter().find_map(|buffer| buffer.try_lock());
-        let mut buffer = match (free, self.buffers.first()) {
-            (Some(buffer), _) => buffer,
-            (None, Some(first)) => first.lock(),
-            (None, None) => return Err(SearchError::engine("a shard without buffers")),
-        };
+        let mut buffer = self
+            .buffer()
+            .ok_or_else(|| SearchError::engine("a shard without buffers"))?;
         let buffer = &mut *buffer;
         let key = id_key(type_name, id);
         let writer = match &mut buffer.writer {
@@ -158,6 +163,18 @@ impl Shard {
             self.flush(buffer)?;
         }
         Ok(written)
+    }
+
+    /// Returns a free buffer. Each writer takes megabytes and fills segments of its own, so the shards of an index have
+    /// together about as many as there are processors.
+    fn buffer(&self) -> Option<MutexGuard<'_, IndexBuffer>> {
+        let (own, spare) = self.buffers.split_at_checked(self.writers)?;
+        let free = own.iter().find_map(|buffer| buffer.try_lock());
+        let mut unlocked = spare.iter().filter_map(|buffer| buffer.try_lock());
+        free.or_else(|| unlocked.find(|buffer| buffer.writer.is_some()))
+            .or_else(|| own.iter().find_map(|buffer| buffer.try_lock_for(PATIENCE)))
+            .or_else(|| spare.iter().find_map(|buffer| buffer.try_lock()))
+            .or_else(|| Some(own.first()?.lock()))
     }
 
     /// Deletes a document.

@@ -30,11 +30,12 @@ pub(crate) struct Recovery {
 }
 
 impl Shard {
-    /// Opens a shard at its last commit, without writing. `now` is in milliseconds since 1970.
+    /// Opens a shard, one of `count` of its index, at its last commit, without writing. `now` is in milliseconds since
+    /// 1970.
     ///
     /// # Errors
     /// Files that are missing or damaged.
-    pub(crate) fn open(number: u32, folder: &IndexFolder, now: i64) -> Result<Shard, DataDirectoryError> {
+    pub(crate) fn open(number: u32, count: u32, folder: &IndexFolder, now: i64) -> Result<Shard, DataDirectoryError> {
         let began = Instant::now();
         let (folder, commit) = folder.shard(number)?;
         let mut versions = VersionMap::default();
@@ -52,7 +53,7 @@ impl Shard {
             versions.restore(segment, record.documents, &committed.deleted);
         }
         versions.restore_deleted(commit);
-        let mut shard = Shard::new(number);
+        let mut shard = Shard::new(number, count);
         shard.folder = Some(folder);
         *shard.versions.get_mut() = versions;
         shard.publish();

@@ -14,7 +14,7 @@ fn document(id: &str) -> Encoded {
 #[test]
 fn a_change_during_a_refresh_is_left_for_the_next_refresh() {
     for _ in 0..200 {
-        let shard = Shard::new(0);
+        let shard = Shard::new(0, 1);
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 for _ in 0..50 {
@@ -32,7 +32,7 @@ fn a_change_during_a_refresh_is_left_for_the_next_refresh() {
 
 #[test]
 fn a_document_that_cannot_be_added_does_not_replace_its_predecessor() {
-    let shard = Shard::new(0);
+    let shard = Shard::new(0, 1);
     shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
     let mut invalid = document("2");
     invalid.make_invalid();
@@ -48,7 +48,7 @@ fn a_document_that_cannot_be_added_does_not_replace_its_predecessor() {
 
 #[test]
 fn a_buffered_document_can_be_read() {
-    let shard = Shard::new(0);
+    let shard = Shard::new(0, 1);
     for id in ["1", "2", "1"] {
         shard.write("t", id, document(id), Condition::default(), NOW).unwrap();
     }
@@ -62,7 +62,7 @@ fn a_buffered_document_can_be_read() {
 
 #[test]
 fn segments_of_similar_size_are_merged_independently_of_refreshes() {
-    let shard = Shard::new(0);
+    let shard = Shard::new(0, 1);
     for id in 0..MERGE_FACTOR {
         shard
             .write("t", &id.to_string(), document("1"), Condition::default(), NOW)
@@ -76,7 +76,7 @@ fn segments_of_similar_size_are_merged_independently_of_refreshes() {
 
 #[test]
 fn a_version_conflict_adds_no_document() {
-    let shard = Shard::new(0);
+    let shard = Shard::new(0, 1);
     shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
     let condition = Condition {
         version: Some(7),
@@ -85,4 +85,18 @@ fn a_version_conflict_adds_no_document() {
     assert!(shard.write("t", "1", document("1"), condition, NOW).is_err());
     shard.refresh().unwrap();
     assert_eq!(shard.view().max_doc(), 1);
+}
+
+#[test]
+fn a_write_uses_a_further_buffer_only_while_the_first_is_flushed() {
+    let shard = Shard::new(0, 1_024);
+    let write = |id: &str| shard.write("t", id, document(id), Condition::default(), NOW).unwrap();
+    write("1");
+    let flushed = shard.buffers[0].lock();
+    write("2");
+    drop(flushed);
+    write("3");
+    let documents = |buffer: &Mutex<IndexBuffer>| buffer.lock().writer.as_ref().map_or(0, SegmentWriter::documents);
+    let counts: Vec<u32> = shard.buffers.iter().map(documents).collect();
+    assert_eq!(counts[..3], [2, 1, 0]);
 }
