@@ -18,8 +18,11 @@ use crate::error::Result;
 
 type Opened<T> = Result<T, DataDirectoryError>;
 
-/// The format that this version reads and writes.
+/// The format that this version writes.
 const FORMAT: u64 = 3;
+/// The oldest format that this version reads. Documents of format 1 have no timestamps and TTLs; in formats 1 and 2, the
+/// norms of each field are a column of numbers.
+const OLDEST_FORMAT: u64 = 1;
 const CLUSTER: &str = "cluster.json";
 const INDICES: &str = "indices";
 const INDEX: &str = "index.json";
@@ -114,7 +117,7 @@ impl DataDirectory {
         let file = self.path.join(CLUSTER);
         let mut state = read_json(&file)?;
         match state["format"].take().as_u64() {
-            Some(FORMAT) => Ok(state),
+            Some(OLDEST_FORMAT..=FORMAT) => Ok(state),
             Some(found) => Err(DataDirectoryError::OtherFormat {
                 directory: self.path.clone(),
                 found,

@@ -12,15 +12,15 @@ pub enum DataDirectoryError {
     InUse(PathBuf),
     /// The data directory has an unsupported format.
     #[error(
-        "the data directory {directory} has format {found}, and this version supports only format {expected}: use the \
-         version that wrote it, or use another directory"
+        "the data directory {directory} has format {found}, and this version supports only formats up to {expected}: \
+         use the version that wrote it, or use another directory"
     )]
     OtherFormat {
         /// The data directory.
         directory: PathBuf,
         /// Format of the data directory.
         found: u64,
-        /// The supported format.
+        /// The latest supported format.
         expected: u64,
     },
     /// The directory has files, but is not a data directory.

@@ -27,20 +27,31 @@ const MAX_INITIAL_BYTES: usize = 64 << 10;
 pub(super) struct Fields {
     pub(super) terms: Field,
     pub(super) columns: Field,
-    pub(super) norms: Field,
     pub(super) stored: Field,
 }
 
-/// Number of bytes of a norm in a value of their column: the ordinal of its field, and the norm.
-const NORM_BYTES: usize = 4;
+/// Name of the column of norms.
+pub(super) const NORMS: &str = "n";
 
-/// Maximum size of a value of the column of norms, in bytes. tantivy cuts values of more than 65,535 bytes.
-const MAX_NORMS_BYTES: usize = 16_000 * NORM_BYTES;
+/// Maximum number of norms in a value of their column. tantivy cuts values of more than 65,535 bytes.
+const MAX_NORMS: usize = 8_000;
 
-/// Returns the norms of a value of their column, by field. A norm is encoded as in Lucene.
-pub(super) fn norms_of(value: &[u8]) -> impl Iterator<Item = (FieldOrdinal, u8)> + '_ {
-    let norms = value.as_chunks::<NORM_BYTES>().0.iter();
-    norms.map(|[high, middle, low, norm]| (FieldOrdinal::from_be_bytes([0, *high, *middle, *low]), *norm))
+/// Returns a value of the column of norms: two characters for each, its field and the norm.
+fn norms_value(norms: &[(FieldOrdinal, u8)]) -> String {
+    let both = |(field, norm): &(FieldOrdinal, u8)| [field_prefix(*field), char::from(*norm)];
+    norms.iter().flat_map(both).collect()
+}
+
+/// Returns the norm of a field in a value of their column.
+pub(super) fn norm_in(value: &str, field: FieldOrdinal) -> Option<u8> {
+    let mut chars = value.chars();
+    let prefix = field_prefix(field);
+    while let (Some(field), Some(norm)) = (chars.next(), chars.next()) {
+        if field == prefix {
+            return u8::try_from(norm).ok();
+        }
+    }
+    None
 }
 
 /// Name of the column of a field's numbers: four characters.
@@ -49,9 +60,18 @@ pub(crate) struct ColumnName([u8; 4]);
 
 impl ColumnName {
     pub(crate) fn new(field: FieldOrdinal) -> ColumnName {
+        ColumnName::of(b'v', field)
+    }
+
+    /// Name of the column of a field's norms in the formats before 3.
+    pub(crate) fn of_norms(field: FieldOrdinal) -> ColumnName {
+        ColumnName::of(b'n', field)
+    }
+
+    fn of(kind: u8, field: FieldOrdinal) -> ColumnName {
         const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         let digit = |place: u32| DIGITS.get((field / place % 62) as usize).copied().unwrap_or(b'0');
-        ColumnName([b'v', digit(62 * 62), digit(62), digit(1)])
+        ColumnName([kind, digit(62 * 62), digit(62), digit(1)])
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -71,7 +91,8 @@ pub(crate) fn field_prefix(field: FieldOrdinal) -> char {
 pub(crate) struct Encoded {
     stream: String,
     columns: Vec<(ColumnName, i64)>,
-    norms: Vec<u8>,
+    /// Values of the column of norms.
+    norms: Vec<String>,
     stored: Arc<Vec<u8>>,
     /// Nested objects, in index order; they come before the document.
     nested: Vec<Encoded>,
@@ -116,11 +137,13 @@ impl Encoded {
 
     /// Sets the length norms, in the order of their fields.
     pub(crate) fn set_norms(&mut self, norms: &[(FieldOrdinal, u8)]) {
-        let bytes = norms.iter().flat_map(|(field, norm)| {
-            let [_, high, middle, low] = field.to_be_bytes();
-            [high, middle, low, *norm]
-        });
-        self.norms = bytes.collect();
+        self.norms = norms.chunks(MAX_NORMS).map(norms_value).collect();
+    }
+
+    /// Adds the norm of a field as in the formats before 3.
+    #[cfg(test)]
+    pub(super) fn push_older_norm(&mut self, field: FieldOrdinal, norm: u8) {
+        self.columns.push((ColumnName::of_norms(field), i64::from(norm)));
     }
 
     /// Makes [`SegmentWriter::add`](super::segment::SegmentWriter::add) fail.
@@ -355,18 +378,20 @@ impl TokenStream for Stream<'_> {
 pub(crate) enum FieldValue<'a> {
     Text(&'a str),
     Bytes(&'a [u8]),
-    Columns(&'a [(ColumnName, i64)]),
+    /// Numbers, and values of the column of norms.
+    Columns(&'a [(ColumnName, i64)], &'a [String]),
     Number(i64),
 }
 
-pub(crate) struct Columns<'a>(std::slice::Iter<'a, (ColumnName, i64)>);
+pub(crate) struct Columns<'a>(std::slice::Iter<'a, (ColumnName, i64)>, std::slice::Iter<'a, String>);
 
 impl<'a> Iterator for Columns<'a> {
     type Item = (&'a str, FieldValue<'a>);
     fn next(&mut self) -> Option<Self::Item> {
-        self.0
-            .next()
+        let number = self.0.next();
+        number
             .map(|(name, value)| (name.as_str(), FieldValue::Number(*value)))
+            .or_else(|| Some((NORMS, FieldValue::Text(self.1.next()?))))
     }
 }
 
@@ -378,7 +403,7 @@ impl<'a> Value<'a> for FieldValue<'a> {
             FieldValue::Text(text) => ReferenceValue::Leaf(ReferenceValueLeaf::Str(text)),
             FieldValue::Bytes(bytes) => ReferenceValue::Leaf(ReferenceValueLeaf::Bytes(bytes)),
             FieldValue::Number(number) => ReferenceValue::Leaf(ReferenceValueLeaf::I64(number)),
-            FieldValue::Columns(columns) => ReferenceValue::Object(Columns(columns.iter())),
+            FieldValue::Columns(numbers, norms) => ReferenceValue::Object(Columns(numbers.iter(), norms.iter())),
         }
     }
 }
@@ -389,14 +414,11 @@ impl Document for Encoded {
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         let values = match self.fields {
             Some(fields) => {
-                let mut values = vec![
+                vec![
                     (fields.terms, FieldValue::Text(&self.stream)),
-                    (fields.columns, FieldValue::Columns(&self.columns)),
+                    (fields.columns, FieldValue::Columns(&self.columns, &self.norms)),
                     (fields.stored, FieldValue::Bytes(&self.stored)),
-                ];
-                let norms = self.norms.chunks(MAX_NORMS_BYTES);
-                values.extend(norms.map(|norms| (fields.norms, FieldValue::Bytes(norms))));
-                values
+                ]
             }
             None => vec![],
         };

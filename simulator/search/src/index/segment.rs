@@ -23,7 +23,7 @@ use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{BitSet, TantivyDocument};
 
 use super::bits::Bits;
-use super::encoded::{ColumnName, Encoded, Fields, Stored, StreamTokenizer, field_prefix, norms_of};
+use super::encoded::{ColumnName, Encoded, Fields, NORMS, Stored, StreamTokenizer, field_prefix, norm_in};
 use super::values::Values;
 use crate::durable::SegmentFiles;
 use crate::error::{Result, SearchError};
@@ -31,7 +31,6 @@ use crate::mapping::FieldOrdinal;
 
 const TERMS: &str = "t";
 const COLUMNS: &str = "c";
-const NORMS: &str = "n";
 const STORED_FIELD: &str = "d";
 const TOKENIZER: &str = "stream";
 /// Initial memory budget of tantivy's writer, in bytes.
@@ -45,15 +44,8 @@ fn schema() -> (Schema, Fields) {
         .set_fieldnorms(false);
     let terms = builder.add_text_field(TERMS, TextOptions::default().set_indexing_options(indexing));
     let columns = builder.add_json_field(COLUMNS, JsonObjectOptions::from(FAST));
-    let norms = builder.add_bytes_field(NORMS, FAST);
     let stored = builder.add_bytes_field(STORED_FIELD, STORED);
-    let fields = Fields {
-        terms,
-        columns,
-        norms,
-        stored,
-    };
-    (builder.build(), fields)
+    (builder.build(), Fields { terms, columns, stored })
 }
 
 fn settings() -> IndexSettings {
@@ -263,20 +255,25 @@ impl Segment {
         if let Some(norms) = self.norms.lock().get(&field) {
             return Ok(norms.clone());
         }
-        let norms: Arc<[u8]> = match self.reader.fast_fields().bytes(NORMS)? {
-            None => vec![0; self.max_doc() as usize].into(),
-            Some(column) => {
-                let mut by_value = Vec::with_capacity(column.num_terms());
-                let mut values = column.dictionary().stream()?;
-                while let Some((value, ())) = values.next() {
-                    let own = norms_of(value).find(|(other, _)| *other == field);
-                    by_value.push(own.map_or(0, |(_, norm)| norm));
-                }
-                let norm_of = |value: u64| by_value.get(value as usize).copied().unwrap_or(0);
-                let norms = (0..self.max_doc()).map(|doc| column.term_ords(doc).map(norm_of).max().unwrap_or(0));
-                norms.collect()
+        let mut norms = vec![0; self.max_doc() as usize];
+        if let Some(column) = self.column(ColumnName::of_norms(field))? {
+            for (doc, norm) in (0..).zip(&mut norms) {
+                *norm = column.first(doc).and_then(|norm| u8::try_from(norm).ok()).unwrap_or(0);
             }
-        };
+        }
+        if let Some(column) = self.reader.fast_fields().str(&format!("{COLUMNS}.{NORMS}"))? {
+            let mut by_value = Vec::with_capacity(column.num_terms());
+            let mut values = column.dictionary().stream()?;
+            while let Some((value, ())) = values.next() {
+                let norm = std::str::from_utf8(value).ok().and_then(|value| norm_in(value, field));
+                by_value.push(norm.unwrap_or(0));
+            }
+            let norm_of = |value: u64| by_value.get(value as usize).copied().unwrap_or(0);
+            for (doc, norm) in (0..).zip(&mut norms) {
+                *norm = column.term_ords(doc).map(norm_of).fold(*norm, u8::max);
+            }
+        }
+        let norms: Arc<[u8]> = norms.into();
         self.norms.lock().insert(field, norms.clone());
         Ok(norms)
     }
@@ -286,7 +283,7 @@ impl Segment {
         if let Some(values) = self.values.lock().get(&field) {
             return Ok(values.clone());
         }
-        let values = Arc::new(match self.column(field)? {
+        let values = Arc::new(match self.column(ColumnName::new(field))? {
             None => Values::Empty,
             Some(column) => Values::read(&column, self.max_doc()),
         });
@@ -313,8 +310,7 @@ impl Segment {
         values.chain(ordinals).collect()
     }
 
-    fn column(&self, field: FieldOrdinal) -> Result<Option<tantivy::columnar::Column<i64>>> {
-        let name = ColumnName::new(field);
+    fn column(&self, name: ColumnName) -> Result<Option<tantivy::columnar::Column<i64>>> {
         Ok(self
             .reader
             .fast_fields()
@@ -351,6 +347,14 @@ mod tests {
         for (segment, expected) in [(&*segments[0], &[0, 8][..]), (&merged, &[0, 8, 0, 99][..])] {
             assert_eq!(&*segment.norms(7).unwrap(), expected);
         }
+        let mut older = Encoded::default();
+        older.push_older_norm(7, 42);
+        let mut writer = SegmentWriter::new(None).unwrap();
+        writer.add(older).unwrap();
+        let older = Arc::new(writer.finish(3).unwrap());
+        assert_eq!(&*older.norms(7).unwrap(), &[42]);
+        let both = Segment::merged(&[older, segments[1].clone()], &[None, None], 3, None).unwrap();
+        assert_eq!(&*both.norms(7).unwrap(), &[42, 0, 99]);
         let last = segments[0].norms(FIELDS - 1).unwrap();
         assert_eq!(&*last, &[0, ((FIELDS - 1) % 200) as u8 + 1][..]);
         assert_eq!(&*merged.norms(FIELDS).unwrap(), &[0; 4][..]);
