@@ -20,7 +20,7 @@ type Opened<T> = Result<T, DataDirectoryError>;
 
 /// The format that this version writes.
 const FORMAT: u64 = 3;
-/// The oldest format that this version reads. Documents of format 1 have no timestamps and TTLs; in formats 1 and 2, the
+/// The oldest format that this version reads. Documents of format 1 have no timestamps and TTLs. Before format 3, the
 /// norms of each field are a column of numbers.
 const OLDEST_FORMAT: u64 = 1;
 const CLUSTER: &str = "cluster.json";
