@@ -4,6 +4,8 @@
 
 mod origin;
 
+use std::path::Path;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -15,7 +17,6 @@ use hyper_util::rt::TokioIo;
 use origin::{Origin, url};
 use rstest::rstest;
 use serde_json::json;
-use std::path::Path;
 use stuntdouble_cassettes::transport::{Body, Client, Coding, Credentials, Server, full};
 use stuntdouble_cassettes::{Cassette, Payload, Recorder, RecorderOptions, Redaction, Replayer, ReplayerOptions};
 use tokio_tungstenite::WebSocketStream;

@@ -22,6 +22,8 @@
 mod client;
 #[path = "../src/own_process.rs"]
 mod own_process;
+#[path = "../src/statistics.rs"]
+mod statistics;
 
 use std::{
     sync::LazyLock,
@@ -31,6 +33,7 @@ use std::{
 use client::{Client, Outcome};
 use memchr::{memchr, memmem::Finder};
 use own_process::OwnProcess;
+use statistics::median;
 use stuntdouble_simulator::Simulator;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -142,9 +145,9 @@ async fn measure(scale: &Scale) -> Outcome {
     }
     println!(
         "median of {pairs}: {:.0} changes/s without, {:.0} with, ratio {:.3}; no event lost",
-        median(without),
-        median(with),
-        median(ratios)
+        median(&without),
+        median(&with),
+        median(&ratios)
     );
     Ok(())
 }
@@ -330,9 +333,4 @@ fn version(text: &[u8]) -> Option<u64> {
             .take_while(|b| b.is_ascii_digit())
             .fold(0, |sum, b| sum * 10 + u64::from(b - b'0')),
     )
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

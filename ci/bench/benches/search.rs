@@ -24,8 +24,11 @@ use stuntdouble_search::{Options, SearchServer};
 mod alone;
 #[path = "../src/corpus.rs"]
 mod corpus;
+#[path = "../src/statistics.rs"]
+mod statistics;
 
 use corpus::Line;
+use statistics::{median, percentile};
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -118,16 +121,6 @@ fn rate(name: &str, lines: usize, took: Duration) -> f64 {
     let rate = lines as f64 / took.as_secs_f64();
     println!("{name:<28} {rate:>10.0} lines a second ({:.1} s)", took.as_secs_f64());
     rate
-}
-
-fn percentile(times: &mut [Duration], share: f64) -> f64 {
-    times.sort();
-    times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1000.0
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn options(shards: u32) -> Options {
@@ -236,21 +229,21 @@ fn main() {
         let days = alone::Days::new(settings.threads, &lines);
         let tantivy_time = processor() - spent;
         let tantivy = rate("tantivy alone", lines.len(), days.took);
-        let mut servers = Vec::new();
+        let mut server = None;
         for (shards, ratios) in shard_counts.into_iter().zip(&mut ratios) {
-            servers.clear();
+            drop(server.take());
             let occupied = memory().0;
             let spent = processor();
-            let (server, rate) = by_library(&settings, shards, &lines);
+            let (own, rate) = by_library(&settings, shards, &lines);
             ratios.push([rate / tantivy, tantivy_time / (processor() - spent)]);
             println!(
                 "{:<28} {:>10} MB more",
                 "memory of the index",
                 memory().0.saturating_sub(occupied)
             );
-            servers.push(server);
+            server = Some(own);
         }
-        kept = servers.pop().map(|server| (server, days, tantivy));
+        kept = server.map(|server| (server, days, tantivy));
     }
     let (server, days, tantivy) = kept.expect("at least one repetition");
     println!(
@@ -259,7 +252,7 @@ fn main() {
         memory().1.saturating_sub(before)
     );
     for (shards, ratios) in shard_counts.into_iter().zip(&ratios) {
-        let [by_rate, by_time] = [0, 1].map(|kind| median(ratios.iter().map(|both| both[kind]).collect()));
+        let [by_rate, by_time] = [0, 1].map(|kind| median(&ratios.iter().map(|both| both[kind]).collect::<Vec<_>>()));
         println!(
             "{:<28} {by_rate:>10.2} of tantivy's rate; {by_time:.2} by processor time",
             format!("library, shards: {shards}")
@@ -295,14 +288,14 @@ fn main() {
                 ),
             };
             let (took, total) = ask(&runtime, &server, &uri, &body);
-            ours.push(took);
+            ours.push(took.as_secs_f64() * 1_000.0);
             totals.0 += total;
             let (took, total) = days.ask(kind, &words, day);
-            theirs.push(took);
+            theirs.push(took.as_secs_f64() * 1_000.0);
             totals.1 += total;
         }
-        let (half, most) = (percentile(&mut ours, 0.5), percentile(&mut ours, 0.99));
-        let (their_half, their_most) = (percentile(&mut theirs, 0.5), percentile(&mut theirs, 0.99));
+        let (half, most) = (percentile(&ours, 0.5), percentile(&ours, 0.99));
+        let (their_half, their_most) = (percentile(&theirs, 0.5), percentile(&theirs, 0.99));
         println!(
             "{kind:<16} p50 {half:>7.2} ms, p99 {most:>7.2} ms; tantivy alone p50 {their_half:>7.2} ms, \
              p99 {their_most:>7.2} ms; {:.2} of its p99; hits {} and {}",

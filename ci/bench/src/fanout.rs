@@ -24,8 +24,9 @@ use crate::{
     Bench,
     client::{Client, Outcome},
     objects::{MAPS, NODES, PODS, config_map, pod},
-    results::{Bar, Row, percentile},
+    results::{Bar, Row},
     server::Server,
+    statistics::percentile,
 };
 
 const SECTION: &str = "Watches";

@@ -8,8 +8,9 @@ use crate::{
     Bench,
     client::{Client, Outcome},
     objects::{PODS, count},
-    results::{Bar, Row, median},
+    results::{Bar, Row},
     server::Server,
+    statistics::median,
 };
 
 const SECTION: &str = "Living cluster";

@@ -22,6 +22,7 @@ mod scale;
 mod search;
 mod server;
 mod start;
+mod statistics;
 mod stores;
 mod turns;
 

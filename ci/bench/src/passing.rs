@@ -11,8 +11,9 @@ use crate::{
     Bench,
     client::{Client, Outcome, Requests, request, throughput},
     objects::{self, PODS},
-    results::{Row, median},
+    results::Row,
     server::Server,
+    statistics::median,
     turns::Turns,
 };
 

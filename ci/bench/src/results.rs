@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::median;
+
 /// Target of a figure.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -152,21 +154,6 @@ pub(crate) fn tables(rows: &[Row], size_of: impl Fn(&str) -> &'static str) -> St
         let _ = writeln!(out, "{}", row.line());
     }
     out
-}
-
-pub(crate) fn median(values: &[f64]) -> f64 {
-    percentile(values, 0.5)
-}
-
-/// Returns a percentile of the values; 0 without values.
-pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let last = sorted.len().saturating_sub(1);
-    sorted
-        .get((last as f64 * share).round() as usize)
-        .copied()
-        .unwrap_or(0.0)
 }
 
 #[cfg(test)]

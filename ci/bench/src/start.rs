@@ -4,8 +4,9 @@ use crate::{
     Bench,
     client::Outcome,
     objects,
-    results::{Bar, Row, median},
+    results::{Bar, Row},
     server::Server,
+    statistics::median,
 };
 
 const START: &str = "Start-up";

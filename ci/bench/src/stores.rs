@@ -9,8 +9,9 @@ use crate::{
     Bench,
     client::{Client, Outcome, throughput},
     objects::{PODS, count, creates},
-    results::{Bar, Row, median},
+    results::{Bar, Row},
     server::Server,
+    statistics::median,
 };
 
 const SECTION: &str = "Stores";

@@ -14,10 +14,13 @@
 #[path = "../../src/own_process.rs"]
 mod own_process;
 mod servers;
+#[path = "../../src/statistics.rs"]
+mod statistics;
 
 use std::time::Instant;
 
 use own_process::OwnProcess;
+use statistics::median;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -160,17 +163,12 @@ async fn until(socket: &mut TcpStream, seen: &mut Vec<u8>, end: &[u8]) -> Outcom
     Ok(())
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 fn report(what: &str, left: Vec<f64>, right: Vec<f64>) {
-    let ratios = left.iter().zip(&right).map(|(l, r)| l / r).collect();
+    let ratios: Vec<f64> = left.iter().zip(&right).map(|(l, r)| l / r).collect();
     println!(
         "{what:<44}{:>14.0}{:>14.0}{:>8.2}",
-        median(left),
-        median(right),
-        median(ratios)
+        median(&left),
+        median(&right),
+        median(&ratios)
     );
 }

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::results::percentile;
+use crate::statistics::percentile;
 
 /// Work that arrives at random times.
 #[derive(Clone, Debug)]
