@@ -46,9 +46,6 @@ enum Failure {
     OutOfRange(OutOfRange),
 }
 
-/// Number of parts of most dates: date, time, fraction and zone.
-const USUAL_PARTS: usize = 8;
-
 /// Format of date fields whose mapping has none.
 static DEFAULT: LazyLock<DateFormat> =
     LazyLock::new(|| DateFormat::of("dateOptionalTime", vec![Layout::date_optional_time()]));
@@ -92,7 +89,7 @@ impl DateFormat {
     }
 
     fn read(&self, text: &str, fill: Fill) -> Result<i64, Failure> {
-        let mut fields = Fields::with_capacity(USUAL_PARTS);
+        let mut fields = Fields::default();
         match reader::read(&self.reader, text, 0, &mut fields) {
             Ok(end) if end >= text.len() => fields.millis(fill).map_err(Failure::OutOfRange),
             Ok(end) | Err(end) => Err(Failure::At(end)),

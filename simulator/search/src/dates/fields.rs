@@ -8,15 +8,18 @@ use super::{Fill, TimeZone};
 /// A day, in milliseconds.
 const DAY: i64 = 86_400_000;
 
+/// Number of parts of most dates: date, time, fraction and zone.
+const USUAL_PARTS: usize = 8;
+
 /// A part of a date.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Part {
     Value(DateField, i64),
     Zone(TimeZone),
 }
 
 /// The parts of a parsed date, in the order of the text. The last value of a field counts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Fields(Vec<Part>);
 
 /// The error of a value outside the range of its field.
@@ -98,11 +101,13 @@ pub(super) fn week_of(days: i64) -> (i64, i64) {
     (year, (days - first_week(year)) / 7 + 1)
 }
 
-impl Fields {
-    pub(super) fn with_capacity(parts: usize) -> Fields {
-        Fields(Vec::with_capacity(parts))
+impl Default for Fields {
+    fn default() -> Fields {
+        Fields(Vec::with_capacity(USUAL_PARTS))
     }
+}
 
+impl Fields {
     pub(super) fn set(&mut self, field: DateField, value: i64) {
         self.0.push(Part::Value(field, value));
     }

@@ -37,12 +37,7 @@ pub(super) struct Collected<'a> {
 impl Collected<'_> {
     /// Adds those of the next shards.
     fn append(&mut self, next: Self) {
-        let (outcome, own) = (next.outcome, &mut self.outcome);
-        own.total += outcome.total;
-        own.totals.extend(outcome.totals);
-        own.failures.extend(outcome.failures);
-        own.terminated_early |= outcome.terminated_early;
-        own.timed_out |= outcome.timed_out;
+        self.outcome.add(next.outcome);
         self.collection.best = self.collection.best.max(next.collection.best);
         self.collection.matches.sets.extend(next.collection.matches.sets);
         self.hits.extend(next.hits);

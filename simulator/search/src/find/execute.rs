@@ -36,6 +36,15 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// Adds the counts and the failures of further shards.
+    pub(super) fn add(&mut self, next: Outcome) {
+        self.total += next.total;
+        self.totals.extend(next.totals);
+        self.failures.extend(next.failures);
+        self.terminated_early |= next.terminated_early;
+        self.timed_out |= next.timed_out;
+    }
+
     /// Number of failed shards.
     pub(crate) fn failed(&self) -> u32 {
         u32::try_from(self.failures.len()).unwrap_or(u32::MAX)
@@ -151,11 +160,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     let collected = collect_all(cluster, Collection::new(cluster, request, limit), &searched)?;
     let collection = collected.collection;
     outcome.searched = searched;
-    outcome.total = collected.outcome.total;
-    outcome.totals = collected.outcome.totals;
-    outcome.failures.extend(collected.outcome.failures);
-    outcome.terminated_early = collected.outcome.terminated_early;
-    outcome.timed_out = collected.outcome.timed_out;
+    outcome.add(collected.outcome);
     outcome.max_score = match request.page() {
         0 => Some(0.0),
         _ if outcome.shards == 0 => Some(0.0),

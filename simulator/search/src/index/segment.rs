@@ -333,25 +333,25 @@ mod tests {
     #[test]
     fn norms_of_any_number_of_fields_are_read_and_merged() {
         const FIELDS: u32 = 40_000;
-        let segment_of = |number: u32, norms: &[(FieldOrdinal, u8)]| {
+        let segment_of = |number: u32, documents: Vec<Encoded>| {
             let mut writer = SegmentWriter::new(None).unwrap();
-            writer.add(Encoded::default()).unwrap();
-            let mut document = Encoded::default();
-            document.set_norms(norms);
-            writer.add(document).unwrap();
+            documents.into_iter().for_each(|document| writer.add(document).unwrap());
             Arc::new(writer.finish(number).unwrap())
         };
+        let with_norms = |norms: &[(FieldOrdinal, u8)]| {
+            let mut document = Encoded::default();
+            document.set_norms(norms);
+            vec![Encoded::default(), document]
+        };
         let all: Vec<(FieldOrdinal, u8)> = (0..FIELDS).map(|field| (field, (field % 200) as u8 + 1)).collect();
-        let segments = [segment_of(1, &all), segment_of(2, &[(7, 99)])];
+        let segments = [segment_of(1, with_norms(&all)), segment_of(2, with_norms(&[(7, 99)]))];
         let merged = Segment::merged(&segments, &[None, None], 1, None).unwrap();
         for (segment, expected) in [(&*segments[0], &[0, 8][..]), (&merged, &[0, 8, 0, 99][..])] {
             assert_eq!(&*segment.norms(7).unwrap(), expected);
         }
         let mut older = Encoded::default();
         older.push_older_norm(7, 42);
-        let mut writer = SegmentWriter::new(None).unwrap();
-        writer.add(older).unwrap();
-        let older = Arc::new(writer.finish(3).unwrap());
+        let older = segment_of(3, vec![older]);
         assert_eq!(&*older.norms(7).unwrap(), &[42]);
         let both = Segment::merged(&[older, segments[1].clone()], &[None, None], 3, None).unwrap();
         assert_eq!(&*both.norms(7).unwrap(), &[42, 0, 99]);
