@@ -28,7 +28,7 @@ pub fn check_query(text: &str) -> Result<String> {
         parsers: PARSERS,
     };
     let query = parse_string(&context, text, &StringSettings::default())?;
-    Weight::of(&query, &View::default(), &Shard::new(0, 1), None, &Budget::default())?;
+    Weight::of(&query, &View::default(), &Shard::new(0), None, &Budget::default())?;
     Ok(label(&query))
 }
 

@@ -335,6 +335,28 @@ async fn flushes_empty_the_translog_and_commit_the_segments() {
 }
 
 #[tokio::test]
+async fn documents_stay_when_their_segment_cannot_be_written() {
+    let directory = TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    ask(&backend, "PUT", "/i", json!({"settings": {"number_of_shards": 1}})).await;
+    ask(&backend, "PUT", "/i/t/1", json!({"a": 1})).await;
+    let found = files(directory.path());
+    let shard = found.iter().find(|path| path.to_string_lossy().contains("translog"));
+    let shard = shard.and_then(|translog| translog.parent()).unwrap();
+    let aside = shard.with_extension("aside");
+    fs::rename(shard, &aside).unwrap();
+    for action in ["_refresh", "_flush", "_optimize"] {
+        let response = backend.post(&format!("/i/{action}"), "").await;
+        assert_eq!(response.status, 500, "{action}: {}", response.text);
+    }
+    assert_eq!(ask(&backend, "GET", "/i/_count", Value::Null).await["count"], 0);
+    assert_eq!(ask(&backend, "GET", "/i/t/1", Value::Null).await["_source"]["a"], 1);
+    fs::rename(&aside, shard).unwrap();
+    ask(&backend, "POST", "/i/_refresh", Value::Null).await;
+    assert_eq!(ask(&backend, "GET", "/i/_count", Value::Null).await["count"], 1);
+}
+
+#[tokio::test]
 async fn the_recovery_api_has_the_recovered_operations() {
     let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());

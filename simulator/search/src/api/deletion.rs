@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Block, Index};
+use crate::cluster::{Block, Index, refresh};
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, Outcome, shards_json};
 use crate::rest::{Answer, RestRequest};
@@ -32,7 +32,7 @@ pub(crate) fn delete_by_query(
     };
     let named = shared.cluster.named(indices, request.expand())?;
     named.iter().try_for_each(|index| index.check_block(Block::Write))?;
-    named.iter().try_for_each(|index| index.refresh())?;
+    refresh(&named)?;
     let now = (shared.cluster.options.ticks)();
     loop {
         let outcome = crate::find::search(&shared.cluster, indices, request.expand(), &wanted)?;
@@ -40,7 +40,7 @@ pub(crate) fn delete_by_query(
             return Ok(Answer::json(failure.error.status, deleted(&named, &outcome)));
         }
         delete_hits(&outcome, now)?;
-        named.iter().try_for_each(|index| index.refresh())?;
+        refresh(&named)?;
         // The next search finds the matches beyond the result window.
         if outcome.hits.is_empty() || outcome.total <= outcome.hits.len() as u64 {
             break;

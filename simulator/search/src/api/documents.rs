@@ -62,7 +62,7 @@ fn check_write(request: &RestRequest) -> Result<()> {
 /// Refreshes a written index, if the request has `refresh`.
 fn refresh(shared: &Shared, request: &RestRequest, index: &str) -> Result<()> {
     match shared.cluster.index(index) {
-        Some(index) if request.flag("refresh") => index.refresh(),
+        Some(index) if request.flag("refresh") => crate::cluster::refresh(&[index]),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Block, Expand, Index, Settings};
+use crate::cluster::{Block, Expand, Index, Settings, refresh};
 use crate::error::{Result, SearchError};
 use crate::index::Shard;
 use crate::json;
@@ -220,18 +220,21 @@ pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, wh
     request.integer("max_num_segments")?;
     let named = shared.cluster.named(indices, request.expand())?;
     let now = (shared.cluster.options.ticks)();
-    for index in &named {
-        match what {
-            "_optimize" => {
+    match what {
+        "_refresh" => refresh(&named)?,
+        "_flush" => named
+            .iter()
+            .try_for_each(|index| index.flush(request.flag("force"), now))?,
+        "_optimize" => {
+            for index in &named {
                 index.shards.iter().try_for_each(Shard::optimize)?;
                 if request.param("flush") != Some("false") {
                     index.flush(true, now)?;
                 }
             }
-            "_cache" => {}
-            "_flush" => index.flush(request.flag("force"), now)?,
-            _ => index.refresh()?,
         }
+        // There are no caches to clear.
+        _ => {}
     }
     Ok(Answer::ok(json!({"_shards": shared.cluster.shards_json(&named)})))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Block, Expand};
+use crate::cluster::{Block, Expand, refresh};
 use crate::error::{Result, SearchError};
 use crate::mapping::{FieldType, metadata_fields, with_defaults};
 use crate::pattern;
@@ -104,7 +104,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
                 shard.delete_where(|type_name, _| type_name == name, now)?;
             }
         }
-        index.refresh()?;
+        refresh(&[&**index])?;
         index.flush_if_saved(now)?;
     }
     if !found {

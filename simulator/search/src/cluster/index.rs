@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
+use super::refresh::refresh;
 use super::schedule::Schedule;
 use crate::cluster::{Block, Cluster, Settings};
 use crate::durable::IndexFolder;
@@ -96,9 +97,7 @@ impl Index {
         settings.set_default("index.uuid", &uuid);
         settings.set_default("index.version.created", "1050299");
         let mapping = Mapping::new(settings.analysis().cloned(), options.limits.fields)?;
-        let shards = (0..settings.shards())
-            .map(|number| Shard::new(number, settings.shards()))
-            .collect();
+        let shards = (0..settings.shards()).map(Shard::new).collect();
         Ok(Index::from_parts(name, created, settings, mapping, shards, options))
     }
 
@@ -163,10 +162,9 @@ impl Index {
             .ok_or_else(|| SearchError::engine("a routing value selects no shard"))
     }
 
-    /// Makes all changes visible to searches. Merges segments too, unless a background thread does.
-    pub(crate) fn refresh(&self) -> Result<()> {
-        self.shards.iter().try_for_each(Shard::refresh)?;
-        if self.background { Ok(()) } else { self.merge() }
+    /// Returns whether a background thread merges segments.
+    pub(super) fn merges_in_background(&self) -> bool {
+        self.background
     }
 
     /// Merges segments of similar size.
@@ -284,11 +282,11 @@ impl Index {
         let Some(since) = self.shards.iter().filter_map(Shard::unpublished_since).min() else {
             return Ok(());
         };
-        match self.settings.read().refresh_interval(default) {
-            Some(interval) if now.saturating_sub(since) >= interval => {}
-            _ => return Ok(()),
+        let interval = self.settings.read().refresh_interval(default);
+        match interval {
+            Some(interval) if now.saturating_sub(since) >= interval => refresh(&[self]),
+            _ => Ok(()),
         }
-        self.refresh()
     }
 
     /// Fails for several index routing values, or a filter that this index cannot parse.

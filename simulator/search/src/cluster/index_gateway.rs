@@ -64,9 +64,7 @@ impl Index {
             .map_err(|error| damaged(&error))?;
         let count = settings.shards();
         let now = (options.clock)().as_millisecond();
-        let shards: Result<Vec<Shard>, _> = (0..count)
-            .map(|number| Shard::open(number, count, &folder, now))
-            .collect();
+        let shards: Result<Vec<Shard>, _> = (0..count).map(|number| Shard::open(number, &folder, now)).collect();
         let mut index = Index::from_parts(name, created, settings, mapping, shards?, options);
         let aliases = state["aliases"].as_object().into_iter().flatten();
         index.aliases = RwLock::new(

@@ -14,6 +14,7 @@ use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 use tantivy::schema::{Document, Field, Value};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use super::stored::{STORED_STRINGS, Stored};
 use crate::mapping::{FieldOrdinal, Times};
 
 /// Maximum length of a term, in bytes.
@@ -93,12 +94,9 @@ pub(crate) struct Encoded {
     columns: Vec<(ColumnName, i64)>,
     /// Values of the column of norms.
     norms: Vec<String>,
-    stored: Arc<Vec<u8>>,
+    stored: Vec<u8>,
     /// Nested objects, in index order; they come before the document.
     nested: Vec<Encoded>,
-    #[cfg(test)]
-    pub(super) invalid: bool,
-    pub(super) fields: Option<Fields>,
 }
 
 impl Encoded {
@@ -146,12 +144,6 @@ impl Encoded {
         self.columns.push((ColumnName::of_norms(field), i64::from(norm)));
     }
 
-    /// Makes [`SegmentWriter::add`](super::segment::SegmentWriter::add) fail.
-    #[cfg(test)]
-    pub(super) fn make_invalid(&mut self) {
-        self.invalid = true;
-    }
-
     /// Sets the nested objects.
     pub(crate) fn set_nested(&mut self, nested: Vec<Encoded>) {
         self.nested = nested;
@@ -161,126 +153,33 @@ impl Encoded {
         std::mem::take(&mut self.nested)
     }
 
-    /// Sets the stored bytes: the strings (see [`STORED_STRINGS`]), the times if there are any, then the source.
+    /// Sets the stored fields; see [`Stored::encode`].
     pub(crate) fn store(&mut self, strings: [&str; STORED_STRINGS], times: Times, source: &[u8]) {
-        let length: usize = strings.iter().map(|string| string.len() + 4).sum();
-        let mut stored = Vec::with_capacity(source.len() + length + TIMES_LENGTH);
-        let has_times = times != Times::default();
-        for (number, string) in strings.into_iter().enumerate() {
-            let length = u32::try_from(string.len()).unwrap_or(0);
-            let flag = if has_times && number + 1 == STORED_STRINGS {
-                HAS_TIMES
-            } else {
-                0
-            };
-            stored.extend_from_slice(&(length | flag).to_le_bytes());
-            stored.extend_from_slice(string.as_bytes());
-        }
-        if has_times {
-            for time in [times.timestamp, times.expiry] {
-                stored.extend_from_slice(&time.unwrap_or(NO_TIME).to_le_bytes());
-            }
-        }
-        stored.extend_from_slice(source);
-        self.stored = Arc::new(stored);
+        self.stored = Stored::encode(strings, times, source);
     }
 
     /// The stored bytes.
-    pub(super) fn stored(&self) -> Arc<Vec<u8>> {
-        self.stored.clone()
-    }
-}
-
-/// Number of stored strings: type, id, routing value, parent, identity of a nested object.
-pub(crate) const STORED_STRINGS: usize = 5;
-
-/// Flag in the length of the last string: times follow.
-const HAS_TIMES: u32 = 1 << 31;
-/// Size of the times in bytes: two numbers.
-const TIMES_LENGTH: usize = 16;
-/// Encoding of an absent time.
-const NO_TIME: i64 = i64::MIN;
-
-/// Stored fields of a document.
-#[derive(Clone, Debug)]
-pub(crate) struct Stored {
-    bytes: Vec<u8>,
-    ends: [usize; STORED_STRINGS],
-    times: Times,
-    /// Offset of the source.
-    source: usize,
-}
-
-impl Stored {
-    pub(crate) fn decode(bytes: Vec<u8>) -> Option<Stored> {
-        let mut ends = [0; STORED_STRINGS];
-        let mut at = 0;
-        let mut has_times = false;
-        for end in &mut ends {
-            let length: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
-            let length = u32::from_le_bytes(length);
-            has_times = length & HAS_TIMES != 0;
-            at += 4 + (length & !HAS_TIMES) as usize;
-            *end = at;
-        }
-        let mut times = Times::default();
-        if has_times {
-            let time = |at: usize| -> Option<i64> {
-                let number: [u8; 8] = bytes.get(at..at + 8)?.try_into().ok()?;
-                Some(i64::from_le_bytes(number))
-            };
-            times = Times {
-                timestamp: Some(time(at)?).filter(|time| *time != NO_TIME),
-                expiry: Some(time(at + 8)?).filter(|time| *time != NO_TIME),
-            };
-            at += TIMES_LENGTH;
-        }
-        (at <= bytes.len()).then_some(Stored {
-            bytes,
-            ends,
-            times,
-            source: at,
-        })
+    pub(super) fn stored(&self) -> &[u8] {
+        &self.stored
     }
 
-    fn string(&self, number: usize) -> &str {
-        let end = |number: usize| self.ends.get(number).copied().unwrap_or(0);
-        let start = number.checked_sub(1).map_or(0, end) + 4;
-        self.bytes
-            .get(start..end(number))
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .unwrap_or("")
+    /// Memory of the document with its nested objects, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let norms: usize = self
+            .norms
+            .iter()
+            .map(|norms| norms.capacity() + size_of::<String>())
+            .sum();
+        let nested: usize = self.nested.iter().map(Encoded::bytes).sum();
+        let columns = self.columns.capacity() * size_of::<(ColumnName, i64)>();
+        size_of::<Encoded>() + self.stream.capacity() + self.stored.capacity() + columns + norms + nested
     }
 
-    pub(crate) fn type_name(&self) -> &str {
-        self.string(0)
-    }
-
-    pub(crate) fn id(&self) -> &str {
-        self.string(1)
-    }
-
-    /// Routing value of the write: the explicit one, else the parent's id.
-    pub(crate) fn routing(&self) -> Option<&str> {
-        Some(self.string(2)).filter(|routing| !routing.is_empty())
-    }
-
-    pub(crate) fn parent(&self) -> Option<&str> {
-        Some(self.string(3)).filter(|parent| !parent.is_empty())
-    }
-
-    /// Position of a nested object in its root document, as the JSON of `_nested`.
-    pub(crate) fn identity(&self) -> Option<&str> {
-        Some(self.string(4)).filter(|identity| !identity.is_empty())
-    }
-
-    /// `_timestamp` and expiry.
-    pub(crate) fn times(&self) -> Times {
-        self.times
-    }
-
-    pub(crate) fn source(&self) -> &[u8] {
-        self.bytes.get(self.source..).unwrap_or(&[])
+    /// Gives back memory that the document does not use.
+    pub(super) fn shrink(&mut self) {
+        self.stream.shrink_to_fit();
+        self.columns.shrink_to_fit();
+        self.nested.iter_mut().for_each(Encoded::shrink);
     }
 }
 
@@ -408,20 +307,22 @@ impl<'a> Value<'a> for FieldValue<'a> {
     }
 }
 
-impl Document for Encoded {
+/// A document that tantivy adds to a segment.
+pub(super) struct IndexedDocument {
+    pub(super) document: Arc<Encoded>,
+    pub(super) fields: Fields,
+}
+
+impl Document for IndexedDocument {
     type Value<'a> = FieldValue<'a>;
-    type FieldsValuesIter<'a> = std::vec::IntoIter<(Field, FieldValue<'a>)>;
+    type FieldsValuesIter<'a> = std::array::IntoIter<(Field, FieldValue<'a>), 3>;
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
-        let values = match self.fields {
-            Some(fields) => {
-                vec![
-                    (fields.terms, FieldValue::Text(&self.stream)),
-                    (fields.columns, FieldValue::Columns(&self.columns, &self.norms)),
-                    (fields.stored, FieldValue::Bytes(&self.stored)),
-                ]
-            }
-            None => vec![],
-        };
+        let IndexedDocument { document, fields } = self;
+        let values = [
+            (fields.terms, FieldValue::Text(&document.stream)),
+            (fields.columns, FieldValue::Columns(&document.columns, &document.norms)),
+            (fields.stored, FieldValue::Bytes(&document.stored)),
+        ];
         values.into_iter()
     }
 }
@@ -456,36 +357,5 @@ mod tests {
         let expected = (format!("\u{2}{long}"), 5);
         assert_eq!((stream.token().text.clone(), stream.token().position), expected);
         assert!(!stream.advance());
-    }
-
-    #[test]
-    fn stored_fields_round_trip() {
-        let mut encoded = Encoded::default();
-        let none = Times::default();
-        let expiry = Times {
-            timestamp: None,
-            expiry: Some(7),
-        };
-        for times in [none, expiry] {
-            encoded.store(["t", "1", "", "", "{\"field\":\"a\"}"], times, b"{}");
-            let stored = Stored::decode(encoded.stored.to_vec()).unwrap();
-            assert_eq!(
-                (stored.times(), stored.identity(), stored.source()),
-                (times, Some("{\"field\":\"a\"}"), b"{}".as_slice())
-            );
-            assert!(Stored::decode(encoded.stored[..encoded.stored.len() - 3].to_vec()).is_none());
-        }
-        encoded.store(["fluentd", "AU1", "r", "", ""], none, b"{}");
-        let stored = Stored::decode(encoded.stored.to_vec()).unwrap();
-        assert_eq!(
-            (
-                stored.type_name(),
-                stored.id(),
-                stored.routing(),
-                stored.parent(),
-                stored.source()
-            ),
-            ("fluentd", "AU1", Some("r"), None, b"{}".as_slice())
-        );
     }
 }

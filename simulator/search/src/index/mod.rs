@@ -3,7 +3,7 @@
 //! Guarantees:
 //! - A write is visible to searches after the next refresh, and to reads by id at once.
 //! - The version of a document is incremented by each change.
-//! - A writer waits for writers of other documents only if all buffers are busy.
+//! - A writer waits for a segment to be written only if all buffers of the shard are being written.
 //!
 //! Limits: in memory, or in a data directory. Ten segments of similar size are merged into one.
 //!
@@ -22,6 +22,7 @@ mod ordinals;
 mod points;
 mod segment;
 mod shard;
+mod stored;
 mod values;
 mod version_map;
 mod view;
@@ -31,10 +32,11 @@ pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use completion::{Completion, completion_key, completion_of, contexts_of};
 pub(crate) use counters::{Counters, Meter};
 pub(crate) use document::{ParsedDocument, parse, read};
-pub(crate) use encoded::{Stored, field_prefix};
+pub(crate) use encoded::field_prefix;
 pub(crate) use ordinals::Ordinals;
 pub(crate) use segment::{Segment, term_key};
 pub(crate) use shard::Shard;
+pub(crate) use stored::Stored;
 pub(crate) use values::{Values, Within};
 pub(crate) use version_map::{Condition, VersionType, Written};
 pub(crate) use view::{SegmentView, View};

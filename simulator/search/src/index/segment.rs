@@ -13,7 +13,6 @@ use parking_lot::Mutex;
 use tantivy::directory::{Directory, OwnedBytes, RamDirectory};
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::index::{IndexBuilder, IndexSettings, InvertedIndexReader, SegmentReader};
-use tantivy::indexer::SingleSegmentIndexWriter;
 use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{
     FAST, IndexRecordOption, JsonObjectOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value as _,
@@ -23,7 +22,8 @@ use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{BitSet, TantivyDocument};
 
 use super::bits::Bits;
-use super::encoded::{ColumnName, Encoded, Fields, NORMS, Stored, StreamTokenizer, field_prefix, norm_in};
+use super::encoded::{ColumnName, Encoded, Fields, IndexedDocument, NORMS, StreamTokenizer, field_prefix, norm_in};
+use super::stored::Stored;
 use super::values::Values;
 use crate::durable::SegmentFiles;
 use crate::error::{Result, SearchError};
@@ -69,63 +69,7 @@ fn directory(files: Option<&SegmentFiles>) -> Box<dyn Directory> {
     }
 }
 
-/// Writer of a segment.
-pub(super) struct SegmentWriter {
-    files: Option<SegmentFiles>,
-    writer: SingleSegmentIndexWriter<Encoded>,
-    fields: Fields,
-    documents: u32,
-}
-
-impl SegmentWriter {
-    /// Creates a writer to `files`, or to memory.
-    pub(super) fn new(files: Option<SegmentFiles>) -> Result<SegmentWriter> {
-        let (schema, fields) = schema();
-        let writer = IndexBuilder::new()
-            .schema(schema)
-            .settings(settings())
-            .tokenizers(tokenizers())
-            .single_segment_index_writer(directory(files.as_ref()), WRITER_MEMORY_BYTES)?;
-        Ok(SegmentWriter {
-            files,
-            writer,
-            fields,
-            documents: 0,
-        })
-    }
-
-    pub(super) fn documents(&self) -> u32 {
-        self.documents
-    }
-
-    pub(super) fn memory(&self) -> usize {
-        self.writer.mem_usage()
-    }
-
-    /// Adds a document. If that fails, adds an empty document in its place, which the caller must delete.
-    pub(super) fn add(&mut self, mut document: Encoded) -> Result<()> {
-        document.fields = Some(self.fields);
-        #[cfg(test)]
-        if document.invalid {
-            self.writer.add_document(Encoded::default())?;
-            self.documents += 1;
-            return Err(crate::error::SearchError::engine("an invalid document"));
-        }
-        let added = self.writer.add_document(document);
-        if added.is_err() {
-            self.writer.add_document(Encoded::default())?;
-        }
-        self.documents += 1;
-        Ok(added?)
-    }
-
-    pub(super) fn finish(self, number: u32) -> Result<Segment> {
-        let index = self.writer.finalize()?;
-        Segment::of_index(number, self.files, &index)
-    }
-}
-
-/// A finished segment.
+/// A segment.
 pub(crate) struct Segment {
     /// Number in the index. Segments are in the order of their numbers.
     pub(crate) number: u32,
@@ -150,6 +94,24 @@ impl Segment {
         let segment = Segment::of_index(number, Some(files), &index)?;
         segment.set_committed();
         Ok(segment)
+    }
+
+    /// Writes a segment to `files`, or to memory.
+    pub(super) fn of_documents(
+        number: u32,
+        files: Option<SegmentFiles>,
+        documents: Vec<Arc<Encoded>>,
+    ) -> Result<Segment> {
+        let (schema, fields) = schema();
+        let mut writer = IndexBuilder::new()
+            .schema(schema)
+            .settings(settings())
+            .tokenizers(tokenizers())
+            .single_segment_index_writer(directory(files.as_ref()), WRITER_MEMORY_BYTES)?;
+        for document in documents {
+            writer.add_document(IndexedDocument { document, fields })?;
+        }
+        Segment::of_index(number, files, &writer.finalize()?)
     }
 
     fn of_index(number: u32, files: Option<SegmentFiles>, index: &tantivy::Index) -> Result<Segment> {
@@ -334,9 +296,8 @@ mod tests {
     fn norms_of_any_number_of_fields_are_read_and_merged() {
         const FIELDS: u32 = 40_000;
         let segment_of = |number: u32, documents: Vec<Encoded>| {
-            let mut writer = SegmentWriter::new(None).unwrap();
-            documents.into_iter().for_each(|document| writer.add(document).unwrap());
-            Arc::new(writer.finish(number).unwrap())
+            let documents = documents.into_iter().map(Arc::new).collect();
+            Arc::new(Segment::of_documents(number, None, documents).unwrap())
         };
         let with_norms = |norms: &[(FieldOrdinal, u8)]| {
             let mut document = Encoded::default();

@@ -2,16 +2,16 @@
 //!
 //! - Guarantees: locks are taken in the order maintenance, buffer, version map, view, unpublished. No buffer and no
 //!   version map is locked during a merge of segments.
-//! - Limits: a buffer is flushed at 16 MB.
 
+mod buffer;
 mod commit;
 mod merge;
 
 #[cfg(test)]
 mod tests;
 
-use std::num::NonZero;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -19,29 +19,19 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use crate::durable::{Operation, SegmentFiles, ShardFolder, Translog};
 use crate::error::{Result, SearchError};
 use crate::index::counters::Counters;
-use crate::index::encoded::{Encoded, Stored};
-use crate::index::segment::SegmentWriter;
+use crate::index::encoded::Encoded;
+use crate::index::segment::Segment;
+use crate::index::stored::Stored;
 use crate::index::version_map::{Condition, VersionMap, Written, id_key};
 use crate::index::view::{SegmentView, View};
 
+use buffer::{BufferContent, IndexBuffer};
 use commit::Recovery;
 
-/// Size at which a buffer is flushed, in bytes.
-const MAX_BUFFER_BYTES: usize = 16_000_000;
-/// Maximum number of concurrent writers.
+/// Number of buffers. A write uses the first that is not being flushed.
 const BUFFERS: usize = 8;
-/// Time for which a write waits for a buffer before it uses a further one: longer than a document takes, shorter than a
-/// flush.
+/// Time for which a write waits for a buffer before it uses the next: longer than a write, shorter than a flush.
 const PATIENCE: Duration = Duration::from_micros(500);
-
-/// Buffer of one writer: the segment that it fills.
-#[derive(Default)]
-struct IndexBuffer {
-    number: u32,
-    writer: Option<SegmentWriter>,
-    /// Stored bytes of its documents, by document number.
-    stored: Vec<Arc<Vec<u8>>>,
-}
 
 /// One shard of an index.
 pub(crate) struct Shard {
@@ -54,9 +44,7 @@ pub(crate) struct Shard {
     recovery: Mutex<Option<Recovery>>,
     /// Time of the last commit.
     committed: Mutex<Duration>,
-    buffers: Vec<Mutex<IndexBuffer>>,
-    /// Number of buffers for concurrent writes. The others are used while one of these is flushed.
-    writers: usize,
+    buffers: [IndexBuffer; BUFFERS],
     versions: Mutex<VersionMap>,
     maintenance: Mutex<()>,
     view: RwLock<Arc<View>>,
@@ -65,18 +53,16 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// Creates an empty shard in memory, one of `count` of its index.
-    pub(crate) fn new(number: u32, count: u32) -> Shard {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    /// Creates an empty shard in memory.
+    pub(crate) fn new(number: u32) -> Shard {
         Shard {
-            writers: processors.div_ceil(count.max(1) as usize).min(BUFFERS),
             number,
             counters: Counters::default(),
             translog: Translog::default(),
             folder: None,
             recovery: Mutex::default(),
             committed: Mutex::default(),
-            buffers: (0..BUFFERS).map(|_| Mutex::default()).collect(),
+            buffers: Default::default(),
             versions: Mutex::default(),
             maintenance: Mutex::default(),
             view: RwLock::default(),
@@ -116,65 +102,38 @@ impl Shard {
         now: Duration,
     ) -> Result<Written> {
         self.translog.check()?;
-        let mut buffer = self
-            .buffer()
-            .ok_or_else(|| SearchError::engine("a shard without buffers"))?;
-        let buffer = &mut *buffer;
-        let key = id_key(type_name, id);
-        let writer = match &mut buffer.writer {
-            Some(writer) => {
-                self.versions.lock().check(&key, condition)?;
-                writer
-            }
-            none => {
-                let mut versions = self.versions.lock();
-                versions.check(&key, condition)?;
-                buffer.number = versions.new_segment();
-                drop(versions);
-                none.insert(SegmentWriter::new(self.new_files()?)?)
-            }
-        };
-        let first = writer.documents();
-        let stored = document.stored();
+        document.shrink();
+        let bytes = document.bytes();
         let nested = document.take_nested();
-        let mut added = Ok(());
-        for document in nested.into_iter().chain([document]) {
-            buffer.stored.push(document.stored());
-            added = added.and(writer.add(document));
+        let document = Arc::new(document);
+        let key = id_key(type_name, id);
+        let (buffer, mut content) = self.buffer();
+        if content.is_full() {
+            self.flush(buffer, &mut content)?;
         }
-        let block = first..=writer.documents().saturating_sub(1);
-        let memory = writer.memory();
-        let written = {
-            let mut versions = self.versions.lock();
-            // Another buffer may have written the id since the check.
-            let written = added.and_then(|()| versions.put(key, buffer.number, block.clone(), condition));
-            if written.is_err() {
-                versions.delete_block(buffer.number, block);
-            }
-            let written = written?;
-            self.translog.append(Operation::Index {
-                version: written.version,
-                stored: &stored,
-            })?;
-            written
-        };
+        let mut versions = self.versions.lock();
+        let segment = *content.segment.get_or_insert_with(|| versions.new_segment());
+        let written = versions.put(key, segment, nested, document.clone(), condition)?;
+        let appended = self.translog.append(Operation::Index {
+            version: written.version,
+            stored: document.stored(),
+        });
+        drop(versions);
+        content.add(bytes);
         self.mark_unpublished(now);
-        if memory > MAX_BUFFER_BYTES {
-            self.flush(buffer)?;
-        }
-        Ok(written)
+        appended.map(|()| written)
     }
 
-    /// Returns a free buffer. Each writer takes megabytes and fills segments of its own, so the shards of an index have
-    /// together about as many as there are processors.
-    fn buffer(&self) -> Option<MutexGuard<'_, IndexBuffer>> {
-        let (own, spare) = self.buffers.split_at_checked(self.writers)?;
-        let free = own.iter().find_map(|buffer| buffer.try_lock());
-        let mut unlocked = spare.iter().filter_map(|buffer| buffer.try_lock());
-        free.or_else(|| unlocked.find(|buffer| buffer.writer.is_some()))
-            .or_else(|| own.iter().find_map(|buffer| buffer.try_lock_for(PATIENCE)))
-            .or_else(|| spare.iter().find_map(|buffer| buffer.try_lock()))
-            .or_else(|| Some(own.first()?.lock()))
+    /// Locks the first buffer that is not being flushed.
+    fn buffer(&self) -> (&IndexBuffer, MutexGuard<'_, BufferContent>) {
+        let [first, ..] = &self.buffers;
+        let is_free = |buffer: &&IndexBuffer| !buffer.is_flushing.load(Ordering::Relaxed);
+        let mut locked = self
+            .buffers
+            .iter()
+            .filter(is_free)
+            .filter_map(|buffer| Some((buffer, buffer.content.try_lock_for(PATIENCE)?)));
+        locked.next().unwrap_or_else(|| (first, first.content.lock()))
     }
 
     /// Deletes a document.
@@ -211,43 +170,24 @@ impl Shard {
 
     /// Returns the version and the stored fields of a document, visible to searches or not.
     pub(crate) fn get(&self, type_name: &str, id: &str) -> Result<Option<(u64, Stored)>> {
-        let key = id_key(type_name, id);
-        for _ in 0..3 {
-            let (slot, segment) = {
-                let versions = self.versions.lock();
-                let Some(slot) = versions.get(&key) else {
-                    return Ok(None);
-                };
-                (
-                    slot,
-                    versions
-                        .segments
-                        .iter()
-                        .find(|segment| segment.number == slot.segment)
-                        .cloned(),
-                )
-            };
-            match segment {
-                Some(segment) => return Ok(Some((slot.version, segment.stored(slot.doc)?))),
-                None => {
-                    if let Some(stored) = self.buffered(slot.segment, slot.doc) {
-                        return Ok(Some((slot.version, stored)));
-                    }
-                }
+        let versions = self.versions.lock();
+        let Some(slot) = versions.get(&id_key(type_name, id)) else {
+            return Ok(None);
+        };
+        let stored = match versions.segment(slot.segment) {
+            Some(segment) => {
+                drop(versions);
+                segment.stored(slot.doc)?
             }
-        }
-        Err(SearchError::engine(
-            "a document was moved by merges during each of three attempts to read it",
-        ))
-    }
-
-    /// Returns the stored fields of a document that is still in a buffer.
-    fn buffered(&self, segment: u32, doc: u32) -> Option<Stored> {
-        self.buffers.iter().find_map(|buffer| {
-            let buffer = buffer.lock();
-            let stored = buffer.stored.get(doc as usize).filter(|_| buffer.number == segment)?;
-            Stored::decode(stored.to_vec())
-        })
+            None => {
+                let document = versions.buffered(slot);
+                drop(versions);
+                document
+                    .and_then(|document| Stored::decode(document.stored().to_vec()))
+                    .ok_or_else(|| SearchError::engine("a document is in no segment and in no buffer"))?
+            }
+        };
+        Ok(Some((slot.version, stored)))
     }
 
     /// Version of a document, if it exists.
@@ -278,30 +218,47 @@ impl Shard {
         self.view.read().clone()
     }
 
-    fn flush(&self, buffer: &mut IndexBuffer) -> Result<()> {
-        if let Some(writer) = buffer.writer.take_if(|writer| writer.documents() > 0) {
-            let segment = Arc::new(writer.finish(buffer.number)?);
-            let mut versions = self.versions.lock();
-            versions.segments.push(segment);
-            versions.segments.sort_by_key(|segment| segment.number);
-            drop(versions);
-            buffer.stored.clear();
+    /// Writes the documents of a buffer to a segment. If that fails, they stay where they are.
+    fn flush(&self, buffer: &IndexBuffer, content: &mut BufferContent) -> Result<()> {
+        let Some(number) = content.segment else {
+            return Ok(());
+        };
+        buffer.is_flushing.store(true, Ordering::Relaxed);
+        let written = self.write_segment(number);
+        buffer.is_flushing.store(false, Ordering::Relaxed);
+        written?;
+        *content = BufferContent::default();
+        Ok(())
+    }
+
+    fn write_segment(&self, number: u32) -> Result<()> {
+        let documents = self.versions.lock().buffers.get(&number).cloned();
+        if let Some(documents) = documents {
+            let files = self.new_files()?;
+            let segment = Segment::of_documents(number, files.clone(), documents)
+                .inspect_err(|_| files.iter().for_each(SegmentFiles::remove))?;
+            self.versions.lock().add(segment);
         }
         Ok(())
     }
 
+    /// Flushes all buffers, for a view with all changes so far.
     fn flush_all(&self) -> Result<()> {
-        self.buffers
-            .iter()
-            .try_for_each(|buffer| self.flush(&mut buffer.lock()))
+        // Cleared before the flush, so that a concurrent change sets it again.
+        let since = self.unpublished.lock().take();
+        let mut buffers = self.buffers.iter();
+        let flushed = buffers.try_for_each(|buffer| self.flush(buffer, &mut buffer.content.lock()));
+        if flushed.is_err() {
+            *self.unpublished.lock() = since;
+        }
+        flushed
     }
 
     /// Makes all changes so far visible to searches.
     pub(crate) fn refresh(&self) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
         let began = Instant::now();
-        // Cleared before the flush, so that a concurrent change sets it again.
-        if self.unpublished.lock().take().is_none() {
+        if self.unpublished.lock().is_none() {
             return Ok(());
         }
         self.flush_all()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use foldhash::HashMap;
 
 use super::bits::Bits;
+use super::encoded::Encoded;
 use super::segment::Segment;
 use crate::durable::{Commit, CommittedDocument, CommittedSegment};
 use crate::error::{Result, SearchError};
@@ -107,6 +108,8 @@ pub(super) struct VersionMap {
     deleted: usize,
     /// Live documents by segment number, including segments that are still buffered.
     pub(super) live_docs: HashMap<u32, LiveDocs>,
+    /// Buffered documents by segment number.
+    pub(super) buffers: HashMap<u32, Vec<Arc<Encoded>>>,
     /// Flushed segments in the order of their numbers.
     pub(super) segments: Vec<Arc<Segment>>,
     next_segment: u32,
@@ -124,6 +127,23 @@ impl VersionMap {
     pub(super) fn new_segment(&mut self) -> u32 {
         self.next_segment += 1;
         self.next_segment
+    }
+
+    /// A flushed segment.
+    pub(super) fn segment(&self, number: u32) -> Option<Arc<Segment>> {
+        self.segments.iter().find(|segment| segment.number == number).cloned()
+    }
+
+    /// A buffered document.
+    pub(super) fn buffered(&self, slot: Slot) -> Option<Arc<Encoded>> {
+        self.buffers.get(&slot.segment)?.get(slot.doc as usize).cloned()
+    }
+
+    /// Adds a flushed segment, in place of its buffered documents if it has any.
+    pub(super) fn add(&mut self, segment: Segment) {
+        self.buffers.remove(&segment.number);
+        self.segments.push(Arc::new(segment));
+        self.segments.sort_by_key(|segment| segment.number);
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Slot> {
@@ -184,37 +204,32 @@ impl VersionMap {
         Ok((current.saturating_add(1), live))
     }
 
-    /// Checks the precondition of a write, if it has one.
-    pub(super) fn check(&self, key: &str, condition: Condition) -> Result<()> {
-        if condition == Condition::default() {
-            return Ok(());
-        }
-        self.next_version(key, condition).map(drop)
-    }
-
-    /// Records the location of a document that has been added with its nested objects, and deletes its predecessor.
+    /// Adds a document to the buffer of a segment, after its nested objects, and deletes its predecessor.
     pub(super) fn put(
         &mut self,
         key: Box<str>,
         segment: u32,
-        block: std::ops::RangeInclusive<u32>,
+        nested: Vec<Encoded>,
+        document: Arc<Encoded>,
         condition: Condition,
     ) -> Result<Written> {
         let (version, live) = self.next_version(&key, condition)?;
         if let Some(old) = live {
             self.delete_block(old.segment, old.doc - old.nested..=old.doc);
         }
+        let buffer = self.buffers.entry(segment).or_default();
+        let first = buffer.len();
+        buffer.extend(nested.into_iter().map(Arc::new));
+        let slot = Slot {
+            segment,
+            doc: buffer.len() as u32,
+            nested: (buffer.len() - first) as u32,
+            version,
+        };
+        buffer.push(document);
         if self
             .slots
-            .insert(
-                key,
-                Slot {
-                    segment,
-                    doc: *block.end(),
-                    nested: block.end() - block.start(),
-                    version,
-                },
-            )
+            .insert(key, slot)
             .is_some_and(|slot| slot.segment == TOMBSTONE)
         {
             self.deleted -= 1;
@@ -256,7 +271,7 @@ impl VersionMap {
     }
 
     /// Marks a document of a segment and its nested objects as deleted.
-    pub(super) fn delete_block(&mut self, segment: u32, block: std::ops::RangeInclusive<u32>) {
+    fn delete_block(&mut self, segment: u32, block: std::ops::RangeInclusive<u32>) {
         let live_docs = self.live_docs.entry(segment).or_default();
         block.for_each(|doc| live_docs.deleted.insert(doc));
         live_docs.published = None;

@@ -26,7 +26,7 @@ use super::answer::{Answer, Format, jsonp_disabled};
 use super::request::RestRequest;
 use super::route;
 use crate::budget::Budget;
-use crate::cluster::{Cluster, DataDirectorySummary};
+use crate::cluster::{Cluster, DataDirectorySummary, refresh};
 use crate::durable::{DataDirectory, DataDirectoryError};
 use crate::error::{Result, SearchError};
 use crate::ids::IdSource;
@@ -252,11 +252,7 @@ impl SearchServer {
     /// # Errors
     /// An index that cannot be refreshed.
     pub fn refresh(&self) -> Result<()> {
-        self.shared
-            .cluster
-            .indices()
-            .iter()
-            .try_for_each(|index| index.refresh())
+        refresh(&self.shared.cluster.indices())
     }
 }
 

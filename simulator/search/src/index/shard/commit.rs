@@ -6,9 +6,9 @@
 
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
-use super::{IndexBuffer, Shard};
+use super::Shard;
 use crate::durable::{Commit, DataDirectoryError, IndexFolder, Operation};
 use crate::error::Result;
 use crate::index::segment::Segment;
@@ -30,12 +30,12 @@ pub(crate) struct Recovery {
 }
 
 impl Shard {
-    /// Opens a shard, one of `count` of its index, at its last commit, without writing. `now` is in milliseconds since
+    /// Opens a shard at its last commit, without writing. `now` is in milliseconds since
     /// 1970.
     ///
     /// # Errors
     /// Files that are missing or damaged.
-    pub(crate) fn open(number: u32, count: u32, folder: &IndexFolder, now: i64) -> Result<Shard, DataDirectoryError> {
+    pub(crate) fn open(number: u32, folder: &IndexFolder, now: i64) -> Result<Shard, DataDirectoryError> {
         let began = Instant::now();
         let (folder, commit) = folder.shard(number)?;
         let mut versions = VersionMap::default();
@@ -53,7 +53,7 @@ impl Shard {
             versions.restore(segment, record.documents, &committed.deleted);
         }
         versions.restore_deleted(commit);
-        let mut shard = Shard::new(number, count);
+        let mut shard = Shard::new(number);
         shard.folder = Some(folder);
         *shard.versions.get_mut() = versions;
         shard.publish();
@@ -129,10 +129,10 @@ impl Shard {
     pub(crate) fn commit(&self, now: Duration, save: impl FnOnce() -> Result<()>) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
         let began = Instant::now();
-        self.unpublished.lock().take();
         self.flush_all()?;
-        let (commit, fresh) = self.commit_point()?;
+        let point = self.commit_point();
         self.publish();
+        let (commit, fresh) = point?;
         save()
             .and_then(|()| self.write_commit(&commit, fresh))
             .inspect_err(|error| self.translog.fail(error))?;
@@ -143,8 +143,9 @@ impl Shard {
 
     /// Flushes all buffers and starts a new translog, without a write between the two.
     fn commit_point(&self) -> Result<(Commit, Vec<FreshSegment>)> {
-        let mut buffers: Vec<MutexGuard<'_, IndexBuffer>> = self.buffers.iter().map(|buffer| buffer.lock()).collect();
-        buffers.iter_mut().try_for_each(|buffer| self.flush(buffer))?;
+        let mut contents = self.buffers.each_ref().map(|buffer| buffer.content.lock());
+        let mut both = self.buffers.iter().zip(&mut contents);
+        both.try_for_each(|(buffer, content)| self.flush(buffer, content))?;
         let versions = self.versions.lock();
         let translog = self.translog.rotate()?;
         Ok(versions.commit(translog))

@@ -35,7 +35,6 @@ impl Shard {
     /// Merges all segments into one, without deleted documents.
     pub(crate) fn optimize(&self) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
-        self.unpublished.lock().take();
         self.flush_all()?;
         let all = self.versions.lock().segments.clone();
         if all.len() > 1 || !self.versions.lock().live_docs.is_empty() {
