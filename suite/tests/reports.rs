@@ -225,6 +225,19 @@ fn a_stale_expectation_is_reported_everywhere() {
 }
 
 #[test]
+fn a_level_says_which_lower_level_is_the_cause_of_its_verdict() {
+    let stdout = String::from_utf8_lossy(&RUN.output.stdout).into_owned();
+    for level in ["should", "may"] {
+        let line = stdout.lines().find(|line| line.starts_with(level)).unwrap_or_default();
+        assert!(
+            line.ends_with("passed: does not conform, since must does not"),
+            "{stdout}"
+        );
+    }
+    assert!(report("html").contains("does not conform, since must does not"));
+}
+
+#[test]
 fn a_github_workflow_gets_a_summary_and_annotations() {
     let stdout = String::from_utf8_lossy(&RUN.output.stdout).into_owned();
     let error = "::error title=core/v1/configmaps/read/present::";

@@ -11,6 +11,7 @@ mod math;
 mod names;
 mod printer;
 mod reader;
+mod timestamp;
 mod zone;
 
 use std::sync::{Arc, LazyLock};
@@ -28,6 +29,8 @@ pub(crate) struct DateFormat {
     text: String,
     reader: Arc<[Element]>,
     printer: Arc<[Element]>,
+    /// Whether the first alternative is `date_optional_time`.
+    reads_timestamps: bool,
 }
 
 /// Values of the fields that the text of a date does not have.
@@ -69,6 +72,9 @@ impl DateFormat {
 
     fn of(text: &str, mut layouts: Vec<Layout>) -> DateFormat {
         let printer = layouts.first().map(|first| first.printer.clone()).unwrap_or_default();
+        let reads_timestamps = layouts
+            .first()
+            .is_some_and(|first| first.reader == Layout::date_optional_time().reader);
         let reader = match layouts.len() {
             1 => layouts.pop().map(|only| only.reader).unwrap_or_default(),
             _ => vec![Element::Any {
@@ -80,6 +86,7 @@ impl DateFormat {
             text: text.to_owned(),
             reader: reader.into(),
             printer: printer.into(),
+            reads_timestamps,
         }
     }
 
@@ -89,6 +96,12 @@ impl DateFormat {
     }
 
     fn read(&self, text: &str, fill: Fill) -> Result<i64, Failure> {
+        if self.reads_timestamps
+            && fill == Fill::Floor
+            && let Some(millis) = timestamp::millis_of(text)
+        {
+            return Ok(millis);
+        }
         let mut fields = Fields::default();
         match reader::read(&self.reader, text, 0, &mut fields) {
             Ok(end) if end >= text.len() => fields.millis(fill).map_err(Failure::OutOfRange),

@@ -44,7 +44,7 @@ pub fn markdown(summary: &Summary, provenance: &Provenance) -> Result<String, St
     text.push_str("| level | verdict | trials | passed | failed | known to fail | absent | skipped | flaky |\n");
     text.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
     for (level, count) in summary.by_level() {
-        text.push_str(&row(level.as_str(), summary.conformance(level).as_str(), &count));
+        text.push_str(&row(level.as_str(), &summary.conformance_in_words(level), &count));
     }
     text.push_str(&row("**all**", "", &summary.total()));
     text.push_str(&failures(summary));

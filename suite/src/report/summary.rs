@@ -327,6 +327,19 @@ impl Summary {
         }
     }
 
+    /// Formats [`Self::conformance`], with the lower level that causes it: a level includes those below it.
+    pub(super) fn conformance_in_words(&self, level: Level) -> String {
+        let verdict = self.conformance(level);
+        let is_cause = |lower: &Level| *lower < level && self.conformance(*lower) == verdict;
+        match (verdict, Level::ALL.into_iter().find(is_cause)) {
+            (Conformance::DoesNotConform, Some(lower)) => {
+                format!("{}, since {} does not", verdict.as_str(), lower.as_str())
+            }
+            (Conformance::Incomplete, Some(lower)) => format!("{}, since {} is", verdict.as_str(), lower.as_str()),
+            _ => verdict.as_str().to_owned(),
+        }
+    }
+
     /// Whether no trial failed unexpectedly, no kind is absent, and the run was not interrupted.
     pub fn succeeded(&self) -> bool {
         let absent = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Absent(_));

@@ -105,16 +105,16 @@ impl<W: Write, P: Write> Terminal<W, P> {
         let total = summary.total();
         writeln!(self.out, "\n{}", totals(&total, summary.took.as_secs_f64(), style))?;
         for (level, count) in summary.by_level() {
-            let conformance = summary.conformance(level);
-            let word = match conformance {
-                Conformance::Conforms => style.good(conformance.as_str()),
-                Conformance::DoesNotConform => style.bad(conformance.as_str()),
-                Conformance::Incomplete => style.open(conformance.as_str()),
+            let words = summary.conformance_in_words(level);
+            let words = match summary.conformance(level) {
+                Conformance::Conforms => style.good(&words),
+                Conformance::DoesNotConform => style.bad(&words),
+                Conformance::Incomplete => style.open(&words),
             };
             let (passed, trials) = (count.passed, count.trials);
             writeln!(
                 self.out,
-                "{:6} {passed} of {trials} trials passed: {word}",
+                "{:6} {passed} of {trials} trials passed: {words}",
                 level.as_str()
             )?;
         }

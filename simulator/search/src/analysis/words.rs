@@ -101,7 +101,20 @@ impl Scanner<'_> {
         let (mut last, len) = self.class_at(start)?;
         let mut at = self.after_extenders(start + len);
         let mut solid = last != ExtendNumLet;
-        while let Some((class, len)) = self.class_at(at) {
+        loop {
+            // ASCII letters and digits are all joined.
+            if matches!(last, Letter | Hebrew | Numeric | ExtendNumLet) {
+                let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+                let run = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+                if let Some(end) = run.checked_sub(1).and_then(|last| rest.get(last)) {
+                    last = word_class(char::from(*end));
+                    solid = true;
+                    at = self.after_extenders(at + run);
+                }
+            }
+            let Some((class, len)) = self.class_at(at) else {
+                break;
+            };
             let after = self.after_extenders(at + len);
             let joins = match class {
                 Letter | Hebrew | Numeric => {

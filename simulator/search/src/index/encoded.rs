@@ -195,6 +195,7 @@ fn write_number(stream: &mut String, mut number: u32) {
     stream.push(char::from(number as u8));
 }
 
+#[inline]
 fn take_number(bytes: &[u8], at: &mut usize) -> Option<u32> {
     let mut number = 0u32;
     let mut shift = 0;
@@ -242,24 +243,24 @@ impl TokenStream for Stream<'_> {
         let (Some(length), Some(position)) = (take_number(bytes, &mut at), take_number(bytes, &mut at)) else {
             return false;
         };
-        let Some(prefix) = self.stream.get(at..).and_then(|rest| rest.chars().next()) else {
+        let rest = self.stream.get(at..).unwrap_or_default();
+        let prefix_length = rest.chars().next().map_or(0, char::len_utf8);
+        let is_same = length == SAME_TEXT;
+        let length = if is_same { prefix_length } else { length as usize };
+        let term = rest.get(..length);
+        let (Some(term), Some(text)) = (term, term.and_then(|term| term.get(prefix_length..))) else {
             return false;
         };
-        let after_prefix = at + prefix.len_utf8();
-        let mut end = after_prefix;
-        if length != SAME_TEXT {
-            end = at + length as usize;
-            let Some(text) = self.stream.get(after_prefix..end) else {
-                return false;
-            };
+        self.token.text.clear();
+        self.token.text.push_str(term);
+        if is_same {
+            self.token.text.push_str(self.text);
+        } else {
             self.text = text;
         }
-        self.token.text.clear();
-        self.token.text.push(prefix);
-        self.token.text.push_str(self.text);
         self.token.position = position as usize;
         self.token.position_length = 1;
-        self.at = end;
+        self.at = at + length;
         true
     }
 

@@ -96,7 +96,6 @@ fn verdicts(summary: &Summary) -> String {
         Level::May => "what clients benefit from",
     };
     let card = |(level, count): (Level, Count)| {
-        let conformance = summary.conformance(level);
         format!(
             "<div class=card><h3>{name}<small>{means}</small></h3><p class=big><b>{passed}</b> of {trials}</p>{bar}\
              <p class='verdict {class}'>{word}</p></div>",
@@ -105,8 +104,8 @@ fn verdicts(summary: &Summary) -> String {
             passed = count.passed,
             trials = count.trials,
             bar = bar(&count),
-            class = class(conformance),
-            word = conformance.as_str(),
+            class = class(summary.conformance(level)),
+            word = summary.conformance_in_words(level),
         )
     };
     summary.by_level().into_iter().map(card).collect()
