@@ -136,7 +136,7 @@ fn by_library(settings: &Settings, shards: u32, lines: &[Line]) -> (SearchServer
     share(settings.threads, lines, |part| {
         for line in part {
             server
-                .index(&line.index(), "fluentd", Some(&line.id()), line.source.as_bytes())
+                .index(&line.index, "fluentd", Some(&line.id()), line.source.as_bytes())
                 .expect("indexing failed");
         }
     });

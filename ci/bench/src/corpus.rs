@@ -63,7 +63,8 @@ pub(crate) fn word(random: &mut StdRng) -> &'static str {
 /// A log line of one of seven days.
 pub(crate) struct Line {
     pub(crate) number: usize,
-    pub(crate) day: usize,
+    /// Name of the index of the day.
+    pub(crate) index: String,
     pub(crate) source: String,
 }
 
@@ -88,18 +89,18 @@ impl Line {
             "{{\"log\":\"{log}\\n\",\"stream\":\"{stream}\",\"tag\":\"kubernetes.pod-{pod}_default_main\",\
              \"@timestamp\":\"{time}\"}}"
         );
-        Line { number, day, source }
-    }
-
-    pub(crate) fn index(&self) -> String {
-        format!("logstash-2015.06.{}", 22 + self.day)
+        Line {
+            number,
+            index: format!("logstash-2015.06.{}", 22 + day),
+            source,
+        }
     }
 
     /// Returns the line as part of a bulk request.
     pub(crate) fn bulk(&self) -> String {
         format!(
             "{{\"index\":{{\"_index\":\"{}\",\"_type\":\"fluentd\",\"_id\":\"{}\"}}}}\n{}\n",
-            self.index(),
+            self.index,
             self.id(),
             self.source
         )

@@ -430,7 +430,7 @@ async fn an_older_format_is_upgraded() {
         let file = fs::read_to_string(directory.path().join("cluster.json")).unwrap();
         serde_json::from_str::<Value>(file.split_once('\n').unwrap().1).unwrap()["format"].clone()
     };
-    assert_eq!(format(), 3);
+    assert_eq!(format(), 4);
     // Documents without times and norms are the same in format 1.
     write_cluster(directory.path(), &json!({"format": 1}));
     let backend = Backend::open(directory.path());
@@ -438,7 +438,7 @@ async fn an_older_format_is_upgraded() {
         ask(&backend, "GET", "/i/t/1", Value::Null).await["_source"],
         json!({"a": 1})
     );
-    assert_eq!(format(), 3);
+    assert_eq!(format(), 4);
 }
 
 #[test]
@@ -450,8 +450,8 @@ fn newer_formats_and_foreign_files_are_errors() {
 
     let directory = TempDir::new().unwrap();
     drop(SearchServer::open(Default::default(), directory.path()).unwrap());
-    write_cluster(directory.path(), &json!({"format": 4}));
-    assert!(error(directory.path()).contains("has format 4, and this version supports only formats up to 3"));
+    write_cluster(directory.path(), &json!({"format": 5}));
+    assert!(error(directory.path()).contains("has format 5, and this version supports only formats up to 4"));
 }
 
 #[tokio::test]

@@ -47,14 +47,12 @@ impl Days {
         let schema = builder.build();
         let began = Instant::now();
         let mut searchers = Vec::new();
-        for day in 0..7 {
-            let from = lines.partition_point(|line| line.day < day);
-            let to = lines.partition_point(|line| line.day <= day);
+        for lines in lines.chunk_by(|a, b| a.index == b.index) {
             let index = Index::create_in_ram(schema.clone());
             let mut writer: IndexWriter = index
                 .writer_with_num_threads(threads, 50_000_000 * threads)
                 .expect("no index writer");
-            share(threads, &lines[from..to], |part| {
+            share(threads, lines, |part| {
                 for line in part {
                     let value: Value = serde_json::from_str(&line.source).expect("JSON");
                     let mut document = TantivyDocument::default();

@@ -19,9 +19,9 @@ use crate::error::Result;
 type Opened<T> = Result<T, DataDirectoryError>;
 
 /// The format that this version writes.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 /// The oldest format that this version reads. Documents of format 1 have no timestamps and TTLs. Before format 3, the
-/// norms of each field are a column of numbers.
+/// norms of each field are a column of numbers. Before format 4, the source is not a value of its own.
 const OLDEST_FORMAT: u64 = 1;
 const CLUSTER: &str = "cluster.json";
 const INDICES: &str = "indices";

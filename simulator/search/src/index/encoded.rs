@@ -94,7 +94,7 @@ pub(crate) struct Encoded {
     columns: Vec<(ColumnName, i64)>,
     /// Values of the column of norms.
     norms: Vec<String>,
-    stored: Vec<u8>,
+    stored: Stored,
     /// Nested objects, in index order; they come before the document.
     nested: Vec<Encoded>,
 }
@@ -153,13 +153,12 @@ impl Encoded {
         std::mem::take(&mut self.nested)
     }
 
-    /// Sets the stored fields; see [`Stored::encode`].
+    /// Sets the stored fields.
     pub(crate) fn store(&mut self, strings: [&str; STORED_STRINGS], times: Times, source: &[u8]) {
-        self.stored = Stored::encode(strings, times, source);
+        self.stored = Stored::new(strings, times, source);
     }
 
-    /// The stored bytes.
-    pub(super) fn stored(&self) -> &[u8] {
+    pub(super) fn stored(&self) -> &Stored {
         &self.stored
     }
 
@@ -172,7 +171,7 @@ impl Encoded {
             .sum();
         let nested: usize = self.nested.iter().map(Encoded::bytes).sum();
         let columns = self.columns.capacity() * size_of::<(ColumnName, i64)>();
-        size_of::<Encoded>() + self.stream.capacity() + self.stored.capacity() + columns + norms + nested
+        size_of::<Encoded>() + self.stream.capacity() + self.stored.memory() + columns + norms + nested
     }
 
     /// Gives back memory that the document does not use.
@@ -316,13 +315,16 @@ pub(super) struct IndexedDocument {
 
 impl Document for IndexedDocument {
     type Value<'a> = FieldValue<'a>;
-    type FieldsValuesIter<'a> = std::array::IntoIter<(Field, FieldValue<'a>), 3>;
+    type FieldsValuesIter<'a> = std::array::IntoIter<(Field, FieldValue<'a>), 4>;
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         let IndexedDocument { document, fields } = self;
+        // tantivy writes and reads a text at once, but bytes one by one.
+        let (stored, source) = document.stored.parts();
         let values = [
             (fields.terms, FieldValue::Text(&document.stream)),
             (fields.columns, FieldValue::Columns(&document.columns, &document.norms)),
-            (fields.stored, FieldValue::Bytes(&document.stored)),
+            (fields.stored, FieldValue::Bytes(stored)),
+            (fields.stored, FieldValue::Text(source)),
         ];
         values.into_iter()
     }

@@ -204,12 +204,12 @@ impl Segment {
     /// Reads the stored fields of a document.
     pub(crate) fn stored(&self, doc: u32) -> Result<Stored> {
         let document: TantivyDocument = self.store.get(doc)?;
-        let bytes = document
-            .get_first(self.fields.stored)
-            .and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
-        bytes
-            .and_then(Stored::decode)
-            .ok_or_else(|| SearchError::engine("a document was stored without its source"))
+        let mut bytes = Vec::new();
+        for part in document.get_all(self.fields.stored) {
+            bytes.extend_from_slice(part.as_bytes().unwrap_or_default());
+            bytes.extend_from_slice(part.as_str().unwrap_or_default().as_bytes());
+        }
+        Stored::decode(bytes).ok_or_else(|| SearchError::engine("a document was stored without its source"))
     }
 
     /// Length norms of a field, one byte per document.
@@ -291,6 +291,23 @@ pub(crate) fn term_key(field: FieldOrdinal, text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stored_fields_of_one_value_and_of_two_are_read_and_merged() {
+        // Before format 4, all stored fields are one value. So is a source that is not a text.
+        let sources: [&[u8]; 2] = [b"\xff", b"{}"];
+        let segment_of = |number: u32, source: &[u8]| {
+            let mut document = Encoded::default();
+            document.store(["t", "1", "", "", ""], Default::default(), source);
+            Arc::new(Segment::of_documents(number, None, vec![Arc::new(document)]).unwrap())
+        };
+        let segments = [segment_of(1, sources[0]), segment_of(2, sources[1])];
+        let merged = Segment::merged(&segments, &[None, None], 1, None).unwrap();
+        for (doc, source) in (0..).zip(sources) {
+            let stored = merged.stored(doc).unwrap();
+            assert_eq!((stored.id(), stored.source()), ("1", source));
+        }
+    }
 
     #[test]
     fn norms_of_any_number_of_fields_are_read_and_merged() {

@@ -116,7 +116,7 @@ impl Shard {
         let written = versions.put(key, segment, nested, document.clone(), condition)?;
         let appended = self.translog.append(Operation::Index {
             version: written.version,
-            stored: document.stored(),
+            stored: document.stored().bytes(),
         });
         drop(versions);
         content.add(bytes);
@@ -183,7 +183,7 @@ impl Shard {
                 let document = versions.buffered(slot);
                 drop(versions);
                 document
-                    .and_then(|document| Stored::decode(document.stored().to_vec()))
+                    .map(|document| document.stored().clone())
                     .ok_or_else(|| SearchError::engine("a document is in no segment and in no buffer"))?
             }
         };

@@ -1,4 +1,4 @@
-//! Stored fields of a document, and their encoding.
+//! Stored fields of a document, and their encoding: strings (see [`STORED_STRINGS`]), times if there are any, source.
 
 use crate::mapping::Times;
 
@@ -13,7 +13,7 @@ const TIMES_LENGTH: usize = 16;
 const NO_TIME: i64 = i64::MIN;
 
 /// Stored fields of a document.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stored {
     bytes: Vec<u8>,
     ends: [usize; STORED_STRINGS],
@@ -23,30 +23,57 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Returns the stored bytes: the strings (see [`STORED_STRINGS`]), the times if there are any, then the source.
-    pub(super) fn encode(strings: [&str; STORED_STRINGS], times: Times, source: &[u8]) -> Vec<u8> {
+    /// Encodes the stored fields of a document.
+    pub(super) fn new(strings: [&str; STORED_STRINGS], times: Times, source: &[u8]) -> Stored {
         let length: usize = strings.iter().map(|string| string.len() + 4).sum();
-        let mut stored = Vec::with_capacity(source.len() + length + TIMES_LENGTH);
+        let mut bytes = Vec::with_capacity(source.len() + length + TIMES_LENGTH);
+        let mut ends = [0; STORED_STRINGS];
         let has_times = times != Times::default();
-        for (number, string) in strings.into_iter().enumerate() {
+        for (number, (string, end)) in strings.into_iter().zip(&mut ends).enumerate() {
             let length = u32::try_from(string.len()).unwrap_or(0);
             let flag = if has_times && number + 1 == STORED_STRINGS {
                 HAS_TIMES
             } else {
                 0
             };
-            stored.extend_from_slice(&(length | flag).to_le_bytes());
-            stored.extend_from_slice(string.as_bytes());
+            bytes.extend_from_slice(&(length | flag).to_le_bytes());
+            bytes.extend_from_slice(string.as_bytes());
+            *end = bytes.len();
         }
         if has_times {
             for time in [times.timestamp, times.expiry] {
-                stored.extend_from_slice(&time.unwrap_or(NO_TIME).to_le_bytes());
+                bytes.extend_from_slice(&time.unwrap_or(NO_TIME).to_le_bytes());
             }
         }
-        stored.extend_from_slice(source);
-        stored
+        let start = bytes.len();
+        bytes.extend_from_slice(source);
+        Stored {
+            bytes,
+            ends,
+            times,
+            source: start,
+        }
     }
 
+    /// The encoded fields.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The encoded fields in two parts: bytes, and the source as text.
+    pub(super) fn parts(&self) -> (&[u8], &str) {
+        let parts = self.bytes.split_at_checked(self.source);
+        parts
+            .and_then(|(first, source)| Some((first, std::str::from_utf8(source).ok()?)))
+            .unwrap_or((&self.bytes, ""))
+    }
+
+    /// Memory, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Decodes the fields; `None` if they are damaged.
     pub(crate) fn decode(bytes: Vec<u8>) -> Option<Stored> {
         let mut ends = [0; STORED_STRINGS];
         let mut at = 0;
@@ -131,16 +158,23 @@ mod tests {
             expiry: Some(7),
         };
         for times in [none, expiry] {
-            let bytes = Stored::encode(["t", "1", "", "", "{\"field\":\"a\"}"], times, b"{}");
-            let stored = Stored::decode(bytes.clone()).unwrap();
+            let encoded = Stored::new(["t", "1", "", "", "{\"field\":\"a\"}"], times, b"{}");
+            let decoded = Stored::decode(encoded.bytes().to_vec()).unwrap();
+            for stored in [&encoded, &decoded] {
+                assert_eq!(
+                    (stored.times(), stored.identity(), stored.source()),
+                    (times, Some("{\"field\":\"a\"}"), b"{}".as_slice())
+                );
+            }
+            let (first, source) = encoded.parts();
             assert_eq!(
-                (stored.times(), stored.identity(), stored.source()),
-                (times, Some("{\"field\":\"a\"}"), b"{}".as_slice())
+                (source, [first, source.as_bytes()].concat().as_slice()),
+                ("{}", encoded.bytes())
             );
-            assert!(Stored::decode(bytes[..bytes.len() - 3].to_vec()).is_none());
+            assert!(Stored::decode(first[..first.len() - 1].to_vec()).is_none());
         }
-        let bytes = Stored::encode(["fluentd", "AU1", "r", "", ""], none, b"{}");
-        let stored = Stored::decode(bytes).unwrap();
+        let stored = Stored::new(["fluentd", "AU1", "r", "", ""], none, b"{}");
+        let stored = Stored::decode(stored.bytes().to_vec()).unwrap();
         assert_eq!(
             (
                 stored.type_name(),
