@@ -237,7 +237,8 @@ impl Shard {
             let files = self.new_files()?;
             let segment = Segment::of_documents(number, files.clone(), documents)
                 .inspect_err(|_| files.iter().for_each(SegmentFiles::remove))?;
-            self.versions.lock().add(segment);
+            let flushed = self.versions.lock().add(segment);
+            drop(flushed);
         }
         Ok(())
     }

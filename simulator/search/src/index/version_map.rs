@@ -139,11 +139,12 @@ impl VersionMap {
         self.buffers.get(&slot.segment)?.get(slot.doc as usize).cloned()
     }
 
-    /// Adds a flushed segment, in place of its buffered documents if it has any.
-    pub(super) fn add(&mut self, segment: Segment) {
-        self.buffers.remove(&segment.number);
+    /// Adds a flushed segment in place of its buffered documents. Returns these, to be dropped without a lock.
+    pub(super) fn add(&mut self, segment: Segment) -> Vec<Arc<Encoded>> {
+        let buffered = self.buffers.remove(&segment.number);
         self.segments.push(Arc::new(segment));
         self.segments.sort_by_key(|segment| segment.number);
+        buffered.unwrap_or_default()
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Slot> {
