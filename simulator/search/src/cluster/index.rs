@@ -267,7 +267,7 @@ impl Index {
                 Some(ParsedDocument::Ready(encoded)) => {
                     let (number, shard) = self.shard_of(id, placement.value())?;
                     let written = shard
-                        .write(type_name, id, *encoded, condition, now)
+                        .write(type_name, id, &encoded, condition, now)
                         .map_err(|error| self.located(number, error))?;
                     shard.counters.indexed(type_name, began);
                     self.sync_each(shard)?;

@@ -128,7 +128,7 @@ impl Index {
                 ParsedDocument::Ready(encoded) => {
                     let condition = Shard::replayed(version);
                     return shard
-                        .write(stored.type_name(), stored.id(), *encoded, condition, now)
+                        .write(stored.type_name(), stored.id(), &encoded, condition, now)
                         .map(drop);
                 }
             }

@@ -8,10 +8,8 @@
 //!
 //! Limits: a term has at most 32,766 bytes.
 
-use std::sync::Arc;
-
 use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
-use tantivy::schema::{Document, Field, Value};
+use tantivy::schema::{Field, Value};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::stored::{STORED_STRINGS, Stored};
@@ -36,12 +34,6 @@ pub(super) const NORMS: &str = "n";
 
 /// Maximum number of norms in a value of their column. tantivy cuts values of more than 65,535 bytes.
 const MAX_NORMS: usize = 8_000;
-
-/// Returns a value of the column of norms: two characters for each, its field and the norm.
-fn norms_value(norms: &[(FieldOrdinal, u8)]) -> String {
-    let both = |(field, norm): &(FieldOrdinal, u8)| [field_prefix(*field), char::from(*norm)];
-    norms.iter().flat_map(both).collect()
-}
 
 /// Returns the norm of a field in a value of their column.
 pub(super) fn norm_in(value: &str, field: FieldOrdinal) -> Option<u8> {
@@ -90,13 +82,13 @@ pub(crate) fn field_prefix(field: FieldOrdinal) -> char {
 /// A document that is ready to be indexed.
 #[derive(Debug, Default)]
 pub(crate) struct Encoded {
-    stream: String,
-    columns: Vec<(ColumnName, i64)>,
-    /// Values of the column of norms.
-    norms: Vec<String>,
-    stored: Stored,
+    pub(super) stream: String,
+    pub(super) columns: Vec<(ColumnName, i64)>,
+    /// Length norms: two characters for each, its field and the norm.
+    pub(super) norms: String,
+    pub(super) stored: Stored,
     /// Nested objects, in index order; they come before the document.
-    nested: Vec<Encoded>,
+    pub(super) nested: Vec<Encoded>,
 }
 
 impl Encoded {
@@ -135,7 +127,8 @@ impl Encoded {
 
     /// Sets the length norms, in the order of their fields.
     pub(crate) fn set_norms(&mut self, norms: &[(FieldOrdinal, u8)]) {
-        self.norms = norms.chunks(MAX_NORMS).map(norms_value).collect();
+        let both = |(field, norm): &(FieldOrdinal, u8)| [field_prefix(*field), char::from(*norm)];
+        self.norms = norms.iter().flat_map(both).collect();
     }
 
     /// Adds the norm of a field as in the formats before 3.
@@ -149,36 +142,16 @@ impl Encoded {
         self.nested = nested;
     }
 
-    pub(super) fn take_nested(&mut self) -> Vec<Encoded> {
-        std::mem::take(&mut self.nested)
-    }
-
     /// Sets the stored fields.
     pub(crate) fn store(&mut self, strings: [&str; STORED_STRINGS], times: Times, source: &[u8]) {
         self.stored = Stored::new(strings, times, source);
     }
 
-    pub(super) fn stored(&self) -> &Stored {
-        &self.stored
-    }
-
-    /// Memory of the document with its nested objects, in bytes.
+    /// Size with its nested objects, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let norms: usize = self
-            .norms
-            .iter()
-            .map(|norms| norms.capacity() + size_of::<String>())
-            .sum();
         let nested: usize = self.nested.iter().map(Encoded::bytes).sum();
-        let columns = self.columns.capacity() * size_of::<(ColumnName, i64)>();
-        size_of::<Encoded>() + self.stream.capacity() + self.stored.memory() + columns + norms + nested
-    }
-
-    /// Gives back memory that the document does not use.
-    pub(super) fn shrink(&mut self) {
-        self.stream.shrink_to_fit();
-        self.columns.shrink_to_fit();
-        self.nested.iter_mut().for_each(Encoded::shrink);
+        let columns = size_of_val(self.columns.as_slice());
+        self.stream.len() + columns + self.norms.len() + self.stored.bytes().len() + nested
     }
 }
 
@@ -277,20 +250,29 @@ impl TokenStream for Stream<'_> {
 pub(crate) enum FieldValue<'a> {
     Text(&'a str),
     Bytes(&'a [u8]),
-    /// Numbers, and values of the column of norms.
-    Columns(&'a [(ColumnName, i64)], &'a [String]),
+    /// Numbers and norms.
+    Columns(&'a [(ColumnName, i64)], &'a str),
     Number(i64),
 }
 
-pub(crate) struct Columns<'a>(std::slice::Iter<'a, (ColumnName, i64)>, std::slice::Iter<'a, String>);
+/// Numbers, then the norms as values of their column.
+pub(crate) struct Columns<'a> {
+    numbers: std::slice::Iter<'a, (ColumnName, i64)>,
+    norms: &'a str,
+}
 
 impl<'a> Iterator for Columns<'a> {
     type Item = (&'a str, FieldValue<'a>);
     fn next(&mut self) -> Option<Self::Item> {
-        let number = self.0.next();
-        number
-            .map(|(name, value)| (name.as_str(), FieldValue::Number(*value)))
-            .or_else(|| Some((NORMS, FieldValue::Text(self.1.next()?))))
+        if let Some((name, value)) = self.numbers.next() {
+            return Some((name.as_str(), FieldValue::Number(*value)));
+        }
+        let end = self.norms.char_indices().nth(2 * MAX_NORMS);
+        let (value, rest) = self
+            .norms
+            .split_at_checked(end.map_or(self.norms.len(), |(end, _)| end))?;
+        self.norms = rest;
+        (!value.is_empty()).then_some((NORMS, FieldValue::Text(value)))
     }
 }
 
@@ -302,31 +284,11 @@ impl<'a> Value<'a> for FieldValue<'a> {
             FieldValue::Text(text) => ReferenceValue::Leaf(ReferenceValueLeaf::Str(text)),
             FieldValue::Bytes(bytes) => ReferenceValue::Leaf(ReferenceValueLeaf::Bytes(bytes)),
             FieldValue::Number(number) => ReferenceValue::Leaf(ReferenceValueLeaf::I64(number)),
-            FieldValue::Columns(numbers, norms) => ReferenceValue::Object(Columns(numbers.iter(), norms.iter())),
+            FieldValue::Columns(numbers, norms) => ReferenceValue::Object(Columns {
+                numbers: numbers.iter(),
+                norms,
+            }),
         }
-    }
-}
-
-/// A document that tantivy adds to a segment.
-pub(super) struct IndexedDocument {
-    pub(super) document: Arc<Encoded>,
-    pub(super) fields: Fields,
-}
-
-impl Document for IndexedDocument {
-    type Value<'a> = FieldValue<'a>;
-    type FieldsValuesIter<'a> = std::array::IntoIter<(Field, FieldValue<'a>), 4>;
-    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
-        let IndexedDocument { document, fields } = self;
-        // tantivy writes and reads a text at once, but bytes one by one.
-        let (stored, source) = document.stored.parts();
-        let values = [
-            (fields.terms, FieldValue::Text(&document.stream)),
-            (fields.columns, FieldValue::Columns(&document.columns, &document.norms)),
-            (fields.stored, FieldValue::Bytes(stored)),
-            (fields.stored, FieldValue::Text(source)),
-        ];
-        values.into_iter()
     }
 }
 

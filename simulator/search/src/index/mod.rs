@@ -9,6 +9,7 @@
 //!
 //! Source: near-real-time search as in Lucene. The file formats are tantivy's.
 
+mod batch;
 mod bits;
 mod blocks;
 mod completion;

@@ -21,8 +21,9 @@ use tantivy::store::StoreReader;
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{BitSet, TantivyDocument};
 
+use super::batch::{Batch, BatchDocument};
 use super::bits::Bits;
-use super::encoded::{ColumnName, Encoded, Fields, IndexedDocument, NORMS, StreamTokenizer, field_prefix, norm_in};
+use super::encoded::{ColumnName, Fields, NORMS, StreamTokenizer, field_prefix, norm_in};
 use super::stored::Stored;
 use super::values::Values;
 use crate::durable::SegmentFiles;
@@ -96,20 +97,17 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Writes a segment to `files`, or to memory.
-    pub(super) fn of_documents(
-        number: u32,
-        files: Option<SegmentFiles>,
-        documents: Vec<Arc<Encoded>>,
-    ) -> Result<Segment> {
+    /// Writes the documents of a batch to `files`, or to memory.
+    pub(super) fn of_batch(number: u32, files: Option<SegmentFiles>, batch: &Arc<Batch>) -> Result<Segment> {
         let (schema, fields) = schema();
         let mut writer = IndexBuilder::new()
             .schema(schema)
             .settings(settings())
             .tokenizers(tokenizers())
             .single_segment_index_writer(directory(files.as_ref()), WRITER_MEMORY_BYTES)?;
-        for document in documents {
-            writer.add_document(IndexedDocument { document, fields })?;
+        for doc in 0..batch.len() {
+            let batch = batch.clone();
+            writer.add_document(BatchDocument { batch, doc, fields })?;
         }
         Segment::of_index(number, files, &writer.finalize()?)
     }
@@ -290,18 +288,25 @@ pub(crate) fn term_key(field: FieldOrdinal, text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::encoded::Encoded;
     use super::*;
+
+    fn segment_of(number: u32, documents: &[Encoded]) -> Arc<Segment> {
+        let mut batch = Batch::default();
+        documents.iter().for_each(|document| batch.push(document));
+        Arc::new(Segment::of_batch(number, None, &Arc::new(batch)).unwrap())
+    }
 
     #[test]
     fn stored_fields_of_one_value_and_of_two_are_read_and_merged() {
         // Before format 4, all stored fields are one value. So is a source that is not a text.
         let sources: [&[u8]; 2] = [b"\xff", b"{}"];
-        let segment_of = |number: u32, source: &[u8]| {
+        let segment_with = |number: u32, source: &[u8]| {
             let mut document = Encoded::default();
             document.store(["t", "1", "", "", ""], Default::default(), source);
-            Arc::new(Segment::of_documents(number, None, vec![Arc::new(document)]).unwrap())
+            segment_of(number, &[document])
         };
-        let segments = [segment_of(1, sources[0]), segment_of(2, sources[1])];
+        let segments = [segment_with(1, sources[0]), segment_with(2, sources[1])];
         let merged = Segment::merged(&segments, &[None, None], 1, None).unwrap();
         for (doc, source) in (0..).zip(sources) {
             let stored = merged.stored(doc).unwrap();
@@ -312,24 +317,20 @@ mod tests {
     #[test]
     fn norms_of_any_number_of_fields_are_read_and_merged() {
         const FIELDS: u32 = 40_000;
-        let segment_of = |number: u32, documents: Vec<Encoded>| {
-            let documents = documents.into_iter().map(Arc::new).collect();
-            Arc::new(Segment::of_documents(number, None, documents).unwrap())
-        };
         let with_norms = |norms: &[(FieldOrdinal, u8)]| {
             let mut document = Encoded::default();
             document.set_norms(norms);
-            vec![Encoded::default(), document]
+            [Encoded::default(), document]
         };
         let all: Vec<(FieldOrdinal, u8)> = (0..FIELDS).map(|field| (field, (field % 200) as u8 + 1)).collect();
-        let segments = [segment_of(1, with_norms(&all)), segment_of(2, with_norms(&[(7, 99)]))];
+        let segments = [segment_of(1, &with_norms(&all)), segment_of(2, &with_norms(&[(7, 99)]))];
         let merged = Segment::merged(&segments, &[None, None], 1, None).unwrap();
         for (segment, expected) in [(&*segments[0], &[0, 8][..]), (&merged, &[0, 8, 0, 99][..])] {
             assert_eq!(&*segment.norms(7).unwrap(), expected);
         }
         let mut older = Encoded::default();
         older.push_older_norm(7, 42);
-        let older = segment_of(3, vec![older]);
+        let older = segment_of(3, &[older]);
         assert_eq!(&*older.norms(7).unwrap(), &[42]);
         let both = Segment::merged(&[older, segments[1].clone()], &[None, None], 3, None).unwrap();
         assert_eq!(&*both.norms(7).unwrap(), &[42, 0, 99]);

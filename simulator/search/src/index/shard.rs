@@ -97,15 +97,11 @@ impl Shard {
         &self,
         type_name: &str,
         id: &str,
-        mut document: Encoded,
+        document: &Encoded,
         condition: Condition,
         now: Duration,
     ) -> Result<Written> {
         self.translog.check()?;
-        document.shrink();
-        let bytes = document.bytes();
-        let nested = document.take_nested();
-        let document = Arc::new(document);
         let key = id_key(type_name, id);
         let (buffer, mut content) = self.buffer();
         if content.is_full() {
@@ -113,13 +109,13 @@ impl Shard {
         }
         let mut versions = self.versions.lock();
         let segment = *content.segment.get_or_insert_with(|| versions.new_segment());
-        let written = versions.put(key, segment, nested, document.clone(), condition)?;
+        let written = versions.put(key, segment, document, condition)?;
         let appended = self.translog.append(Operation::Index {
             version: written.version,
-            stored: document.stored().bytes(),
+            stored: document.stored.bytes(),
         });
         drop(versions);
-        content.add(bytes);
+        content.add(document.bytes());
         self.mark_unpublished(now);
         appended.map(|()| written)
     }
@@ -180,11 +176,8 @@ impl Shard {
                 segment.stored(slot.doc)?
             }
             None => {
-                let document = versions.buffered(slot);
-                drop(versions);
-                document
-                    .map(|document| document.stored().clone())
-                    .ok_or_else(|| SearchError::engine("a document is in no segment and in no buffer"))?
+                let stored = versions.buffered(slot);
+                stored.ok_or_else(|| SearchError::engine("a document is in no segment and in no buffer"))?
             }
         };
         Ok(Some((slot.version, stored)))
@@ -232,13 +225,12 @@ impl Shard {
     }
 
     fn write_segment(&self, number: u32) -> Result<()> {
-        let documents = self.versions.lock().buffers.get(&number).cloned();
-        if let Some(documents) = documents {
+        let batch = self.versions.lock().buffers.get(&number).cloned();
+        if let Some(batch) = batch {
             let files = self.new_files()?;
-            let segment = Segment::of_documents(number, files.clone(), documents)
+            let segment = Segment::of_batch(number, files.clone(), &batch)
                 .inspect_err(|_| files.iter().for_each(SegmentFiles::remove))?;
-            let flushed = self.versions.lock().add(segment);
-            drop(flushed);
+            self.versions.lock().add(segment);
         }
         Ok(())
     }

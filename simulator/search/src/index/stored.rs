@@ -60,17 +60,9 @@ impl Stored {
         &self.bytes
     }
 
-    /// The encoded fields in two parts: bytes, and the source as text.
-    pub(super) fn parts(&self) -> (&[u8], &str) {
-        let parts = self.bytes.split_at_checked(self.source);
-        parts
-            .and_then(|(first, source)| Some((first, std::str::from_utf8(source).ok()?)))
-            .unwrap_or((&self.bytes, ""))
-    }
-
-    /// Memory, in bytes.
-    pub(super) fn memory(&self) -> usize {
-        self.bytes.capacity()
+    /// Length of the encoded fields before the source.
+    pub(super) fn head_length(&self) -> usize {
+        self.source
     }
 
     /// Decodes the fields; `None` if they are damaged.
@@ -166,12 +158,9 @@ mod tests {
                     (times, Some("{\"field\":\"a\"}"), b"{}".as_slice())
                 );
             }
-            let (first, source) = encoded.parts();
-            assert_eq!(
-                (source, [first, source.as_bytes()].concat().as_slice()),
-                ("{}", encoded.bytes())
-            );
-            assert!(Stored::decode(first[..first.len() - 1].to_vec()).is_none());
+            let (head, source) = encoded.bytes().split_at(encoded.head_length());
+            assert_eq!(source, b"{}");
+            assert!(Stored::decode(head[..head.len() - 1].to_vec()).is_none());
         }
         let stored = Stored::new(["fluentd", "AU1", "r", "", ""], none, b"{}");
         let stored = Stored::decode(stored.bytes().to_vec()).unwrap();

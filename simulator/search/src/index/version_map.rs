@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
+use super::batch::Batch;
 use super::bits::Bits;
 use super::encoded::Encoded;
 use super::segment::Segment;
+use super::stored::Stored;
 use crate::durable::{Commit, CommittedDocument, CommittedSegment};
 use crate::error::{Result, SearchError};
 
@@ -109,7 +111,7 @@ pub(super) struct VersionMap {
     /// Live documents by segment number, including segments that are still buffered.
     pub(super) live_docs: HashMap<u32, LiveDocs>,
     /// Buffered documents by segment number.
-    pub(super) buffers: HashMap<u32, Vec<Arc<Encoded>>>,
+    pub(super) buffers: HashMap<u32, Arc<Batch>>,
     /// Flushed segments in the order of their numbers.
     pub(super) segments: Vec<Arc<Segment>>,
     next_segment: u32,
@@ -134,17 +136,16 @@ impl VersionMap {
         self.segments.iter().find(|segment| segment.number == number).cloned()
     }
 
-    /// A buffered document.
-    pub(super) fn buffered(&self, slot: Slot) -> Option<Arc<Encoded>> {
-        self.buffers.get(&slot.segment)?.get(slot.doc as usize).cloned()
+    /// Stored fields of a buffered document.
+    pub(super) fn buffered(&self, slot: Slot) -> Option<Stored> {
+        self.buffers.get(&slot.segment)?.stored(slot.doc)
     }
 
-    /// Adds a flushed segment in place of its buffered documents. Returns these, to be dropped without a lock.
-    pub(super) fn add(&mut self, segment: Segment) -> Vec<Arc<Encoded>> {
-        let buffered = self.buffers.remove(&segment.number);
+    /// Adds a flushed segment in place of its buffered documents, if it has any.
+    pub(super) fn add(&mut self, segment: Segment) {
+        self.buffers.remove(&segment.number);
         self.segments.push(Arc::new(segment));
         self.segments.sort_by_key(|segment| segment.number);
-        buffered.unwrap_or_default()
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Slot> {
@@ -206,28 +207,32 @@ impl VersionMap {
     }
 
     /// Adds a document to the buffer of a segment, after its nested objects, and deletes its predecessor.
+    ///
+    /// # Errors
+    /// A precondition that does not hold, or a buffer that is being written to its segment.
     pub(super) fn put(
         &mut self,
         key: Box<str>,
         segment: u32,
-        nested: Vec<Encoded>,
-        document: Arc<Encoded>,
+        document: &Encoded,
         condition: Condition,
     ) -> Result<Written> {
         let (version, live) = self.next_version(&key, condition)?;
+        let buffer = Arc::get_mut(self.buffers.entry(segment).or_default())
+            .ok_or_else(|| SearchError::engine("a document for a segment that is being written"))?;
+        let first = buffer.len();
+        document.nested.iter().for_each(|nested| buffer.push(nested));
+        let doc = buffer.len();
+        buffer.push(document);
         if let Some(old) = live {
             self.delete_block(old.segment, old.doc - old.nested..=old.doc);
         }
-        let buffer = self.buffers.entry(segment).or_default();
-        let first = buffer.len();
-        buffer.extend(nested.into_iter().map(Arc::new));
         let slot = Slot {
             segment,
-            doc: buffer.len() as u32,
-            nested: (buffer.len() - first) as u32,
+            doc,
+            nested: doc - first,
             version,
         };
-        buffer.push(document);
         if self
             .slots
             .insert(key, slot)

@@ -25,7 +25,9 @@ fn a_change_during_a_refresh_is_left_for_the_next_refresh() {
                 shard.refresh().unwrap();
             }
         });
-        shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
+        shard
+            .write("t", "1", &document("1"), Condition::default(), NOW)
+            .unwrap();
         assert_eq!(shard.unpublished_since(), Some(NOW));
     }
 }
@@ -34,7 +36,7 @@ fn a_change_during_a_refresh_is_left_for_the_next_refresh() {
 fn a_buffered_document_can_be_read() {
     let shard = Shard::new(0);
     for id in ["1", "2", "1"] {
-        shard.write("t", id, document(id), Condition::default(), NOW).unwrap();
+        shard.write("t", id, &document(id), Condition::default(), NOW).unwrap();
     }
     let (version, stored) = shard.get("t", "1").unwrap().unwrap();
     assert_eq!((version, stored.id()), (2, "1"));
@@ -49,7 +51,7 @@ fn segments_of_similar_size_are_merged_independently_of_refreshes() {
     let shard = Shard::new(0);
     for id in 0..MERGE_FACTOR {
         shard
-            .write("t", &id.to_string(), document("1"), Condition::default(), NOW)
+            .write("t", &id.to_string(), &document("1"), Condition::default(), NOW)
             .unwrap();
         shard.refresh().unwrap();
     }
@@ -61,12 +63,14 @@ fn segments_of_similar_size_are_merged_independently_of_refreshes() {
 #[test]
 fn a_version_conflict_adds_no_document() {
     let shard = Shard::new(0);
-    shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
+    shard
+        .write("t", "1", &document("1"), Condition::default(), NOW)
+        .unwrap();
     let condition = Condition {
         version: Some(7),
         ..Condition::default()
     };
-    assert!(shard.write("t", "1", document("1"), condition, NOW).is_err());
+    assert!(shard.write("t", "1", &document("1"), condition, NOW).is_err());
     shard.refresh().unwrap();
     assert_eq!(shard.view().max_doc(), 1);
 }
@@ -74,7 +78,7 @@ fn a_version_conflict_adds_no_document() {
 #[test]
 fn a_write_uses_a_further_buffer_only_while_the_first_is_flushed() {
     let shard = Shard::new(0);
-    let write = |id: &str| shard.write("t", id, document(id), Condition::default(), NOW).unwrap();
+    let write = |id: &str| shard.write("t", id, &document(id), Condition::default(), NOW).unwrap();
     write("1");
     shard.buffers[0].is_flushing.store(true, Ordering::Relaxed);
     write("2");
@@ -88,6 +92,6 @@ fn a_write_uses_a_further_buffer_only_while_the_first_is_flushed() {
             .segment
             .map_or(0, |segment| versions.buffers[&segment].len())
     };
-    let counts: Vec<usize> = shard.buffers.iter().map(count).collect();
+    let counts: Vec<u32> = shard.buffers.iter().map(count).collect();
     assert_eq!(counts[..3], [2, 1, 0]);
 }
