@@ -92,7 +92,7 @@ impl Shard {
     /// Writes a document at time `now`.
     ///
     /// # Errors
-    /// A precondition that does not hold, or a document that cannot be indexed. The existing document then stays.
+    /// A precondition that does not hold, or a full buffer that cannot be written. The existing document then stays.
     pub(crate) fn write(
         &self,
         type_name: &str,
