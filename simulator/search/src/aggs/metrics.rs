@@ -16,7 +16,12 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     match aggregation.kind.as_str() {
         "value_count" => return count(scope, field, matches).map(|count| json!({"value": count})),
         "cardinality" => {
-            return distinct(scope, field, matches).map(|count| json!({"value": count}));
+            let count = distinct(scope, field, matches)?;
+            let mut answer = json!({"value": count});
+            if let Some(text) = formatter(scope, aggregation)?.text(count as f64) {
+                answer["value_as_string"] = json!(text);
+            }
+            return Ok(answer);
         }
         _ => {}
     }
@@ -51,9 +56,13 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         "min" => with_text(min),
         "max" => with_text(max),
         "avg" => with_text(average),
-        "sum" => json!({"value": sum}),
+        "sum" => {
+            let mut answer = with_text(sum);
+            answer["value"] = json!(sum);
+            answer
+        }
         "percentiles" => percentiles(aggregation, values, &formatter),
-        "percentile_ranks" => percentile_ranks(aggregation, values),
+        "percentile_ranks" => percentile_ranks(aggregation, values, &formatter),
         kind => {
             let mut answer =
                 json!({"count": count, "min": some(min), "max": some(max), "avg": some(average), "sum": some(sum)});
@@ -141,8 +150,9 @@ fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>, formatter: &Valu
     )
 }
 
-/// Returns the percentage of the values below each wanted value; equal values count half.
-fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
+/// Returns the percentage of the values below each wanted value. A value counts in part within half of the distance to
+/// its neighbours, as in a t-digest whose centroids have one value each.
+fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>, formatter: &ValueFormatter) -> Value {
     let wanted = numbers(aggregation, "values").unwrap_or_default();
     values.sort_by(f64::total_cmp);
     let count = values.len() as f64;
@@ -154,19 +164,22 @@ fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
         if wanted > *last {
             return Some(100.0);
         }
-        let below = values.partition_point(|value| *value < wanted);
-        let equal = values.partition_point(|value| *value <= wanted) - below;
-        if equal > 0 {
-            return Some((below as f64 + equal as f64 / 2.0) / count * 100.0);
+        let gap = |at: usize| Some((values.get(at + 1)? - values.get(at)?) / 2.0);
+        let mut before = gap(0).unwrap_or(0.0);
+        for (at, value) in values.iter().enumerate() {
+            let after = gap(at).unwrap_or(before);
+            if wanted < value + after {
+                let share = (wanted - (value - before)) / (before + after);
+                return Some((at as f64 + share) / count * 100.0);
+            }
+            before = after;
         }
-        let (low, high) = (values.get(below.checked_sub(1)?)?, values.get(below)?);
-        let share = (wanted - low) / (high - low);
-        Some((below as f64 - 0.5 + share) / count * 100.0)
+        Some(100.0)
     };
     by_key(
         aggregation,
         wanted.into_iter().map(|value| (value, rank(value))).collect(),
-        &ValueFormatter::Raw,
+        formatter,
     )
 }
 

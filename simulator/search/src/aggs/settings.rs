@@ -250,9 +250,9 @@ fn has_setting(key: &str, value: &Value) -> bool {
     match (key, value) {
         ("sort" | "_source", _) => true,
         ("highlight" | "script_fields" | "scriptFields", Value::Object(_)) => true,
-        ("fielddata_fields" | "fielddataFields" | "fields", Value::Array(_)) => true,
+        ("fielddata_fields" | "fielddataFields", Value::Array(_)) => true,
         (_, Value::Object(_) | Value::Array(_)) => false,
-        ("from" | "size" | "track_scores" | "trackScores" | "version" | "explain" | "fields", _) => true,
+        ("from" | "size" | "track_scores" | "trackScores" | "version" | "explain", _) => true,
         _ => false,
     }
 }

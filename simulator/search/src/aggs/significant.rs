@@ -11,9 +11,9 @@ use crate::aggs::heuristic::{Frequencies, Heuristic};
 use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::terms::{Key, count, grouped, head, suggested_shard_size, text};
 use crate::aggs::ties::{best, in_hash_order};
-use crate::aggs::values::{ValueFormatter, formatter, input_of, is_unmapped};
+use crate::aggs::values::{ValueFormatter, formatter, input_of, is_floating, is_unmapped};
 use crate::aggs::{Aggregation, Matches, Scope, all};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::json;
 
 /// Computes `significant_terms`.
@@ -36,6 +36,13 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         return Ok(json!({"buckets": []}));
     }
     let formatter = formatter(scope, aggregation)?;
+    if is_floating(scope, field) {
+        return Err(SearchError::new(
+            500,
+            "UnsupportedOperationException",
+            "No support for examining floating point numerics",
+        ));
+    }
     let background = everything(scope)?;
     // A background filter reduces the document counts of the terms, but not the size of the background.
     let terms_of = match settings.get("background_filter") {
@@ -49,6 +56,13 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         size => usize::try_from(size).unwrap_or(usize::MAX),
     };
     let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"], 0);
+    // The background includes nested objects.
+    let live_docs = |shard: usize| {
+        scope
+            .searched
+            .get(shard)
+            .map_or(0, |shard| u64::from(shard.view.live_docs()))
+    };
     let mut found: IndexMap<Key, (u64, u64)> = IndexMap::new();
     for shard in 0..shards {
         let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {
@@ -66,7 +80,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         let mut own: Vec<(Key, u64)> = counted(matches)?.into_iter().collect();
         own.retain(|(key, count)| *count >= shard_min_doc_count && include_exclude.accepts(&text(key, &formatter)));
         own.sort_unstable();
-        let (own_total, all_total) = (size_of(matches), size_of(&background));
+        let (own_total, all_total) = (size_of(matches), live_docs(shard));
         // Each shard returns the terms that are significant in the shard.
         let scored = own.into_iter().map(|(key, own)| {
             let all = background_counts.get(&key).copied().unwrap_or(0);
@@ -83,7 +97,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             (*count, *known) = (*count + own, *known + all);
         }
     }
-    let (own_total, all_total) = (matches.count() as u64, background.count() as u64);
+    let (own_total, all_total) = (matches.count() as u64, (0..shards).map(live_docs).sum());
     let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &ValueFormatter::Raw));
     let size = size.min(found.len());
     let scored = found.into_iter().map(|(key, (own, all))| {
@@ -104,6 +118,10 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         .iter()
         .map(|(score, (key, count, known))| {
             let mut head = head(key, &formatter);
+            if let Some(number) = head.get("key").filter(|key| key.is_number()) {
+                let text = number.to_string();
+                head.entry("key_as_string").or_insert_with(|| json!(text));
+            }
             head.insert("doc_count".to_owned(), json!(count));
             head.insert("score".to_owned(), json!(score));
             head.insert("bg_count".to_owned(), json!(known));

@@ -175,6 +175,18 @@ pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
     !name.starts_with('_') && scope.searched.iter().all(is_absent)
 }
 
+/// Returns whether any searched index maps the field as a number with a fraction.
+pub(super) fn is_floating(scope: &Scope<'_>, input: Input<'_>) -> bool {
+    let Input::Field(name) = input else {
+        return false;
+    };
+    let is_floating = |searched: &Searched| {
+        let field = searched.mapping.field(name);
+        field.is_some_and(|field| field.field_type.kind.is_floating())
+    };
+    scope.searched.iter().any(is_floating)
+}
+
 /// Returns whether any searched index maps the field as a number.
 pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
     let Input::Field(name) = input else {
@@ -230,7 +242,8 @@ impl ValueFormatter {
             ValueFormatter::Number(format) => Some(format.print(number)),
             ValueFormatter::Date(format) => Some(format.print(number as i64)),
             ValueFormatter::Ipv4 => {
-                Some(std::net::Ipv4Addr::from(number.clamp(0.0, f64::from(u32::MAX)) as u32).to_string())
+                // Elasticsearch takes the last 32 bits of the number.
+                Some(std::net::Ipv4Addr::from(number as i64 as u32).to_string())
             }
         }
     }

@@ -442,6 +442,7 @@ impl<'a> DocumentParser<'a> {
         let in_all = in_all
             && self.flat == 0
             && field.field_type.include_in_all
+            && field.field_type.kind != Kind::Boolean
             && (self.in_all || field.field_type.setting("include_in_all").is_some())
             && self.type_mapping.all_enabled
             && field.field_type.indexing != Indexing::No;

@@ -312,7 +312,9 @@ pub(super) fn boolean(
         return Ok(QueryKind::All.into());
     }
     let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-    let minimum_should_match = minimum_should_match.map_or(0, |wanted| minimum(&wanted, optional));
+    // Of the `should` clauses of a filter, one must match.
+    let default = usize::from(kind == "filter" && optional > 0);
+    let minimum_should_match = minimum_should_match.map_or(default, |wanted| minimum(&wanted, optional));
     Ok(Query::from(QueryKind::Bool {
         clauses,
         minimum_should_match,

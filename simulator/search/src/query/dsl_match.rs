@@ -9,6 +9,7 @@ use crate::query::dsl_parts::{
     auto_edits, boost_of, check_fuzziness, check_minimum, minimum, parsing_error, rewrite_of, text_of, unsupported,
     with_boost,
 };
+use crate::query::frequency::FrequencyQuery;
 use crate::query::text::{Style, analyzed};
 use crate::query::value::exact_value;
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
@@ -30,6 +31,8 @@ struct MatchSettings {
     lenient: bool,
     transpositions: bool,
     zero_terms_all: bool,
+    /// Document frequency above which a term is frequent; below 1, a share of the documents.
+    cutoff: Option<f32>,
 }
 
 const MATCH_KEYS: [&str; 21] = [
@@ -152,6 +155,7 @@ impl MatchSettings {
             lenient: object.get("lenient").is_some_and(truth),
             transpositions: object.get("fuzzy_transpositions").is_some_and(truth),
             zero_terms_all,
+            cutoff: crate::query::dsl_parts::number(object.get("cutoff_frequency")),
         })
     }
 
@@ -183,6 +187,9 @@ impl MatchSettings {
         let Some(mut query) = analyzed(context, &field, &analyzer, &self.text, style)? else {
             return Ok(None);
         };
+        if let Some(common) = self.common_terms(&query) {
+            return Ok(Some(common));
+        }
         match self.kind {
             MatchType::PhrasePrefix => query = self.with_prefix(query),
             MatchType::Boolean => {
@@ -205,6 +212,36 @@ impl MatchSettings {
             MatchType::Phrase => {}
         }
         Ok(Some(query))
+    }
+
+    /// Returns the query that separates rare terms from frequent ones, if the settings have a cutoff.
+    fn common_terms(&self, query: &Query) -> Option<Query> {
+        let cutoff = self
+            .cutoff
+            .filter(|_| self.kind == MatchType::Boolean && self.fuzziness.is_none())?;
+        let QueryKind::Bool { clauses, coord, .. } = &query.kind else {
+            return None;
+        };
+        let mut terms = Vec::new();
+        let mut name = None;
+        for (_, clause) in clauses {
+            let QueryKind::Term { field, text } = &clause.kind else {
+                return None;
+            };
+            terms.push(text.clone());
+            name = Some(field.clone());
+        }
+        let common = FrequencyQuery::Common {
+            field: name?,
+            terms,
+            cutoff,
+            rare: self.operator.occur(),
+            frequent: self.operator.occur(),
+            minimum_rare: self.minimum_should_match.clone(),
+            minimum_frequent: None,
+            coord: *coord,
+        };
+        Some(QueryKind::ByFrequency(common).into())
     }
 
     /// Converts to a phrase whose last term is a prefix. The prefix is expanded when the query is weighed.
@@ -382,6 +419,10 @@ impl MatchSettings {
         }
         let mut queries = Vec::new();
         for (terms, members) in groups {
+            if let [(name, boost)] = members.as_slice() {
+                queries.extend(self.build(context, name)?.map(|query| with_boost(query, *boost)));
+                continue;
+            }
             let clauses: Vec<(Occur, Query)> = terms
                 .into_iter()
                 .map(|(_, text)| {
@@ -416,7 +457,7 @@ impl MatchSettings {
         }
         Ok(match queries.len() {
             0 | 1 => queries.pop(),
-            _ => Some(QueryKind::DisjunctionMax { queries, tie }.into()),
+            _ => Some(Query::any(queries)),
         })
     }
 }

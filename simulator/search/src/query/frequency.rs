@@ -247,10 +247,15 @@ impl FrequencyQuery {
                     }
                     (true, false) => bool(high, *frequent, minimum_frequent),
                     (false, true) => bool(low, *rare, minimum_rare),
-                    (false, false) => Query::bool(vec![
-                        (Occur::Should, bool(high, *frequent, minimum_frequent)),
-                        (Occur::Must, bool(low, *rare, minimum_rare)),
-                    ]),
+                    (false, false) => QueryKind::Bool {
+                        clauses: vec![
+                            (Occur::Should, bool(high, *frequent, minimum_frequent)),
+                            (Occur::Must, bool(low, *rare, minimum_rare)),
+                        ],
+                        minimum_should_match: 0,
+                        coord: false,
+                    }
+                    .into(),
                 })
             }
         }
