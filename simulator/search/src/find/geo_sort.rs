@@ -13,6 +13,7 @@ pub(super) struct GeoSort {
     points: Vec<GeoPoint>,
     /// Unit of the distance, in metres.
     unit: f64,
+    is_plane: bool,
 }
 
 /// Settings of a sort by distance.
@@ -45,6 +46,7 @@ impl GeoSettings {
             geo: GeoSort {
                 points: vec![],
                 unit: 1.0,
+                is_plane: false,
             },
             descending: false,
             mode: None,
@@ -68,7 +70,8 @@ impl GeoSettings {
                 ("mode" | "sort_mode" | "sortMode", Some(mode)) => found.mode = Some(mode.to_owned()),
                 ("nested_path" | "nestedPath", Some(path)) => found.nested_path = Some(path.to_owned()),
                 ("nested_filter" | "nestedFilter", _) => found.nested_filter = Some(value.clone()),
-                ("distance_type" | "distanceType" | "normalize", _) => {}
+                ("distance_type" | "distanceType", _) => found.geo.is_plane = text == Some("plane"),
+                ("normalize", _) => {}
                 _ => {
                     found.field = key.clone();
                     found.geo.points.extend(points_of(value));
@@ -93,7 +96,12 @@ impl GeoSort {
         let distances = || {
             encoded.iter().flat_map(|encoded| {
                 let point = GeoPoint::decode(*encoded);
-                self.points.iter().map(move |from| from.distance(point) / self.unit)
+                let distance = if self.is_plane {
+                    GeoPoint::plane_distance
+                } else {
+                    GeoPoint::distance
+                };
+                self.points.iter().map(move |from| distance(*from, point) / self.unit)
             })
         };
         let count = encoded.len().saturating_mul(self.points.len());

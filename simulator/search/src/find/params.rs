@@ -108,7 +108,11 @@ impl SearchRequest {
         }
         if let Some(fields) = text("fields") {
             self.fields = Some(names(&json!(fields)));
-            shown.insert("fields".to_owned(), json!(self.fields));
+            let shown_fields = match self.fields.as_deref() {
+                Some([field]) => json!(field),
+                fields => json!(fields),
+            };
+            shown.insert("fields".to_owned(), shown_fields);
         }
         if let Some(fields) = text("fielddata_fields") {
             self.fielddata_fields = names(&json!(fields));

@@ -90,11 +90,16 @@ pub(super) fn parse_sort_text(text: &str) -> (Vec<SortSpec>, Value) {
 /// Parses `sort` of a body.
 pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
     match value {
-        Value::Array(items) => items
-            .iter()
-            .map(parse_sort)
-            .collect::<Result<Vec<_>>>()
-            .map(|all| all.into_iter().flatten().collect()),
+        Value::Array(items) => {
+            let parse_item = |item: &Value| match item {
+                Value::String(_) | Value::Object(_) => parse_sort(item),
+                _ => Err(SearchError::illegal(
+                    "malformed sort format, within the sort array, an object, or an actual string are allowed",
+                )),
+            };
+            let parsed: Result<Vec<_>> = items.iter().map(parse_item).collect();
+            parsed.map(|all| all.into_iter().flatten().collect())
+        }
         Value::String(field) => Ok(vec![SortSpec::of(field, None)]),
         Value::Object(fields) => fields
             .iter()
@@ -250,9 +255,20 @@ pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
         } else if !matches!(
             spec.field.as_str(),
             "_score" | "_doc" | "_type" | "_uid" | "_id" | "_index" | TIMESTAMP
-        ) && mapping.field(&spec.field).is_none()
-        {
-            unmapped(spec)?;
+        ) {
+            match mapping.field(&spec.field).map(|field| field.field_type.kind) {
+                None => drop(unmapped(spec)?),
+                Some(Kind::GeoPoint) => {
+                    return Err(SearchError::illegal(
+                        "can't sort on geo_point field without using specific sorting feature, like geo_distance",
+                    ));
+                }
+                Some(Kind::Completion) => {
+                    let reason = format!("Sorting not supported for field[{}]", spec.field);
+                    return Err(SearchError::search(reason));
+                }
+                Some(_) => {}
+            }
         }
     }
     Ok(())

@@ -10,7 +10,10 @@ use crate::error::{Result, SearchError};
 use crate::mapping::Kind;
 use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of};
 use crate::query::function::Decay;
-use crate::query::{Context, Function, FunctionSettings, Modifier, Query, QueryField, QueryKind, ScoreFunction};
+use crate::query::{
+    Context, Function, FunctionSettings, GeoPoint, Modifier, Origin, Query, QueryField, QueryKind, ScoreFunction,
+    metres,
+};
 use crate::script::Script;
 
 const FUNCTIONS: [&str; 9] = [
@@ -211,7 +214,8 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
         .mapped(name)
         .ok_or_else(|| parsing_error(context, &format!("Unknown field [{name}]")))?;
     let kind = field.field_type.kind;
-    if !kind.is_numeric() || kind == Kind::GeoPoint {
+    let (dates, is_point) = (kind == Kind::Date, kind == Kind::GeoPoint);
+    if !kind.is_numeric() && !is_point {
         return Err(parsing_error(
             context,
             &format!(
@@ -220,11 +224,11 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             ),
         ));
     }
-    let dates = kind == Kind::Date;
     let length = |key: &str| -> Result<Option<f64>> {
         settings
             .get(key)
             .map(|value| match value {
+                value if is_point => metres(value, None).ok_or_else(|| SearchError::number(&text_of(value))),
                 Value::String(text) if dates => duration(text)
                     .map(|length| length.as_millis() as f64)
                     .ok_or_else(malformed),
@@ -236,22 +240,32 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             .transpose()
     };
     let origin = match settings.get("origin") {
-        Some(Value::String(text)) if dates => {
-            parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)? as f64
+        origin if is_point => {
+            let default = GeoPoint { lat: 0.0, lon: 0.0 };
+            let point = origin.map_or(Some(default), GeoPoint::parse);
+            Origin::Point(point.ok_or_else(malformed)?)
         }
-        None if dates => context.now as f64,
-        Some(value) => value
-            .as_f64()
-            .or_else(|| value.as_str()?.parse().ok())
-            .ok_or_else(malformed)?,
+        Some(Value::String(text)) if dates => {
+            Origin::Number(parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)? as f64)
+        }
+        None if dates => Origin::Number(context.now as f64),
+        Some(value) => {
+            let number = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+            Origin::Number(number.ok_or_else(malformed)?)
+        }
         None => {
             return Err(SearchError::parse(
                 "Both origin and scale must be set for numeric fields.",
             ));
         }
     };
-    let scale =
-        length("scale")?.ok_or_else(|| SearchError::parse("Both origin and scale must be set for numeric fields."))?;
+    let scale = length("scale")?.ok_or_else(|| {
+        SearchError::parse(if is_point {
+            "origin and scale must be set for geo fields."
+        } else {
+            "Both origin and scale must be set for numeric fields."
+        })
+    })?;
     let share = number(settings.get("decay")).map_or(0.5, f64::from);
     if scale <= 0.0 || share <= 0.0 || share >= 1.0 {
         return Err(SearchError::new(

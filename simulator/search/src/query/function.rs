@@ -2,7 +2,7 @@
 //!
 //! Source: Elasticsearch 1.5's function score query.
 
-use crate::query::{Query, QueryField, QueryKind};
+use crate::query::{GeoPoint, Query, QueryField, QueryKind};
 use crate::script::MappedScript;
 
 /// `modifier` of `field_value_factor`: applied to the value of the field.
@@ -68,6 +68,13 @@ impl Modifier {
     }
 }
 
+/// Value from which the distance of a decay function counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Origin {
+    Number(f64),
+    Point(GeoPoint),
+}
+
 /// Shape of a decay function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decay {
@@ -92,7 +99,7 @@ pub(crate) enum Function {
         field: QueryField,
         floating: bool,
         shape: Decay,
-        origin: f64,
+        origin: Origin,
         offset: f64,
         /// Parameter of the shape, computed from scale and decay.
         scale: f64,

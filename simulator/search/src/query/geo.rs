@@ -1,6 +1,7 @@
 //! Geo points and shapes.
 //!
-//! Source: Elasticsearch 1.5's geo filters. Distances are on a sphere with the earth's equatorial radius.
+//! Source: Elasticsearch 1.5's geo filters. A distance is on a sphere with the radius of the earth at the average
+//! latitude, as in Lucene 4.10's `SloppyMath`.
 
 use serde_json::Value;
 
@@ -67,7 +68,13 @@ impl GeoPoint {
         let (a, b) = (self.lat.to_radians(), other.lat.to_radians());
         let half = ((b - a) / 2.0).sin().powi(2)
             + a.cos() * b.cos() * ((other.lon - self.lon).to_radians() / 2.0).sin().powi(2);
-        2.0 * EQUATORIAL_RADIUS * half.sqrt().min(1.0).asin()
+        2.0 * radius_at((a + b) / 2.0) * half.sqrt().min(1.0).asin()
+    }
+
+    /// Distance to another point on a plane whose axes are latitude and longitude, in metres.
+    pub(crate) fn plane_distance(self, other: GeoPoint) -> f64 {
+        let (north, east) = (other.lat - self.lat, other.lon - self.lon);
+        north.hypot(east).to_radians() * EQUATORIAL_RADIUS
     }
 
     /// Returns the geohash of the point with `length` characters.
@@ -128,6 +135,13 @@ impl GeoPoint {
             lon: (lon.0 + lon.1) / 2.0,
         })
     }
+}
+
+/// Radius of the earth at a latitude in radians, in metres.
+fn radius_at(latitude: f64) -> f64 {
+    let (east, north) = (EQUATORIAL_RADIUS * latitude.cos(), POLAR_RADIUS * latitude.sin());
+    let (far_east, far_north) = (EQUATORIAL_RADIUS * east, POLAR_RADIUS * north);
+    far_east.hypot(far_north) / east.hypot(north)
 }
 
 /// Height and width of the cell of a geohash with `length` characters, in degrees.

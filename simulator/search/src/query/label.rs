@@ -2,7 +2,7 @@
 
 use crate::query::filter_label::form_label;
 use crate::query::{
-    FrequencyQuery, Function, Matcher, Query, QueryField, QueryKind, Relation, ScoreFunction, filter_label,
+    FrequencyQuery, Function, Matcher, Origin, Query, QueryField, QueryKind, Relation, ScoreFunction, filter_label,
 };
 
 /// Prints a query.
@@ -161,6 +161,10 @@ fn function_label(function: &ScoreFunction) -> String {
         Function::One => "common.lucene.search.function.WeightFactorFunction",
         Function::Script(_) => "common.lucene.search.function.ScriptScoreFunction",
         Function::FieldValue { .. } => "common.lucene.search.function.FieldValueFactorFunction",
+        Function::Decay {
+            origin: Origin::Point(_),
+            ..
+        } => "index.query.functionscore.DecayFunctionParser$GeoFieldDataScoreFunction",
         Function::Decay { .. } => "index.query.functionscore.DecayFunctionParser$NumericFieldDataScoreFunction",
         Function::Random { .. } => "common.lucene.search.function.RandomScoreFunction",
     };

@@ -55,11 +55,17 @@ impl Explanation {
     }
 }
 
-/// Description for a query that does not match.
-fn missing(weight: &Weight) -> &'static str {
-    match &weight.kind {
-        WeightKind::Term { .. } => "no matching term",
-        _ => "no matching clause",
+/// Description of a query that does not match a document.
+fn missing(query: Option<&Query>, weight: &Weight, doc: u32) -> String {
+    let shown = query.map(label).unwrap_or_default();
+    match (&weight.kind, query.map(|query| &query.kind)) {
+        (WeightKind::Term { .. }, _) => "no matching term".to_owned(),
+        (_, Some(QueryKind::Nothing)) => "MatchNoDocs matches nothing".to_owned(),
+        (_, Some(QueryKind::DisjunctionMax { tie: 0.0, .. })) => "max of:".to_owned(),
+        (_, Some(QueryKind::DisjunctionMax { tie, .. })) => format!("max plus {tie} times others of:"),
+        _ if shown.starts_with("ConstantScore(") => format!("{shown} doesn't match id {doc}"),
+        // Most other queries are rewritten to boolean ones.
+        _ => "sum of:".to_owned(),
     }
 }
 
@@ -73,8 +79,9 @@ pub(crate) fn explain(
     budget: &Budget,
 ) -> Result<Explanation> {
     let (at, doc) = place;
+    let missed = || Ok(Explanation::missed(missing(query, weight, doc)));
     let Some(view) = shard.segments.get(at) else {
-        return Ok(Explanation::missed(missing(weight)));
+        return missed();
     };
     if let WeightKind::Bool {
         clauses,
@@ -87,12 +94,16 @@ pub(crate) fn explain(
             .collect::<Result<Vec<_>>>()?;
         return Ok(boolean(parts, *minimum_should_match, *coord));
     }
-    let Some(mut scorer) = weight.scorer(at, view, budget)? else {
-        return Ok(Explanation::missed(missing(weight)));
+    let mut scorer = weight.scorer(at, view, budget)?;
+    let found = scorer.as_mut().is_some_and(|scorer| scorer.seek(doc) == doc);
+    let Some(scorer) = scorer.as_mut().filter(|_| found) else {
+        return match (&weight.kind, query.map(|query| &query.kind)) {
+            (WeightKind::Functions { query: weight, .. }, Some(QueryKind::Functions { query, .. })) => {
+                explain(Some(query), weight, shard, place, budget)
+            }
+            _ => missed(),
+        };
     };
-    if scorer.seek(doc) != doc {
-        return Ok(Explanation::missed(missing(weight)));
-    }
     let score = scorer.score();
     let product = |value: f32, what: &str, details: Vec<Explanation>| Explanation::new(value, what, details);
     Ok(match &weight.kind {
@@ -311,7 +322,12 @@ fn boolean(parts: Vec<(Occur, Option<&Query>, Explanation)>, minimum_should_matc
         return failed(what, details);
     }
     if overlap == 0 {
-        return failed("sum of:".to_owned(), details);
+        let sum = failed("sum of:".to_owned(), details);
+        if !coord {
+            return sum;
+        }
+        let coord = Explanation::new(0.0, format!("coord(0/{scoring})"), vec![]);
+        return failed("product of:".to_owned(), vec![sum, coord]);
     }
     let sum = details.iter().map(|part| part.value).sum();
     let sum = Explanation::new(sum, "sum of:", details);

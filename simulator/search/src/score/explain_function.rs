@@ -3,7 +3,7 @@
 //! Source: the explanations of Elasticsearch 1.5's function score query.
 
 use crate::json::java_number;
-use crate::query::{Decay, Function, FunctionSettings, ScoreFunction, filter_label};
+use crate::query::{Decay, Function, FunctionSettings, GeoPoint, Origin, ScoreFunction, filter_label};
 use crate::score::explain::Explanation;
 use crate::score::function::SegmentFunction;
 
@@ -88,14 +88,24 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
             offset,
             scale,
         } => {
-            let distance = ready.number(doc, *floating).map_or_else(
-                || "0.0".to_owned(),
-                |number| {
-                    let [number, origin, offset] = [number, *origin, *offset].map(java_number);
-                    format!("Math.max(Math.abs({number}(=doc value) - {origin}(=origin))) - {offset}(=offset), 0)")
-                },
-            );
-            let distance = format!("MIN[{distance}]");
+            let offset = java_number(*offset);
+            let distance = match origin {
+                Origin::Number(origin) => {
+                    let distance = ready.number(doc, *floating).map(|number| {
+                        let [number, origin] = [number, *origin].map(java_number);
+                        format!("Math.max(Math.abs({number}(=doc value) - {origin}(=origin))) - {offset}(=offset), 0)")
+                    });
+                    format!("MIN[{}]", distance.as_deref().unwrap_or("0.0"))
+                }
+                Origin::Point(origin) => {
+                    let shown = |point: GeoPoint| format!("[{}, {}]", java_number(point.lat), java_number(point.lon));
+                    let distances = ready.points(doc).map(|point| {
+                        let (point, origin) = (shown(point), shown(*origin));
+                        format!("Math.max(arcDistance({point}(=doc value),{origin}(=origin)) - {offset}(=offset), 0)")
+                    });
+                    format!("MIN of: [{}]", distances.collect::<Vec<_>>().join(", "))
+                }
+            };
             let (scale, negated) = (java_number(*scale), java_number(-scale));
             let formula = match shape {
                 Decay::Gauss => format!("exp(-0.5*pow({distance},2.0)/{negated})"),

@@ -9,8 +9,7 @@ use crate::error::{Result, SearchError};
 use crate::index::{Segment, SegmentView, Values};
 use crate::json::java_number;
 use crate::mapping::unsortable;
-use crate::query::Decay;
-use crate::query::{Function, FunctionSettings, ScoreFunction};
+use crate::query::{Decay, Function, FunctionSettings, GeoPoint, Origin, ScoreFunction};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
 
@@ -61,6 +60,23 @@ impl SegmentFunction {
         Some(if floating { unsortable(encoded) } else { encoded as f64 })
     }
 
+    /// Distance of a document's value from an origin. Points count in metres, and the nearest one counts.
+    fn distance(&self, doc: u32, origin: Origin, floating: bool) -> Option<f64> {
+        match origin {
+            Origin::Number(origin) => Some((self.number(doc, floating)? - origin).abs()),
+            Origin::Point(origin) => self
+                .points(doc)
+                .map(|point| origin.distance(point))
+                .min_by(f64::total_cmp),
+        }
+    }
+
+    /// Points of a document in the function's field.
+    pub(super) fn points(&self, doc: u32) -> impl Iterator<Item = GeoPoint> {
+        let encoded = self.values.as_ref().map_or(&[][..], |values| values.of(doc));
+        encoded.iter().map(|encoded| GeoPoint::decode(*encoded))
+    }
+
     /// Reports a failure. Only the first one is kept.
     fn fail(&self, reason: String) -> f64 {
         let error = SearchError::new(500, "ElasticsearchException", reason);
@@ -106,10 +122,10 @@ impl SegmentFunction {
                 offset,
                 scale,
                 ..
-            } => match number(*floating) {
+            } => match self.distance(doc, *origin, *floating) {
                 None => 1.0,
-                Some(number) => {
-                    let distance = ((number - origin).abs() - offset).max(0.0);
+                Some(distance) => {
+                    let distance = (distance - offset).max(0.0);
                     match shape {
                         Decay::Gauss => (0.5 * distance * distance / scale).exp(),
                         Decay::Exp => (scale * distance).exp(),

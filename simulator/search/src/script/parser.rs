@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::query::GeoPoint;
+
 use super::{Node, Operation, invalid};
 use crate::error::{Result, SearchError};
 
@@ -81,11 +83,11 @@ fn truth(holds: bool) -> f64 {
 
 /// Returns the distance of two points on the earth, in kilometres. Arguments are in degrees.
 fn haversin(numbers: &[f64]) -> f64 {
-    let radians = |place: usize| at(numbers, place).to_radians();
-    let (from, to) = (radians(0), radians(2));
-    let height = ((to - from) / 2.0).sin().powi(2);
-    let width = ((radians(3) - radians(1)) / 2.0).sin().powi(2);
-    2.0 * 6_371.008_771_4 * (height + from.cos() * to.cos() * width).sqrt().min(1.0).asin()
+    let point = |place: usize| GeoPoint {
+        lat: at(numbers, place),
+        lon: at(numbers, place + 1),
+    };
+    point(0).distance(point(2)) / 1_000.0
 }
 
 struct Parser<'a> {
