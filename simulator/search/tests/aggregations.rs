@@ -80,9 +80,8 @@ async fn a_cidr_mask_is_a_range_of_addresses(#[case] mask: &str, #[case] expecte
 )]
 #[case(
     json!({"histogram": {"field": "n", "interval": 1, "order": {"m.x": "asc"}}}),
-    503,
-    "ReduceSearchPhaseException[Failed to execute phase [merge], [reduce] ]; nested: \
-     ElasticsearchIllegalArgumentException[Invalid order path [m.x]. Cannot find aggregation named [m]]; "
+    400,
+    "ElasticsearchIllegalArgumentException[Invalid order path [m.x]. Cannot find aggregation named [m]]"
 )]
 #[case(
     json!({"range": {"field": "n", "ranges": [{"to": "x"}]}}),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::aggs::order::compare_values;
 use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, numeric_mismatch, plain};
-use crate::aggs::{Aggregation, Matches, REDUCE, Scope, bucket, refuse};
+use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::millis;
 use crate::error::{Result, SearchError};
@@ -250,7 +250,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
             }
         } else {
             if by != "_count" && buckets.len() > 1 {
-                check_order(scope, &aggregation.sub_aggregations, by)?;
+                check_order(&aggregation.sub_aggregations, by)?;
             }
             // The sort is stable: ties keep the order of their keys.
             buckets.sort_by(|a, b| compare_values(order_value(a, by), order_value(b, by), descending));
@@ -269,19 +269,15 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     Ok(json!({"buckets": buckets}))
 }
 
-/// Fails for an order by a missing sub-aggregation, with the error of the only shard, or that of the reduce phase.
-fn check_order(scope: &Scope<'_>, sub_aggregations: &[Aggregation], by: &str) -> Result<()> {
+/// Fails for an order by a missing sub-aggregation.
+fn check_order(sub_aggregations: &[Aggregation], by: &str) -> Result<()> {
     let name = by.split(['.', '>']).next().unwrap_or(by);
     if sub_aggregations.iter().any(|aggregation| aggregation.name == name) {
         return Ok(());
     }
-    let cause = SearchError::illegal(format!(
+    Err(SearchError::illegal(format!(
         "Invalid order path [{by}]. Cannot find aggregation named [{name}]"
-    ));
-    Err(match scope.searched.len() {
-        1 => cause,
-        _ => SearchError::new(503, REDUCE, "").caused_by(cause),
-    })
+    )))
 }
 
 /// Returns the value that a bucket is sorted by: its document count, or a value of a sub-aggregation.

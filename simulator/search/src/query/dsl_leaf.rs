@@ -90,6 +90,9 @@ pub(super) fn ids_query(context: &Context<'_>, object: &Map<String, Value>) -> R
         &["type", "types", "values", "ids", "boost", "_name"],
     )?;
     let ids = list(["values", "ids"]).ok_or_else(|| parsing_error(context, "[ids] query, no ids values provided"))?;
+    if ids.is_empty() {
+        return Ok(QueryKind::Nothing.into());
+    }
     Ok(with_boost(
         ids_of_types(context, &list(["type", "types"]).unwrap_or_default(), &ids),
         boost_of(object),

@@ -325,7 +325,7 @@ fn common(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
         coord: !settings
             .get("disable_coord")
             .or_else(|| settings.get("disableCoord"))
-            .is_some_and(truth),
+            .is_none_or(truth),
     }))
     .boosted(boost_of(settings)))
 }

@@ -23,7 +23,7 @@ pub(crate) fn label(query: &Query) -> String {
         // Without a boost, Elasticsearch uses a constant-score query instead of Lucene's `MatchAllDocsQuery`.
         QueryKind::All if boost.is_empty() => "ConstantScore(*:*)".to_owned(),
         QueryKind::All => "*:*".to_owned(),
-        QueryKind::Nothing => String::new(),
+        QueryKind::Nothing => "MatchNoDocsQuery".to_owned(),
         QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => named(field, text),
         QueryKind::Phrase { field, slots, slop } => {
             let texts: Vec<String> = slots
@@ -65,7 +65,10 @@ pub(crate) fn label(query: &Query) -> String {
             format!("blended(terms: [{}])", terms.join(", "))
         }
         QueryKind::Span(span) => span.label(),
-        QueryKind::Boosting { positive, negative, .. } => format!("{}/{}", label(positive), label(negative)),
+        QueryKind::Boosting { positive, negative, .. } => {
+            // The negative query has no boost of its own.
+            format!("{}/{}^0.0", label(positive), label(negative))
+        }
         QueryKind::Functions { query, functions, .. } => match functions.as_slice() {
             [] => format!("function score ({},function=null)", label(query)),
             [only] if only.filter.is_none() => {
@@ -80,11 +83,8 @@ pub(crate) fn label(query: &Query) -> String {
                 format!("function score ({}, functions: [{shown}])", label(query))
             }
         },
-        QueryKind::ByFrequency(FrequencyQuery::Fuzzy { texts, .. }) => texts
-            .iter()
-            .map(|(field, text)| format!("{}:{text}", field.name))
-            .collect::<Vec<_>>()
-            .join(" "),
+        // It has no text of its own.
+        QueryKind::ByFrequency(FrequencyQuery::Fuzzy { .. }) => "null".to_owned(),
         QueryKind::ByFrequency(FrequencyQuery::Similar { terms, .. }) => {
             let texts: Vec<&str> = terms.iter().map(|(_, text, _)| text.as_str()).collect();
             format!("like:[{}]", texts.join(", "))
@@ -96,7 +96,7 @@ pub(crate) fn label(query: &Query) -> String {
             .iter()
             .map(|text| named(field, text))
             .collect::<Vec<_>>()
-            .join(" "),
+            .join(", "),
         QueryKind::Nested(nested) => format!("ToParentBlockJoinQuery ({})", label(&nested.query)),
         QueryKind::Related(related) => match &related.relation {
             Relation::Children { parent_type, .. } => {

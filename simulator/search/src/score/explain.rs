@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{SegmentView, View};
-use crate::query::{Occur, Query, QueryKind, filter_label, label};
+use crate::query::{Matcher, Occur, Query, QueryKind, filter_label, label};
 use crate::score::explain_function::explain_functions;
 use crate::score::weight::{Weight, WeightKind, segment_functions};
 use crate::score::{Scorer, norm_value};
@@ -55,6 +55,17 @@ impl Explanation {
     }
 }
 
+fn is_fuzzy(query: Option<&Query>) -> bool {
+    let kind = query.map(|query| &query.kind);
+    matches!(
+        kind,
+        Some(QueryKind::MultiTerm {
+            matcher: Matcher::Fuzzy { .. },
+            ..
+        })
+    )
+}
+
 /// Description of a query that does not match a document.
 fn missing(query: Option<&Query>, weight: &Weight, doc: u32) -> String {
     let shown = query.map(label).unwrap_or_default();
@@ -64,6 +75,15 @@ fn missing(query: Option<&Query>, weight: &Weight, doc: u32) -> String {
         (_, Some(QueryKind::DisjunctionMax { tie: 0.0, .. })) => "max of:".to_owned(),
         (_, Some(QueryKind::DisjunctionMax { tie, .. })) => format!("max plus {tie} times others of:"),
         _ if shown.starts_with("ConstantScore(") => format!("{shown} doesn't match id {doc}"),
+        (_, Some(QueryKind::Range { .. } | QueryKind::MultiTerm { .. })) if !is_fuzzy(query) => {
+            let boost = query.map_or(1.0, |query| query.boost);
+            let boost = if boost == 1.0 {
+                String::new()
+            } else {
+                format!("^{boost:?}")
+            };
+            format!("ConstantScore({shown}){boost} doesn't match id {doc}")
+        }
         // Most other queries are rewritten to boolean ones.
         _ => "sum of:".to_owned(),
     }
@@ -100,6 +120,16 @@ pub(crate) fn explain(
         return match (&weight.kind, query.map(|query| &query.kind)) {
             (WeightKind::Functions { query: weight, .. }, Some(QueryKind::Functions { query, .. })) => {
                 explain(Some(query), weight, shard, place, budget)
+            }
+            (WeightKind::Filtered { query: weight, .. }, Some(QueryKind::Filtered { query, filter })) => {
+                let inner = explain(Some(query), weight, shard, place, budget)?;
+                if !inner.matched {
+                    return Ok(inner);
+                }
+                Ok(Explanation {
+                    details: vec![inner],
+                    ..Explanation::missed(format!("failure to match filter: {}", filter_label(filter)))
+                })
             }
             _ => missed(),
         };

@@ -75,8 +75,7 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
             modifier,
             ..
         } => {
-            let factor = java_number(f64::from(*factor));
-            let field = format!("doc['{}'].value * factor={factor}", field.name);
+            let field = format!("doc['{}'].value * factor={factor:?}", field.name);
             (format!("field value function: {}({field})", modifier.name()), vec![])
         }
         Function::Random { seed } => (format!("random score function (seed: {})", *seed as i32), vec![]),
