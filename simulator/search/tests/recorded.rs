@@ -1,0 +1,65 @@
+//! The answers of Elasticsearch 1.5.2 to requests about the same documents (`recorded/library.jsonl`).
+//!
+//! A line without `status` prepares the index. `answer` is without times and shard counts; `reason` is the innermost
+//! error.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
+
+use regex::Regex;
+use serde_json::Value;
+use support::Backend;
+
+mod support;
+
+/// Returns whether an answer is the recorded one. Numbers may differ by rounding, and texts by addresses of objects.
+fn is_same(recorded: &Value, answered: &Value) -> bool {
+    match (recorded, answered) {
+        (Value::Object(recorded), Value::Object(answered)) => {
+            recorded.len() == answered.len()
+                && recorded
+                    .iter()
+                    .all(|(key, value)| answered.get(key).is_some_and(|other| is_same(value, other)))
+        }
+        (Value::Array(recorded), Value::Array(answered)) => {
+            recorded.len() == answered.len() && recorded.iter().zip(answered).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Number(recorded), Value::Number(answered)) => {
+            let [recorded, answered] = [recorded, answered].map(|number| number.as_f64().unwrap());
+            (recorded - answered).abs() <= 1e-5 * recorded.abs()
+        }
+        (Value::String(recorded), Value::String(answered)) => {
+            let address = Regex::new("@[0-9a-f]+").unwrap();
+            address.replace_all(recorded, "@") == address.replace_all(answered, "@")
+        }
+        _ => recorded == answered,
+    }
+}
+
+#[tokio::test]
+async fn requests_are_answered_as_by_elasticsearch() {
+    let backend = Backend::new();
+    let mut differing = Vec::new();
+    let mut count = 0;
+    for line in include_str!("recorded/library.jsonl").lines() {
+        let recorded: Value = serde_json::from_str(line).unwrap();
+        let text = |key: &str| recorded[key].as_str().unwrap_or_default();
+        let response = backend.send(text("method"), text("path"), text("body")).await;
+        let Some(status) = recorded["status"].as_u64() else {
+            assert_eq!(response.status, 200, "{}", response.text);
+            continue;
+        };
+        count += 1;
+        let mut answered: Value = serde_json::from_str(&response.text).unwrap();
+        for unjudged in ["took", "timed_out", "_shards"] {
+            answered.as_object_mut().unwrap().remove(unjudged);
+        }
+        let is_same = match recorded.get("answer") {
+            Some(answer) => is_same(answer, &answered),
+            None => response.text.contains(text("reason")) || text("reason").is_empty(),
+        };
+        if u64::from(response.status) != status || !is_same {
+            differing.push(format!("{line}\n{}\n", response.text));
+        }
+    }
+    assert!(count > 150 && differing.is_empty(), "{}", differing.join("\n"));
+}
