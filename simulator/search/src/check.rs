@@ -23,6 +23,7 @@ pub fn check_query(text: &str) -> Result<String> {
         depth: limits.depth,
         documents: None,
         names: None,
+        unmapped: None,
         inner_hits: None,
         nested_path: None,
         parsers: PARSERS,

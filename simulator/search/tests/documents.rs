@@ -256,3 +256,49 @@ async fn an_upsert_does_not_run_the_script() {
     let found = ask(&backend, "GET", "/i/d/1/_source", Value::Null).await;
     assert_eq!(found, json!({"n": 2}));
 }
+
+#[tokio::test]
+async fn a_read_that_is_not_realtime_finds_only_refreshed_documents() {
+    let backend = Backend::new();
+    backend.put("/i/t/1", r#"{"a": 1}"#).await;
+    let uri = "/i/t/1?realtime=false";
+    assert_eq!(
+        (backend.get(uri).await.status, backend.get("/i/t/1").await.status),
+        (404, 200)
+    );
+    backend.post("/i/_refresh", "").await;
+    assert_eq!(backend.get(uri).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_filter_of_an_alias_has_only_mapped_fields() {
+    let backend = Backend::new();
+    backend.put("/i/t/1", r#"{"a": 1}"#).await;
+    assert_eq!(
+        backend
+            .put("/i/_alias/known", r#"{"filter": {"term": {"a": 1}}}"#)
+            .await
+            .status,
+        200
+    );
+    let unknown = backend
+        .put("/i/_alias/unknown", r#"{"filter": {"term": {"b": 1}}}"#)
+        .await;
+    unknown.expect_error(
+        400,
+        "QueryParsingException[[i] Strict field resolution and no field mapping can be found for the field with name [b]]",
+    );
+}
+
+#[tokio::test]
+async fn an_alias_action_names_one_index_and_one_alias() {
+    let backend = Backend::new();
+    backend.put("/i", "").await;
+    let body = r#"{"actions": [{"add": {"indices": ["i"], "aliases": ["x"]}}]}"#;
+    let plural = backend.post("/_aliases", body).await;
+    plural.expect_error(
+        400,
+        "[Validation Failed: 1: Alias action [add] requires an [alias] to be set;\
+         2: Alias action [add]: [index] may not be empty string;]",
+    );
+}

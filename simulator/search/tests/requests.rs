@@ -384,9 +384,9 @@ async fn ids_match_prefixes_and_regular_expressions() {
 #[case(json!([{"nope": {}}]), "No allocation command factory registered for name [nope]")]
 #[case(
     json!([{"move": {"index": "a", "shard": 0, "from_node": "x", "to_node": "y"}}]),
-    "Failed to resolve [x], no matching nodes"
+    "failed to resolve [x ], no matching nodes"
 )]
-#[case(json!([{"cancel": {"index": "a", "shard": 0, "node": "z"}}]), "Failed to resolve [z], no matching nodes")]
+#[case(json!([{"cancel": {"index": "a", "shard": 0, "node": "z"}}]), "failed to resolve [z ], no matching nodes")]
 #[tokio::test]
 async fn unknown_reroute_commands_and_nodes_are_rejected(#[case] commands: Value, #[case] reason: &str) {
     let backend = Backend::new();

@@ -156,18 +156,19 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
             .as_object()
             .and_then(|action| action.iter().next())
             .ok_or_else(|| SearchError::illegal("No action is specified"))?;
-        let list = |keys: [&str; 2]| {
-            keys.iter()
-                .find_map(|key| what.get(*key))
-                .map(names)
-                .unwrap_or_default()
-        };
-        let (indices, aliases) = (list(["index", "indices"]), list(["alias", "aliases"]));
-        if indices.is_empty() || aliases.is_empty() {
-            let missing = if indices.is_empty() { "index" } else { "alias" };
-            return Err(SearchError::validation(&format!(
-                "Alias action [{kind}]: [{missing}] may not be empty string"
-            )));
+        let list = |key: &str| what.get(key).map(names).unwrap_or_default();
+        let (indices, aliases) = (list("index"), list("alias"));
+        let mut problems = Vec::new();
+        if aliases.is_empty() && what.get("alias").is_none() {
+            problems.push(format!("Alias action [{kind}] requires an [alias] to be set"));
+        } else if aliases.is_empty() {
+            problems.push(format!("Alias action [{kind}]: [alias] may not be empty string"));
+        }
+        if indices.is_empty() {
+            problems.push(format!("Alias action [{kind}]: [index] may not be empty string"));
+        }
+        if !problems.is_empty() {
+            return Err(SearchError::validation(&problems.join(";2: ")));
         }
         let adds = match kind.as_str() {
             "add" => true,

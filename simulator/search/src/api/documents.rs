@@ -353,7 +353,12 @@ fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
 
 /// `GET|HEAD /index/type/id`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (index, found) = find(shared, index, type_name, id, placement(request).value())?;
+    let (index, mut found) = find(shared, index, type_name, id, placement(request).value())?;
+    if request.param("realtime") == Some("false") {
+        let (_, shard) = index.shard_of(id, placement(request).value())?;
+        let place = shard.locate(type_name, id);
+        found = found.filter(|_| place.is_some_and(|place| shard.view().place(place).is_some()));
+    }
     let (wanted, version_type) = request.version()?;
     let wanted = wanted.filter(|_| version_type != VersionType::Force);
     check_version(
@@ -463,9 +468,7 @@ pub(crate) fn mget(
                 shared.cluster.now(),
             )
         });
-        Ok(read.unwrap_or_else(
-            |error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()}),
-        ))
+        Ok(read.unwrap_or_else(|error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.reason})))
     });
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
 }

@@ -59,7 +59,7 @@ pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> 
                 .any(|(ordinal, name)| name == node || id_of(ordinal) == node)
             {
                 return Err(SearchError::illegal(format!(
-                    "Failed to resolve [{node}], no matching nodes"
+                    "failed to resolve [{node} ], no matching nodes"
                 )));
             }
         }

@@ -1,5 +1,6 @@
 //! An index: settings, mapping, aliases, warmers and shards.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -303,9 +304,21 @@ impl Index {
             return Ok(());
         };
         let mapping = self.mapping();
-        let parsed = self.context(&mapping, cluster).parse_filter(filter);
+        let unmapped = RefCell::default();
+        let context = Context {
+            unmapped: Some(&unmapped),
+            ..self.context(&mapping, cluster)
+        };
+        let parsed = context.parse_filter(filter).map(drop);
+        let parsed = parsed.and_then(|()| match unmapped.borrow().first() {
+            None => Ok(()),
+            Some(field) => Err(SearchError::query(format!(
+                "[{}] Strict field resolution and no field mapping can be found for the field with name [{field}]",
+                self.name
+            ))),
+        });
         let failed = SearchError::illegal(format!("failed to parse filter for alias [{name}]"));
-        parsed.map(drop).map_err(|error| failed.caused_by(error))
+        parsed.map_err(|error| failed.caused_by(error))
     }
 
     /// Returns the context for parsing queries.
@@ -319,6 +332,7 @@ impl Index {
             depth: limits.depth,
             documents: Some(cluster),
             names: None,
+            unmapped: None,
             inner_hits: None,
             nested_path: None,
             parsers: PARSERS,

@@ -40,6 +40,8 @@ pub(crate) struct Context<'a> {
     pub(crate) documents: Option<&'a dyn Documents>,
     /// Collects the named queries.
     pub(crate) names: Option<&'a RefCell<Vec<(String, Query)>>>,
+    /// Collects the names of fields that are not mapped.
+    pub(crate) unmapped: Option<&'a RefCell<Vec<String>>>,
     /// Collects the inner hits of queries.
     pub(crate) inner_hits: Option<&'a RefCell<Vec<InnerHits>>>,
     /// Path of the nested objects that the query matches. `None` for root documents.
@@ -79,9 +81,15 @@ impl<'a> Context<'a> {
                 ordinal: Some(PARENT),
                 norms: false,
             },
-            _ => self
-                .mapped(name)
-                .map_or_else(|| QueryField::unmapped(name), QueryField::of),
+            _ => self.mapped(name).map_or_else(
+                || {
+                    if let Some(unmapped) = self.unmapped {
+                        unmapped.borrow_mut().push(name.to_owned());
+                    }
+                    QueryField::unmapped(name)
+                },
+                QueryField::of,
+            ),
         }
     }
 

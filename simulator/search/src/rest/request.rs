@@ -146,7 +146,7 @@ impl RestRequest {
         let version_type = self
             .param("version_type")
             .map_or(Ok(VersionType::Internal), VersionType::parse)?;
-        let given: Option<i64> = self.number("version", "long")?;
+        let given: Option<i64> = self.number("version", "int")?;
         let is_internal = version_type == VersionType::Internal;
         match given {
             None if is_internal => Ok((None, version_type)),

@@ -164,7 +164,7 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (_, ["_search_shards"]) if reads => query::search_shards(shared, request, names)?,
         (_, ["_analyze"]) if reads => analyze::analyze(shared, request, named)?,
         (_, ["_mtermvectors"]) if reads => vectors::mtermvectors(shared, request, named, types)?,
-        (_, ["_termvector" | "_termvectors"]) if reads && named.is_some() && types.is_some() => {
+        (_, ["_termvector"]) if reads && named.is_some() && types.is_some() => {
             vectors::termvector(shared, request, names, types.unwrap_or_default(), None)?
         }
         (_, ["_mget"]) if reads => documents::mget(shared, request, named, types)?,
@@ -340,7 +340,7 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         }
         (_, [index, type_name, id, "_source"]) if reads => documents::source(shared, request, index, type_name, id)?,
         (&Method::POST, [index, type_name, id, "_update"]) => documents::update(shared, request, index, type_name, id)?,
-        (&Method::GET | &Method::POST, [index, type_name, id, "_termvector" | "_termvectors"]) => {
+        (&Method::GET | &Method::POST, [index, type_name, id, "_termvector"]) => {
             vectors::termvector(shared, request, index, type_name, Some(id))?
         }
         (&Method::GET | &Method::POST, [index, type_name, id, "_mlt"]) => {
