@@ -30,7 +30,7 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     match context.mapped(name) {
         Some(field) => exact_value(context, field, value),
         None => Ok(QueryKind::Term {
-            field: QueryField::unmapped(name),
+            field: context.field(name),
             text,
         }
         .into()),
