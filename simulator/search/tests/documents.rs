@@ -268,6 +268,7 @@ async fn a_read_that_is_not_realtime_finds_only_refreshed_documents() {
     );
     backend.post("/i/_refresh", "").await;
     assert_eq!(backend.get(uri).await.status, 200);
+    assert_eq!(backend.get("/i/_all/1?realtime=false").await.status, 200);
 }
 
 #[tokio::test]

@@ -356,8 +356,10 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
     let (index, mut found) = find(shared, index, type_name, id, placement(request).value())?;
     if request.param("realtime") == Some("false") {
         let (_, shard) = index.shard_of(id, placement(request).value())?;
-        let place = shard.locate(type_name, id);
-        found = found.filter(|_| place.is_some_and(|place| shard.view().place(place).is_some()));
+        found = found.filter(|(_, stored)| {
+            let place = shard.locate(stored.type_name(), id);
+            place.is_some_and(|place| shard.view().place(place).is_some())
+        });
     }
     let (wanted, version_type) = request.version()?;
     let wanted = wanted.filter(|_| version_type != VersionType::Force);
