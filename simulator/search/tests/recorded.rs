@@ -5,11 +5,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
+use std::sync::LazyLock;
+
 use regex::Regex;
 use serde_json::Value;
 use support::Backend;
 
 mod support;
+
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| Regex::new("@[0-9a-f]+").unwrap());
 
 /// Returns whether an answer is the recorded one. Numbers may differ by rounding, and texts by addresses of objects.
 fn is_same(recorded: &Value, answered: &Value) -> bool {
@@ -28,8 +32,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
             (recorded - answered).abs() <= 1e-5 * recorded.abs()
         }
         (Value::String(recorded), Value::String(answered)) => {
-            let address = Regex::new("@[0-9a-f]+").unwrap();
-            address.replace_all(recorded, "@") == address.replace_all(answered, "@")
+            ADDRESS.replace_all(recorded, "@") == ADDRESS.replace_all(answered, "@")
         }
         _ => recorded == answered,
     }

@@ -17,11 +17,7 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         "value_count" => return count(scope, field, matches).map(|count| json!({"value": count})),
         "cardinality" => {
             let count = distinct(scope, field, matches)?;
-            let mut answer = json!({"value": count});
-            if let Some(text) = formatter(scope, aggregation)?.text(count as f64) {
-                answer["value_as_string"] = json!(text);
-            }
-            return Ok(answer);
+            return Ok(single(json!(count), formatter(scope, aggregation)?.text(count as f64)));
         }
         _ => {}
     }
@@ -44,23 +40,13 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     let some = |value: f64| {
         if count == 0 { Value::Null } else { json!(value) }
     };
-    let with_text = |value: f64| {
-        let mut answer = json!({"value": some(value)});
-        if let (Some(text), true) = (formatter.text(value), count > 0) {
-            answer["value_as_string"] = json!(text);
-        }
-        answer
-    };
+    let with_text = |shown: Value, value: f64| single(shown, formatter.text(value).filter(|_| count > 0));
     let average = sum / count as f64;
     Ok(match aggregation.kind.as_str() {
-        "min" => with_text(min),
-        "max" => with_text(max),
-        "avg" => with_text(average),
-        "sum" => {
-            let mut answer = with_text(sum);
-            answer["value"] = json!(sum);
-            answer
-        }
+        "min" => with_text(some(min), min),
+        "max" => with_text(some(max), max),
+        "avg" => with_text(some(average), average),
+        "sum" => with_text(json!(sum), sum),
         "percentiles" => percentiles(aggregation, values, &formatter),
         "percentile_ranks" => percentile_ranks(aggregation, values, &formatter),
         kind => {
@@ -94,6 +80,15 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             answer
         }
     })
+}
+
+/// Returns an aggregation's only value.
+fn single(value: Value, text: Option<String>) -> Value {
+    let mut answer = json!({"value": value});
+    if let Some(text) = text {
+        answer["value_as_string"] = json!(text);
+    }
+    answer
 }
 
 /// Returns percentiles or percentile ranks as an object (`keyed`) or as a list.
@@ -165,16 +160,16 @@ fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>, formatter: 
             return Some(100.0);
         }
         let gap = |at: usize| Some((values.get(at + 1)? - values.get(at)?) / 2.0);
-        let mut before = gap(0).unwrap_or(0.0);
-        for (at, value) in values.iter().enumerate() {
+        let below = values.partition_point(|value| *value <= wanted);
+        let rank_at = |at: usize| {
+            let value = values.get(at)?;
+            let before = gap(at.saturating_sub(1)).unwrap_or(0.0);
             let after = gap(at).unwrap_or(before);
-            if wanted < value + after {
-                let share = (wanted - (value - before)) / (before + after);
-                return Some((at as f64 + share) / count * 100.0);
-            }
-            before = after;
-        }
-        Some(100.0)
+            let share = (wanted - (value - before)) / (before + after);
+            (wanted < value + after).then_some((at as f64 + share) / count * 100.0)
+        };
+        let nearest = [below.saturating_sub(1), below];
+        nearest.into_iter().find_map(rank_at).or(Some(100.0))
     };
     by_key(
         aggregation,

@@ -11,10 +11,11 @@ use crate::aggs::heuristic::{Frequencies, Heuristic};
 use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::terms::{Key, count, grouped, head, suggested_shard_size, text};
 use crate::aggs::ties::{best, in_hash_order};
-use crate::aggs::values::{ValueFormatter, formatter, input_of, is_floating, is_unmapped};
+use crate::aggs::values::{ValueFormatter, formatter, input_of, is_unmapped, kinds};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::{Result, SearchError};
 use crate::json;
+use crate::mapping::Kind;
 
 /// Computes `significant_terms`.
 pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
@@ -36,7 +37,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         return Ok(json!({"buckets": []}));
     }
     let formatter = formatter(scope, aggregation)?;
-    if is_floating(scope, field) {
+    if kinds(scope, field).any(Kind::is_floating) {
         return Err(SearchError::new(
             500,
             "UnsupportedOperationException",

@@ -128,32 +128,27 @@ impl Source {
     }
 }
 
+/// Kinds of a field in the searched shards that map it.
+pub(super) fn kinds(scope: &Scope<'_>, input: Input<'_>) -> impl Iterator<Item = Kind> {
+    let name = match input {
+        Input::Field(name) => Some(name),
+        _ => None,
+    };
+    let fields = scope
+        .searched
+        .iter()
+        .filter_map(move |searched| searched.mapping.field(name?));
+    fields.map(|field| field.field_type.kind)
+}
+
 /// Returns whether a field is mapped as something other than a number.
 pub(super) fn numeric_mismatch(scope: &Scope<'_>, input: Input<'_>) -> bool {
-    let Input::Field(field) = input else {
-        return false;
-    };
-    scope.searched.iter().any(|searched| {
-        searched
-            .index
-            .mapping()
-            .field(field)
-            .is_some_and(|field| !field.field_type.kind.is_numeric())
-    })
+    kinds(scope, input).any(|kind| !kind.is_numeric())
 }
 
 /// Fails for a field that is mapped as something other than `geo_point`.
 pub(super) fn check_points(scope: &Scope<'_>, input: Input<'_>) -> Result<()> {
-    let Input::Field(name) = input else {
-        return Ok(());
-    };
-    let kinds = scope
-        .searched
-        .iter()
-        .filter_map(|searched| searched.mapping.field(name));
-    let other = kinds
-        .map(|field| field.field_type.kind)
-        .find(|kind| *kind != Kind::GeoPoint);
+    let other = kinds(scope, input).find(|kind| *kind != Kind::GeoPoint);
     let class = match other {
         None => return Ok(()),
         Some(Kind::Double) => "DoubleArray",
@@ -175,29 +170,9 @@ pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
     !name.starts_with('_') && scope.searched.iter().all(is_absent)
 }
 
-/// Returns whether any searched index maps the field as a number with a fraction.
-pub(super) fn is_floating(scope: &Scope<'_>, input: Input<'_>) -> bool {
-    let Input::Field(name) = input else {
-        return false;
-    };
-    let is_floating = |searched: &Searched| {
-        let field = searched.mapping.field(name);
-        field.is_some_and(|field| field.field_type.kind.is_floating())
-    };
-    scope.searched.iter().any(is_floating)
-}
-
 /// Returns whether any searched index maps the field as a number.
 pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
-    let Input::Field(name) = input else {
-        return false;
-    };
-    scope.searched.iter().any(|searched| {
-        let mapping = &searched.mapping;
-        mapping
-            .field(name)
-            .is_some_and(|field| field.field_type.kind.is_numeric())
-    })
+    kinds(scope, input).any(Kind::is_numeric)
 }
 
 /// Returns the format of an aggregation: its `format` setting, or the format of the field in the first index that has

@@ -71,7 +71,7 @@ pub(crate) struct Index {
     pub(crate) warmers: RwLock<BTreeMap<String, Value>>,
     pub(crate) closed: AtomicBool,
     /// Whether a background thread merges segments.
-    background: bool,
+    pub(super) background: bool,
     /// The files of the index. `None` if it is in memory only.
     pub(super) folder: Option<IndexFolder>,
     /// Whether the state has changed since it was saved.
@@ -161,11 +161,6 @@ impl Index {
             .get(number as usize)
             .map(|shard| (number, shard))
             .ok_or_else(|| SearchError::engine("a routing value selects no shard"))
-    }
-
-    /// Returns whether a background thread merges segments.
-    pub(super) fn merges_in_background(&self) -> bool {
-        self.background
     }
 
     /// Merges segments of similar size.

@@ -29,6 +29,6 @@ pub(crate) fn refresh(indices: &[impl Borrow<Index>]) -> Result<()> {
         }
         _ => shards.into_iter().try_for_each(Shard::refresh)?,
     }
-    let mut merged = indices.filter(|index| !index.merges_in_background());
+    let mut merged = indices.filter(|index| !index.background);
     merged.try_for_each(Index::merge)
 }

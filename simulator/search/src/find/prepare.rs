@@ -155,7 +155,6 @@ pub(crate) fn prepare(
     let mapping: &Mapping = &shared;
     let context = Context {
         names: Some(&names),
-        unmapped: None,
         inner_hits: Some(&inner_hits),
         ..target.index.context(mapping, cluster)
     };

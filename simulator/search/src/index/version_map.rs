@@ -141,7 +141,7 @@ impl VersionMap {
         self.buffers.get(&slot.segment)?.stored(slot.doc)
     }
 
-    /// Adds a flushed segment in place of its buffered documents, if it has any.
+    /// Adds a segment at the place of its number. It replaces its buffered documents, if it has any.
     pub(super) fn add(&mut self, segment: Segment) {
         self.buffers.remove(&segment.number);
         self.segments.push(Arc::new(segment));
@@ -368,7 +368,7 @@ impl VersionMap {
         if !deleted.is_empty() {
             self.live_docs.insert(segment.number, live_docs);
         }
-        self.segments.push(Arc::new(segment));
+        self.add(segment);
     }
 
     /// Restores the tombstones and the segment counter of a commit.

@@ -5,13 +5,18 @@ use crate::query::{
     FrequencyQuery, Function, Matcher, Origin, Query, QueryField, QueryKind, Relation, ScoreFunction, filter_label,
 };
 
-/// Prints a query.
-pub(crate) fn label(query: &Query) -> String {
-    let boost = if query.boost == 1.0 {
+/// Prints the boost of a query, if it has one.
+pub(crate) fn boost_label(query: &Query) -> String {
+    if query.boost == 1.0 {
         String::new()
     } else {
         format!("^{:?}", query.boost)
-    };
+    }
+}
+
+/// Prints a query.
+pub(crate) fn label(query: &Query) -> String {
+    let boost = boost_label(query);
     let named = |field: &QueryField, text: &str| {
         if &*field.name == "_all" {
             format!("_all:{text}")

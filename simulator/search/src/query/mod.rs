@@ -60,7 +60,7 @@ pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, Origin, S
 pub(crate) use geo::{GeoPoint, GeoShape, MAX_GEOHASH_LENGTH, geohash_length, metres, neighbors};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
-pub(crate) use label::label;
+pub(crate) use label::{boost_label, label};
 pub(crate) use numeric_range::NumericRange;
 pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{SegmentView, View};
-use crate::query::{Matcher, Occur, Query, QueryKind, filter_label, label};
+use crate::query::{Matcher, Occur, Query, QueryKind, boost_label, filter_label, label};
 use crate::score::explain_function::explain_functions;
 use crate::score::weight::{Weight, WeightKind, segment_functions};
 use crate::score::{Scorer, norm_value};
@@ -55,17 +55,6 @@ impl Explanation {
     }
 }
 
-fn is_fuzzy(query: Option<&Query>) -> bool {
-    let kind = query.map(|query| &query.kind);
-    matches!(
-        kind,
-        Some(QueryKind::MultiTerm {
-            matcher: Matcher::Fuzzy { .. },
-            ..
-        })
-    )
-}
-
 /// Description of a query that does not match a document.
 fn missing(query: Option<&Query>, weight: &Weight, doc: u32) -> String {
     let shown = query.map(label).unwrap_or_default();
@@ -75,13 +64,15 @@ fn missing(query: Option<&Query>, weight: &Weight, doc: u32) -> String {
         (_, Some(QueryKind::DisjunctionMax { tie: 0.0, .. })) => "max of:".to_owned(),
         (_, Some(QueryKind::DisjunctionMax { tie, .. })) => format!("max plus {tie} times others of:"),
         _ if shown.starts_with("ConstantScore(") => format!("{shown} doesn't match id {doc}"),
-        (_, Some(QueryKind::Range { .. } | QueryKind::MultiTerm { .. })) if !is_fuzzy(query) => {
-            let boost = query.map_or(1.0, |query| query.boost);
-            let boost = if boost == 1.0 {
-                String::new()
-            } else {
-                format!("^{boost:?}")
-            };
+        (
+            _,
+            Some(QueryKind::MultiTerm {
+                matcher: Matcher::Fuzzy { .. },
+                ..
+            }),
+        ) => "sum of:".to_owned(),
+        (_, Some(QueryKind::Range { .. } | QueryKind::MultiTerm { .. })) => {
+            let boost = query.map(boost_label).unwrap_or_default();
             format!("ConstantScore({shown}){boost} doesn't match id {doc}")
         }
         // Most other queries are rewritten to boolean ones.
@@ -114,9 +105,9 @@ pub(crate) fn explain(
             .collect::<Result<Vec<_>>>()?;
         return Ok(boolean(parts, *minimum_should_match, *coord));
     }
-    let mut scorer = weight.scorer(at, view, budget)?;
-    let found = scorer.as_mut().is_some_and(|scorer| scorer.seek(doc) == doc);
-    let Some(scorer) = scorer.as_mut().filter(|_| found) else {
+    let scorer = weight.scorer(at, view, budget)?;
+    let found = scorer.and_then(|mut scorer| (scorer.seek(doc) == doc).then_some(scorer));
+    let Some(mut scorer) = found else {
         return match (&weight.kind, query.map(|query| &query.kind)) {
             (WeightKind::Functions { query: weight, .. }, Some(QueryKind::Functions { query, .. })) => {
                 explain(Some(query), weight, shard, place, budget)

@@ -98,12 +98,12 @@ impl Shard {
             None
         } else {
             let files = self.new_files()?;
-            Some(Arc::new(Segment::merged(segments, &deleted, first.number, files)?))
+            Some(Segment::merged(segments, &deleted, first.number, files)?)
         };
         let mut versions = self.versions.lock();
         self.counters.merge.add(began);
         self.counters.merged_docs.fetch_add(u64::from(next), Ordering::Relaxed);
-        let bytes = merged.as_ref().map_or(0, |merged| merged.bytes());
+        let bytes = merged.as_ref().map_or(0, Segment::bytes);
         self.counters.merged_bytes.fetch_add(bytes, Ordering::Relaxed);
         let deleted_since = versions.relocate(&moves, first.number, next);
         versions.segments.retain(|segment| !moves.contains_key(&segment.number));
@@ -118,8 +118,7 @@ impl Shard {
                     },
                 );
             }
-            versions.segments.push(merged);
-            versions.segments.sort_by_key(|segment| segment.number);
+            versions.add(merged);
         }
         drop(versions);
         // The files of committed segments must stay until the next commit.
