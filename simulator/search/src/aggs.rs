@@ -23,7 +23,6 @@ mod ranges;
 mod settings;
 mod significant;
 mod terms;
-mod ties;
 mod values;
 
 use serde_json::{Map, Value, json};
@@ -216,6 +215,11 @@ fn check_format(aggregation: &Aggregation, context: &Context<'_>) -> Result<()> 
     }
 }
 
+/// Returns whether one of the aggregations is over all documents.
+pub(crate) fn has_global(wanted: &[Aggregation]) -> bool {
+    wanted.iter().any(|aggregation| aggregation.kind == "global")
+}
+
 /// Returns whether aggregations need the scores of documents.
 pub(crate) fn need_scores(wanted: &[Aggregation]) -> bool {
     wanted
@@ -234,7 +238,31 @@ pub(crate) fn aggregate(
     matches: &Matches,
     budget: &Budget,
 ) -> Result<Value> {
-    all(&Scope::new(cluster, searched, budget), wanted, matches).map(Value::Object)
+    let scope = Scope::new(cluster, searched, budget);
+    check_parts(&scope, wanted, None)?;
+    all(&scope, wanted, matches).map(Value::Object)
+}
+
+/// Fails for aggregations that cannot be computed, whatever the documents. `parent` is the name of the aggregation
+/// around them.
+fn check_parts(scope: &Scope<'_>, wanted: &[Aggregation], parent: Option<&str>) -> Result<()> {
+    for aggregation in wanted {
+        let name = &aggregation.name;
+        match (aggregation.kind.as_str(), parent) {
+            ("global", Some(parent)) => {
+                return Err(failed(format!(
+                    "Aggregation [{parent}] cannot have a global sub-aggregation [{name}]. Global aggregations can \
+                     only be defined as top level aggregations"
+                )));
+            }
+            ("geohash_grid" | "geo_bounds" | "geo_distance", _) => {
+                values::check_points(scope, values::input_of(aggregation)?)?;
+            }
+            _ => {}
+        }
+        check_parts(scope, &aggregation.sub_aggregations, Some(name))?;
+    }
+    Ok(())
 }
 
 fn all(scope: &Scope<'_>, wanted: &[Aggregation], matches: &Matches) -> Result<Map<String, Value>> {

@@ -51,6 +51,7 @@ mod scroll;
 mod shared;
 mod suggest;
 mod syntax;
+mod ties;
 mod write;
 
 pub use analysis::{Analyzer, Token};

@@ -52,18 +52,42 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
     }
 }
 
-/// Returns all live documents of the searched indices.
+/// Returns the documents that a search can find, whatever its query: those of its types and of its aliases.
 pub(super) fn everything(scope: &Scope<'_>) -> Result<Matches> {
+    let mut matches = live_docs(scope);
+    for set in &mut matches.sets {
+        let Some(searched) = scope.searched.get(set.index) else {
+            continue;
+        };
+        let Some(view) = searched.view.segments.get(set.segment) else {
+            continue;
+        };
+        match &searched.scope {
+            None => {
+                let outer = outer_docs(&view.segment, None)?;
+                set.docs.retain(|doc| outer.contains(*doc));
+            }
+            Some(weight) => match weight.scorer(set.segment, view, scope.budget)? {
+                None => set.docs.clear(),
+                Some(mut scorer) => set.docs.retain(|doc| scorer.doc() != END && scorer.seek(*doc) == *doc),
+            },
+        }
+        set.scores.truncate(set.docs.len());
+    }
+    Ok(matches)
+}
+
+/// Returns all documents of the searched shards, nested objects included.
+pub(super) fn live_docs(scope: &Scope<'_>) -> Matches {
     let mut matches = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {
         for (segment, view) in searched.view.segments.iter().enumerate() {
-            let whole = outer_docs(&view.segment, None)?;
-            let docs: Vec<u32> = whole.iter().filter(|doc| view.is_live(*doc)).collect();
+            let docs: Vec<u32> = (0..view.segment.max_doc()).filter(|doc| view.is_live(*doc)).collect();
             let scores = vec![1.0; docs.len()];
             matches.push(index, segment, docs, scores);
         }
     }
-    Ok(matches)
+    matches
 }
 
 /// Returns the documents that match a filter or, if `is_filter` is false, a query.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::buckets::{everything, filtered};
+use crate::aggs::buckets::{everything, filtered, live_docs};
 use crate::aggs::facet_stats::{Range, Stats};
 use crate::aggs::histogram::Rounding;
 use crate::aggs::values::{Input, Source};
@@ -133,7 +133,11 @@ pub(crate) fn facets(
         let facet = parse(name, definition)?;
         let all;
         let mut own = if definition.get("global").is_some_and(truth) {
-            all = everything(&scope)?;
+            all = match facet.kind {
+                // Nested objects and documents of other types are counted.
+                "query" | "filter" => live_docs(&scope),
+                _ => everything(&scope)?,
+            };
             &all
         } else {
             matches
@@ -268,8 +272,11 @@ fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: 
         facet.value_field().unwrap_or_default(),
     );
     let mut counts: BTreeMap<String, (Value, u64, Stats)> = BTreeMap::new();
+    let mut missing = 0u64;
     each(scope, matches, key, |set, source, doc| {
         let numbers = Source::of(scope, set, Input::Field(value))?;
+        // Documents without a string key are not counted.
+        missing += u64::from(matches!(source, Source::Numbers { .. }) && source.is_missing(doc));
         for term in texts(source, doc) {
             let text = term.as_str().map_or_else(|| term.to_string(), str::to_owned);
             let (_, count, stats) = counts.entry(text).or_insert((term, 0, Stats::default()));
@@ -295,7 +302,7 @@ fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: 
             Value::Object(entry)
         })
         .collect();
-    result.insert("missing".to_owned(), json!(0));
+    result.insert("missing".to_owned(), json!(missing));
     result.insert("terms".to_owned(), list.into());
     Ok(())
 }
@@ -314,16 +321,19 @@ fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: 
     }
     let mean = stats.mean();
     let variance = if stats.count == 0 {
-        0.0
+        f64::NAN
     } else {
         stats.sum_of_squares / stats.count as f64 - mean * mean
+    };
+    let number = |value: f64| {
+        if value.is_nan() { json!("NaN") } else { json!(value) }
     };
     result.insert("count".to_owned(), json!(stats.count));
     stats.write_to(result);
     result.shift_remove("total_count");
     result.insert("sum_of_squares".to_owned(), json!(stats.sum_of_squares));
-    result.insert("variance".to_owned(), json!(variance));
-    result.insert("std_deviation".to_owned(), json!(variance.max(0.0).sqrt()));
+    result.insert("variance".to_owned(), number(variance));
+    result.insert("std_deviation".to_owned(), number(variance.sqrt()));
     Ok(())
 }
 

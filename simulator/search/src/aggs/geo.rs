@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Source, check_points, input_of};
+use crate::aggs::values::{Source, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
 use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH};
@@ -24,7 +24,6 @@ pub(super) fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
 /// Computes `geohash_grid`: one bucket per geohash cell with points.
 pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
-    check_points(scope, field)?;
     let number = |key: &str, default: u64| aggregation.settings.get(key).and_then(Value::as_u64).unwrap_or(default);
     let precision = aggregation
         .settings
@@ -72,7 +71,6 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
 /// Computes `geo_bounds`: the smallest box that contains all points.
 pub(super) fn geo_bounds(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
-    check_points(scope, field)?;
     let mut bounds: Option<[f64; 4]> = None;
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;

@@ -58,7 +58,7 @@ pub(super) fn distances(
         return Ok(());
     };
     let origin = GeoPoint::parse(point).ok_or_else(|| SearchError::parse("geo_point expected"))?;
-    let unit = facet.text(&["unit"]).unwrap_or("km");
+    let unit = facet.text(&["unit"]).unwrap_or("m");
     let unit = metres(&json!(1), Some(unit))
         .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?;
     let mut list = Vec::new();

@@ -217,9 +217,9 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
     let (hits, best) = best_of(scope.searched, &request, matches)?;
     let hits = hits
         .iter()
-        .map(|hit| render(scope.cluster, &request, scope.searched, hit, None))
+        .map(|hit| render(scope.cluster, &request, scope.searched, hit))
         .collect::<Result<Vec<_>>>()?;
-    let max_score = if request.sort.is_empty() {
+    let max_score = if request.sort.is_empty() || request.track_scores {
         best.map_or(Value::Null, crate::score::score_json)
     } else {
         Value::Null

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::aggs::ranges::check_masks;
-use crate::aggs::{Aggregation, failed, heuristic, histogram, refuse, settings, terms};
+use crate::aggs::{Aggregation, heuristic, histogram, refuse, settings, terms};
 use crate::error::{Result, SearchError};
 use crate::json::token_of;
 use crate::script::Script;
@@ -16,11 +16,6 @@ use crate::script::Script;
 /// # Errors
 /// No kind or several, an unknown kind, invalid settings, or too many levels.
 pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
-    parse_level(wanted, depth, None)
-}
-
-/// Parses the sub-aggregations of `parent`; top-level aggregations have no parent.
-fn parse_level(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec<Aggregation>> {
     let all = wanted.as_object().ok_or_else(|| {
         let token = match wanted {
             Value::Array(items) => items.first().map_or("END_ARRAY", token_of),
@@ -61,7 +56,7 @@ fn parse_level(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec
                     )));
                 }
                 match (key.as_str(), found) {
-                    ("aggs" | "aggregations", _) => sub_aggregations = parse_level(value, depth - 1, Some(name))?,
+                    ("aggs" | "aggregations", _) => sub_aggregations = parse(value, depth - 1)?,
                     (_, None) => {
                         check(name, key, value)?;
                         found = Some((key, value));
@@ -81,12 +76,6 @@ fn parse_level(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec
                     "AggregationInitializationException",
                     format!("Aggregator [{name}] of type [{kind}] cannot accept sub-aggregations"),
                 ));
-            }
-            if let (Some(parent), "global") = (parent, kind.as_str()) {
-                return Err(failed(format!(
-                    "Aggregation [{parent}] cannot have a global sub-aggregation [{name}]. Global aggregations can \
-                     only be defined as top level aggregations"
-                )));
             }
             let script = settings.get("script").is_some_and(Value::is_string);
             let script = script.then(|| Script::parse(settings)).transpose();

@@ -6,16 +6,16 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::aggs::buckets::{everything, filtered};
+use crate::aggs::buckets::{filtered, live_docs};
 use crate::aggs::heuristic::{Frequencies, Heuristic};
 use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::terms::{Key, count, grouped, head, suggested_shard_size, text};
-use crate::aggs::ties::{best, in_hash_order};
 use crate::aggs::values::{ValueFormatter, formatter, input_of, is_unmapped, kinds};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::{Result, SearchError};
 use crate::json;
 use crate::mapping::Kind;
+use crate::ties::{best, in_hash_order};
 
 /// Computes `significant_terms`.
 pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
@@ -44,7 +44,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             "No support for examining floating point numerics",
         ));
     }
-    let background = everything(scope)?;
+    let background = live_docs(scope);
     // A background filter reduces the document counts of the terms, but not the size of the background.
     let terms_of = match settings.get("background_filter") {
         Some(filter) => &filtered(scope, filter, &background, true)?,
@@ -93,7 +93,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             };
             (heuristic.score(frequencies), (key, own, all))
         });
-        for (_, (key, own, all)) in best(scored, shard_size.max(size)) {
+        for (_, (key, own, all)) in best(scored, shard_size.max(size), true) {
             let (count, known) = found.entry(key).or_default();
             (*count, *known) = (*count + own, *known + all);
         }
@@ -111,7 +111,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         (heuristic.score(frequencies), (key, own, all))
     });
     let scored = scored.filter(|(score, (_, own, _))| *score > 0.0 && *own >= min_doc_count);
-    let buckets = best(scored, size);
+    let buckets = best(scored, size, true);
     scope.spend(buckets.len())?;
     let groups = grouped(scope, matches, field, buckets.iter().map(|(_, (key, ..))| key))?;
     let nothing = Matches::default();

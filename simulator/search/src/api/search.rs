@@ -58,10 +58,9 @@ pub(crate) fn answer(
         let Some(searched) = outcome.searched.get(hit.index) else {
             continue;
         };
-        let node = shared.cluster.node_of(&searched.index.name, searched.number);
         let fetched = std::time::Instant::now();
         request.budget.check_time()?;
-        match render(&shared.cluster, request, &outcome.searched, hit, Some(node)) {
+        match render(&shared.cluster, request, &outcome.searched, hit) {
             Ok(hit) => {
                 if let Some(shard) = searched.shard() {
                     shard.counters.fetch.add(fetched);

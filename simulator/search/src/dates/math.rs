@@ -113,12 +113,15 @@ pub(crate) fn floor_to(millis: i64, unit: Unit) -> i64 {
 ///
 /// `offset` is the offset, in milliseconds east of UTC, of dates without a zone.
 pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, offset: i64) -> Result<i64> {
-    let failed = || {
-        SearchError::parse(format!(
-            "failed to parse date field [{text}], tried both date format [{}], and timestamp number",
+    let failed = |date: &str| {
+        let error = SearchError::parse(format!(
+            "failed to parse date field [{date}], tried both date format [{}], and timestamp number",
             format.as_str()
-        ))
-        .caused_by(format.invalid(text))
+        ));
+        match fill {
+            Fill::Floor => error.caused_by(format.invalid(date)),
+            Fill::Ceiling => error.clone().caused_by(error),
+        }
     };
     let zoned = |millis: i64, source: &str| {
         let time = source.split_once('T').map_or("", |(_, time)| time);
@@ -133,14 +136,14 @@ pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, 
         (now, math)
     } else if let Some((date, math)) = text.split_once("||") {
         (
-            zoned(format.parse_lenient(date, Fill::Floor).ok_or_else(failed)?, date),
+            zoned(format.parse_lenient(date, Fill::Floor).ok_or_else(|| failed(date))?, date),
             math,
         )
     } else {
         return format
             .parse_lenient(text, fill)
             .map(|millis| zoned(millis, text))
-            .ok_or_else(failed);
+            .ok_or_else(|| failed(text));
     };
     apply(base, math, fill, offset)
 }

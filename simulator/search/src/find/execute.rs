@@ -10,6 +10,7 @@ use crate::find::collection::{Collection, collect_all, query_failure};
 use crate::find::failure::Failure;
 use crate::find::prepare::{Target, prepare};
 use crate::find::request::{SearchRequest, SearchType};
+use crate::find::rescore::window;
 use crate::find::top_docs::{Candidate, TopDocs};
 use crate::index::View;
 use crate::query::{QueryField, label};
@@ -157,7 +158,9 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         .saturating_add(request.page())
         .min(cluster.options.limits.window.saturating_add(1));
     let searched = std::mem::take(&mut outcome.searched);
-    let collected = collect_all(cluster, Collection::new(cluster, request, limit), &searched)?;
+    let windows = request.rescore.iter().map(window);
+    let collected_limit = windows.fold(limit, usize::max).min(cluster.options.limits.window.saturating_add(1));
+    let collected = collect_all(cluster, Collection::new(cluster, request, collected_limit), &searched)?;
     let collection = collected.collection;
     outcome.searched = searched;
     outcome.add(collected.outcome);

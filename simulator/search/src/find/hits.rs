@@ -9,18 +9,18 @@ use crate::find::request::SearchRequest;
 use crate::find::source::{SourceFilter, extract, metadata_value, visible_source};
 use crate::find::top_docs::Candidate;
 use crate::highlight::{Highlighting, highlight};
+use crate::index::Segment;
 use crate::json::java_text;
 use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TTL};
 use crate::query::label;
 use crate::score::{explain, score_json};
 
-/// Renders one hit of a search. `node` is the node of its shard, shown if scores are explained.
+/// Renders one hit of a search.
 pub(crate) fn render(
     cluster: &Cluster,
     request: &SearchRequest,
     searched: &[Searched],
     hit: &Candidate,
-    node: Option<String>,
 ) -> Result<Value> {
     let gone = || SearchError::engine("a hit of no index");
     let searched = searched.get(hit.index).ok_or_else(gone)?;
@@ -29,9 +29,8 @@ pub(crate) fn render(
     let mut shown = hit_json(cluster, request, searched, hit, scored)?;
     if request.explain {
         shown.shift_insert(0, "_shard".to_owned(), json!(searched.number));
-        if let Some(node) = node {
-            shown.shift_insert(1, "_node".to_owned(), json!(node));
-        }
+        let node = cluster.node_of(&searched.index.name, searched.number);
+        shown.shift_insert(1, "_node".to_owned(), json!(node));
     }
     if by_field {
         let values: Vec<Value> = if hit.sort.is_empty() {
@@ -121,13 +120,13 @@ fn hit_json(
             }) else {
                 continue;
             };
-            let mut values: Vec<Value> = extract(source, &name)
-                .into_iter()
-                .filter(|value| !value.is_object())
-                .cloned()
-                .collect();
-            if values.is_empty() && field.field_type.store {
-                values = multi_field_values(mapping, field, source);
+            let mut values = match field.field_type.store {
+                true => multi_field_values(mapping, field, source),
+                false => vec![],
+            };
+            if values.is_empty() {
+                let extracted = extract(source, &name).into_iter();
+                values.extend(extracted.filter(|value| !value.is_object()).cloned());
             }
             if !values.is_empty() {
                 fields.insert(name, values.into());
@@ -141,43 +140,19 @@ fn hit_json(
         );
     }
     for name in &request.fielddata_fields {
-        // An unmapped field has an empty list.
-        let Some(field) = mapping.field(name) else {
-            fields.entry(name.clone()).or_insert_with(|| json!([]));
-            continue;
-        };
-        let values: Vec<Value> = match field.field_type.kind {
-            kind if kind.is_numeric() => {
-                let numbers = view.segment.values(field.ordinal)?;
-                numbers
-                    .of(hit.doc)
-                    .iter()
-                    .map(|encoded| {
-                        if kind.is_floating() {
-                            json!(field.field_type.decode(*encoded))
-                        } else {
-                            json!(encoded)
-                        }
-                    })
-                    .collect()
-            }
-            Kind::Binary | Kind::GeoPoint | Kind::Completion => vec![],
-            _ => {
-                let terms = view.segment.ordinals(field.ordinal)?;
-                terms
-                    .of(hit.doc)
-                    .iter()
-                    .map(|ordinal| json!(terms.term(*ordinal)))
-                    .collect()
-            }
-        };
-        fields.insert(name.clone(), values.into());
+        let values = fielddata(searched, &view.segment, hit.doc, name)?;
+        match (fields.get_mut(name), name.starts_with('_'), values.first()) {
+            (_, _, None) => {}
+            (_, true, Some(only)) => drop(fields.insert(name.clone(), only.clone())),
+            (Some(Value::Array(known)), false, _) => known.extend(values),
+            (_, false, _) => drop(fields.insert(name.clone(), values.into())),
+        }
     }
     for (name, script) in &request.script_fields {
         let value = script.mapped(mapping)?.of(&view.segment)?.value(hit.doc, hit.score);
         fields.insert(name.clone(), json!([value]));
     }
-    if !fields.is_empty() {
+    if !fields.is_empty() || !request.fielddata_fields.is_empty() {
         shown.insert("fields".to_owned(), fields.into());
     }
     if let Some(wanted) = &request.highlight {
@@ -230,6 +205,43 @@ fn hit_json(
         );
     }
     Ok(shown)
+}
+
+/// Returns the indexed values of a document.
+fn fielddata(searched: &Searched, segment: &Segment, doc: u32, name: &str) -> Result<Vec<Value>> {
+    match name {
+        "_index" => return Ok(vec![json!(searched.index.name)]),
+        "_type" => return Ok(vec![json!(segment.stored(doc)?.type_name())]),
+        "_uid" => {
+            let stored = segment.stored(doc)?;
+            return Ok(vec![json!(format!("{}#{}", stored.type_name(), stored.id()))]);
+        }
+        _ => {}
+    }
+    let Some(field) = searched.mapping.field(name) else {
+        return Ok(vec![]);
+    };
+    Ok(match field.field_type.kind {
+        kind if kind.is_numeric() => {
+            let values = segment.values(field.ordinal)?;
+            let values = values.of(doc).iter();
+            let shown = values.map(|encoded| match kind.is_floating() {
+                true => json!(field.field_type.decode(*encoded)),
+                false => json!(encoded),
+            });
+            shown.collect()
+        }
+        Kind::GeoPoint => {
+            let reason = "Can't write type [class org.elasticsearch.common.geo.GeoPoint]";
+            return Err(SearchError::new(500, "IOException", reason));
+        }
+        Kind::Binary | Kind::Completion => vec![],
+        _ => {
+            let terms = segment.ordinals(field.ordinal)?;
+            let ordinals = terms.of(doc).iter();
+            ordinals.map(|ordinal| json!(terms.term(*ordinal))).collect()
+        }
+    })
 }
 
 /// Returns whether a field is a metadata field.

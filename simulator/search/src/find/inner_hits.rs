@@ -78,6 +78,7 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
                 view: outer.view.clone(),
                 weight: (outer.weigh)(&wanted.query)?,
                 query: wanted.query,
+                scope: None,
                 post_filter: None,
                 named: vec![],
                 sort_filters: vec![],
@@ -108,10 +109,9 @@ impl InnerSearch for Prepared {
             Some(best) if by_score => score_json(best),
             _ => Value::Null,
         };
-        let node = cluster.node_of(&self.searched.index.name, self.searched.number);
         let hits = hits
             .iter()
-            .map(|hit| render(cluster, &self.request, own, hit, Some(node.clone())))
+            .map(|hit| render(cluster, &self.request, own, hit))
             .collect::<Result<Vec<_>>>()?;
         Ok(json!({"hits": {"total": matches.count(), "max_score": max_score, "hits": hits}}))
     }

@@ -227,6 +227,11 @@ pub(crate) fn prepare(
             (query, weight)
         }
     };
+    let is_limited = !request.types.is_empty() || !target.filters.is_empty();
+    let scope = match is_limited && request.has_global() {
+        true => Some(weigh(&restrict(&context, QueryKind::All.into(), &request.types, target.filters)?)?),
+        false => None,
+    };
     let outer = Outer {
         cluster,
         request,
@@ -256,6 +261,7 @@ pub(crate) fn prepare(
         view,
         weight,
         query,
+        scope,
         post_filter,
         named,
         sort_filters,

@@ -295,6 +295,14 @@ impl SearchRequest {
         }
     }
 
+    /// Whether an aggregation or a facet is over all documents.
+    pub(crate) fn has_global(&self) -> bool {
+        let is_global = |facet: &Value| facet.get("global").is_some_and(truth);
+        let facets = self.facets.as_ref().and_then(Value::as_object);
+        self.aggregations.as_deref().is_some_and(aggs::has_global)
+            || facets.is_some_and(|facets| facets.values().any(is_global))
+    }
+
     /// Number of hits per page.
     pub(crate) fn page(&self) -> usize {
         if self.search_type == SearchType::Count {

@@ -32,6 +32,8 @@ pub(crate) struct Searched {
     pub(crate) view: Arc<View>,
     pub(crate) weight: Weight,
     pub(crate) query: Query,
+    /// Filter of the types and aliases of the search, for `global` aggregations and facets. `None`: without them.
+    pub(crate) scope: Option<Weight>,
     pub(crate) post_filter: Option<Weight>,
     /// Named queries.
     pub(crate) named: Vec<(String, Weight)>,

@@ -183,8 +183,10 @@ fn collect<'a>(value: &'a Value, path: &str, found: &mut Vec<&'a Value>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| collect(item, path, found)),
         Value::Object(object) if !path.is_empty() => collect_members(object, path, found),
-        value if path.is_empty() && !value.is_null() => found.push(value),
-        _ => {}
+        Value::Object(_) if path.is_empty() => found.push(value),
+        Value::Null => {}
+        // The rest of the path is a field under `fields` of the value's field.
+        value => found.push(value),
     }
 }
 

@@ -91,10 +91,16 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
             }
             // Elasticsearch computes the frequencies from the highlighted document alone, so they are 1.
             FrequencyQuery::Similar {
-                terms, min_doc_freq, ..
-            } if *min_doc_freq <= 1 => {
-                let terms = terms.iter();
-                terms.for_each(|(field, term, _)| push(field, ClauseKind::Term(term.clone())));
+                of_documents,
+                of_texts,
+                settings,
+                ..
+            } if settings.min_doc_freq <= 1 => {
+                for words in of_documents.iter().chain(of_texts) {
+                    let fields = words.fields.iter();
+                    let terms = fields.flat_map(|field| words.counts.iter().map(move |(term, _)| (field, term)));
+                    terms.for_each(|(field, term)| push(field, ClauseKind::Term(term.clone())));
+                }
             }
             FrequencyQuery::Similar { .. } => {}
             FrequencyQuery::Fuzzy {

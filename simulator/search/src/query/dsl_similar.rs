@@ -12,7 +12,7 @@ use crate::find::{extract, names, operator};
 use crate::mapping::truth;
 use crate::query::dsl_leaf::one_field;
 use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of, unsupported};
-use crate::query::frequency::FrequencyQuery;
+use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
 use crate::query::text::too_many_clauses;
 use crate::query::value::ids_of_types;
 use crate::query::{Context, Occur, Query, QueryField, QueryKind};
@@ -152,12 +152,11 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
         whole(["min_word_length", "min_word_len"], 0) as usize,
         whole(["max_word_length", "max_word_len"], 0) as usize,
     );
-    let mut counts: BTreeMap<(String, String), u32> = BTreeMap::new();
-    let mut count = |field: &str, text: &str| -> Result<()> {
+    let count = |field: &str, text: &str, counts: &mut BTreeMap<String, u32>| -> Result<()> {
         for (_, term) in analyzer(context, field, object.get("analyzer"), "more_like_this")?.terms(text) {
             let length = term.chars().count();
             if length >= shortest && (longest == 0 || length <= longest) && !stop_words.contains(&term) {
-                *counts.entry((field.to_owned(), term)).or_default() += 1;
+                *counts.entry(term).or_default() += 1;
             }
         }
         Ok(())
@@ -210,45 +209,57 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
     if fields.is_empty() {
         return Ok(QueryKind::Nothing.into());
     }
-    for text in &texts {
-        fields.iter().try_for_each(|field| count(field, text))?;
-    }
+    let words = |fields: &[String], counts: BTreeMap<String, u32>| Words {
+        fields: fields.iter().map(|field| context.field(field)).collect(),
+        counts: counts.into_iter().collect(),
+    };
+    let of_texts = match fields.first().filter(|_| !texts.is_empty()) {
+        Some(first) => {
+            let mut counts = BTreeMap::new();
+            texts.iter().try_for_each(|text| count(first, text, &mut counts))?;
+            Some(words(&fields, counts))
+        }
+        None => None,
+    };
+    let mut sources = Vec::new();
     for (index, type_name, id) in &documents {
         let types: Vec<&str> = match type_name {
             Some(type_name) => vec![type_name],
             None => context.mapping.type_names().collect(),
         };
         for type_name in types {
-            let Some(source) = context
-                .documents
-                .map(|documents| documents.source(index, type_name, id, None))
-                .transpose()?
-                .flatten()
-            else {
-                continue;
-            };
-            for field in &fields {
-                for text in extract(&source, field).into_iter().filter_map(Value::as_str) {
-                    count(field, text)?;
-                }
-            }
+            let source = context.documents.map(|documents| documents.source(index, type_name, id, None));
+            sources.extend(source.transpose()?.flatten());
         }
     }
+    let mut of_documents = Vec::new();
+    for field in &fields {
+        let mut counts = BTreeMap::new();
+        for source in &sources {
+            let texts = extract(source, field).into_iter().filter_map(Value::as_str);
+            texts.into_iter().try_for_each(|text| count(field, text, &mut counts))?;
+        }
+        if !counts.is_empty() {
+            of_documents.push(words(std::slice::from_ref(field), counts));
+        }
+    }
+    let share = number(object.get("percent_terms_to_match")).map(|share| format!("{}%", (share * 100.0).round()));
     let similar = Query::from(QueryKind::ByFrequency(FrequencyQuery::Similar {
-        terms: counts
-            .into_iter()
-            .map(|((field, text), count)| (context.field(&field), text, count))
-            .collect(),
-        min_term_freq: whole(["min_term_freq", "minTermFreq"], 2),
-        min_doc_freq: whole(["min_doc_freq", "minDocFreq"], 5),
-        max_doc_freq: whole(["max_doc_freq", "maxDocFreq"], u32::MAX),
-        max_query_terms: whole(["max_query_terms", "maxQueryTerms"], 25) as usize,
-        minimum_should_match: ["minimum_should_match", "percent_terms_to_match"]
-            .iter()
-            .find_map(|key| object.get(*key))
-            .cloned()
-            .unwrap_or_else(|| "30%".into()),
-        boost_terms: number(object.get("boost_terms").or_else(|| object.get("boostTerms"))).unwrap_or(0.0),
+        texts: (!texts.is_empty()).then_some(texts),
+        of_documents,
+        of_texts,
+        settings: SimilarSettings {
+            min_term_freq: whole(["min_term_freq", "minTermFreq"], 2),
+            min_doc_freq: whole(["min_doc_freq", "minDocFreq"], 5),
+            max_doc_freq: whole(["max_doc_freq", "maxDocFreq"], u32::MAX),
+            max_query_terms: whole(["max_query_terms", "maxQueryTerms"], 25) as usize,
+            minimum_should_match: object
+                .get("minimum_should_match")
+                .cloned()
+                .or(share.map(Value::from))
+                .unwrap_or_else(|| "30%".into()),
+            boost_terms: number(object.get("boost_terms").or_else(|| object.get("boostTerms"))).unwrap_or(0.0),
+        },
     }))
     .boosted(boost_of(object));
     if documents.is_empty() || object.get("include").is_some_and(truth) {

@@ -12,6 +12,7 @@ use crate::query::expand::{similar_terms, terms_of};
 use crate::query::text::too_many_clauses;
 use crate::query::{Matcher, Occur, Query, QueryField, QueryKind};
 use crate::score::idf;
+use crate::ties::{best, in_hash_order};
 
 /// Maximum number of variants per term of `fuzzy_like_this`.
 const MAX_VARIANTS: usize = 50;
@@ -30,18 +31,100 @@ pub(crate) enum Rewrite {
 /// Maximum number of terms of a multi-term query that is rewritten to clauses.
 const MAX_CLAUSES: usize = 1_024;
 
+/// Words with their frequencies, and the fields in which they are searched for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Words {
+    pub(crate) fields: Vec<QueryField>,
+    pub(crate) counts: Vec<(String, u32)>,
+}
+
+/// Settings of `more_like_this`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SimilarSettings {
+    pub(crate) min_term_freq: u32,
+    pub(crate) min_doc_freq: u32,
+    pub(crate) max_doc_freq: u32,
+    pub(crate) max_query_terms: usize,
+    pub(crate) minimum_should_match: Value,
+    /// Boost of the least characteristic term. 0: no boosts.
+    pub(crate) boost_terms: f32,
+}
+
+impl SimilarSettings {
+    /// Adds a clause for each of the most characteristic words, the least characteristic first.
+    fn select(&self, words: &Words, view: &View, clauses: &mut Vec<(Occur, Query)>) -> Result<()> {
+        let mut scored = Vec::new();
+        for (text, count) in in_hash_order(words.counts.iter().collect(), |(text, _)| text.clone()) {
+            let mut most: Option<(u32, &QueryField)> = None;
+            for field in &words.fields {
+                let freq = doc_freq(view, field, text)?;
+                if freq > most.map_or(0, |(freq, _)| freq) {
+                    most = Some((freq, field));
+                }
+            }
+            if let Some((freq, field)) = most
+                && *count >= self.min_term_freq
+                && (self.min_doc_freq..=self.max_doc_freq).contains(&freq)
+            {
+                let score = *count as f32 * idf(freq, view.live_docs());
+                scored.push((f64::from(score), term(field, text)));
+            }
+        }
+        let mut best = best(scored.into_iter(), self.max_query_terms, false);
+        best.reverse();
+        let least = best.first().map_or(1.0, |(score, _)| *score as f32);
+        clauses.extend(best.into_iter().map(|(score, term)| {
+            let boost = match self.boost_terms {
+                0.0 => 1.0,
+                factor => factor * score as f32 / least,
+            };
+            (Occur::Should, term.boosted(boost))
+        }));
+        Ok(())
+    }
+
+    /// Builds the query of some words.
+    fn query<'a>(&self, words: impl Iterator<Item = &'a Words>, view: &View) -> Result<Query> {
+        let mut clauses = Vec::new();
+        for words in words {
+            self.select(words, view, &mut clauses)?;
+        }
+        Ok(QueryKind::Bool {
+            minimum_should_match: minimum(&self.minimum_should_match, clauses.len()),
+            clauses,
+            coord: true,
+        }
+        .into())
+    }
+}
+
+fn doc_freq(view: &View, field: &QueryField, text: &str) -> Result<u32> {
+    match field.ordinal {
+        Some(ordinal) => view.doc_freq(ordinal, text),
+        None => Ok(0),
+    }
+}
+
+fn term(field: &QueryField, text: &str) -> Query {
+    QueryKind::Term {
+        field: field.clone(),
+        text: text.to_owned(),
+    }
+    .into()
+}
+
 /// A query that is rewritten once the frequencies of its terms are known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FrequencyQuery {
-    /// `more_like_this`: the most characteristic terms of a text, by field.
+    /// `more_like_this`: the most characteristic terms of texts and of documents.
     Similar {
-        terms: Vec<(QueryField, String, u32)>,
-        min_term_freq: u32,
-        min_doc_freq: u32,
-        max_doc_freq: u32,
-        max_query_terms: usize,
-        minimum_should_match: Value,
-        boost_terms: f32,
+        /// The texts, as they print.
+        texts: Option<Vec<String>>,
+        /// Words of the documents, by field.
+        of_documents: Vec<Words>,
+        /// Words of the texts. They are searched for in the field where they are most frequent.
+        of_texts: Option<Words>,
+        settings: SimilarSettings,
     },
     /// `fuzzy_like_this`: terms similar to those of a text, by field.
     Fuzzy {
@@ -73,56 +156,17 @@ pub(crate) enum FrequencyQuery {
 impl FrequencyQuery {
     /// Rewrites the query with the frequencies of a view.
     pub(crate) fn resolve(&self, view: &View, budget: &Budget) -> Result<Query> {
-        let doc_freq = |field: &QueryField, text: &str| match field.ordinal {
-            Some(ordinal) => view.doc_freq(ordinal, text),
-            None => Ok(0),
-        };
-        let term = |field: &QueryField, text: &str| {
-            Query::from(QueryKind::Term {
-                field: field.clone(),
-                text: text.to_owned(),
-            })
-        };
         match self {
             FrequencyQuery::Similar {
-                terms,
-                min_term_freq,
-                min_doc_freq,
-                max_doc_freq,
-                max_query_terms,
-                minimum_should_match,
-                boost_terms,
+                of_documents,
+                of_texts,
+                settings,
+                ..
             } => {
-                let mut scored = Vec::new();
-                for (field, text, term_freq) in terms {
-                    let freq = doc_freq(field, text)?;
-                    if term_freq >= min_term_freq && freq >= *min_doc_freq && freq <= *max_doc_freq && freq > 0 {
-                        scored.push((*term_freq as f32 * idf(freq, view.max_doc()), field, text));
-                    }
-                }
-                scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-                scored.truncate(*max_query_terms);
-                let best = scored.first().map_or(1.0, |(score, ..)| *score);
-                let clauses: Vec<(Occur, Query)> = scored
-                    .iter()
-                    .map(|(score, field, text)| {
-                        let boost = if *boost_terms > 0.0 {
-                            boost_terms * score / best
-                        } else {
-                            1.0
-                        };
-                        (Occur::Should, term(field, text).boosted(boost))
-                    })
-                    .collect();
-                if clauses.is_empty() {
-                    return Ok(QueryKind::Nothing.into());
-                }
-                Ok(QueryKind::Bool {
-                    minimum_should_match: minimum(minimum_should_match, clauses.len()),
-                    clauses,
-                    coord: true,
-                }
-                .into())
+                let documents = (!of_documents.is_empty()).then(|| settings.query(of_documents.iter(), view));
+                let texts = of_texts.iter().map(|words| settings.query(std::iter::once(words), view));
+                let clauses = documents.into_iter().chain(texts);
+                Ok(Query::any(clauses.collect::<Result<_>>()?))
             }
             FrequencyQuery::Fuzzy {
                 texts,
@@ -138,9 +182,9 @@ impl FrequencyQuery {
                     near.sort_by(|a, b| b.boost.total_cmp(&a.boost));
                     let mut total = 0;
                     for near in &near {
-                        total += doc_freq(field, &near.text)?;
+                        total += doc_freq(view, field, &near.text)?;
                     }
-                    let own = doc_freq(field, text)?;
+                    let own = doc_freq(view, field, text)?;
                     let freq = if own > 0 {
                         own
                     } else {
@@ -219,7 +263,7 @@ impl FrequencyQuery {
                 let (mut low, mut high) = (Vec::new(), Vec::new());
                 let max_doc = view.max_doc() as f32;
                 for text in terms {
-                    let freq = doc_freq(field, text)? as f32;
+                    let freq = doc_freq(view, field, text)? as f32;
                     let limit = if *cutoff >= 1.0 {
                         *cutoff
                     } else {

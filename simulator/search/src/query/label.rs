@@ -90,10 +90,10 @@ pub(crate) fn label(query: &Query) -> String {
         },
         // It has no text of its own.
         QueryKind::ByFrequency(FrequencyQuery::Fuzzy { .. }) => "null".to_owned(),
-        QueryKind::ByFrequency(FrequencyQuery::Similar { terms, .. }) => {
-            let texts: Vec<&str> = terms.iter().map(|(_, text, _)| text.as_str()).collect();
-            format!("like:[{}]", texts.join(", "))
-        }
+        QueryKind::ByFrequency(FrequencyQuery::Similar { texts, .. }) => match texts {
+            Some(texts) => format!("like:[{}]", texts.join(", ")),
+            None => "like:null".to_owned(),
+        },
         QueryKind::ByFrequency(FrequencyQuery::Rewritten { field, matcher, .. }) => {
             named(field, &matcher_label(matcher))
         }

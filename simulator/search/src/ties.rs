@@ -13,7 +13,7 @@ fn hash(text: &str) -> u32 {
 
 /// Sorts entries with distinct keys into the iteration order of a `HashMap` that they were inserted into in the given
 /// order.
-pub(super) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
+pub(crate) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
     let mut capacity = 16usize;
     while entries.len() > capacity / 4 * 3 {
         capacity *= 2;
@@ -24,15 +24,20 @@ pub(super) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> V
     entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// Returns the `size` entries with the highest scores, best first.
-pub(super) fn best<T: Clone>(entries: impl Iterator<Item = (f64, T)>, size: usize) -> Vec<(f64, T)> {
+/// Returns the `size` entries with the highest scores, best first. `replaces_equal`: whether an entry replaces the lowest
+/// of the others if it has the same score.
+pub(crate) fn best<T: Clone>(
+    entries: impl Iterator<Item = (f64, T)>,
+    size: usize,
+    replaces_equal: bool,
+) -> Vec<(f64, T)> {
     let mut heap = Heap(Vec::new());
     for entry in entries {
         if heap.0.len() < size {
             heap.0.push(entry);
             heap.up_heap();
         } else if let Some(lowest) = heap.0.first_mut()
-            && entry.0 >= lowest.0
+            && (entry.0 > lowest.0 || replaces_equal && entry.0 == lowest.0)
         {
             *lowest = entry;
             heap.down_heap();
@@ -98,16 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_equal_scores_is_kept() {
+    fn one_of_equal_scores_is_kept() {
         let entries = [(1.0, "a"), (1.0, "b"), (2.0, "c"), (1.0, "d")];
-        let kept = best(entries.into_iter(), 2);
-        assert_eq!(kept, [(2.0, "c"), (1.0, "d")]);
+        assert_eq!(best(entries.into_iter(), 2, true), [(2.0, "c"), (1.0, "d")]);
+        assert_eq!(best(entries.into_iter(), 2, false), [(2.0, "c"), (1.0, "b")]);
     }
 
     #[test]
     fn best_entries_are_first() {
         let entries = (0..50).map(|n| (f64::from((n * 37) % 50), n));
-        let scores: Vec<f64> = best(entries, 10).into_iter().map(|(score, _)| score).collect();
+        let scores: Vec<f64> = best(entries, 10, true).into_iter().map(|(score, _)| score).collect();
         let expected: Vec<f64> = (40..50).rev().map(f64::from).collect();
         assert_eq!(scores, expected);
     }
