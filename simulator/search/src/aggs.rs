@@ -32,7 +32,7 @@ use crate::cluster::Cluster;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
-use crate::mapping::Kind;
+use crate::mapping::{Kind, truth};
 use crate::query::Context;
 use crate::script::Script;
 
@@ -218,6 +218,14 @@ fn check_format(aggregation: &Aggregation, context: &Context<'_>) -> Result<()> 
 /// Returns whether one of the aggregations is over all documents.
 pub(crate) fn has_global(wanted: &[Aggregation]) -> bool {
     wanted.iter().any(|aggregation| aggregation.kind == "global")
+}
+
+/// Returns whether aggregations explain the scores of hits.
+pub(crate) fn have_explanations(wanted: &[Aggregation]) -> bool {
+    wanted.iter().any(|aggregation| {
+        let explains = aggregation.settings.get("explain").is_some_and(truth);
+        aggregation.kind == "top_hits" && explains || have_explanations(&aggregation.sub_aggregations)
+    })
 }
 
 /// Returns whether aggregations need the scores of documents.

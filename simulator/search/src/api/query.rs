@@ -8,7 +8,7 @@ use crate::error::{Result, SearchError};
 use crate::find::{Failure, QuerySource, SearchRequest, names, prepare_query, search as find, shards_json};
 use crate::query::label;
 use crate::rest::{Answer, RestRequest};
-use crate::score::{Weight, explain as explain_score};
+use crate::score::Explained;
 use crate::shared::Shared;
 
 /// Parses the query of a request as a search without hits.
@@ -192,17 +192,16 @@ pub(crate) fn explain(
         response["matched"] = json!(false);
         return Ok(Answer::json(404, response));
     };
-    let query = {
-        let mapping = index.mapping();
-        prepare_query(&index.context(&mapping, &shared.cluster), &query, &[], filters)
-            .map_err(|error| parse_failure(&index.name, error))?
-    };
-    let weight = Weight::of(&query, &view, shard, None, &request.budget)?;
+    let types = [type_name.to_owned()];
+    let mapping = index.mapping().for_types(&types);
+    let query = prepare_query(&index.context(&mapping, &shared.cluster), &query, &types, filters)
+        .map_err(|error| parse_failure(&index.name, error))?;
+    let explained = Explained::new(&query, &view, shard, None, &request.budget)?;
     let segment = view
         .segments
         .get(at)
         .ok_or_else(|| SearchError::engine("no segment has the document"))?;
-    let explanation = explain_score(Some(&query), &weight, &view, (at, doc), &request.budget)?;
+    let explanation = explained.of(&view, (at, doc), &request.budget)?;
     response["matched"] = json!(explanation.matched);
     response["explanation"] = explanation.json();
     let fields = request.param("fields").map(|text| names(&json!(text)));

@@ -13,7 +13,7 @@ use crate::index::Segment;
 use crate::json::java_text;
 use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TTL};
 use crate::query::label;
-use crate::score::{explain, score_json};
+use crate::score::score_json;
 
 /// Renders one hit of a search.
 pub(crate) fn render(
@@ -191,17 +191,12 @@ fn hit_json(
             inner.map(|(name, inner)| Ok((name.clone(), inner.hits(cluster, (hit.segment, hit.doc), &stored)?)));
         shown.insert("inner_hits".to_owned(), found.collect::<Result<Map<_, _>>>()?.into());
     }
-    if request.explain {
+    if let (true, Some(explained)) = (request.explain, &searched.explained) {
         shown.insert(
             "_explanation".to_owned(),
-            explain(
-                Some(&searched.query),
-                &searched.weight,
-                &searched.view,
-                (hit.segment, hit.doc),
-                &request.budget,
-            )?
-            .json(),
+            explained
+                .of(&searched.view, (hit.segment, hit.doc), &request.budget)?
+                .json(),
         );
     }
     Ok(shown)

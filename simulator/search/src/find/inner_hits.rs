@@ -20,7 +20,7 @@ use crate::find::sort::check_sort;
 use crate::index::{Bits, Stored, View, nested_docs, outer_docs, term_key};
 use crate::mapping::PARENT;
 use crate::query::{InnerHits, InnerRelation, Query};
-use crate::score::{END, Weight, score_json};
+use crate::score::{END, Explained, Weight, score_json};
 
 /// Default number of inner hits of a hit.
 const DEFAULT_SIZE: usize = 3;
@@ -47,6 +47,8 @@ pub(super) struct Outer<'a> {
     pub(super) number: u32,
     pub(super) view: &'a Arc<View>,
     pub(super) weigh: &'a dyn Fn(&Query) -> Result<Weight>,
+    /// Prepares the explanation of a query, if it is wanted.
+    pub(super) explain: &'a dyn Fn(&Query, bool) -> Result<Option<Explained>>,
 }
 
 /// Prepares inner hits for a shard.
@@ -77,6 +79,7 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
                 number: outer.number,
                 view: outer.view.clone(),
                 weight: (outer.weigh)(&wanted.query)?,
+                explained: (outer.explain)(&wanted.query, own.explain)?,
                 query: wanted.query,
                 scope: None,
                 post_filter: None,

@@ -20,7 +20,7 @@ use crate::query::{
     Caching, Context, FilterClass, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_inner_hits,
     parse_string,
 };
-use crate::score::{Statistics, Weight};
+use crate::score::{Explained, Statistics, Weight};
 use crate::suggest;
 
 /// Parses the query of a request against one index, and restricts it to types and alias filters.
@@ -227,6 +227,11 @@ pub(crate) fn prepare(
             (query, weight)
         }
     };
+    let explain = |query: &Query, wanted: bool| {
+        let explained = || Explained::new(query, &view, target.shard, statistics, &request.budget);
+        wanted.then(explained).transpose()
+    };
+    let explained = explain(&query, request.has_explanations())?;
     let is_limited = !request.types.is_empty() || !target.filters.is_empty();
     let scope = match is_limited && request.has_global() {
         true => Some(weigh(&restrict(&context, QueryKind::All.into(), &request.types, target.filters)?)?),
@@ -239,6 +244,7 @@ pub(crate) fn prepare(
         number: target.number,
         view: &view,
         weigh: &weigh,
+        explain: &explain,
     };
     let inner = prepare_inner(&outer, inner_hits.take())?;
     let sort_filters = request
@@ -262,6 +268,7 @@ pub(crate) fn prepare(
         weight,
         query,
         scope,
+        explained,
         post_filter,
         named,
         sort_filters,

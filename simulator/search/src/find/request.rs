@@ -295,6 +295,11 @@ impl SearchRequest {
         }
     }
 
+    /// Whether the scores of hits, or of hits of aggregations, are explained.
+    pub(crate) fn has_explanations(&self) -> bool {
+        self.explain || self.aggregations.as_deref().is_some_and(aggs::have_explanations)
+    }
+
     /// Whether an aggregation or a facet is over all documents.
     pub(crate) fn has_global(&self) -> bool {
         let is_global = |facet: &Value| facet.get("global").is_some_and(truth);

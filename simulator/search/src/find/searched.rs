@@ -11,7 +11,7 @@ use crate::error::{Result, SearchError};
 use crate::index::{Condition, Shard, Stored, View};
 use crate::mapping::Mapping;
 use crate::query::Query;
-use crate::score::{Scorer, Weight};
+use crate::score::{Explained, Scorer, Weight};
 
 /// Search for the inner hits of a hit.
 pub(crate) trait InnerSearch: Send + Sync {
@@ -32,6 +32,8 @@ pub(crate) struct Searched {
     pub(crate) view: Arc<View>,
     pub(crate) weight: Weight,
     pub(crate) query: Query,
+    /// The query for the explanations of hits, if they are requested.
+    pub(crate) explained: Option<Explained>,
     /// Filter of the types and aliases of the search, for `global` aggregations and facets. `None`: without them.
     pub(crate) scope: Option<Weight>,
     pub(crate) post_filter: Option<Weight>,

@@ -185,7 +185,8 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
             let negative_boost = object.get("negative_boost").or_else(|| object.get("negativeBoost"));
             Query::from(QueryKind::Boosting {
                 positive: Box::new(part("positive")?.ok_or_else(|| missing("positive"))?),
-                negative: Box::new(part("negative")?.ok_or_else(|| missing("negative"))?),
+                // It has no score.
+                negative: Box::new(part("negative")?.ok_or_else(|| missing("negative"))?.boosted(0.0)),
                 factor: number(negative_boost).ok_or_else(|| {
                     parsing_error(
                         context,

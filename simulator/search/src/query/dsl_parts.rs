@@ -116,7 +116,7 @@ pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
     Err(SearchError::float(fuzziness))
 }
 
-/// Parses `rewrite` of a multi-term query. Returns `None` for the constant-score methods.
+/// Parses `rewrite` of a multi-term query. Returns `None` for the constant-score filter.
 ///
 /// # Errors
 /// An unknown method.
@@ -129,7 +129,8 @@ pub(super) fn rewrite_of(settings: &Value) -> Result<Option<Rewrite>> {
     let (name, size) = name.split_at(name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len()));
     let size = || size.parse().map_err(|_| SearchError::number(size));
     match name {
-        "constantscoreauto" | "constantscorefilter" | "constantscoreboolean" => Ok(None),
+        "constantscoreauto" | "constantscorefilter" => Ok(None),
+        "constantscoreboolean" => Ok(Some(Rewrite::Constant)),
         "scoringboolean" => Ok(Some(Rewrite::Scoring)),
         "topterms" | "toptermsblendedfreqs" => Ok(Some(Rewrite::Top(size()?))),
         "toptermsboost" => Ok(Some(Rewrite::TopBoost(size()?))),

@@ -319,12 +319,11 @@ fn common(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
         Some(Value::Object(both)) => (both.get("low_freq").cloned(), both.get("high_freq").cloned()),
         other => (other.cloned(), None),
     };
-    let mut terms: Vec<String> = analyzer(context, name, settings.get("analyzer"), "common")?
+    let terms: Vec<String> = analyzer(context, name, settings.get("analyzer"), "common")?
         .terms(&text)
         .into_iter()
         .map(|(_, term)| term)
         .collect();
-    terms.dedup();
     Ok(Query::from(QueryKind::ByFrequency(FrequencyQuery::Common {
         field: context.field(name),
         terms,

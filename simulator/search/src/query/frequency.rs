@@ -20,6 +20,8 @@ const MAX_VARIANTS: usize = 50;
 /// Scoring rewrite method of a multi-term query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rewrite {
+    /// `constant_score_boolean`: all terms with the same score.
+    Constant,
     /// `scoring_boolean`: every term is scored by its own frequency.
     Scoring,
     /// `top_terms_N`: the first N terms, each scored by its own frequency.
@@ -232,8 +234,10 @@ impl FrequencyQuery {
             } => {
                 let mut texts = terms_of(view, field, matcher, budget)?;
                 match rewrite {
-                    Rewrite::Scoring if texts.len() > MAX_CLAUSES => return Err(too_many_clauses(MAX_CLAUSES)),
-                    Rewrite::Scoring => {}
+                    Rewrite::Constant | Rewrite::Scoring if texts.len() > MAX_CLAUSES => {
+                        return Err(too_many_clauses(MAX_CLAUSES));
+                    }
+                    Rewrite::Constant | Rewrite::Scoring => {}
                     Rewrite::Top(size) | Rewrite::TopBoost(size) => texts.truncate((*size).min(MAX_CLAUSES)),
                 }
                 let clauses = texts.iter().map(|text| {
@@ -243,12 +247,15 @@ impl FrequencyQuery {
                         _ => term,
                     }
                 });
-                Ok(QueryKind::Bool {
+                let any = Query::from(QueryKind::Bool {
                     clauses: clauses.map(|clause| (Occur::Should, clause)).collect(),
                     minimum_should_match: 0,
                     coord: false,
-                }
-                .into())
+                });
+                Ok(match rewrite {
+                    Rewrite::Constant => any.constant(),
+                    _ => any,
+                })
             }
             FrequencyQuery::Common {
                 field,

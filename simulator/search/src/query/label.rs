@@ -70,10 +70,7 @@ pub(crate) fn label(query: &Query) -> String {
             format!("blended(terms: [{}])", terms.join(", "))
         }
         QueryKind::Span(span) => span.label(),
-        QueryKind::Boosting { positive, negative, .. } => {
-            // The negative query has no boost of its own.
-            format!("{}/{}^0.0", label(positive), label(negative))
-        }
+        QueryKind::Boosting { positive, negative, .. } => format!("{}/{}", label(positive), label(negative)),
         QueryKind::Functions { query, functions, .. } => match functions.as_slice() {
             [] => format!("function score ({},function=null)", label(query)),
             [only] if only.filter.is_none() => {

@@ -1,21 +1,22 @@
 //! Explanations of scores.
 //!
-//! Limits: the explanation of a `boosting` query has no details of the negative clause.
-//!
 //! Source: the explanations of Lucene 4.10 and of Elasticsearch 1.5's queries.
 
 use serde_json::{Value, json};
 
-use crate::budget::Budget;
-use crate::error::Result;
-use crate::index::{SegmentView, View};
-use crate::query::{Matcher, Occur, Query, QueryKind, boost_label, filter_label, label};
-use crate::score::explain_function::explain_functions;
-use crate::score::weight::{Weight, WeightKind, segment_functions};
-use crate::score::{Scorer, norm_value};
 use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
+
+use crate::budget::Budget;
+use crate::error::Result;
+use crate::index::{SegmentView, Shard, View};
+use crate::query::{Occur, Query, QueryKind, boost_label, filter_label, label};
+use crate::score::explain_function::explain_functions;
+use crate::score::rewrite::Rewriter;
+use crate::score::weight::{Weight, WeightKind, segment_functions};
+use crate::score::weight_builder::Statistics;
+use crate::score::{Scorer, norm_value};
 
 /// Node of an explanation: a value and its factors.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,34 +57,70 @@ impl Explanation {
 }
 
 /// Description of a query that does not match a document.
-fn missing(query: Option<&Query>, weight: &Weight, doc: u32) -> String {
-    let shown = query.map(label).unwrap_or_default();
-    match (&weight.kind, query.map(|query| &query.kind)) {
-        (WeightKind::Term { .. }, _) => "no matching term".to_owned(),
-        (_, Some(QueryKind::Nothing)) => "MatchNoDocs matches nothing".to_owned(),
-        (_, Some(QueryKind::DisjunctionMax { tie: 0.0, .. })) => "max of:".to_owned(),
-        (_, Some(QueryKind::DisjunctionMax { tie, .. })) => format!("max plus {tie} times others of:"),
-        _ if shown.starts_with("ConstantScore(") => format!("{shown} doesn't match id {doc}"),
-        (
-            _,
-            Some(QueryKind::MultiTerm {
-                matcher: Matcher::Fuzzy { .. },
-                ..
-            }),
-        ) => "sum of:".to_owned(),
-        (_, Some(QueryKind::Range { .. } | QueryKind::MultiTerm { .. })) => {
-            let boost = query.map(boost_label).unwrap_or_default();
-            format!("ConstantScore({shown}){boost} doesn't match id {doc}")
+fn missing(query: &Query, weight: &Weight, doc: u32) -> String {
+    match (&weight.kind, &query.kind) {
+        (WeightKind::Term { .. } | WeightKind::Phrase { .. } | WeightKind::Span { .. }, _) => {
+            "no matching term".to_owned()
         }
-        // Most other queries are rewritten to boolean ones.
-        _ => "sum of:".to_owned(),
+        (_, QueryKind::Nothing) | (WeightKind::Related(_), _) => "MatchNoDocs matches nothing".to_owned(),
+        (WeightKind::DisjunctionMax { tie, .. }, _) => maximum(*tie),
+        (WeightKind::Nested { .. }, _) => "Not a match".to_owned(),
+        _ => format!("{} doesn't match id {doc}", constant_label(query)),
     }
 }
 
-/// Explains the score of a document. `query` is the query of `weight`, if known. `place` is the position of the segment
-/// and the document number.
-pub(crate) fn explain(
-    query: Option<&Query>,
+/// Description of a `dis_max` query.
+fn maximum(tie: f32) -> String {
+    match tie {
+        0.0 => "max of:".to_owned(),
+        tie => format!("max plus {tie:?} times others of:"),
+    }
+}
+
+/// Prints a query whose score is constant.
+fn constant_label(query: &Query) -> String {
+    match query.kind {
+        QueryKind::Constant { form: None, .. } => label(query),
+        QueryKind::All if query.boost == 1.0 => label(query),
+        QueryKind::All => "MatchAllDocsQuery".to_owned(),
+        _ => format!("ConstantScore({}){}", filter_label(query), boost_label(query)),
+    }
+}
+
+/// A query and its weight on a shard, for explanations.
+pub(crate) struct Explained {
+    query: Query,
+    weight: Weight,
+}
+
+impl Explained {
+    /// Prepares the explanation of a query. Default of `statistics`: those of the shard.
+    pub(crate) fn new(
+        query: &Query,
+        view: &View,
+        shard: &Shard,
+        statistics: Option<&Statistics<'_>>,
+        budget: &Budget,
+    ) -> Result<Explained> {
+        let rewriter = Rewriter {
+            view,
+            budget,
+            explains: true,
+        };
+        let query = rewriter.rewrite(query)?.into_owned();
+        let weight = Weight::of(&query, view, shard, statistics, budget)?;
+        Ok(Explained { query, weight })
+    }
+
+    /// Explains the score of a document. `place` is the position of the segment and the document number.
+    pub(crate) fn of(&self, view: &View, place: (usize, u32), budget: &Budget) -> Result<Explanation> {
+        explain(&self.query, &self.weight, view, place, budget)
+    }
+}
+
+/// Explains the score of a document for a rewritten query and its weight.
+fn explain(
+    query: &Query,
     weight: &Weight,
     shard: &View,
     place: (usize, u32),
@@ -94,39 +131,84 @@ pub(crate) fn explain(
     let Some(view) = shard.segments.get(at) else {
         return missed();
     };
-    if let WeightKind::Bool {
-        clauses,
-        minimum_should_match,
-        coord,
-    } = &weight.kind
-    {
-        let parts = clauses_of(query, clauses)
-            .map(|(query, (occur, clause))| Ok((*occur, query, explain(query, clause, shard, place, budget)?)))
-            .collect::<Result<Vec<_>>>()?;
-        return Ok(boolean(parts, *minimum_should_match, *coord));
+    let matches = |weight: &Weight| -> Result<bool> {
+        let scorer = weight.scorer(at, view, budget)?;
+        Ok(scorer.is_some_and(|mut scorer| scorer.seek(doc) == doc))
+    };
+    match (&weight.kind, &query.kind) {
+        (
+            WeightKind::Bool {
+                clauses: weights,
+                minimum_should_match,
+                coord,
+            },
+            QueryKind::Bool { clauses, .. },
+        ) => {
+            let parts = clauses
+                .iter()
+                .zip(weights)
+                .map(|((occur, query), (_, clause))| {
+                    Ok((*occur, query, explain(query, clause, shard, place, budget)?))
+                })
+                .collect::<Result<Vec<_>>>()?;
+            return Ok(boolean(parts, *minimum_should_match, |overlap, scoring| {
+                (*coord).then(|| overlap as f32 / scoring as f32)
+            }));
+        }
+        (
+            WeightKind::Boosting {
+                positive,
+                negative,
+                factor,
+            },
+            QueryKind::Boosting {
+                positive: positive_query,
+                negative: negative_query,
+                ..
+            },
+        ) => {
+            let parts = vec![
+                (
+                    Occur::Must,
+                    &**positive_query,
+                    explain(positive_query, positive, shard, place, budget)?,
+                ),
+                (
+                    Occur::Should,
+                    &**negative_query,
+                    explain(negative_query, negative, shard, place, budget)?,
+                ),
+            ];
+            // The factor counts if both clauses match.
+            return Ok(boolean(parts, 0, |overlap, _| (overlap > 1).then_some(*factor)));
+        }
+        (WeightKind::Filtered { query: inner, filter }, QueryKind::Filtered { query, filter: filter_query }) => {
+            let inner = explain(query, inner, shard, place, budget)?;
+            if matches(filter)? {
+                return Ok(inner);
+            }
+            let what = format!("failure to match filter: {}", filter_label(filter_query));
+            return Ok(Explanation {
+                details: vec![inner],
+                ..Explanation::missed(what)
+            });
+        }
+        (WeightKind::Related(related), _) if related.found => {
+            return Ok(Explanation::new(weight.boost, "not implemented yet...", vec![]));
+        }
+        _ => {}
     }
     let scorer = weight.scorer(at, view, budget)?;
     let found = scorer.and_then(|mut scorer| (scorer.seek(doc) == doc).then_some(scorer));
     let Some(mut scorer) = found else {
-        return match (&weight.kind, query.map(|query| &query.kind)) {
-            (WeightKind::Functions { query: weight, .. }, Some(QueryKind::Functions { query, .. })) => {
-                explain(Some(query), weight, shard, place, budget)
-            }
-            (WeightKind::Filtered { query: weight, .. }, Some(QueryKind::Filtered { query, filter })) => {
-                let inner = explain(Some(query), weight, shard, place, budget)?;
-                if !inner.matched {
-                    return Ok(inner);
-                }
-                Ok(Explanation {
-                    details: vec![inner],
-                    ..Explanation::missed(format!("failure to match filter: {}", filter_label(filter)))
-                })
+        return match (&weight.kind, &query.kind) {
+            (WeightKind::Functions { query: weight, .. }, QueryKind::Functions { query, .. }) => {
+                explain(query, weight, shard, place, budget)
             }
             _ => missed(),
         };
     };
     let score = scorer.score();
-    let product = |value: f32, what: &str, details: Vec<Explanation>| Explanation::new(value, what, details);
     Ok(match &weight.kind {
         WeightKind::Term {
             field,
@@ -145,18 +227,15 @@ pub(crate) fn explain(
                 }
                 frequency = postings.term_freq();
             }
-            let name = format!("{}:{text}", field.name);
-            let idf_part = Explanation::new(*idf, format!("idf(docFreq={doc_freq}, maxDocs={max_doc})"), vec![]);
-            similarity(
-                weight,
-                &name,
-                score,
-                frequency as f32,
-                idf_part,
-                *query_norm,
-                norm(field.norms, field.ordinal, view, doc)?,
-                doc,
-            )
+            Match {
+                name: format!("{}:{text}", field.name),
+                frequency: frequency as f32,
+                frequency_name: "termFreq",
+                idf: Explanation::new(*idf, format!("idf(docFreq={doc_freq}, maxDocs={max_doc})"), vec![]),
+                query_norm: *query_norm,
+                norm: norm(field.norms, field.ordinal, view, doc)?,
+            }
+            .explanation(weight, score, doc)
         }
         WeightKind::Phrase {
             field,
@@ -170,52 +249,60 @@ pub(crate) fn explain(
                 scorer.seek(doc);
                 frequency = scorer.frequency();
             }
-            let idf_part = Explanation::new(*idf, "idf(), sum of:", vec![]);
-            similarity(
-                weight,
-                &format!("{}:{text}", field.name),
-                score,
+            Match {
+                name: format!("{}:{text}", field.name),
                 frequency,
-                idf_part,
-                *query_norm,
-                norm(field.norms, field.ordinal, view, doc)?,
-                doc,
-            )
+                frequency_name: "phraseFreq",
+                idf: Explanation::new(*idf, "idf(), sum of:", vec![]),
+                query_norm: *query_norm,
+                norm: norm(field.norms, field.ordinal, view, doc)?,
+            }
+            .explanation(weight, score, doc)
+        }
+        WeightKind::Span {
+            field,
+            idf,
+            query_norm,
+            span,
+        } => {
+            let mut scorer = weight.span_scorer(span, field, at, &view.segment)?;
+            scorer.seek(doc);
+            let name = match &query.kind {
+                QueryKind::Span(span) => span.label(),
+                _ => label(query),
+            };
+            Match {
+                name,
+                frequency: scorer.frequency(),
+                frequency_name: "phraseFreq",
+                idf: Explanation::new(*idf, "idf(), sum of:", vec![]),
+                query_norm: *query_norm,
+                norm: norm(field.norms, field.ordinal, view, doc)?,
+            }
+            .explanation(weight, score, doc)
         }
         WeightKind::DisjunctionMax { weights, tie } => {
-            let queries = match query.map(|query| &query.kind) {
-                Some(QueryKind::DisjunctionMax { queries, .. }) => queries.as_slice(),
+            let queries = match &query.kind {
+                QueryKind::DisjunctionMax { queries, .. } => queries.as_slice(),
                 _ => &[],
             };
-            let details = weights
-                .iter()
-                .enumerate()
-                .map(|(number, weight)| explain(queries.get(number), weight, shard, place, budget))
-                .collect::<Result<Vec<_>>>()?
-                .into_iter()
-                .filter(|part| part.matched)
-                .collect();
-            product(
-                score,
-                if *tie == 0.0 { "max of:" } else { "max plus others of:" },
-                details,
-            )
-        }
-        WeightKind::Filtered { query: inner, .. } => {
-            let query = match query.map(|query| &query.kind) {
-                Some(QueryKind::Filtered { query, .. }) => Some(&**query),
-                _ => None,
-            };
-            explain(query, inner, shard, place, budget)?
+            let mut details = Vec::new();
+            for (number, weight) in weights.iter().enumerate() {
+                // The terms of a blended query have no queries of their own.
+                let query = queries.get(number).unwrap_or(query);
+                details.push(explain(query, weight, shard, place, budget)?);
+            }
+            details.retain(|part| part.matched);
+            Explanation::new(score, maximum(*tie), details)
         }
         WeightKind::Functions {
             query: inner,
             functions,
             settings,
         } => {
-            let query = match query.map(|query| &query.kind) {
-                Some(QueryKind::Functions { query, .. }) => Some(&**query),
-                _ => None,
+            let query = match &query.kind {
+                QueryKind::Functions { query, .. } => query,
+                _ => query,
             };
             let own = explain(query, inner, shard, place, budget)?;
             let ready = segment_functions(functions, at, view, budget)?;
@@ -228,22 +315,6 @@ pub(crate) fn explain(
                 doc,
             )
         }
-        WeightKind::Boosting {
-            positive,
-            negative,
-            factor,
-        } => {
-            let own = explain(None, positive, shard, place, budget)?;
-            let lowers = explain(None, negative, shard, place, budget)?;
-            if lowers.matched {
-                let none = Explanation::new(0.0, lowers.description, vec![]);
-                let sum = Explanation::new(own.value, "sum of:", vec![own, none]);
-                let coord = Explanation::new(*factor, "coord(2/2)", vec![]);
-                product(score, "product of:", vec![sum, coord])
-            } else {
-                product(score, "sum of:", vec![own])
-            }
-        }
         WeightKind::Nested { outer, .. } => {
             let before = shard.segments.iter().take(at);
             let base: u32 = before.map(|view| view.segment.max_doc()).sum();
@@ -252,66 +323,26 @@ pub(crate) fn explain(
                 .and_then(|outer| (0..doc).rev().find(|doc| outer.contains(*doc)));
             let (first, last) = (previous.map_or(0, |doc| doc + 1), doc.saturating_sub(1));
             let range = format!("from {} to {}", base + first, base + last);
-            product(score, &format!("Score based on child doc range {range}"), vec![])
+            Explanation::new(score, format!("Score based on child doc range {range}"), vec![])
         }
-        WeightKind::Related(_) => product(weight.boost, "not implemented yet...", vec![]),
-        kind => {
-            let constant = match query {
-                Some(Query {
-                    kind: QueryKind::Constant { query, form: None },
-                    ..
-                }) => Some(filter_label(query)),
-                Some(
-                    filter @ Query {
-                        kind: QueryKind::Constant { .. },
-                        ..
-                    },
-                ) => Some(label(filter)),
-                _ => None,
-            };
-            let name = match kind {
-                WeightKind::All if weight.boost != 1.0 => "MatchAllDocsQuery".to_owned(),
-                WeightKind::All => "ConstantScore(*:*)".to_owned(),
-                WeightKind::MultiTerm { label, .. }
-                | WeightKind::Range { label, .. }
-                | WeightKind::Docs { label, .. } => format!("ConstantScore({label})"),
-                _ => constant.map_or_else(|| "ConstantScore".to_owned(), |inner| format!("ConstantScore({inner})")),
-            };
-            let name = format!("{name}, product of:");
+        _ => {
             let query_norm = if weight.boost == 0.0 { 0.0 } else { score / weight.boost };
-            product(
-                score,
-                &name,
-                vec![
-                    Explanation::new(weight.boost, "boost", vec![]),
-                    Explanation::new(query_norm, "queryNorm", vec![]),
-                ],
-            )
+            let factors = vec![
+                Explanation::new(weight.boost, "boost", vec![]),
+                Explanation::new(query_norm, "queryNorm", vec![]),
+            ];
+            Explanation::new(score, format!("{}, product of:", constant_label(query)), factors)
         }
     })
 }
 
-/// Pairs the weights of a boolean query's clauses with their queries, if known.
-fn clauses_of<'a>(
-    query: Option<&'a Query>,
-    clauses: &'a [(Occur, Weight)],
-) -> impl Iterator<Item = (Option<&'a Query>, &'a (Occur, Weight))> {
-    let queries = match query.map(|query| &query.kind) {
-        Some(QueryKind::Bool { clauses: known, .. }) if known.len() == clauses.len() => known.as_slice(),
-        _ => &[],
-    };
-    let queries = queries.iter().map(|(_, query)| Some(query));
-    queries.chain(std::iter::repeat(None)).zip(clauses)
-}
-
-/// Explains a boolean query from the explanations of its clauses.
-fn boolean(parts: Vec<(Occur, Option<&Query>, Explanation)>, minimum_should_match: usize, coord: bool) -> Explanation {
-    // A query with one clause is explained as that clause.
-    if minimum_should_match == 0
-        && let [(Occur::Must | Occur::Should, _, only)] = parts.as_slice()
-    {
-        return only.clone();
-    }
+/// Explains a boolean query from the explanations of its clauses. `coord` returns the factor for a number of matching
+/// clauses and the number of clauses, if there is one.
+fn boolean(
+    parts: Vec<(Occur, &Query, Explanation)>,
+    minimum_should_match: usize,
+    coord: impl Fn(usize, usize) -> Option<f32>,
+) -> Explanation {
     let scoring = parts.iter().filter(|(occur, ..)| *occur != Occur::MustNot).count();
     let (mut details, mut overlap, mut optional, mut fails) = (Vec::new(), 0usize, 0usize, false);
     for (occur, query, part) in parts {
@@ -327,8 +358,7 @@ fn boolean(parts: Vec<(Occur, Option<&Query>, Explanation)>, minimum_should_matc
             }
         };
         fails = true;
-        let query = query.map(label).unwrap_or_default();
-        details.push(Explanation::new(0.0, format!("{failure} ({query})"), vec![part]));
+        details.push(Explanation::new(0.0, format!("{failure} ({})", label(query)), vec![part]));
     }
     let failed = |what: String, details| Explanation {
         details,
@@ -342,22 +372,19 @@ fn boolean(parts: Vec<(Occur, Option<&Query>, Explanation)>, minimum_should_matc
         let what = format!("Failure to match minimum number of optional clauses: {minimum_should_match}");
         return failed(what, details);
     }
-    if overlap == 0 {
-        let sum = failed("sum of:".to_owned(), details);
-        if !coord {
-            return sum;
+    let matched = overlap > 0;
+    let explained = |value: f32, what: &str, details| Explanation {
+        matched,
+        ..Explanation::new(value, what, details)
+    };
+    let sum = explained(details.iter().map(|part| part.value).sum(), "sum of:", details);
+    match coord(overlap, scoring) {
+        None | Some(1.0) => sum,
+        Some(factor) => {
+            let coord = Explanation::new(factor, format!("coord({overlap}/{scoring})"), vec![]);
+            explained(sum.value * factor, "product of:", vec![sum, coord])
         }
-        let coord = Explanation::new(0.0, format!("coord(0/{scoring})"), vec![]);
-        return failed("product of:".to_owned(), vec![sum, coord]);
     }
-    let sum = details.iter().map(|part| part.value).sum();
-    let sum = Explanation::new(sum, "sum of:", details);
-    if !coord || overlap == scoring {
-        return sum;
-    }
-    let factor = overlap as f32 / scoring as f32;
-    let coord = Explanation::new(factor, format!("coord({overlap}/{scoring})"), vec![]);
-    Explanation::new(sum.value * factor, "product of:", vec![sum, coord])
 }
 
 fn norm(norms: bool, ordinal: Option<u32>, view: &SegmentView, doc: u32) -> Result<f32> {
@@ -369,60 +396,42 @@ fn norm(norms: bool, ordinal: Option<u32>, view: &SegmentView, doc: u32) -> Resu
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the factors of one formula")]
-fn similarity(
-    weight: &Weight,
-    name: &str,
-    score: f32,
+/// A match of a term, a phrase or a span in a document.
+struct Match {
+    name: String,
     frequency: f32,
+    frequency_name: &'static str,
     idf: Explanation,
     query_norm: f32,
     norm: f32,
-    doc: u32,
-) -> Explanation {
-    let tf = frequency.sqrt();
-    let field_weight = Explanation::new(
-        tf * idf.value * norm,
-        format!("fieldWeight in {doc}, product of:"),
-        vec![
-            Explanation::new(
-                tf,
-                format!("tf(freq={frequency:?}), with freq of:"),
-                vec![Explanation::new(
-                    frequency,
-                    if name.contains('"') {
-                        format!("phraseFreq={frequency:?}")
-                    } else {
-                        format!("termFreq={frequency:?}")
-                    },
-                    vec![],
-                )],
-            ),
-            idf.clone(),
-            Explanation::new(norm, format!("fieldNorm(doc={doc})"), vec![]),
-        ],
-    );
-    let mut query_parts = vec![idf.clone(), Explanation::new(query_norm, "queryNorm", vec![])];
-    if weight.boost != 1.0 {
-        query_parts.insert(0, Explanation::new(weight.boost, "boost", vec![]));
+}
+
+impl Match {
+    fn explanation(self, weight: &Weight, score: f32, doc: u32) -> Explanation {
+        let (frequency, boost) = (self.frequency, weight.boost);
+        let tf = frequency.sqrt();
+        let frequency_part = Explanation::new(frequency, format!("{}={frequency:?}", self.frequency_name), vec![]);
+        let tf_part = Explanation::new(tf, format!("tf(freq={frequency:?}), with freq of:"), vec![frequency_part]);
+        let norm_part = Explanation::new(self.norm, format!("fieldNorm(doc={doc})"), vec![]);
+        let field_weight = Explanation::new(
+            tf * self.idf.value * self.norm,
+            format!("fieldWeight in {doc}, product of:"),
+            vec![tf_part, self.idf.clone(), norm_part],
+        );
+        let query_weight = boost * self.idf.value * self.query_norm;
+        let mut query_parts = vec![self.idf, Explanation::new(self.query_norm, "queryNorm", vec![])];
+        if boost != 1.0 {
+            query_parts.insert(0, Explanation::new(boost, "boost", vec![]));
+        }
+        let inner = if query_weight == 1.0 {
+            field_weight
+        } else {
+            let query_weight = Explanation::new(query_weight, "queryWeight, product of:", query_parts);
+            let what = format!("score(doc={doc},freq={frequency:?}), product of:");
+            Explanation::new(score, what, vec![query_weight, field_weight])
+        };
+        let boost = if boost == 1.0 { String::new() } else { format!("^{boost:?}") };
+        let what = format!("weight({}{boost} in {doc}) [PerFieldSimilarity], result of:", self.name);
+        Explanation::new(score, what, vec![inner])
     }
-    let query_weight = Explanation::new(
-        weight.boost * idf.value * query_norm,
-        "queryWeight, product of:",
-        query_parts,
-    );
-    let inner = if query_weight.value == 1.0 {
-        field_weight
-    } else {
-        Explanation::new(
-            score,
-            format!("score(doc={doc},freq={frequency:?}), product of:"),
-            vec![query_weight, field_weight],
-        )
-    };
-    Explanation::new(
-        score,
-        format!("weight({name} in {doc}) [PerFieldSimilarity], result of:"),
-        vec![inner],
-    )
 }

@@ -13,6 +13,8 @@ use crate::score::{END, Scorer};
 /// Matching documents of a parent or child query with their scores, by segment.
 pub(crate) struct RelatedWeight {
     pub(super) docs: Vec<Vec<(u32, f32)>>,
+    /// Whether the inner query matches a document.
+    pub(super) found: bool,
     /// Sum of squared weights of the inner query. `None` if its scores are not used.
     pub(super) squares: Option<f32>,
 }

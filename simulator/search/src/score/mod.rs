@@ -15,12 +15,13 @@ mod match_scorer;
 mod phrase;
 mod positions;
 mod relatives;
+mod rewrite;
 mod sloppy;
 mod span;
 mod weight;
 mod weight_builder;
 
-pub(crate) use explain::explain;
+pub(crate) use explain::Explained;
 pub(crate) use span::{Span, ordered, unordered};
 pub(crate) use weight::Weight;
 pub(crate) use weight_builder::Statistics;

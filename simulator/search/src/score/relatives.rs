@@ -56,7 +56,11 @@ impl WeightBuilder<'_> {
             }
             Relation::Parent { parent_type } => self.children_of(&found, parent_type)?,
         };
-        Ok(RelatedWeight { docs, squares })
+        Ok(RelatedWeight {
+            docs,
+            found: !found.is_empty(),
+            squares,
+        })
     }
 
     fn parents_of(

@@ -295,6 +295,11 @@ impl SpanScorer {
             frequency: 0.0,
         }))
     }
+
+    /// Frequency of the query in the current document.
+    pub(super) fn frequency(&self) -> f32 {
+        self.matcher.frequency
+    }
 }
 
 impl DocMatcher for Spans {

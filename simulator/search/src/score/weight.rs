@@ -51,15 +51,12 @@ pub(super) enum WeightKind {
         slots: Vec<PhraseSlot>,
     },
     MultiTerm {
-        label: String,
         infos: Vec<Vec<TermInfo>>,
     },
     Range {
-        label: String,
         docs: Vec<Within>,
     },
     Docs {
-        label: String,
         docs: Vec<Bits>,
     },
     Bool {
@@ -123,7 +120,7 @@ impl Weight {
             statistics,
             budget,
         };
-        let mut weight = builder.build(query)?;
+        let mut weight = builder.build_rewritten(query)?;
         let norm = query_norm(weight.sum_of_squares());
         weight.normalize(norm, 1.0);
         Ok(weight)
@@ -165,7 +162,10 @@ impl Weight {
     fn normalize(&mut self, norm: f32, top_boost: f32) {
         let boost = self.boost;
         match &mut self.kind {
-            WeightKind::Boosting { positive, .. } => positive.normalize(norm, top_boost * boost),
+            WeightKind::Boosting { positive, negative, .. } => {
+                positive.normalize(norm, top_boost * boost);
+                negative.normalize(norm, top_boost * boost);
+            }
             WeightKind::Nested { inner, .. } => inner.normalize(norm, top_boost * boost),
             WeightKind::Functions { query, functions, .. } => {
                 query.normalize(norm, top_boost * boost);
@@ -237,7 +237,7 @@ impl Weight {
                 None => return Ok(None),
             },
             WeightKind::Span { field, span, .. } => {
-                Box::new(SpanScorer::new(span, at, segment, self.term_score(field, segment)?)?)
+                Box::new(self.span_scorer(span, field, at, segment)?)
             }
             WeightKind::Boosting {
                 positive,
@@ -319,6 +319,16 @@ impl Weight {
             _ => None,
         };
         Ok(TermScore::new(self.value, norms))
+    }
+
+    pub(super) fn span_scorer(
+        &self,
+        span: &SpanWeight,
+        field: &QueryField,
+        at: usize,
+        segment: &Segment,
+    ) -> Result<SpanScorer> {
+        SpanScorer::new(span, at, segment, self.term_score(field, segment)?)
     }
 
     pub(super) fn phrase_scorer(&self, at: usize, segment: &Segment) -> Result<Option<PhraseScorer>> {

@@ -6,10 +6,10 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, Shard, View, Within, term_key};
 use crate::query::{
-    Expansion, Function, GeoPoint, NumericRange, Occur, Query, QueryField, QueryKind, ScoredTerm, SpanQuery, TermTest,
-    expand, label, terms_of, terms_with_prefix,
+    Expansion, Function, GeoPoint, NumericRange, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, terms_of,
 };
 use crate::score::idf;
+use crate::score::rewrite::Rewriter;
 use crate::score::span::SpanWeight;
 use crate::score::weight::{PhraseSlot, Weight, WeightKind};
 
@@ -54,7 +54,17 @@ impl WeightBuilder<'_> {
         })
     }
 
-    /// Builds the weight of a query, not yet normalized.
+    /// Builds the weight of a query, not yet normalized. Rewrites the query first.
+    pub(super) fn build_rewritten(&self, query: &Query) -> Result<Weight> {
+        let rewriter = Rewriter {
+            view: self.view,
+            budget: self.budget,
+            explains: false,
+        };
+        self.build(&*rewriter.rewrite(query)?)
+    }
+
+    /// Builds the weight of a rewritten query, not yet normalized.
     pub(super) fn build(&self, query: &Query) -> Result<Weight> {
         let view = self.view;
         let kind = match &query.kind {
@@ -66,52 +76,20 @@ impl WeightBuilder<'_> {
                 term_kind(field, text, 1, view.max_doc(), infos)
             }
             QueryKind::Phrase { field, slots, slop } => self.phrase(field, slots, *slop)?,
-            QueryKind::PhrasePrefix {
-                field,
-                slots,
-                slop,
-                last,
-                expansions,
-            } => {
-                let mut slots = slots.clone();
-                let Some((position, prefix)) = last else {
-                    return self.build(&Query {
-                        kind: QueryKind::Phrase {
-                            field: field.clone(),
-                            slots,
-                            slop: *slop,
-                        },
-                        boost: query.boost,
-                    });
-                };
-                let expanded = terms_with_prefix(view, field, prefix, *expansions)?;
-                if slots.is_empty() {
-                    let near = expanded
-                        .into_iter()
-                        .map(|text| ScoredTerm { text, boost: 1.0 })
-                        .collect::<Vec<_>>();
-                    return self.any_term(field, &near, query.boost);
-                }
-                slots.push((*position, expanded));
-                self.phrase(field, &slots, *slop)?
-            }
             QueryKind::MultiTerm { field, matcher } => match expand(view, field, matcher, self.budget)? {
-                Expansion::Constant(infos) => WeightKind::MultiTerm {
-                    label: label(query),
-                    infos,
-                },
-                Expansion::Scored(near) => return self.any_term(field, &near, query.boost),
+                Expansion::Constant(infos) => WeightKind::MultiTerm { infos },
+                Expansion::Scored(_) => return self.build_rewritten(query),
             },
-            QueryKind::Range { field, range } => range_weight(view, field, range, label(query))?,
+            QueryKind::Range { field, range } => range_weight(view, field, range)?,
             QueryKind::Ids { types, ids } => {
                 let places = types
                     .iter()
                     .flat_map(|name| ids.iter().filter_map(|id| self.shard.locate(name, id)));
-                docs_at(view, places, label(query))
+                docs_at(view, places)
             }
             QueryKind::IdPattern(matcher) => {
                 let test = TermTest::new(matcher)?;
-                docs_at(view, self.shard.locate_where(|id| test.accepts(id)), label(query))
+                docs_at(view, self.shard.locate_where(|id| test.accepts(id)))
             }
             QueryKind::Bool {
                 clauses,
@@ -165,15 +143,11 @@ impl WeightBuilder<'_> {
                     .collect::<Result<Vec<_>>>()?,
                 settings: settings.clone(),
             },
-            QueryKind::ByFrequency(by_frequency) => {
-                let mut resolved = by_frequency.resolve(view, self.budget)?;
-                resolved.boost *= query.boost;
-                return self.build(&resolved);
-            }
+            // Within a filter.
+            QueryKind::ByFrequency(_) | QueryKind::PhrasePrefix { .. } => return self.build_rewritten(query),
             QueryKind::Nested(nested) => self.nested(nested)?,
             QueryKind::Related(related) => WeightKind::Related(self.related(related)?),
             QueryKind::Script(script) => WeightKind::Docs {
-                label: label(query),
                 docs: view
                     .segments
                     .iter()
@@ -191,7 +165,6 @@ impl WeightBuilder<'_> {
                     .collect::<Result<Vec<_>>>()?,
             },
             QueryKind::Limit(limit) => WeightKind::Docs {
-                label: label(query),
                 docs: view
                     .segments
                     .iter()
@@ -203,7 +176,6 @@ impl WeightBuilder<'_> {
                     .collect(),
             },
             QueryKind::Geo { field, shape } => WeightKind::Docs {
-                label: label(query),
                 docs: view
                     .segments
                     .iter()
@@ -233,23 +205,6 @@ impl WeightBuilder<'_> {
         Ok(Weight {
             kind,
             boost: query.boost,
-            value: 0.0,
-        })
-    }
-
-    /// Builds the disjunction of terms that have boosts of their own.
-    fn any_term(&self, field: &QueryField, near: &[ScoredTerm], boost: f32) -> Result<Weight> {
-        let clauses = near
-            .iter()
-            .map(|near| Ok((Occur::Should, self.term(field, &near.text, boost * near.boost)?)))
-            .collect::<Result<Vec<_>>>()?;
-        Ok(Weight {
-            kind: WeightKind::Bool {
-                clauses,
-                minimum_should_match: 0,
-                coord: false,
-            },
-            boost: 1.0,
             value: 0.0,
         })
     }
@@ -444,7 +399,7 @@ fn term_kind(field: &QueryField, text: &str, doc_freq: u32, max_doc: u32, infos:
 
 /// Builds the weight of a numeric range. If no document has a number in it, deleted ones included, the query has no
 /// terms and no weight.
-fn range_weight(view: &View, field: &QueryField, range: &NumericRange, label: String) -> Result<WeightKind> {
+fn range_weight(view: &View, field: &QueryField, range: &NumericRange) -> Result<WeightKind> {
     let (lower, upper) = range.ends();
     let Some(ordinal) = field.ordinal.filter(|_| lower <= upper) else {
         return Ok(WeightKind::Nothing);
@@ -462,12 +417,12 @@ fn range_weight(view: &View, field: &QueryField, range: &NumericRange, label: St
     Ok(if docs.iter().all(|docs| matches!(docs, Within::Nothing)) {
         WeightKind::Nothing
     } else {
-        WeightKind::Range { label, docs }
+        WeightKind::Range { docs }
     })
 }
 
 /// Builds the weight for a list of documents: segment numbers with document numbers.
-fn docs_at(view: &View, places: impl IntoIterator<Item = (u32, u32)>, label: String) -> WeightKind {
+fn docs_at(view: &View, places: impl IntoIterator<Item = (u32, u32)>) -> WeightKind {
     let mut docs: Vec<Bits> = view
         .segments
         .iter()
@@ -480,5 +435,5 @@ fn docs_at(view: &View, places: impl IntoIterator<Item = (u32, u32)>, label: Str
             docs.insert(doc);
         }
     }
-    WeightKind::Docs { label, docs }
+    WeightKind::Docs { docs }
 }

@@ -113,7 +113,8 @@ impl<'a> Model<'a> {
             settings,
             gram_size,
             occurrences,
-            words: words.len() as f64,
+            // Lucene does not count the words of several segments.
+            words: if view.segments.len() > 1 { -1.0 } else { words.len() as f64 },
             cache: HashMap::new(),
         })
     }
