@@ -80,7 +80,11 @@ pub(crate) fn underivable() -> SearchError {
 /// Formats a number as Java's `Float.toString` and `Double.toString` do.
 pub(crate) fn java_number<N: Copy + Into<f64> + fmt::Debug + fmt::UpperExp>(number: N) -> String {
     let size = number.into().abs();
-    if size == 0.0 || !size.is_finite() || (1e-3..1e7).contains(&size) {
+    if size.is_infinite() {
+        let sign = if number.into() < 0.0 { "-" } else { "" };
+        return format!("{sign}Infinity");
+    }
+    if size == 0.0 || size.is_nan() || (1e-3..1e7).contains(&size) {
         return format!("{number:?}");
     }
     let text = format!("{number:E}");

@@ -7,7 +7,7 @@ use crate::aggs::facets::{Facet, each};
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
-use crate::query::{Context, GeoPoint, metres};
+use crate::query::{Context, DistanceType, GeoPoint, metres};
 
 /// Setting names that are not the name of the field.
 const SETTINGS: [&str; 9] = [
@@ -61,6 +61,7 @@ pub(super) fn distances(
     let unit = facet.text(&["unit"]).unwrap_or("m");
     let unit = metres(&json!(1), Some(unit))
         .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?;
+    let distance_type = facet.settings.as_object().map_or(Ok(DistanceType::default()), DistanceType::of)?;
     let mut list = Vec::new();
     for range in ranges.iter().map(Range::parse) {
         let (mut count, mut stats) = (0u64, Stats::default());
@@ -71,7 +72,7 @@ pub(super) fn distances(
             let mut distances = values
                 .of(doc)
                 .iter()
-                .map(|encoded| GeoPoint::decode(*encoded).distance(origin) / unit);
+                .map(|encoded| distance_type.between(origin, GeoPoint::decode(*encoded)) / unit);
             let Some(distance) = distances.find(|distance| range.has(*distance)) else {
                 return Ok(());
             };

@@ -10,7 +10,7 @@ use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
 use crate::mapping::{FieldType, Kind};
-use crate::query::{GeoPoint, metres};
+use crate::query::{DistanceType, GeoPoint, metres};
 
 struct Bounds {
     key: Option<String>,
@@ -176,6 +176,7 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
     let unit = settings.get("unit").and_then(Value::as_str);
     let metres_of = metres(&json!(1.0), Some(unit.unwrap_or("m")))
         .ok_or_else(|| SearchError::illegal(format!("No matching unit found for [{}]", unit.unwrap_or_default())))?;
+    let distance_type = settings.as_object().map_or(Ok(DistanceType::default()), DistanceType::of)?;
     let number = |range: &Value, key: &str| range.get(key).and_then(Value::as_f64);
     let bounds: Vec<Bounds> = settings
         .get("ranges")
@@ -197,7 +198,7 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
             let points = sources.get(at).map(|source| points(source, doc)).unwrap_or_default();
             points
                 .iter()
-                .any(|point| is_inside(origin.distance(*point) / metres_of, from, to))
+                .any(|point| is_inside(distance_type.between(origin, *point) / metres_of, from, to))
         })
     })
 }

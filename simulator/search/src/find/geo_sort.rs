@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
-use crate::query::{GeoPoint, metres};
+use crate::query::{DistanceType, GeoPoint, metres};
 
 /// Origins and unit of a sort by distance.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct GeoSort {
     points: Vec<GeoPoint>,
     /// Unit of the distance, in metres.
     unit: f64,
-    is_plane: bool,
+    distance_type: DistanceType,
 }
 
 /// Settings of a sort by distance.
@@ -46,7 +46,7 @@ impl GeoSettings {
             geo: GeoSort {
                 points: vec![],
                 unit: 1.0,
-                is_plane: false,
+                distance_type: DistanceType::of(settings)?,
             },
             descending: false,
             mode: None,
@@ -70,8 +70,7 @@ impl GeoSettings {
                 ("mode" | "sort_mode" | "sortMode", Some(mode)) => found.mode = Some(mode.to_owned()),
                 ("nested_path" | "nestedPath", Some(path)) => found.nested_path = Some(path.to_owned()),
                 ("nested_filter" | "nestedFilter", _) => found.nested_filter = Some(value.clone()),
-                ("distance_type" | "distanceType", _) => found.geo.is_plane = text == Some("plane"),
-                ("normalize", _) => {}
+                ("distance_type" | "distanceType" | "normalize", _) => {}
                 _ => {
                     found.field = key.clone();
                     found.geo.points.extend(points_of(value));
@@ -96,12 +95,8 @@ impl GeoSort {
         let distances = || {
             encoded.iter().flat_map(|encoded| {
                 let point = GeoPoint::decode(*encoded);
-                let distance = if self.is_plane {
-                    GeoPoint::plane_distance
-                } else {
-                    GeoPoint::distance
-                };
-                self.points.iter().map(move |from| distance(*from, point) / self.unit)
+                let distance = move |from: &GeoPoint| self.distance_type.between(*from, point) / self.unit;
+                self.points.iter().map(distance)
             })
         };
         let count = encoded.len().saturating_mul(self.points.len());

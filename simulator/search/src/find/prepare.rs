@@ -89,9 +89,14 @@ fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Va
             every.filter(FilterClass::And, Caching::Uncached)
         }
     };
-    Ok(match query.kind {
-        QueryKind::All => filter.constant().boosted(query.boost),
-        _ => query.filtered(filter),
+    let is_all = |query: &Query| matches!(query.kind, QueryKind::All) && query.boost == 1.0;
+    let matches_all = match &query.kind {
+        QueryKind::Constant { query: inner, form: None } => query.boost == 1.0 && is_all(inner),
+        _ => is_all(&query),
+    };
+    Ok(match matches_all {
+        true => filter.constant(),
+        false => query.filtered(filter),
     })
 }
 

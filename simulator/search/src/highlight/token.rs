@@ -132,6 +132,7 @@ fn spans(span: &SpanQuery, tokens: &[Token]) -> Result<Vec<Span>> {
             .collect::<Result<Vec<_>>>()
     };
     let mut found = match span {
+        SpanQuery::Boosted(inner, _) | SpanQuery::Masked { inner, .. } => spans(inner, tokens)?,
         SpanQuery::Term { text, .. } => positions(tokens.iter().filter(|token| token.text == *text)),
         SpanQuery::MultiTerm { matcher, .. } => {
             let test = TermTest::new(matcher)?;

@@ -155,12 +155,15 @@ impl Mapping {
         }
     }
 
-    /// Returns the full names that match a pattern with `*`, sorted.
+    /// Returns the full names of the fields whose full name or own name matches a pattern with `*`, sorted.
     pub(crate) fn field_names(&self, pattern: &str) -> Vec<String> {
         let mut names: Vec<String> = self
             .fields
             .keys()
-            .filter(|name| crate::pattern::matches(pattern, name))
+            .filter(|name| {
+                let own = name.rsplit('.').next();
+                crate::pattern::matches(pattern, name) || own.is_some_and(|own| crate::pattern::matches(pattern, own))
+            })
             .cloned()
             .collect();
         names.sort();

@@ -262,7 +262,13 @@ impl Builder<'_> {
                     .into()
                 }))
             }
-            (TermKind::Regexp, _) => multi(Matcher::Regexp(self.expanded(&term.text))),
+            (TermKind::Regexp, _) => {
+                let pattern = self.expanded(&term.text);
+                multi(Matcher::Regexp {
+                    text: pattern.clone(),
+                    pattern,
+                })
+            }
             (TermKind::Plain, Some(similarity)) => self.fuzzy(name, &term.text, similarity),
             (TermKind::Plain, None) => self.text(name, &term.text, false, self.settings.phrase_slop),
         }

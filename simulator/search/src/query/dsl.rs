@@ -203,13 +203,10 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
         "top_children" | "topChildren" => has_child(context, "top_children", object)?,
         "has_parent" | "hasParent" => has_parent(context, object)?,
         "indices" => indices(context, object, parse_body, "query")?,
-        name if name.starts_with("span_") || name.starts_with("span") && name.len() > 4 => {
-            match span(context, name, object)? {
-                Some(query) => query,
-                None => return Ok(None),
-            }
-        }
-        _ => return similar(context, name, object),
+        _ => match span(context, name, object)? {
+            Some(query) => query,
+            None => return similar(context, name, object),
+        },
     };
     Ok(Some(query))
 }

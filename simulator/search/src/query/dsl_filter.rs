@@ -92,7 +92,8 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             let (class, matcher) = if name == "prefix" {
                 (FilterClass::Prefix, Matcher::Prefix(text))
             } else {
-                (FilterClass::Regexp, Matcher::Regexp(with_flags(&text, settings)?))
+                let pattern = with_flags(&text, settings)?;
+                (FilterClass::Regexp, Matcher::Regexp { pattern, text })
             };
             let query = id_pattern_query(field, &matcher).unwrap_or_else(|| {
                 let field = context.field(field);

@@ -74,7 +74,10 @@ pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>)
             "boost" | "_name" => {}
             "weight" => weight = number(Some(value)),
             "boost_factor" | "boostFactor" => {
-                functions.push(ScoreFunction::factor(number(Some(value)).unwrap_or(1.0)));
+                functions.push(ScoreFunction {
+                    function: boost_factor(value),
+                    ..ScoreFunction::factor(1.0)
+                });
             }
             "functions" => {
                 for item in value.as_array().into_iter().flatten() {
@@ -120,8 +123,12 @@ fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
     for (key, value) in item.as_object().into_iter().flatten() {
         match key.as_str() {
             "filter" => parsed.filter = Some(context.parse_filter(value)?),
-            "weight" | "boost_factor" | "boostFactor" => {
+            "weight" => {
                 parsed.weight = number(Some(value)).unwrap_or(1.0);
+                found = true;
+            }
+            "boost_factor" | "boostFactor" => {
+                parsed.function = boost_factor(value);
                 found = true;
             }
             name if FUNCTIONS.contains(&name) => {
@@ -136,11 +143,19 @@ fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
             }
         }
     }
+    if matches!(parsed.function, Function::Boost(_)) && item.get("weight").is_some() {
+        let reason = "'boost_factor' and 'weight' cannot be used together. Use 'weight'.";
+        return Err(SearchError::illegal(reason));
+    }
     if found {
         Ok(parsed)
     } else {
         Err(SearchError::parse("an entry in functions list is missing a function."))
     }
+}
+
+fn boost_factor(value: &Value) -> Function {
+    Function::Boost(number(Some(value)).unwrap_or(1.0))
 }
 
 fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function> {
@@ -266,7 +281,9 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             "Both origin and scale must be set for numeric fields."
         })
     })?;
-    let share = number(settings.get("decay")).map_or(0.5, f64::from);
+    let share = settings.get("decay");
+    let share = share.and_then(|share| share.as_f64().or_else(|| share.as_str()?.parse().ok()));
+    let share = share.unwrap_or(0.5);
     if scale <= 0.0 || share <= 0.0 || share >= 1.0 {
         return Err(SearchError::new(
             400,

@@ -9,7 +9,7 @@ use crate::mapping::{Field, Kind, geohash_levels, truth};
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::geo::{MAX_GEOHASH_LENGTH, metres, neighbors};
 use crate::query::value::term;
-use crate::query::{Caching, Context, FilterClass, GeoPoint, GeoShape, Query, QueryField, QueryKind};
+use crate::query::{Caching, Context, DistanceType, FilterClass, GeoPoint, GeoShape, Query, QueryField, QueryKind};
 
 /// Parses `geo_distance`, `geo_distance_range`, `geo_bounding_box` and `geo_polygon`.
 pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
@@ -60,19 +60,33 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
     let shape = match name {
         "geo_distance" => GeoShape::Distance {
             center: point(Some(value))?,
-            from: 0.0,
+            from: None,
             to: length(&["distance"])?
                 .ok_or_else(|| parsing_error(context, "geo_distance requires 'distance' to be specified"))?,
+            distance_type: DistanceType::of(object)?,
         },
-        "geo_distance_range" => GeoShape::Distance {
-            center: point(Some(value))?,
-            from: length(&["from", "gte", "gt"])?.unwrap_or(0.0),
-            to: length(&["to", "lte", "lt"])?.unwrap_or(f64::INFINITY),
-        },
+        "geo_distance_range" => {
+            let includes = |side: &str, exclusive: &str| {
+                !object.contains_key(exclusive) && object.get(&format!("include_{side}")).is_none_or(truth)
+            };
+            let from = length(&["from", "gte", "gt"])?;
+            let to = length(&["to", "lte", "lt"])?;
+            let from = from.map(|from| if includes("lower", "gt") { from } else { from.next_up() });
+            let to = to.map(|to| if includes("upper", "lt") { to } else { to.next_down() });
+            GeoShape::Distance {
+                center: point(Some(value))?,
+                from: Some(from.unwrap_or(f64::NEG_INFINITY)),
+                to: to.unwrap_or(f64::INFINITY),
+                distance_type: DistanceType::of(object)?,
+            }
+        }
         "geo_polygon" => {
             let corners = value.get("points").and_then(Value::as_array).into_iter().flatten();
-            let corners = corners.map(|corner| point(Some(corner))).collect::<Result<Vec<_>>>()?;
+            let mut corners = corners.map(|corner| point(Some(corner))).collect::<Result<Vec<_>>>()?;
             let is_closed = corners.first() == corners.last();
+            if let (false, Some(first)) = (is_closed || corners.len() < 3, corners.first().copied()) {
+                corners.push(first);
+            }
             match corners.len() {
                 0 => return Err(parsing_error(context, "no points defined for geo_polygon filter")),
                 1 | 2 => return Err(parsing_error(context, "too few points defined for geo_polygon filter")),

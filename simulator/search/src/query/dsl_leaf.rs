@@ -120,7 +120,10 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
     let matcher = match name {
         "prefix" => Matcher::Prefix(text),
         "wildcard" => Matcher::Wildcard(text),
-        _ => Matcher::Regexp(with_flags(&text, settings)?),
+        _ => Matcher::Regexp {
+            pattern: with_flags(&text, settings)?,
+            text,
+        },
     };
     let rewrite = rewrite_of(settings)?;
     if let Some(query) = id_pattern_query(field, &matcher) {

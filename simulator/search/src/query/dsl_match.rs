@@ -1,5 +1,6 @@
 //! Full-text queries of the DSL: `match` and its variants.
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
@@ -13,6 +14,7 @@ use crate::query::frequency::FrequencyQuery;
 use crate::query::text::{Style, analyzed};
 use crate::query::value::exact_value;
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
+use crate::ties::in_hash_order;
 
 /// Settings of a match query.
 struct MatchSettings {
@@ -337,6 +339,12 @@ pub(super) fn fields_of(context: &Context<'_>, value: &Value) -> Vec<(String, f3
         .collect()
 }
 
+/// Parses a list of fields as a map from names to boosts. The last boost of a field counts.
+pub(super) fn field_boosts(context: &Context<'_>, value: &Value) -> Vec<(String, f32)> {
+    let boosts: IndexMap<String, f32> = fields_of(context, value).into_iter().collect();
+    in_hash_order(boosts.into_iter().collect(), |(name, _)| name.clone())
+}
+
 /// Parses `multi_match`.
 pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let kind = object.get("type").and_then(Value::as_str).unwrap_or("best_fields");
@@ -360,12 +368,16 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
         inner.shift_remove(own);
     }
     let settings = MatchSettings::parse(context, name, &Value::Object(inner))?;
-    let fields = fields_of(
+    let mut fields = field_boosts(
         context,
         object
             .get("fields")
             .ok_or_else(|| parsing_error(context, "No fields specified for multi_match query"))?,
     );
+    if let [(_, boost)] = fields.as_mut_slice() {
+        // The boost of an only field is replaced by that of the query.
+        *boost = 1.0;
+    }
     if object
         .get("fields")
         .and_then(Value::as_array)
@@ -388,7 +400,8 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
     }
     let mut queries = Vec::new();
     for (field, boost) in &fields {
-        queries.extend(settings.build(context, field)?.map(|query| with_boost(query, *boost)));
+        let query = settings.build(context, field)?.unwrap_or_else(|| settings.empty());
+        queries.push(with_boost(query, *boost));
     }
     let tie = tie.unwrap_or(if matches!(kind, "most_fields" | "mostFields") || !dis_max {
         1.0
@@ -420,7 +433,8 @@ impl MatchSettings {
         let mut queries = Vec::new();
         for (terms, members) in groups {
             if let [(name, boost)] = members.as_slice() {
-                queries.extend(self.build(context, name)?.map(|query| with_boost(query, *boost)));
+                let query = self.build(context, name)?.unwrap_or_else(|| self.empty());
+                queries.push(with_boost(query, *boost));
                 continue;
             }
             let clauses: Vec<(Occur, Query)> = terms
@@ -443,7 +457,7 @@ impl MatchSettings {
                 .as_ref()
                 .map_or(0, |wanted| minimum(wanted, optional));
             match clauses.len() {
-                0 => {}
+                0 => queries.push(self.empty()),
                 1 => queries.extend(clauses.into_iter().map(|(_, query)| query)),
                 _ => queries.push(
                     QueryKind::Bool {

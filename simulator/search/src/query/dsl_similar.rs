@@ -221,6 +221,11 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
         }
         None => None,
     };
+    let types = context.mapping.type_names().count();
+    if let Some((index, _, id)) = documents.iter().find(|(_, type_name, _)| type_name.is_none() && types > 1) {
+        let reason = format!("ambiguous type for item with id: {id} and index: {index}");
+        return Err(parsing_error(context, &reason));
+    }
     let mut sources = Vec::new();
     for (index, type_name, id) in &documents {
         let types: Vec<&str> = match type_name {

@@ -9,15 +9,20 @@ use crate::query::{Context, Query, QueryKind, SpanQuery};
 
 /// Parses a span query. Returns `None` if `name` is not one.
 pub(super) fn span(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
-    let boost = if name == "span_term" || name == "spanTerm" {
-        object
-            .values()
-            .next()
-            .map_or(1.0, |value| number(value.get("boost")).unwrap_or(1.0))
-    } else {
-        boost_of(object)
-    };
+    let boost = own_boost(name, object);
     Ok(parse(context, name, object)?.map(|span| Query::from(QueryKind::Span(span)).boosted(boost)))
+}
+
+/// Boost of a span query.
+fn own_boost(name: &str, object: &Map<String, Value>) -> f32 {
+    match name {
+        "span_term" | "spanTerm" => {
+            let settings = object.values().next();
+            settings.map_or(1.0, |settings| number(settings.get("boost")).unwrap_or(1.0))
+        }
+        "span_multi" | "spanMulti" => 1.0,
+        _ => boost_of(object),
+    }
 }
 
 /// Parses a span query within another one.
@@ -28,8 +33,12 @@ fn inner(context: &Context<'_>, value: &Value, outer: &str) -> Result<SpanQuery>
         .and_then(|object| object.iter().next())
         .and_then(|(name, settings)| Some((name, settings.as_object()?)))
         .ok_or_else(|| parsing_error(context, &format!("{outer} [clauses] must be of type span query")))?;
-    parse(context, name, settings)?
-        .ok_or_else(|| parsing_error(context, &format!("{outer} [clauses] must be of type span query")))
+    let span = parse(context, name, settings)?
+        .ok_or_else(|| parsing_error(context, &format!("{outer} [clauses] must be of type span query")))?;
+    Ok(match own_boost(name, settings) {
+        1.0 => span,
+        boost => SpanQuery::Boosted(Box::new(span), boost),
+    })
 }
 
 fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<SpanQuery>> {
@@ -83,6 +92,10 @@ fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
         },
         "span_not" | "spanNot" => {
             let both = whole("dist");
+            if both.is_some() && (whole("pre").is_some() || whole("post").is_some()) {
+                let reason = "spanNot can either use [dist] or [pre] & [post] (or none)";
+                return Err(parsing_error(context, reason));
+            }
             let around = |key: &str| {
                 whole(key)
                     .or(both)
@@ -102,8 +115,11 @@ fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
                 .and_then(Value::as_object)
                 .and_then(|wrapped| wrapped.iter().next())
                 .ok_or_else(|| parsing_error(context, "spanMultiTerm must have [match] multi term query clause"))?;
-            match multi_term(context, kind, settings)?.map(|query| query.kind) {
-                Some(QueryKind::MultiTerm { field, matcher }) => SpanQuery::MultiTerm { field, matcher },
+            match multi_term(context, kind, settings)? {
+                Some(Query {
+                    kind: QueryKind::MultiTerm { field, matcher },
+                    boost,
+                }) => SpanQuery::MultiTerm { field, matcher, boost },
                 _ => {
                     return Err(parsing_error(
                         context,
@@ -112,7 +128,14 @@ fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
                 }
             }
         }
-        "field_masking_span" => part("query", "field_masking_span")?,
+        "field_masking_span" | "fieldMaskingSpan" => {
+            let field = object.get("field").map(text_of);
+            let field = field.ok_or_else(|| parsing_error(context, "field_masking_span must have [field] set for it"))?;
+            SpanQuery::Masked {
+                inner: Box::new(part("query", "field_masking_span")?),
+                field: context.field(&field),
+            }
+        }
         _ => return Ok(None),
     }))
 }

@@ -8,7 +8,7 @@ use crate::analysis::Analyzer;
 use crate::dates::TimeZone;
 use crate::error::Result;
 use crate::mapping::truth;
-use crate::query::dsl_match::fields_of;
+use crate::query::dsl_match::{field_boosts, fields_of};
 use crate::query::dsl_parts::{
     boost_of, check_keys, check_minimum, minimum, parsing_error, rewrite_of, text_of, unsupported, with_boost,
 };
@@ -38,7 +38,7 @@ pub(super) fn simple_query_string(context: &Context<'_>, object: &Map<String, Va
         .ok_or_else(|| parsing_error(context, "[simple_query_string] query text missing"))?;
     let fields = object
         .get("fields")
-        .map(|fields| fields_of(context, fields))
+        .map(|fields| field_boosts(context, fields))
         .unwrap_or_default();
     let flags = match object.get("flags") {
         None => Flags::ALL,
@@ -96,7 +96,11 @@ pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -
         match key.as_str() {
             "default_field" => settings.fields = vec![(text_of(value), 1.0)],
             "fields" => {
-                let fields = fields_of(context, value);
+                let mut fields = fields_of(context, value);
+                if let [(_, boost)] = fields.as_mut_slice() {
+                    // An only field is the default field, which has no boost.
+                    *boost = 1.0;
+                }
                 if !fields.is_empty() {
                     settings.fields = fields;
                 }

@@ -44,7 +44,7 @@ pub(crate) enum Expansion {
 pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget: &Budget) -> Result<Expansion> {
     let Some(ordinal) = field.ordinal else {
         // An invalid expression is an error even for an unmapped field.
-        if let Matcher::Regexp(pattern) = matcher {
+        if let Matcher::Regexp { pattern, .. } = matcher {
             Regexp::parse(pattern)?;
         }
         return Ok(if matches!(matcher, Matcher::Fuzzy { .. }) {
@@ -86,7 +86,7 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget:
             })
         }
         Matcher::Wildcard(pattern) => by_regexp(view, &prefix, &Regexp::wildcard(pattern)?, budget),
-        Matcher::Regexp(pattern) => by_regexp(view, &prefix, &Regexp::parse(pattern)?, budget),
+        Matcher::Regexp { pattern, .. } => by_regexp(view, &prefix, &Regexp::parse(pattern)?, budget),
         Matcher::Fuzzy {
             term,
             edits,

@@ -222,24 +222,18 @@ impl<'a> Context<'a> {
         QueryKind::Term { field, text }.into()
     }
 
-    /// Expands a pattern of field names. Returns the pattern itself if it has no star or no match.
+    /// Expands a pattern of field names. Returns the pattern itself if it has no star.
     pub(crate) fn names(&self, pattern: &str) -> Vec<String> {
         if !pattern.contains('*') {
             return vec![pattern.to_owned()];
         }
-        let names: Vec<String> = self
-            .mapping
+        self.mapping
             .field_names(pattern)
             .into_iter()
             .filter(|name| {
                 self.mapped(name)
                     .is_some_and(|field| field.field_type.kind != Kind::Binary)
             })
-            .collect();
-        if names.is_empty() {
-            vec![pattern.to_owned()]
-        } else {
-            names
-        }
+            .collect()
     }
 }

@@ -47,8 +47,8 @@ fn class_label(class: FilterClass, query: &Query) -> String {
         FilterClass::Regexp => match &query.kind {
             QueryKind::MultiTerm {
                 field,
-                matcher: Matcher::Regexp(pattern),
-            } => format!("{}:{pattern}", field.name),
+                matcher: Matcher::Regexp { text, .. },
+            } => format!("{}:{text}", field.name),
             _ => bare(query),
         },
         FilterClass::Boolean(count) => {

@@ -88,6 +88,8 @@ pub(crate) enum Decay {
 pub(crate) enum Function {
     /// 1 for every document.
     One,
+    /// `boost_factor`: the same number for every document. Unlike a weight, it is not a factor of another function.
+    Boost(f32),
     Script(MappedScript),
     FieldValue {
         field: QueryField,

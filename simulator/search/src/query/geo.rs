@@ -3,7 +3,12 @@
 //! Source: Elasticsearch 1.5's geo filters. A distance is on a sphere with the radius of the earth at the average
 //! latitude, as in Lucene 4.10's `SloppyMath`.
 
-use serde_json::Value;
+use std::f64::consts::PI;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Result, SearchError};
+use crate::json::java_number;
 
 /// Maximum length of a computed geohash.
 pub(crate) const MAX_GEOHASH_LENGTH: usize = 12;
@@ -71,12 +76,6 @@ impl GeoPoint {
         2.0 * radius_at((a + b) / 2.0) * half.sqrt().min(1.0).asin()
     }
 
-    /// Distance to another point on a plane whose axes are latitude and longitude, in metres.
-    pub(crate) fn plane_distance(self, other: GeoPoint) -> f64 {
-        let (north, east) = (other.lat - self.lat, other.lon - self.lon);
-        north.hypot(east).to_radians() * EQUATORIAL_RADIUS
-    }
-
     /// Returns the geohash of the point with `length` characters.
     pub(crate) fn geohash(self, length: usize) -> String {
         let (mut lat, mut lon) = ((-90.0, 90.0), (-180.0, 180.0));
@@ -137,11 +136,73 @@ impl GeoPoint {
     }
 }
 
-/// Radius of the earth at a latitude in radians, in metres.
+/// Number of steps between the equator and a pole in which the radius of the earth is known.
+const LATITUDE_STEPS: f64 = 1_024.0;
+
+/// Radius of the earth near a latitude in radians, in metres. Source: the table of `SloppyMath`, whose latitudes are
+/// slightly closer than its steps.
 fn radius_at(latitude: f64) -> f64 {
+    let step = (latitude.abs() / (PI / 2.0) * LATITUDE_STEPS).round();
+    if step >= LATITUDE_STEPS {
+        return POLAR_RADIUS;
+    }
+    let latitude = PI * step / (2.0 * LATITUDE_STEPS + 1.0);
     let (east, north) = (EQUATORIAL_RADIUS * latitude.cos(), POLAR_RADIUS * latitude.sin());
     let (far_east, far_north) = (EQUATORIAL_RADIUS * east, POLAR_RADIUS * north);
     far_east.hypot(far_north) / east.hypot(north)
+}
+
+/// Calculation of the distance between two points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum DistanceType {
+    /// On a plane whose axes are latitude and longitude.
+    Plane,
+    /// The cosine of the angle between the points, which is not a length.
+    Factor,
+    Arc,
+    #[default]
+    SloppyArc,
+}
+
+impl DistanceType {
+    /// Parses `distance_type` of settings.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub(crate) fn of(settings: &Map<String, Value>) -> Result<DistanceType> {
+        let mut names = ["distance_type", "distanceType"].iter();
+        match names.find_map(|key| settings.get(*key)?.as_str()) {
+            None | Some("sloppy_arc") => Ok(DistanceType::SloppyArc),
+            Some("arc") => Ok(DistanceType::Arc),
+            Some("plane") => Ok(DistanceType::Plane),
+            Some("factor") => Ok(DistanceType::Factor),
+            Some(other) => Err(SearchError::illegal(format!("No geo distance for [{other}]"))),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            DistanceType::Plane => "PLANE",
+            DistanceType::Factor => "FACTOR",
+            DistanceType::Arc => "ARC",
+            DistanceType::SloppyArc => "SLOPPY_ARC",
+        }
+    }
+
+    /// Distance between two points, in metres unless it is not a length.
+    pub(crate) fn between(self, from: GeoPoint, to: GeoPoint) -> f64 {
+        match self {
+            DistanceType::Plane => {
+                let (north, east) = (to.lat - from.lat, to.lon - from.lon);
+                north.hypot(east).to_radians() * EQUATORIAL_RADIUS
+            }
+            DistanceType::Factor => {
+                let [a, b, east] = [from.lat, to.lat, to.lon - from.lon].map(f64::to_radians);
+                a.sin() * b.sin() + a.cos() * b.cos() * east.cos()
+            }
+            DistanceType::Arc | DistanceType::SloppyArc => from.distance(to),
+        }
+    }
 }
 
 /// Height and width of the cell of a geohash with `length` characters, in degrees.
@@ -171,7 +232,6 @@ pub(crate) fn neighbors(hash: &str) -> Vec<String> {
 
 /// Returns the length of the geohashes with the smallest cells that are not smaller than a distance in metres.
 pub(crate) fn geohash_length(metres: f64) -> usize {
-    use std::f64::consts::PI;
     let (equator, meridian) = (2.0 * PI * EQUATORIAL_RADIUS, PI * POLAR_RADIUS);
     if metres <= 0.0 {
         return MAX_GEOHASH_LENGTH;
@@ -224,11 +284,12 @@ pub(crate) fn metres(value: &Value, unit: Option<&str>) -> Option<f64> {
 /// A geo shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum GeoShape {
-    /// Points at a distance between two bounds, in metres.
+    /// Points at a distance between two bounds, in metres. `from` is `None` without a lower bound.
     Distance {
         center: GeoPoint,
-        from: f64,
+        from: Option<f64>,
         to: f64,
+        distance_type: DistanceType,
     },
     Box {
         top: f64,
@@ -240,19 +301,56 @@ pub(crate) enum GeoShape {
 }
 
 impl GeoShape {
-    /// Name of the filter.
-    pub(crate) fn name(&self) -> &'static str {
+    /// Prints the filter of a field.
+    pub(crate) fn label(&self, field: &str) -> String {
+        let shown = |point: &GeoPoint| format!("[{}, {}]", java_number(point.lat), java_number(point.lon));
         match self {
-            GeoShape::Distance { .. } => "GeoDistanceFilter",
-            GeoShape::Box { .. } => "GeoBoundingBoxFilter",
-            GeoShape::Polygon(_) => "GeoPolygonFilter",
+            GeoShape::Distance {
+                center,
+                from,
+                to,
+                distance_type,
+            } => {
+                let (center, to) = (shown(center), java_number(*to));
+                let center = center.trim_start_matches('[');
+                let center = center.trim_end_matches(']');
+                let name = distance_type.name();
+                match from {
+                    None => format!("GeoDistanceFilter({field}, {name}, {to}, {center})"),
+                    Some(from) => {
+                        let from = java_number(*from);
+                        format!("GeoDistanceRangeFilter({field}, {name}, [{from} - {to}], {center})")
+                    }
+                }
+            }
+            GeoShape::Box {
+                top,
+                left,
+                bottom,
+                right,
+            } => {
+                let corners = [(top, left), (bottom, right)].map(|(lat, lon)| shown(&GeoPoint { lat: *lat, lon: *lon }));
+                format!("GeoBoundingBoxFilter({field}, {})", corners.join(", "))
+            }
+            GeoShape::Polygon(corners) => {
+                let corners: Vec<String> = corners.iter().map(shown).collect();
+                format!("GeoPolygonFilter({field}, [{}])", corners.join(", "))
+            }
         }
     }
 
     /// Returns whether the shape contains a point.
     pub(crate) fn contains(&self, point: GeoPoint) -> bool {
         match self {
-            GeoShape::Distance { center, from, to } => (*from..=*to).contains(&center.distance(point)),
+            GeoShape::Distance {
+                center,
+                from,
+                to,
+                distance_type,
+            } => {
+                let distance = distance_type.between(*center, point);
+                from.is_none_or(|from| distance >= from) && distance <= *to
+            }
             GeoShape::Box {
                 top,
                 left,
@@ -331,8 +429,9 @@ mod tests {
         for shape in [
             GeoShape::Distance {
                 center: GeoPoint { lat: 1.0, lon: 1.1 },
-                from: 0.0,
+                from: None,
                 to: metres(&json!("20km"), None).unwrap_or(0.0),
+                distance_type: DistanceType::default(),
             },
             GeoShape::Box {
                 top: 5.0,

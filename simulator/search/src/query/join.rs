@@ -46,6 +46,10 @@ pub(crate) enum Relation {
 /// Matches documents with matching children or parents.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RelatedQuery {
+    /// Name with the types, as the query prints.
+    pub(crate) name: String,
+    /// Whether all documents have the same score. Such a query prints without its boost.
+    pub(crate) is_constant: bool,
     pub(crate) relation: Relation,
     pub(crate) query: Query,
     pub(crate) mode: JoinMode,
@@ -132,7 +136,11 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
         .mapping
         .parent_type(&child_type)
         .ok_or_else(|| parsing_error(context, &format!("[{name}] _parent field not configured")))?;
-    let query = inner(context, name, object)?.filtered(context.of_type(&child_type));
+    // The inner query has the boost of the outer one.
+    let boost = boost_of(object);
+    let query = inner(context, name, object)?
+        .boosted(boost)
+        .filtered(context.of_type(&child_type));
     record(
         context,
         object,
@@ -153,21 +161,28 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
             &format!("[{name}] 'max_children' is less than 'min_children'"),
         ));
     }
-    let default = if name.starts_with("top") {
-        JoinMode::Max
-    } else {
-        JoinMode::None
-    };
+    let is_top = name.starts_with("top");
+    let default = if is_top { JoinMode::Max } else { JoinMode::None };
+    let mode = mode(context, name, object, default)?;
+    let is_constant = is_top || mode == JoinMode::None && min <= 1 && max == 0;
+    let types = format!("{child_type}/{parent_type}");
+    let shown_max = if max == 0 { i32::MAX as usize } else { max };
     let related = RelatedQuery {
+        name: match (is_top, is_constant) {
+            (true, _) => format!("score_child[{types}]"),
+            (_, true) => format!("child_filter[{types}]"),
+            _ => format!("ChildrenQuery[min({}) max({shown_max})of {types}]", if min > 1 { min } else { 0 }),
+        },
+        is_constant,
         relation: Relation::Children {
             parent_type: parent_type.to_owned(),
             min: min.max(1),
             max: if max == 0 { usize::MAX } else { max },
         },
         query,
-        mode: mode(context, name, object, default)?,
+        mode,
     };
-    Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost_of(object)))
+    Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost))
 }
 
 /// Parses `has_parent`, as a query or filter.
@@ -178,7 +193,10 @@ pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> 
     if context.mapping.type_mapping(&parent_type).is_none() {
         return Err(join_error(context, "has_parent", object));
     }
-    let query = inner(context, "has_parent", object)?.filtered(context.of_type(&parent_type));
+    let boost = boost_of(object);
+    let query = inner(context, "has_parent", object)?
+        .boosted(boost)
+        .filtered(context.of_type(&parent_type));
     record(
         context,
         object,
@@ -186,10 +204,15 @@ pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> 
         InnerRelation::Related(parent_type.clone()),
         &query,
     )?;
+    let mode = mode(context, "has_parent", object, JoinMode::None)?;
+    let is_constant = mode == JoinMode::None;
+    let name = if is_constant { "parent_filter" } else { "ParentQuery" };
     let related = RelatedQuery {
+        name: format!("{name}[{parent_type}]"),
+        is_constant,
         query,
         relation: Relation::Parent { parent_type },
-        mode: mode(context, "has_parent", object, JoinMode::None)?,
+        mode,
     };
-    Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost_of(object)))
+    Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost))
 }

@@ -1,9 +1,10 @@
 //! Text form of queries, as in Lucene's `toString`, for explanations and validation.
 
+use std::collections::BTreeSet;
+
+use crate::index::NESTED;
 use crate::query::filter_label::form_label;
-use crate::query::{
-    FrequencyQuery, Function, Matcher, Origin, Query, QueryField, QueryKind, Relation, ScoreFunction, filter_label,
-};
+use crate::query::{FrequencyQuery, Function, Matcher, Origin, Query, QueryField, QueryKind, ScoreFunction, filter_label};
 
 /// Prints the boost of a query, if it has one.
 pub(crate) fn boost_label(query: &Query) -> String {
@@ -11,6 +12,16 @@ pub(crate) fn boost_label(query: &Query) -> String {
         String::new()
     } else {
         format!("^{:?}", query.boost)
+    }
+}
+
+/// Returns whether a query prints with its boost.
+fn prints_boost(kind: &QueryKind) -> bool {
+    match kind {
+        QueryKind::ByFrequency(FrequencyQuery::Fuzzy { .. } | FrequencyQuery::Similar { .. }) => false,
+        QueryKind::Nested(_) => false,
+        QueryKind::Related(related) => !related.is_constant,
+        _ => true,
     }
 }
 
@@ -25,8 +36,8 @@ pub(crate) fn label(query: &Query) -> String {
         }
     };
     let body = match &query.kind {
-        // Without a boost, Elasticsearch uses a constant-score query instead of Lucene's `MatchAllDocsQuery`.
-        QueryKind::All if boost.is_empty() => "ConstantScore(*:*)".to_owned(),
+        // Without a boost of its own, Elasticsearch uses a constant-score query instead of Lucene's `MatchAllDocsQuery`.
+        QueryKind::All if matches!(query.boost, 0.0 | 1.0) => "ConstantScore(*:*)".to_owned(),
         QueryKind::All => "*:*".to_owned(),
         QueryKind::Nothing => "MatchNoDocsQuery".to_owned(),
         QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => named(field, text),
@@ -59,11 +70,13 @@ pub(crate) fn label(query: &Query) -> String {
         }
         QueryKind::MultiTerm { field, matcher } => named(field, &matcher_label(matcher)),
         QueryKind::Range { field, range } => named(field, &range.to_string()),
-        QueryKind::Ids { types, ids } => types
-            .iter()
-            .flat_map(|type_name| ids.iter().map(move |id| format!("_uid:{type_name}#{id}")))
-            .collect::<Vec<_>>()
-            .join(" "),
+        QueryKind::Ids { types, ids } => {
+            let texts = types
+                .iter()
+                .flat_map(|type_name| ids.iter().map(move |id| format!("_uid:{type_name}#{id}")));
+            let texts: BTreeSet<String> = texts.collect();
+            texts.into_iter().collect::<Vec<_>>().join(" ")
+        }
         QueryKind::IdPattern(matcher) => format!("_uid:{}", matcher_label(matcher)),
         QueryKind::Blended { fields, text, .. } => {
             let terms: Vec<String> = fields.iter().map(|(field, _)| named(field, text)).collect();
@@ -91,24 +104,25 @@ pub(crate) fn label(query: &Query) -> String {
             Some(texts) => format!("like:[{}]", texts.join(", ")),
             None => "like:null".to_owned(),
         },
+        QueryKind::Nested(nested) => format!(
+            "ToParentBlockJoinQuery (filtered({})->random_access(_type:{NESTED}{}))",
+            label(&nested.query),
+            nested.path
+        ),
         QueryKind::ByFrequency(FrequencyQuery::Rewritten { field, matcher, .. }) => {
             named(field, &matcher_label(matcher))
         }
-        QueryKind::ByFrequency(FrequencyQuery::Common { field, terms, .. }) => terms
-            .iter()
-            .map(|text| named(field, text))
-            .collect::<Vec<_>>()
-            .join(", "),
-        QueryKind::Nested(nested) => format!("ToParentBlockJoinQuery ({})", label(&nested.query)),
-        QueryKind::Related(related) => match &related.relation {
-            Relation::Children { parent_type, .. } => {
-                format!("ChildrenQuery[{parent_type}]({})", label(&related.query))
+        QueryKind::ByFrequency(FrequencyQuery::Common { field, terms, .. }) => {
+            let terms: Vec<String> = terms.iter().map(|text| named(field, text)).collect();
+            match boost.is_empty() {
+                true => terms.join(", "),
+                false => format!("({})", terms.join(", ")),
             }
-            Relation::Parent { parent_type } => format!("ParentQuery[{parent_type}]({})", label(&related.query)),
-        },
+        }
+        QueryKind::Related(related) => format!("{}({})", related.name, label(&related.query)),
         QueryKind::Script(script) => format!("ScriptFilter({})", script.text()),
         QueryKind::Limit(limit) => format!("limit(limit={limit})"),
-        QueryKind::Geo { field, shape } => format!("{}({})", shape.name(), field.name),
+        QueryKind::Geo { field, shape } => shape.label(&field.name),
         QueryKind::Bool {
             clauses,
             minimum_should_match,
@@ -153,12 +167,13 @@ pub(crate) fn label(query: &Query) -> String {
             format!("filtered({})->{}", label(query), filter_label(filter))
         }
     };
-    body + &boost
+    if prints_boost(&query.kind) { body + &boost } else { body }
 }
 
 /// Prints the class of a function, as Java's `Object.toString` does.
 fn function_label(function: &ScoreFunction) -> String {
     let class = match &function.function {
+        Function::Boost(factor) => return format!("boost[{factor:?}]"),
         _ if function.weight != 1.0 => "common.lucene.search.function.WeightFactorFunction",
         Function::One => "common.lucene.search.function.WeightFactorFunction",
         Function::Script(_) => "common.lucene.search.function.ScriptScoreFunction",
@@ -177,7 +192,7 @@ fn matcher_label(matcher: &Matcher) -> String {
     match matcher {
         Matcher::Prefix(text) => format!("{text}*"),
         Matcher::Wildcard(pattern) => pattern.clone(),
-        Matcher::Regexp(pattern) => format!("/{pattern}/"),
+        Matcher::Regexp { text, .. } => format!("/{text}/"),
         Matcher::Fuzzy { term, edits, .. } => format!("{term}~{edits}"),
         Matcher::Range { lower, upper } => {
             let text = |bound: &Option<(String, bool)>| {

@@ -2,11 +2,18 @@
 //!
 //! Source: Lucene 4.10's span queries.
 
-use crate::query::{Matcher, QueryField};
+use crate::query::{Matcher, Query, QueryField, QueryKind, label};
 
 /// A span query over one field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SpanQuery {
+    /// A query within another one, with a boost that prints and does not count.
+    Boosted(Box<SpanQuery>, f32),
+    /// A query whose spans count as those of another field.
+    Masked {
+        inner: Box<SpanQuery>,
+        field: QueryField,
+    },
     Term {
         field: QueryField,
         text: String,
@@ -14,6 +21,8 @@ pub(crate) enum SpanQuery {
     MultiTerm {
         field: QueryField,
         matcher: Matcher,
+        /// A boost that prints and does not count.
+        boost: f32,
     },
     Or(Vec<SpanQuery>),
     Near {
@@ -37,7 +46,10 @@ impl SpanQuery {
     /// Field of the query.
     pub(crate) fn field(&self) -> Option<&QueryField> {
         match self {
-            SpanQuery::Term { field, .. } | SpanQuery::MultiTerm { field, .. } => Some(field),
+            SpanQuery::Term { field, .. } | SpanQuery::MultiTerm { field, .. } | SpanQuery::Masked { field, .. } => {
+                Some(field)
+            }
+            SpanQuery::Boosted(inner, _) => inner.field(),
             SpanQuery::Or(clauses) | SpanQuery::Near { clauses, .. } => clauses.first()?.field(),
             SpanQuery::First { inner, .. } => inner.field(),
             SpanQuery::Not { include, .. } => include.field(),
@@ -49,7 +61,9 @@ impl SpanQuery {
         match self {
             SpanQuery::Term { .. } | SpanQuery::MultiTerm { .. } => vec![],
             SpanQuery::Or(clauses) | SpanQuery::Near { clauses, .. } => clauses.iter().collect(),
-            SpanQuery::First { inner, .. } => vec![inner],
+            SpanQuery::First { inner, .. } | SpanQuery::Boosted(inner, _) | SpanQuery::Masked { inner, .. } => {
+                vec![inner]
+            }
             SpanQuery::Not { include, .. } => vec![include],
         }
     }
@@ -59,7 +73,15 @@ impl SpanQuery {
         let all = |clauses: &[SpanQuery]| clauses.iter().map(SpanQuery::label).collect::<Vec<_>>().join(", ");
         match self {
             SpanQuery::Term { field, text } => format!("{}:{text}", field.name),
-            SpanQuery::MultiTerm { field, .. } => format!("SpanMultiTermQueryWrapper({}:)", field.name),
+            SpanQuery::MultiTerm { field, matcher, boost } => {
+                let inner = QueryKind::MultiTerm {
+                    field: field.clone(),
+                    matcher: matcher.clone(),
+                };
+                format!("SpanMultiTermQueryWrapper({})", label(&Query::from(inner).boosted(*boost)))
+            }
+            SpanQuery::Boosted(inner, boost) => format!("{}^{boost:?}", inner.label()),
+            SpanQuery::Masked { inner, field } => format!("mask({}) as {}", inner.label(), field.name),
             SpanQuery::Or(clauses) => format!("spanOr([{}])", all(clauses)),
             SpanQuery::Near {
                 clauses,

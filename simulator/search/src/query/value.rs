@@ -84,6 +84,6 @@ pub(super) fn ids_of_types(context: &Context<'_>, types: &[String], ids: &[Strin
 
 /// Builds the query for ids that match. Returns `None` for other fields and for matchers that ids do not support.
 pub(super) fn id_pattern_query(name: &str, matcher: &Matcher) -> Option<Query> {
-    let searched = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp(_));
+    let searched = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp { .. });
     searched.then(|| Query::from(QueryKind::IdPattern(matcher.clone())).constant())
 }

@@ -3,7 +3,7 @@
 //! Source: the explanations of Elasticsearch 1.5's function score query.
 
 use crate::json::java_number;
-use crate::query::{Decay, Function, FunctionSettings, GeoPoint, Origin, ScoreFunction, filter_label};
+use crate::query::{Decay, Function, FunctionSettings, GeoPoint, Modifier, Origin, ScoreFunction, filter_label};
 use crate::score::explain::Explanation;
 use crate::score::function::SegmentFunction;
 
@@ -64,6 +64,10 @@ fn weighted(ready: &SegmentFunction, function: &ScoreFunction, value: f64, own: 
 
 fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explanation, doc: u32) -> Explanation {
     let (what, details) = match function {
+        Function::Boost(factor) => {
+            let factor = Explanation::new(*factor, "boostFactor", vec![]);
+            ("static boost factor".to_owned(), vec![factor])
+        }
         Function::One => ("constant score 1.0 - no function provided".to_owned(), vec![]),
         Function::Script(script) => (
             format!("script score function, computed with script:\"{}\"", script.text()),
@@ -76,7 +80,11 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
             ..
         } => {
             let field = format!("doc['{}'].value * factor={factor:?}", field.name);
-            (format!("field value function: {}({field})", modifier.name()), vec![])
+            let modifier = match modifier {
+                Modifier::None => "",
+                modifier => modifier.name(),
+            };
+            (format!("field value function: {modifier}({field})"), vec![])
         }
         Function::Random { seed } => (format!("random score function (seed: {})", *seed as i32), vec![]),
         Function::Decay {

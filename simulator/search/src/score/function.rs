@@ -94,6 +94,7 @@ impl SegmentFunction {
         let number = |floating: bool| self.number(doc, floating);
         let value = match &self.function {
             Function::One => 1.0,
+            Function::Boost(factor) => f64::from(*factor),
             Function::Script(_) => self.script.as_ref().map_or(0.0, |script| script.value(doc, score)),
             Function::FieldValue {
                 field,

@@ -263,7 +263,7 @@ impl WeightBuilder<'_> {
     fn span_terms(&self, span: &SpanQuery) -> Result<Vec<(QueryField, String)>> {
         match span {
             SpanQuery::Term { field, text } => Ok(vec![(field.clone(), text.clone())]),
-            SpanQuery::MultiTerm { field, matcher } => Ok(terms_of(self.view, field, matcher, self.budget)?
+            SpanQuery::MultiTerm { field, matcher, .. } => Ok(terms_of(self.view, field, matcher, self.budget)?
                 .into_iter()
                 .map(|text| (field.clone(), text))
                 .collect()),
@@ -297,6 +297,7 @@ impl WeightBuilder<'_> {
                 .collect::<Result<Vec<_>>>()
         };
         Ok(match span {
+            SpanQuery::Boosted(inner, _) | SpanQuery::Masked { inner, .. } => self.span_weight(inner)?,
             SpanQuery::Term { .. } | SpanQuery::MultiTerm { .. } => SpanWeight::Terms(
                 self.span_terms(span)?
                     .iter()
