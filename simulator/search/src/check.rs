@@ -18,6 +18,7 @@ pub fn check_query(text: &str) -> Result<String> {
     let context = Context {
         index: "check",
         mapping: &mapping,
+        types: &[],
         now: 0,
         max_clauses: limits.clauses,
         depth: limits.depth,

@@ -6,7 +6,7 @@ use super::search::types_of;
 use crate::cluster::Block;
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, QuerySource, SearchRequest, names, prepare_query, search as find, shards_json};
-use crate::query::label;
+use crate::query::{Context, label};
 use crate::rest::{Answer, RestRequest};
 use crate::score::Explained;
 use crate::shared::Shared;
@@ -194,7 +194,11 @@ pub(crate) fn explain(
     };
     let types = [type_name.to_owned()];
     let mapping = index.mapping().for_types(&types);
-    let query = prepare_query(&index.context(&mapping, &shared.cluster), &query, &types, filters)
+    let context = Context {
+        types: &types,
+        ..index.context(&mapping, &shared.cluster)
+    };
+    let query = prepare_query(&context, &query, &types, filters)
         .map_err(|error| parse_failure(&index.name, error))?;
     let explained = Explained::new(&query, &view, shard, None, &request.budget)?;
     let segment = view

@@ -86,9 +86,12 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
     if !lost.is_empty() {
         count_lost(&mut response, &scroll.outcome, &lost, &missing(number));
     }
-    // Only the first page has aggregations.
+    // Only the first page has aggregations and, unless it is a scan, a maximum score.
     if let Value::Object(response) = &mut response {
         response.remove("aggregations");
+    }
+    if search.search_type != SearchType::Scan {
+        response["hits"]["max_score"] = Value::Null;
     }
     insert_first(&mut response, "_scroll_id", scroll_id(number, &scroll.outcome).into());
     Ok(Answer::ok(response))

@@ -230,6 +230,7 @@ pub(crate) fn more_like_this(
         "fields": fields,
         "docs": [{"_index": index, "_type": type_name, "_id": id}],
         "fail_on_unsupported_field": false,
+        "minimum_should_match": "0%",
     });
     for name in [
         "min_term_freq",

@@ -322,6 +322,7 @@ impl Index {
         Context {
             index: &self.name,
             mapping,
+            types: &[],
             now: cluster.now(),
             max_clauses: limits.clauses,
             depth: limits.depth,

@@ -6,6 +6,7 @@ use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::request::SearchRequest;
+use crate::find::rescore::explain_rescored;
 use crate::find::source::{SourceFilter, extract, metadata_value, visible_source};
 use crate::find::top_docs::Candidate;
 use crate::highlight::{Highlighting, highlight};
@@ -192,12 +193,10 @@ fn hit_json(
         shown.insert("inner_hits".to_owned(), found.collect::<Result<Map<_, _>>>()?.into());
     }
     if let (true, Some(explained)) = (request.explain, &searched.explained) {
-        shown.insert(
-            "_explanation".to_owned(),
-            explained
-                .of(&searched.view, (hit.segment, hit.doc), &request.budget)?
-                .json(),
-        );
+        let place = (hit.segment, hit.doc);
+        let explanation = explained.of(&searched.view, place, &request.budget)?;
+        let explanation = explain_rescored(cluster, request, searched, place, explanation)?;
+        shown.insert("_explanation".to_owned(), explanation.json());
     }
     Ok(shown)
 }

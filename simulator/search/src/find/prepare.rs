@@ -54,9 +54,7 @@ fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Va
     let mut restrictions = Vec::new();
     if !types.is_empty() {
         // Nested objects have types of their own.
-        let names = context.mapping.type_names();
-        let named = names.filter(|name| types.iter().any(|wanted| crate::pattern::matches(wanted, name)));
-        let named: Vec<&str> = named.collect();
+        let named = Context { types, ..*context }.type_names();
         let of_types = context.of_types(named.iter().copied());
         restrictions.push(match named.len() {
             1 if context.mapping.has_nested() => {
@@ -159,6 +157,7 @@ pub(crate) fn prepare(
     let shared: Arc<Mapping> = target.index.mapping().for_types(&request.types);
     let mapping: &Mapping = &shared;
     let context = Context {
+        types: &request.types,
         names: Some(&names),
         inner_hits: Some(&inner_hits),
         ..target.index.context(mapping, cluster)

@@ -9,13 +9,83 @@ use crate::error::Result;
 use crate::find::Searched;
 use crate::find::request::SearchRequest;
 use crate::find::top_docs::Candidate;
-use crate::query::parse_body;
-use crate::score::Weight;
+use crate::query::{Query, parse_body};
+use crate::score::{Explained, Explanation, Weight};
 
 /// Number of the best hits of a shard that are rescored.
 pub(super) fn window(settings: &Value) -> usize {
     let window = settings.get("window_size").and_then(Value::as_u64).unwrap_or(10);
     usize::try_from(window).unwrap_or(usize::MAX)
+}
+
+/// A rescorer of a request.
+struct Rescorer<'a> {
+    query: &'a Value,
+    window: usize,
+    /// Weight of the score of the search.
+    first: f32,
+    /// Weight of the score of the second query.
+    second: f32,
+    mode: &'a str,
+}
+
+/// Returns the rescorers of a request. Hits in another order than that of their scores are not rescored.
+fn rescorers(request: &SearchRequest) -> impl Iterator<Item = Rescorer<'_>> {
+    let all = request.rescore.iter().filter(|_| request.sort.is_empty());
+    all.filter_map(|settings| {
+        let query = settings.get("query")?;
+        let factor = |key: &str| query.get(key).and_then(Value::as_f64).unwrap_or(1.0) as f32;
+        Some(Rescorer {
+            query: query.get("rescore_query")?,
+            window: window(settings),
+            first: factor("query_weight"),
+            second: factor("rescore_query_weight"),
+            mode: query.get("score_mode").and_then(Value::as_str).unwrap_or("total"),
+        })
+    })
+}
+
+impl Rescorer<'_> {
+    fn parsed(&self, cluster: &Cluster, searched: &Searched) -> Result<Query> {
+        parse_body(&searched.index.context(&searched.mapping, cluster), self.query)
+    }
+
+    /// Combines two weighted scores.
+    fn combined(&self, first: f32, second: f32) -> f32 {
+        match self.mode {
+            "multiply" => first * second,
+            "avg" => (first + second) / 2.0,
+            "max" => first.max(second),
+            "min" => first.min(second),
+            _ => first + second,
+        }
+    }
+
+    fn explained(&self, first: Explanation, second: Explanation) -> Explanation {
+        let weighted = |own: Explanation, weight: f32, name: &str| Explanation {
+            matched: own.matched,
+            ..Explanation::new(
+                own.value * weight,
+                "product of:",
+                vec![own, Explanation::new(weight, name, vec![])],
+            )
+        };
+        let first = weighted(first, self.first, "primaryWeight");
+        if !second.matched {
+            return first;
+        }
+        let second = weighted(second, self.second, "secondaryWeight");
+        let mode = match self.mode {
+            "multiply" => "product",
+            "total" => "sum",
+            mode => mode,
+        };
+        let value = self.combined(first.value, second.value);
+        Explanation {
+            matched: first.matched,
+            ..Explanation::new(value, format!("{mode} of:"), vec![first, second])
+        }
+    }
 }
 
 /// Rescores the best hits of a shard and sorts them again.
@@ -25,45 +95,44 @@ pub(super) fn rescore(
     searched: &Searched,
     hits: &mut [Candidate],
 ) -> Result<()> {
-    // Hits in another order than that of their scores are not rescored.
-    let rescorers = request.rescore.iter().filter(|_| request.sort.is_empty());
-    for settings in rescorers {
-        let Some(query) = settings.get("query") else { continue };
-        let Some(rescore_query) = query.get("rescore_query") else {
-            continue;
-        };
-        let factor = |key: &str| query.get(key).and_then(Value::as_f64).unwrap_or(1.0) as f32;
-        let (first, second) = (factor("query_weight"), factor("rescore_query_weight"));
-        let mode = query.get("score_mode").and_then(Value::as_str).unwrap_or("total");
+    for rescorer in rescorers(request) {
         let Some(shard) = searched.shard() else { continue };
-        let weight = {
-            let mapping = &searched.mapping;
-            let parsed = parse_body(&searched.index.context(mapping, cluster), rescore_query)?;
-            Weight::of(&parsed, &searched.view, shard, None, &request.budget)?
-        };
-        let (best, rest) = hits.split_at_mut(window(settings).min(hits.len()));
+        let parsed = rescorer.parsed(cluster, searched)?;
+        let weight = Weight::of(&parsed, &searched.view, shard, None, &request.budget)?;
+        let (best, rest) = hits.split_at_mut(rescorer.window.min(hits.len()));
         for hit in best {
             let own = match searched.view.segments.get(hit.segment) {
                 Some(view) => weight
                     .scorer(hit.segment, view, &request.budget)?
-                    .and_then(|mut scorer| (scorer.seek(hit.doc) == hit.doc).then(|| scorer.score() * second)),
+                    .and_then(|mut scorer| (scorer.seek(hit.doc) == hit.doc).then(|| scorer.score())),
                 None => None,
             };
-            let score = hit.score * first;
-            hit.score = match (own, mode) {
-                (None, _) => score,
-                (Some(own), "multiply") => score * own,
-                (Some(own), "avg") => (score + own) / 2.0,
-                (Some(own), "max") => score.max(own),
-                (Some(own), "min") => score.min(own),
-                (Some(own), _) => score + own,
-            };
+            let score = hit.score * rescorer.first;
+            hit.score = own.map_or(score, |own| rescorer.combined(score, own * rescorer.second));
         }
-        rest.iter_mut().for_each(|hit| hit.score *= first);
+        rest.iter_mut().for_each(|hit| hit.score *= rescorer.first);
         hits.sort_by(|a, b| {
             let by_place = (a.segment, a.doc).cmp(&(b.segment, b.doc));
             b.score.total_cmp(&a.score).then(by_place)
         });
     }
     Ok(())
+}
+
+/// Adds the rescorers of a request to the explanation of a hit. Elasticsearch does so for hits beyond their windows, too.
+pub(super) fn explain_rescored(
+    cluster: &Cluster,
+    request: &SearchRequest,
+    searched: &Searched,
+    place: (usize, u32),
+    mut explanation: Explanation,
+) -> Result<Explanation> {
+    for rescorer in rescorers(request) {
+        let Some(shard) = searched.shard() else { continue };
+        let parsed = rescorer.parsed(cluster, searched)?;
+        let second = Explained::new(&parsed, &searched.view, shard, None, &request.budget)?;
+        let second = second.of(&searched.view, place, &request.budget)?;
+        explanation = rescorer.explained(explanation, second);
+    }
+    Ok(explanation)
 }

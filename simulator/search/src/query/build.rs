@@ -107,7 +107,10 @@ impl Builder<'_> {
                 (Some(QueryKind::All.into()), boost)
             }
             Node::Term { field, term, boost } => {
-                (self.over_fields(field.as_deref(), |name| self.term(name, term))?, boost)
+                (
+                    self.over_fields(field.as_deref(), false, |name| self.term(name, term))?,
+                    boost,
+                )
             }
             Node::Phrase {
                 field,
@@ -115,7 +118,7 @@ impl Builder<'_> {
                 slop,
                 boost,
             } => (
-                self.over_fields(field.as_deref(), |name| {
+                self.over_fields(field.as_deref(), true, |name| {
                     self.text(name, text, true, slop.unwrap_or(self.settings.phrase_slop))
                 })?,
                 boost,
@@ -128,7 +131,7 @@ impl Builder<'_> {
                 include_upper,
                 boost,
             } => {
-                let query = self.over_fields(field.as_deref(), |name| {
+                let query = self.over_fields(field.as_deref(), false, |name| {
                     let bound = |text: &Option<String>, included: bool| text.clone().map(|text| (text, included));
                     self.range(name, bound(lower, *include_lower), bound(upper, *include_upper))
                         .map(Some)
@@ -142,8 +145,14 @@ impl Builder<'_> {
         })
     }
 
-    /// Builds the query for one field, or combines those for several fields.
-    fn over_fields(&self, field: Option<&str>, build: impl Fn(&str) -> Result<Option<Query>>) -> Result<Option<Query>> {
+    /// Builds the query for one field, or combines those for several fields. A phrase for one field is a combination,
+    /// too.
+    fn over_fields(
+        &self,
+        field: Option<&str>,
+        is_phrase: bool,
+        build: impl Fn(&str) -> Result<Option<Query>>,
+    ) -> Result<Option<Query>> {
         let built = |name: &str| -> Result<Option<Query>> {
             match build(name) {
                 Err(error) if self.settings.lenient && error.kind != "ParseException" => Ok(None),
@@ -159,7 +168,7 @@ impl Builder<'_> {
                 .flat_map(|(pattern, boost)| self.context.names(pattern).into_iter().map(|name| (name, *boost)))
                 .collect(),
         };
-        if let [(name, boost)] = named.as_slice() {
+        if let ([(name, boost)], false) = (named.as_slice(), is_phrase) {
             return Ok(built(name)?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
         }
         let mut queries = Vec::new();

@@ -87,12 +87,18 @@ fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String
         return Err(too_many_clauses(context.max_clauses));
     }
     let fuzziness = find(["fuzziness", "min_similarity"]).or(object.get("minSimilarity"));
+    let (edits, min_similarity) = match fuzziness.map_or(2.0, |fuzziness| number(Some(fuzziness)).unwrap_or(1.0)) {
+        similarity if similarity < 1.0 => (2, similarity),
+        edits if edits.fract() != 0.0 => {
+            return Err(SearchError::illegal("fractional edit distances are not allowed"));
+        }
+        edits if edits < 2.0 => (1, 0.0),
+        _ => (2, 0.0),
+    };
     Ok(Query::from(QueryKind::ByFrequency(FrequencyQuery::Fuzzy {
         texts,
-        edits: match number(fuzziness) {
-            Some(edits) if edits < 2.0 => 1,
-            _ => 2,
-        },
+        edits,
+        min_similarity,
         prefix: number(find(["prefix_length", "prefixLength"])).unwrap_or(0.0) as usize,
         max_query_terms: number(find(["max_query_terms", "maxQueryTerms"])).unwrap_or(25.0) as usize,
         ignore_frequency: find(["ignore_tf", "ignoreTF"]).is_some_and(truth),
@@ -221,8 +227,9 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
         }
         None => None,
     };
-    let types = context.mapping.type_names().count();
-    if let Some((index, _, id)) = documents.iter().find(|(_, type_name, _)| type_name.is_none() && types > 1) {
+    let all_types = context.type_names();
+    let is_ambiguous = |type_name: &Option<String>| type_name.is_none() && all_types.len() > 1;
+    if let Some((index, _, id)) = documents.iter().find(|(_, type_name, _)| is_ambiguous(type_name)) {
         let reason = format!("ambiguous type for item with id: {id} and index: {index}");
         return Err(parsing_error(context, &reason));
     }
@@ -230,7 +237,7 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
     for (index, type_name, id) in &documents {
         let types: Vec<&str> = match type_name {
             Some(type_name) => vec![type_name],
-            None => context.mapping.type_names().collect(),
+            None => all_types.clone(),
         };
         for type_name in types {
             let source = context.documents.map(|documents| documents.source(index, type_name, id, None));

@@ -31,6 +31,8 @@ pub(crate) struct Parsers {
 pub(crate) struct Context<'a> {
     pub(crate) index: &'a str,
     pub(crate) mapping: &'a Mapping,
+    /// Types of the search. Empty: all.
+    pub(crate) types: &'a [String],
     /// Milliseconds since 1970.
     pub(crate) now: i64,
     /// Maximum number of clauses of a boolean query.
@@ -58,6 +60,15 @@ impl<'a> Context<'a> {
     /// Parses a filter within a query or filter.
     pub(crate) fn parse_filter(&self, body: &Value) -> Result<Query> {
         (self.parsers.filter)(self, body)
+    }
+
+    /// Names of the types that are searched.
+    pub(crate) fn type_names(&self) -> Vec<&'a str> {
+        let is_searched = |name: &&str| {
+            let mut types = self.types.iter();
+            self.types.is_empty() || types.any(|wanted| crate::pattern::matches(wanted, name))
+        };
+        self.mapping.type_names().filter(is_searched).collect()
     }
 
     pub(crate) fn mapped(&self, name: &str) -> Option<&'a Field> {

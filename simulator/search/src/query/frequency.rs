@@ -132,6 +132,8 @@ pub(crate) enum FrequencyQuery {
     Fuzzy {
         texts: Vec<(QueryField, String)>,
         edits: u8,
+        /// Similarity above which a term is similar, from 0 to 1.
+        min_similarity: f32,
         prefix: usize,
         max_query_terms: usize,
         ignore_frequency: bool,
@@ -173,6 +175,7 @@ impl FrequencyQuery {
             FrequencyQuery::Fuzzy {
                 texts,
                 edits,
+                min_similarity,
                 prefix,
                 max_query_terms,
                 ignore_frequency,
@@ -181,6 +184,10 @@ impl FrequencyQuery {
                 for (at, (field, text)) in texts.iter().enumerate() {
                     let Some(ordinal) = field.ordinal else { continue };
                     let mut near = similar_terms(view, ordinal, text, *edits, *prefix, false, budget)?;
+                    near.retain(|near| near.boost > *min_similarity);
+                    for near in &mut near {
+                        near.boost = (near.boost - min_similarity) / (1.0 - min_similarity);
+                    }
                     near.sort_by(|a, b| b.boost.total_cmp(&a.boost));
                     let mut total = 0;
                     for near in &near {
@@ -201,7 +208,8 @@ impl FrequencyQuery {
                 variants.sort_by(|a, b| b.0.total_cmp(&a.0));
                 variants.truncate(*max_query_terms);
                 let mut clauses = Vec::new();
-                for (at, (field, _)) in texts.iter().enumerate() {
+                let order = in_hash_order(texts.iter().enumerate().collect(), |(_, (_, text))| text.clone());
+                for (at, (field, _)) in order {
                     let own = variants.iter().filter(|(_, source, _)| *source == at);
                     let mut terms: Vec<Query> = own
                         .map(|(score, _, text)| {

@@ -90,10 +90,11 @@ pub(super) fn bounded<T>(
         let encoded = bound.map(|(text, included)| read(&text, fill(included)).map(|value| (value, included)));
         encoded.transpose()
     };
+    let lower_fill = |included| if included { Fill::Floor } else { Fill::Ceiling };
     let upper_fill = |included| if included { Fill::Ceiling } else { Fill::Floor };
     Ok(NumericRange::new(
         kind,
-        encoded(lower, |_| Fill::Floor)?,
+        encoded(lower, lower_fill)?,
         encoded(upper, upper_fill)?,
     ))
 }

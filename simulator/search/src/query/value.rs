@@ -71,7 +71,7 @@ pub(super) fn date_range(
 /// Builds the query for documents with these ids. Default of `types`: all.
 pub(super) fn ids_of_types(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
     let types = if types.is_empty() {
-        context.mapping.type_names().map(str::to_owned).collect()
+        context.type_names().into_iter().map(str::to_owned).collect()
     } else {
         types.to_vec()
     };

@@ -28,7 +28,7 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
-    pub(super) fn new(value: f32, description: impl Into<String>, details: Vec<Explanation>) -> Explanation {
+    pub(crate) fn new(value: f32, description: impl Into<String>, details: Vec<Explanation>) -> Explanation {
         Explanation {
             value,
             description: description.into(),
@@ -135,6 +135,11 @@ fn explain(
         let scorer = weight.scorer(at, view, budget)?;
         Ok(scorer.is_some_and(|mut scorer| scorer.seek(doc) == doc))
     };
+    let clause = |query: &Query, weight: &Weight| -> Result<Option<Explanation>> {
+        let is_empty = weight.scorer(at, view, budget)?.is_none();
+        let explained = || explain(query, weight, shard, place, budget);
+        (!is_empty).then(explained).transpose()
+    };
     match (&weight.kind, &query.kind) {
         (
             WeightKind::Bool {
@@ -147,9 +152,7 @@ fn explain(
             let parts = clauses
                 .iter()
                 .zip(weights)
-                .map(|((occur, query), (_, clause))| {
-                    Ok((*occur, query, explain(query, clause, shard, place, budget)?))
-                })
+                .map(|((occur, query), (_, weight))| Ok((*occur, query, clause(query, weight)?)))
                 .collect::<Result<Vec<_>>>()?;
             return Ok(boolean(parts, *minimum_should_match, |overlap, scoring| {
                 (*coord).then(|| overlap as f32 / scoring as f32)
@@ -168,16 +171,8 @@ fn explain(
             },
         ) => {
             let parts = vec![
-                (
-                    Occur::Must,
-                    &**positive_query,
-                    explain(positive_query, positive, shard, place, budget)?,
-                ),
-                (
-                    Occur::Should,
-                    &**negative_query,
-                    explain(negative_query, negative, shard, place, budget)?,
-                ),
+                (Occur::Must, &**positive_query, clause(positive_query, positive)?),
+                (Occur::Should, &**negative_query, clause(negative_query, negative)?),
             ];
             // The factor counts if both clauses match.
             return Ok(boolean(parts, 0, |overlap, _| (overlap > 1).then_some(*factor)));
@@ -336,29 +331,32 @@ fn explain(
     })
 }
 
-/// Explains a boolean query from the explanations of its clauses. `coord` returns the factor for a number of matching
+/// Explains a boolean query from the explanations of its clauses. A clause that matches nothing in the segment has none.
+/// `coord` returns the factor for a number of matching
 /// clauses and the number of clauses, if there is one.
 fn boolean(
-    parts: Vec<(Occur, &Query, Explanation)>,
+    parts: Vec<(Occur, &Query, Option<Explanation>)>,
     minimum_should_match: usize,
     coord: impl Fn(usize, usize) -> Option<f32>,
 ) -> Explanation {
     let scoring = parts.iter().filter(|(occur, ..)| *occur != Occur::MustNot).count();
     let (mut details, mut overlap, mut optional, mut fails) = (Vec::new(), 0usize, 0usize, false);
     for (occur, query, part) in parts {
-        let failure = match (occur, part.matched) {
+        let matched = part.as_ref().is_some_and(|part| part.matched);
+        let failure = match (occur, matched) {
             (Occur::Must, false) => "no match on required clause",
             (Occur::MustNot, true) => "match on prohibited clause",
             (Occur::Should, false) | (Occur::MustNot, false) => continue,
             (_, true) => {
                 overlap += 1;
                 optional += usize::from(occur == Occur::Should);
-                details.push(part);
+                details.extend(part);
                 continue;
             }
         };
         fails = true;
-        details.push(Explanation::new(0.0, format!("{failure} ({})", label(query)), vec![part]));
+        let what = format!("{failure} ({})", label(query));
+        details.push(Explanation::new(0.0, what, part.into_iter().collect()));
     }
     let failed = |what: String, details| Explanation {
         details,
@@ -377,7 +375,7 @@ fn boolean(
         matched,
         ..Explanation::new(value, what, details)
     };
-    let sum = explained(details.iter().map(|part| part.value).sum(), "sum of:", details);
+    let sum = explained(details.iter().fold(0.0, |sum, part| sum + part.value), "sum of:", details);
     match coord(overlap, scoring) {
         None | Some(1.0) => sum,
         Some(factor) => {

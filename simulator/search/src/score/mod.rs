@@ -21,7 +21,7 @@ mod span;
 mod weight;
 mod weight_builder;
 
-pub(crate) use explain::Explained;
+pub(crate) use explain::{Explained, Explanation};
 pub(crate) use span::{Span, ordered, unordered};
 pub(crate) use weight::Weight;
 pub(crate) use weight_builder::Statistics;

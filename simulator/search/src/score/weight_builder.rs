@@ -398,27 +398,18 @@ fn term_kind(field: &QueryField, text: &str, doc_freq: u32, max_doc: u32, infos:
     }
 }
 
-/// Builds the weight of a numeric range. If no document has a number in it, deleted ones included, the query has no
-/// terms and no weight.
+/// Builds the weight of a numeric range.
 fn range_weight(view: &View, field: &QueryField, range: &NumericRange) -> Result<WeightKind> {
     let (lower, upper) = range.ends();
-    let Some(ordinal) = field.ordinal.filter(|_| lower <= upper) else {
-        return Ok(WeightKind::Nothing);
-    };
-    let docs = view
-        .segments
-        .iter()
-        .map(|view| {
-            Ok(view
-                .segment
-                .values(ordinal)?
-                .within(lower, upper, view.segment.max_doc()))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok(if docs.iter().all(|docs| matches!(docs, Within::Nothing)) {
-        WeightKind::Nothing
-    } else {
-        WeightKind::Range { docs }
+    let docs = view.segments.iter().map(|view| match field.ordinal {
+        Some(ordinal) if lower <= upper => {
+            let values = view.segment.values(ordinal)?;
+            Ok(values.within(lower, upper, view.segment.max_doc()))
+        }
+        _ => Ok(Within::Nothing),
+    });
+    Ok(WeightKind::Range {
+        docs: docs.collect::<Result<_>>()?,
     })
 }
 
