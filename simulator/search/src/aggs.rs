@@ -137,6 +137,8 @@ struct Scope<'a> {
     budget: &'a Budget,
     /// Path of the nested objects that are aggregated. `None` for root documents.
     nested: Option<&'a str>,
+    /// Whether the aggregation is in a bucket of another one.
+    in_bucket: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -147,6 +149,15 @@ impl<'a> Scope<'a> {
             now: cluster.now(),
             budget,
             nested: None,
+            in_bucket: false,
+        }
+    }
+
+    /// Returns the scope of the aggregations in a bucket.
+    fn in_bucket(&self) -> Scope<'a> {
+        Scope {
+            in_bucket: true,
+            ..*self
         }
     }
 
@@ -266,6 +277,13 @@ fn check_parts(scope: &Scope<'_>, wanted: &[Aggregation], parent: Option<&str>) 
             ("geohash_grid" | "geo_bounds" | "geo_distance", _) => {
                 values::check_points(scope, values::input_of(aggregation)?)?;
             }
+            (
+                "min" | "max" | "sum" | "avg" | "stats" | "extended_stats" | "percentiles" | "percentile_ranks"
+                | "histogram" | "date_histogram" | "range" | "date_range" | "ip_range",
+                _,
+            ) if values::numeric_mismatch(scope, values::input_of(aggregation)?) => {
+                return Err(SearchError::no_numbers());
+            }
             _ => {}
         }
         check_parts(scope, &aggregation.sub_aggregations, Some(name))?;
@@ -307,6 +325,6 @@ fn bucket(
     matches: &Matches,
 ) -> Result<Value> {
     head.insert("doc_count".to_owned(), json!(matches.count()));
-    head.extend(all(scope, sub_aggregations, matches)?);
+    head.extend(all(&scope.in_bucket(), sub_aggregations, matches)?);
     Ok(Value::Object(head))
 }

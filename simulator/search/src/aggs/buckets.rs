@@ -14,7 +14,7 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
     let single = |inside: &Matches| -> Result<Value> {
         let mut result = Map::new();
         result.insert("doc_count".to_owned(), json!(inside.count()));
-        result.extend(all(scope, &aggregation.sub_aggregations, inside)?);
+        result.extend(all(&scope.in_bucket(), &aggregation.sub_aggregations, inside)?);
         Ok(Value::Object(result))
     };
     scope.spend(1)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::order::compare_values;
-use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, numeric_mismatch, plain};
+use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, plain};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::millis;
@@ -172,9 +172,6 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     let formatter = formatter(scope, aggregation)?;
     let has_sub_aggregations = !aggregation.sub_aggregations.is_empty();
     let bounds = extended_bounds(scope, aggregation, &formatter)?;
-    if numeric_mismatch(scope, field) {
-        return Err(SearchError::no_numbers());
-    }
     let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
     let mut parts: BTreeMap<i64, Matches> = BTreeMap::new();
     for set in &matches.sets {

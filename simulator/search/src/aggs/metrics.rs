@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of, numeric_mismatch};
+use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of};
 use crate::aggs::{Aggregation, Matches, Scope};
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::find::{SearchRequest, best_of, render};
 use crate::mapping::truth;
 
@@ -22,9 +22,6 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         _ => {}
     }
     let mut values = Vec::new();
-    if numeric_mismatch(scope, field) {
-        return Err(SearchError::no_numbers());
-    }
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;
         for doc in &set.docs {

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::geo::points;
-use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapped, numeric_mismatch};
+use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapped};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
@@ -73,9 +73,6 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         .get("ranges")
         .and_then(Value::as_array)
         .ok_or_else(|| refuse(format!("Missing [ranges] in ranges aggregator [{}]", aggregation.name)))?;
-    if numeric_mismatch(scope, field) {
-        return Err(SearchError::no_numbers());
-    }
     let bounds = ranges
         .iter()
         .map(|range| {

@@ -44,11 +44,11 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             "No support for examining floating point numerics",
         ));
     }
+    // The background includes nested objects.
     let background = live_docs(scope);
-    // A background filter reduces the document counts of the terms, but not the size of the background.
-    let terms_of = match settings.get("background_filter") {
-        Some(filter) => &filtered(scope, filter, &background, true)?,
-        None => &background,
+    let background = match settings.get("background_filter") {
+        Some(filter) => filtered(scope, filter, &background, true)?,
+        None => background,
     };
     let heuristic = Heuristic::parse(settings)?;
     let shards = scope.searched.len();
@@ -57,12 +57,9 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         size => usize::try_from(size).unwrap_or(usize::MAX),
     };
     let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"], 0);
-    // The background includes nested objects.
-    let live_docs = |shard: usize| {
-        scope
-            .searched
-            .get(shard)
-            .map_or(0, |shard| u64::from(shard.view.live_docs()))
+    let size_of = |matches: &Matches, shard: usize| -> u64 {
+        let sets = matches.sets.iter().filter(|set| set.index == shard);
+        sets.map(|set| set.docs.len() as u64).sum()
     };
     let mut found: IndexMap<Key, (u64, u64)> = IndexMap::new();
     for shard in 0..shards {
@@ -73,15 +70,11 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             }
             Ok(counts)
         };
-        let size_of = |matches: &Matches| -> u64 {
-            let sets = matches.sets.iter().filter(|set| set.index == shard);
-            sets.map(|set| set.docs.len() as u64).sum()
-        };
-        let background_counts = counted(terms_of)?;
+        let background_counts = counted(&background)?;
         let mut own: Vec<(Key, u64)> = counted(matches)?.into_iter().collect();
         own.retain(|(key, count)| *count >= shard_min_doc_count && include_exclude.accepts(&text(key, &formatter)));
         own.sort_unstable();
-        let (own_total, all_total) = (size_of(matches), live_docs(shard));
+        let (own_total, all_total) = (size_of(matches, shard), size_of(&background, shard));
         // Each shard returns the terms that are significant in the shard.
         let scored = own.into_iter().map(|(key, own)| {
             let all = background_counts.get(&key).copied().unwrap_or(0);
@@ -98,7 +91,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             (*count, *known) = (*count + own, *known + all);
         }
     }
-    let (own_total, all_total) = (matches.count() as u64, (0..shards).map(live_docs).sum());
+    let (own_total, all_total) = (matches.count() as u64, background.count() as u64);
     let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &ValueFormatter::Raw));
     let size = size.min(found.len());
     let scored = found.into_iter().map(|(key, (own, all))| {

@@ -130,6 +130,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     };
     let size = all(number(["size", "size"]).unwrap_or(10));
     let min_doc_count = number(["min_doc_count", "minDocCount"]).unwrap_or(1);
+    let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"]).unwrap_or(0);
     let include_exclude = IncludeExclude::parse(settings)?;
     let orders = orders(&aggregation.name, settings)?;
     check_field(scope, aggregation, field)?;
@@ -156,7 +157,9 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         for set in matches.sets.iter().filter(|set| set.index == shard) {
             count(scope, set, field, &mut counts)?;
         }
-        if min_doc_count == 0 {
+        // Elasticsearch does not collect in a bucket without documents.
+        let collects = !scope.in_bucket || matches.sets.iter().any(|set| set.index == shard && !set.docs.is_empty());
+        if min_doc_count == 0 && collects {
             add_unmatched(scope, shard, field, &mut counts)?;
         }
         counts.retain(|key, _| include_exclude.accepts(&text(key, &formatter)));
@@ -170,6 +173,11 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
                 values: vec![],
             })
             .collect();
+        own.retain(|candidate| {
+            let is_kept = candidate.count >= shard_min_doc_count;
+            other += if is_kept { 0 } else { candidate.count };
+            is_kept
+        });
         let full = own.len() >= shard_size;
         let ordered = orders.iter().all(|order| !matches!(order.by, By::SubAggregation(..)));
         let mut own_error = 0;

@@ -93,13 +93,14 @@ pub(super) fn rescore(
     cluster: &Cluster,
     request: &SearchRequest,
     searched: &Searched,
-    hits: &mut [Candidate],
+    hits: &mut Vec<Candidate>,
 ) -> Result<()> {
     for rescorer in rescorers(request) {
         let Some(shard) = searched.shard() else { continue };
         let parsed = rescorer.parsed(cluster, searched)?;
         let weight = Weight::of(&parsed, &searched.view, shard, None, &request.budget)?;
-        let (best, rest) = hits.split_at_mut(rescorer.window.min(hits.len()));
+        let window = rescorer.window.min(hits.len());
+        let (best, rest) = hits.split_at_mut(window);
         for hit in best {
             let own = match searched.view.segments.get(hit.segment) {
                 Some(view) => weight
@@ -115,6 +116,8 @@ pub(super) fn rescore(
             let by_place = (a.segment, a.doc).cmp(&(b.segment, b.doc));
             b.score.total_cmp(&a.score).then(by_place)
         });
+        // Elasticsearch keeps the size of a page, wherever the page starts.
+        hits.truncate(request.page());
     }
     Ok(())
 }

@@ -126,7 +126,10 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
     let query = match name {
         "match_all" => {
             check_keys(context, name, object, &["boost", "_name"])?;
-            Query::from(QueryKind::All).boosted(boost_of(object))
+            match boost_of(object) {
+                1.0 => QueryKind::All.into(),
+                boost => Query::from(QueryKind::AllDocs).boosted(boost),
+            }
         }
         "bool" => boolean(context, object, parse_body, "query")?.fix_negative(),
         "filtered" => {

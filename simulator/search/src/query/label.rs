@@ -36,9 +36,8 @@ pub(crate) fn label(query: &Query) -> String {
         }
     };
     let body = match &query.kind {
-        // Without a boost of its own, Elasticsearch uses a constant-score query instead of Lucene's `MatchAllDocsQuery`.
-        QueryKind::All if matches!(query.boost, 0.0 | 1.0) => "ConstantScore(*:*)".to_owned(),
-        QueryKind::All => "*:*".to_owned(),
+        QueryKind::All => "ConstantScore(*:*)".to_owned(),
+        QueryKind::AllDocs => "*:*".to_owned(),
         QueryKind::Nothing => "MatchNoDocsQuery".to_owned(),
         QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => named(field, text),
         QueryKind::Phrase { field, slots, slop } => {

@@ -151,7 +151,10 @@ pub(crate) struct Query {
 /// Kinds of queries.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum QueryKind {
+    /// All documents, as Elasticsearch's `match_all` filter.
     All,
+    /// All documents, as Lucene's `MatchAllDocsQuery`. It prints and is explained in another way.
+    AllDocs,
     /// Matches nothing, and does not contribute to the query norm.
     Nothing,
     Term {

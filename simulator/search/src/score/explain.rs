@@ -81,8 +81,8 @@ fn maximum(tie: f32) -> String {
 fn constant_label(query: &Query) -> String {
     match query.kind {
         QueryKind::Constant { form: None, .. } => label(query),
-        QueryKind::All if query.boost == 1.0 => label(query),
-        QueryKind::All => "MatchAllDocsQuery".to_owned(),
+        QueryKind::All => label(query),
+        QueryKind::AllDocs => "MatchAllDocsQuery".to_owned(),
         _ => format!("ConstantScore({}){}", filter_label(query), boost_label(query)),
     }
 }
@@ -322,10 +322,13 @@ fn explain(
         }
         _ => {
             let query_norm = if weight.boost == 0.0 { 0.0 } else { score / weight.boost };
-            let factors = vec![
+            let mut factors = vec![
                 Explanation::new(weight.boost, "boost", vec![]),
                 Explanation::new(query_norm, "queryNorm", vec![]),
             ];
+            if weight.boost == 1.0 && query.kind == QueryKind::AllDocs {
+                factors.remove(0);
+            }
             Explanation::new(score, format!("{}, product of:", constant_label(query)), factors)
         }
     })

@@ -144,7 +144,7 @@ impl Rewriter<'_> {
                 },
             },
             QueryKind::Filtered { query: inner, filter } => match (self.rewrite(inner)?, &inner.kind) {
-                (_, QueryKind::All) if self.explains => {
+                (_, QueryKind::AllDocs) if self.explains => {
                     return Ok(Cow::Owned(Query::clone(filter).constant().boosted(boost * inner.boost)));
                 }
                 (Cow::Borrowed(_), _) => return Ok(Cow::Borrowed(query)),

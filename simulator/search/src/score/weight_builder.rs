@@ -69,7 +69,7 @@ impl WeightBuilder<'_> {
         let view = self.view;
         let kind = match &query.kind {
             QueryKind::Nothing => WeightKind::Nothing,
-            QueryKind::All => WeightKind::All,
+            QueryKind::All | QueryKind::AllDocs => WeightKind::All,
             QueryKind::Term { field, text } => return self.term(field, text, query.boost),
             QueryKind::RareTerm { field, text } => {
                 let infos = term_infos(view, field, text)?;
