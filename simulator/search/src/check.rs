@@ -45,7 +45,7 @@ mod tests {
     #[case("service AND backend OR fox", "+_all:service +_all:backend _all:fox")]
     #[case("-(retry queue)", "-(_all:retry _all:queue) +ConstantScore(*:*)")]
     #[case("(naïve heartbeat)^2 brown", "((_all:naïve _all:heartbeat)^2.0) _all:brown")]
-    #[case("log:\"a b\"~2^3", "log:\"a b\"~2^3.0")]
+    #[case("log:\"a b\"~2^3", "(log:\"a b\"~2)^3.0")]
     #[case("n:[1 TO 5}", "n:[1 TO 5}")]
     #[case("Foo* f?o /b.r/ Fuz~1", "_all:foo* _all:f?o _all:/b.r/ _all:fuz~1")]
     fn a_query_is_parsed_with_the_quirks_of_the_syntax(#[case] text: &str, #[case] expected: &str) {

@@ -58,7 +58,7 @@ const ALL: [&str; 3] = ["1.0 ConstantScore(*:*), product of:", "1.0 boost", "1.0
     }),
     &[
         "64.0 function score, product of:",
-        "1.0 ConstantScore(cache(_uid:shop#1 _uid:visit#1)), product of:", "1.0 boost", "1.0 queryNorm",
+        "1.0 ConstantScore(cache(_uid:shop#1)), product of:", "1.0 boost", "1.0 queryNorm",
         "64.0 Math.min of", "64.0 field value function: square(doc['rank'].value * \
          factor=2.0)", "3.4028235e+38 maxBoost",
         "1.0 queryBoost",
@@ -92,7 +92,7 @@ const ALL: [&str; 3] = ["1.0 ConstantScore(*:*), product of:", "1.0 boost", "1.0
 #[case(json!({"has_child": {"type": "visit", "query": {"match_all": {}}}}), &["1.0 not implemented yet..."])]
 #[case(
     json!({"constant_score": {"filter": {"term": {"kind": "tea"}}, "boost": 2}}),
-    &["1.0 ConstantScore(cache(kind:tea)), product of:", "2.0 boost", "0.5 queryNorm"]
+    &["1.0 ConstantScore(cache(kind:tea))^2.0, product of:", "2.0 boost", "0.5 queryNorm"]
 )]
 #[tokio::test]
 async fn a_score_is_explained(#[case] query: Value, #[case] expected: &[&str]) {
@@ -116,7 +116,7 @@ async fn a_score_is_explained(#[case] query: Value, #[case] expected: &[&str]) {
     &[
         "Failure to meet condition(s) of required/prohibited clause(s)",
         "ConstantScore(*:*), product of:", "boost", "queryNorm",
-        "no match on required clause (kind:bread)", "no matching term",
+        "no match on required clause (kind:bread)",
     ]
 )]
 #[case(
@@ -193,7 +193,7 @@ async fn a_document_that_a_function_cannot_score_fails_the_shard(#[case] factor:
 #[case(json!({"rank": {"gte": 1, "lt": 5}}), "rank:[1 TO 5}")]
 #[case(json!({"rank": {"gt": 1}}), "rank:{1 TO *]")]
 #[case(json!({"size": {"lte": 2.5, "boost": 2}}), "size:[* TO 2.5]^2.0")]
-#[case(json!({"at": {"gt": "2015-06-23", "lt": "2015-06-24"}}), "at:{1435017600000 TO 1435104000000}")]
+#[case(json!({"at": {"gt": "2015-06-23", "lt": "2015-06-24"}}), "at:{1435103999999 TO 1435104000000}")]
 #[case(
     json!({"at": {"gte": "23/06/2015", "lte": "23/06/2015", "format": "dd/MM/yyyy"}}),
     "at:[1435017600000 TO 1435103999999]"

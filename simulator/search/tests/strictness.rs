@@ -142,7 +142,7 @@ async fn invalid_settings_of_queries_are_rejected(#[case] query: Value, #[case] 
 )]
 #[case(
     json!({"a": {"filter": {"match_all": {}}, "aggs": {"g": {"global": {}}}}}),
-    400,
+    500,
     "cannot have a global sub-aggregation [g]"
 )]
 #[tokio::test]

@@ -352,17 +352,22 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut 
             _ => Some(field_type.decode(field_type.encode_text(text).ok()?)),
         }
     };
-    let values = facet.value_field().unwrap_or(&field).to_owned();
+    let values = facet.value_field().filter(|values| *values != field);
     let mut list = Vec::new();
     for definition in &ranges {
         let range = Range::read(definition, read);
         let (mut count, mut stats) = (0u64, Stats::default());
         each(scope, matches, &field, |set, source, doc| {
-            if source.numbers(doc).any(|number| range.has(number)) {
-                count += 1;
-                Source::of(scope, set, Input::Field(&values))?
-                    .numbers(doc)
-                    .for_each(|number| stats.add(number));
+            let Some(first) = source.numbers(doc).find(|number| range.has(*number)) else {
+                return Ok(());
+            };
+            count += 1;
+            match values {
+                None => stats.add(first),
+                Some(values) => {
+                    let source = Source::of(scope, set, Input::Field(values))?;
+                    source.numbers(doc).for_each(|number| stats.add(number));
+                }
             }
             Ok(())
         })?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::aggs::values::{Source, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
+use crate::mapping::truth;
 use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH};
 
 /// Returns the points of a document.
@@ -68,26 +69,32 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
     Ok(json!({"buckets": buckets}))
 }
 
-/// Computes `geo_bounds`: the smallest box that contains all points.
+/// Computes `geo_bounds`: the smallest box that contains all points. With `wrap_longitude`, which is the default, it can
+/// cross the longitude of 180 degrees.
 pub(super) fn geo_bounds(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
-    let mut bounds: Option<[f64; 4]> = None;
+    let (mut bottom, mut top) = (f64::INFINITY, f64::NEG_INFINITY);
+    // The ends of the eastern and of the western longitudes.
+    let [mut east, mut west] = [(f64::INFINITY, f64::NEG_INFINITY); 2];
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;
         for point in set.docs.iter().flat_map(|doc| points(&source, *doc)) {
-            let [top, left, bottom, right] = bounds.unwrap_or([point.lat, point.lon, point.lat, point.lon]);
-            bounds = Some([
-                top.max(point.lat),
-                left.min(point.lon),
-                bottom.min(point.lat),
-                right.max(point.lon),
-            ]);
+            (bottom, top) = (bottom.min(point.lat), top.max(point.lat));
+            let side = if point.lon < 0.0 { &mut west } else { &mut east };
+            *side = (side.0.min(point.lon), side.1.max(point.lon));
         }
     }
-    Ok(match bounds {
-        None => json!({}),
-        Some([top, left, bottom, right]) => {
-            json!({"bounds": {"top_left": {"lat": top, "lon": left}, "bottom_right": {"lat": bottom, "lon": right}}})
+    let (left, right) = match (west.0.is_finite(), east.0.is_finite()) {
+        (false, false) => return Ok(json!({})),
+        (true, false) => west,
+        (false, true) => east,
+        (true, true) => {
+            let wraps = aggregation.settings.get("wrap_longitude").is_none_or(truth);
+            let (direct, around) = (east.1 - west.0, 360.0 - east.0 + west.1);
+            if wraps && around < direct { (east.0, west.1) } else { (west.0, east.1) }
         }
-    })
+    };
+    Ok(json!({
+        "bounds": {"top_left": {"lat": top, "lon": left}, "bottom_right": {"lat": bottom, "lon": right}},
+    }))
 }

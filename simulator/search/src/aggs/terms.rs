@@ -257,7 +257,10 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
                 )?,
             };
             if shows_error {
-                body["doc_count_error_upper_bound"] = json!(candidate.error);
+                body["doc_count_error_upper_bound"] = match unbounded {
+                    true => json!(-1),
+                    false => json!(candidate.error),
+                };
             }
             Ok(body)
         })

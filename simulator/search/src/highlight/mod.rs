@@ -195,6 +195,7 @@ fn of_field(
         Highlighter::Vector => {
             let mapping = highlighting.context.mapping;
             let fields = settings.matched_fields.iter().filter_map(|name| mapping.field(name));
+            let fields = fields.filter(|field| field.field_type.has_offsets_in_vectors());
             let analyzers = fields.map(|field| Ok((&field.index_analyzer, clauses_of(&field.name)?)));
             vector::fragments(&values, &analyzers.collect::<Result<Vec<_>>>()?, settings)
                 .map_err(|error| failed(name, error))

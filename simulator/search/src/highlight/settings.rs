@@ -68,8 +68,12 @@ impl Settings {
     pub(super) fn parse(all: &Value, own: &Value) -> Settings {
         let get = |key: &str| setting(own, key).or_else(|| setting(all, key));
         let styled = get("tags_schema").and_then(Value::as_str) == Some("styled");
+        // The last of a schema and of tags counts.
+        let place = |key: &str| all.as_object().and_then(|all| all.keys().position(|own| own == key));
+        let is_styled = |key: &str| styled && place(key) < place("tags_schema");
         let tags = |key: &str, default: &str| match get(key) {
-            _ if styled && key == "pre_tags" => (1..=10).map(|n| format!("<em class=\"hlt{n}\">")).collect(),
+            _ if is_styled(key) && key == "post_tags" => vec![default.to_owned()],
+            _ if is_styled(key) => (1..=10).map(|n| format!("<em class=\"hlt{n}\">")).collect(),
             Some(Value::Array(tags)) if !tags.is_empty() => {
                 let texts = tags.iter().filter_map(Value::as_str);
                 texts.map(str::to_owned).collect()

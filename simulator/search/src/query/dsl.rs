@@ -155,7 +155,11 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
             )?;
             let inner = match filter("filter")? {
                 Some(filter) => Some(filter.cached_if(object)),
-                None => part("query")?,
+                // As a query, all documents are a constant-score query, too.
+                None => part("query")?.map(|query| match query.kind {
+                    QueryKind::All => query.constant(),
+                    _ => query,
+                }),
             };
             inner
                 .ok_or_else(|| parsing_error(context, "[constant_score] requires either 'filter' or 'query' element"))?

@@ -74,21 +74,14 @@ pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>)
             "boost" | "_name" => {}
             "weight" => weight = number(Some(value)),
             "boost_factor" | "boostFactor" => {
-                functions.push(ScoreFunction {
-                    function: boost_factor(value),
-                    ..ScoreFunction::factor(1.0)
-                });
+                functions.push(ScoreFunction::of(boost_factor(value)));
             }
             "functions" => {
                 for item in value.as_array().into_iter().flatten() {
                     functions.push(element(context, item)?);
                 }
             }
-            name if FUNCTIONS.contains(&name) => functions.push(ScoreFunction {
-                filter: None,
-                weight: 1.0,
-                function: function(context, name, value)?,
-            }),
+            name if FUNCTIONS.contains(&name) => functions.push(ScoreFunction::of(function(context, name, value)?)),
             other => {
                 return Err(parsing_error(
                     context,
@@ -99,7 +92,7 @@ pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>)
     }
     if let Some(weight) = weight {
         match functions.first_mut() {
-            Some(function) => function.weight *= weight,
+            Some(function) => function.weight = Some(function.weight_factor() * weight),
             None => functions.push(ScoreFunction::factor(weight)),
         }
     }
@@ -118,13 +111,13 @@ pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>)
 
 /// Parses an element of `functions`.
 fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
-    let mut parsed = ScoreFunction::factor(1.0);
+    let mut parsed = ScoreFunction::of(Function::One);
     let mut found = false;
     for (key, value) in item.as_object().into_iter().flatten() {
         match key.as_str() {
             "filter" => parsed.filter = Some(context.parse_filter(value)?),
             "weight" => {
-                parsed.weight = number(Some(value)).unwrap_or(1.0);
+                parsed.weight = number(Some(value));
                 found = true;
             }
             "boost_factor" | "boostFactor" => {

@@ -116,18 +116,31 @@ pub(crate) enum Function {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ScoreFunction {
     pub(crate) filter: Option<Query>,
-    pub(crate) weight: f32,
+    /// Default: 1.
+    pub(crate) weight: Option<f32>,
     pub(crate) function: Function,
 }
 
 impl ScoreFunction {
+    /// Creates a function without a weight.
+    pub(crate) fn of(function: Function) -> ScoreFunction {
+        ScoreFunction {
+            filter: None,
+            weight: None,
+            function,
+        }
+    }
+
     /// Creates a constant factor.
     pub(crate) fn factor(weight: f32) -> ScoreFunction {
         ScoreFunction {
-            filter: None,
-            weight,
-            function: Function::One,
+            weight: Some(weight),
+            ..ScoreFunction::of(Function::One)
         }
+    }
+
+    pub(crate) fn weight_factor(&self) -> f32 {
+        self.weight.unwrap_or(1.0)
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) enum JoinMode {
     None,
     Avg,
     Max,
+    Min,
     Sum,
 }
 
@@ -48,6 +49,8 @@ pub(crate) enum Relation {
 pub(crate) struct RelatedQuery {
     /// Name with the types, as the query prints.
     pub(crate) name: String,
+    /// Whether the query is `top_children`.
+    pub(crate) is_top: bool,
     /// Whether all documents have the same score. Such a query prints without its boost.
     pub(crate) is_constant: bool,
     pub(crate) relation: Relation,
@@ -81,6 +84,7 @@ fn mode(context: &Context<'_>, name: &str, object: &Map<String, Value>, default:
         Some("none") => Ok(JoinMode::None),
         Some("avg") => Ok(JoinMode::Avg),
         Some("max") => Ok(JoinMode::Max),
+        Some("min") if name == "has_child" => Ok(JoinMode::Min),
         Some("sum" | "total") => Ok(JoinMode::Sum),
         // Only `nested` and `has_parent` have messages of their own. `has_parent` has only `score` and `none`.
         Some("score") if name == "has_parent" => Ok(JoinMode::Max),
@@ -173,6 +177,7 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
             (_, true) => format!("child_filter[{types}]"),
             _ => format!("ChildrenQuery[min({}) max({shown_max})of {types}]", if min > 1 { min } else { 0 }),
         },
+        is_top,
         is_constant,
         relation: Relation::Children {
             parent_type: parent_type.to_owned(),
@@ -209,6 +214,7 @@ pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> 
     let name = if is_constant { "parent_filter" } else { "ParentQuery" };
     let related = RelatedQuery {
         name: format!("{name}[{parent_type}]"),
+        is_top: false,
         is_constant,
         query,
         relation: Relation::Parent { parent_type },

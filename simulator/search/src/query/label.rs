@@ -173,7 +173,7 @@ pub(crate) fn label(query: &Query) -> String {
 fn function_label(function: &ScoreFunction) -> String {
     let class = match &function.function {
         Function::Boost(factor) => return format!("boost[{factor:?}]"),
-        _ if function.weight != 1.0 => "common.lucene.search.function.WeightFactorFunction",
+        _ if function.weight.is_some() => "common.lucene.search.function.WeightFactorFunction",
         Function::One => "common.lucene.search.function.WeightFactorFunction",
         Function::Script(_) => "common.lucene.search.function.ScriptScoreFunction",
         Function::FieldValue { .. } => "common.lucene.search.function.FieldValueFactorFunction",

@@ -16,7 +16,7 @@ use crate::score::explain_function::explain_functions;
 use crate::score::rewrite::Rewriter;
 use crate::score::weight::{Weight, WeightKind, segment_functions};
 use crate::score::weight_builder::Statistics;
-use crate::score::{Scorer, norm_value};
+use crate::score::{Scorer, idf, norm_value};
 
 /// Node of an explanation: a value and its factors.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,11 @@ impl Explanation {
 
     /// Renders the tree.
     pub(crate) fn json(&self) -> Value {
-        let mut shown = json!({"value": super::score_json(self.value), "description": self.description});
+        let value = match self.value.is_nan() {
+            true => json!("NaN"),
+            false => super::score_json(self.value),
+        };
+        let mut shown = json!({"value": value, "description": self.description});
         if !self.details.is_empty() {
             shown["details"] = self.details.iter().map(Explanation::json).collect();
         }
@@ -63,7 +67,6 @@ fn missing(query: &Query, weight: &Weight, doc: u32) -> String {
             "no matching term".to_owned()
         }
         (_, QueryKind::Nothing) | (WeightKind::Related(_), _) => "MatchNoDocs matches nothing".to_owned(),
-        (WeightKind::DisjunctionMax { tie, .. }, _) => maximum(*tie),
         (WeightKind::Nested { .. }, _) => "Not a match".to_owned(),
         _ => format!("{} doesn't match id {doc}", constant_label(query)),
     }
@@ -136,7 +139,7 @@ fn explain(
         Ok(scorer.is_some_and(|mut scorer| scorer.seek(doc) == doc))
     };
     let clause = |query: &Query, weight: &Weight| -> Result<Option<Explanation>> {
-        let is_empty = weight.scorer(at, view, budget)?.is_none();
+        let is_empty = !weight.has_scorer(at, view, budget)?;
         let explained = || explain(query, weight, shard, place, budget);
         (!is_empty).then(explained).transpose()
     };
@@ -188,7 +191,26 @@ fn explain(
                 ..Explanation::missed(what)
             });
         }
-        (WeightKind::Related(related), _) if related.found => {
+        (WeightKind::DisjunctionMax { weights, tie }, kind) => {
+            let queries = match kind {
+                QueryKind::DisjunctionMax { queries, .. } => queries.as_slice(),
+                _ => &[],
+            };
+            let mut details = Vec::new();
+            for (number, weight) in weights.iter().enumerate() {
+                // The terms of a blended query have no queries of their own.
+                let query = queries.get(number).unwrap_or(query);
+                details.push(explain(query, weight, shard, place, budget)?);
+            }
+            details.retain(|part| part.matched);
+            let best = details.iter().map(|part| part.value).fold(0.0, f32::max);
+            let sum = details.iter().fold(0.0, |sum, part| sum + part.value);
+            return Ok(Explanation {
+                matched: !details.is_empty(),
+                ..Explanation::new(best + (sum - best) * tie, maximum(*tie), details)
+            });
+        }
+        (WeightKind::Related(related), _) if related.is_explained => {
             return Ok(Explanation::new(weight.boost, "not implemented yet...", vec![]));
         }
         _ => {}
@@ -226,7 +248,7 @@ fn explain(
                 name: format!("{}:{text}", field.name),
                 frequency: frequency as f32,
                 frequency_name: "termFreq",
-                idf: Explanation::new(*idf, format!("idf(docFreq={doc_freq}, maxDocs={max_doc})"), vec![]),
+                idf: idf_explanation(*idf, &[(*doc_freq, *max_doc)]),
                 query_norm: *query_norm,
                 norm: norm(field.norms, field.ordinal, view, doc)?,
             }
@@ -236,6 +258,7 @@ fn explain(
             field,
             text,
             idf,
+            statistics,
             query_norm,
             ..
         } => {
@@ -248,7 +271,7 @@ fn explain(
                 name: format!("{}:{text}", field.name),
                 frequency,
                 frequency_name: "phraseFreq",
-                idf: Explanation::new(*idf, "idf(), sum of:", vec![]),
+                idf: idf_explanation(*idf, statistics),
                 query_norm: *query_norm,
                 norm: norm(field.norms, field.ordinal, view, doc)?,
             }
@@ -257,6 +280,7 @@ fn explain(
         WeightKind::Span {
             field,
             idf,
+            statistics,
             query_norm,
             span,
         } => {
@@ -270,25 +294,11 @@ fn explain(
                 name,
                 frequency: scorer.frequency(),
                 frequency_name: "phraseFreq",
-                idf: Explanation::new(*idf, "idf(), sum of:", vec![]),
+                idf: idf_explanation(*idf, statistics),
                 query_norm: *query_norm,
                 norm: norm(field.norms, field.ordinal, view, doc)?,
             }
             .explanation(weight, score, doc)
-        }
-        WeightKind::DisjunctionMax { weights, tie } => {
-            let queries = match &query.kind {
-                QueryKind::DisjunctionMax { queries, .. } => queries.as_slice(),
-                _ => &[],
-            };
-            let mut details = Vec::new();
-            for (number, weight) in weights.iter().enumerate() {
-                // The terms of a blended query have no queries of their own.
-                let query = queries.get(number).unwrap_or(query);
-                details.push(explain(query, weight, shard, place, budget)?);
-            }
-            details.retain(|part| part.matched);
-            Explanation::new(score, maximum(*tie), details)
         }
         WeightKind::Functions {
             query: inner,
@@ -321,10 +331,9 @@ fn explain(
             Explanation::new(score, format!("Score based on child doc range {range}"), vec![])
         }
         _ => {
-            let query_norm = if weight.boost == 0.0 { 0.0 } else { score / weight.boost };
             let mut factors = vec![
                 Explanation::new(weight.boost, "boost", vec![]),
-                Explanation::new(query_norm, "queryNorm", vec![]),
+                Explanation::new(weight.norm, "queryNorm", vec![]),
             ];
             if weight.boost == 1.0 && query.kind == QueryKind::AllDocs {
                 factors.remove(0);
@@ -394,6 +403,18 @@ fn norm(norms: bool, ordinal: Option<u32>, view: &SegmentView, doc: u32) -> Resu
             view.segment.norms(ordinal)?.get(doc as usize).copied().unwrap_or(0),
         )),
         _ => Ok(1.0),
+    }
+}
+
+/// Explains the inverse document frequency of terms, from their document frequencies and the number of documents.
+fn idf_explanation(value: f32, statistics: &[(u32, u32)]) -> Explanation {
+    let shown = |(doc_freq, max_doc): &(u32, u32)| format!("idf(docFreq={doc_freq}, maxDocs={max_doc})");
+    match statistics {
+        [only] => Explanation::new(value, shown(only), vec![]),
+        several => {
+            let parts = several.iter().map(|own| Explanation::new(idf(own.0, own.1), shown(own), vec![]));
+            Explanation::new(value, "idf(), sum of:", parts.collect())
+        }
     }
 }
 

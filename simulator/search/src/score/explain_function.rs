@@ -24,7 +24,7 @@ pub(super) fn explain_functions(
         let Some(value) = ready.value(doc, own.value) else {
             continue;
         };
-        values.push((value, function.weight));
+        values.push((value, function.weight_factor()));
         applied.push((function, weighted(&ready, function, value, &own, doc)));
     }
     let sub_total = match (alone, applied.pop()) {
@@ -50,14 +50,14 @@ pub(super) fn explain_functions(
 
 /// Explains the value of a function, with its weight if it has one.
 fn weighted(ready: &SegmentFunction, function: &ScoreFunction, value: f64, own: &Explanation, doc: u32) -> Explanation {
-    if function.weight == 1.0 && function.function != Function::One {
+    let Some(factor) = function.weight else {
         return plain(ready, &function.function, value, own, doc);
-    }
-    let weight = f64::from(function.weight);
+    };
+    let weight = f64::from(factor);
     let without = if weight == 0.0 { 0.0 } else { value / weight };
     let parts = vec![
         plain(ready, &function.function, without, own, doc),
-        Explanation::new(function.weight, "weight", vec![]),
+        Explanation::new(factor, "weight", vec![]),
     ];
     Explanation::new(value as f32, "product of:", parts)
 }

@@ -46,7 +46,7 @@ impl SegmentFunction {
         Ok(SegmentFunction {
             script,
             filter,
-            weight: function.weight,
+            weight: function.weight_factor(),
             function: function.function.clone(),
             values: field.map(|ordinal| view.segment.values(ordinal)).transpose()?,
             segment: view.segment.clone(),

@@ -13,8 +13,8 @@ use crate::score::{END, Scorer};
 /// Matching documents of a parent or child query with their scores, by segment.
 pub(crate) struct RelatedWeight {
     pub(super) docs: Vec<Vec<(u32, f32)>>,
-    /// Whether the inner query matches a document.
-    pub(super) found: bool,
+    /// Whether the query is explained as if it matched all documents: if its inner query matches any document.
+    pub(super) is_explained: bool,
     /// Sum of squared weights of the inner query. `None` if its scores are not used.
     pub(super) squares: Option<f32>,
 }
@@ -25,6 +25,7 @@ pub(super) struct JoinedScore {
     pub(super) count: usize,
     sum: f32,
     max: f32,
+    min: f32,
 }
 
 impl JoinedScore {
@@ -34,11 +35,13 @@ impl JoinedScore {
                 count: 1,
                 sum: score,
                 max: score,
+                min: score,
             },
             Some(joined) => JoinedScore {
                 count: joined.count + 1,
                 sum: joined.sum + score,
                 max: joined.max.max(score),
+                min: joined.min.min(score),
             },
         }
     }
@@ -48,6 +51,7 @@ impl JoinedScore {
             JoinMode::None => 0.0,
             JoinMode::Avg => self.sum / self.count as f32,
             JoinMode::Max => self.max,
+            JoinMode::Min => self.min,
             JoinMode::Sum => self.sum,
         }
     }

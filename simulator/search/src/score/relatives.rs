@@ -58,7 +58,7 @@ impl WeightBuilder<'_> {
         };
         Ok(RelatedWeight {
             docs,
-            found: !found.is_empty(),
+            is_explained: query.is_top || !found.is_empty(),
             squares,
         })
     }

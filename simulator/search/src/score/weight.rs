@@ -26,6 +26,8 @@ pub(crate) struct Weight {
     pub(super) boost: f32,
     /// Factor of its scores, once normalized.
     pub(super) value: f32,
+    /// Norm of the query and boosts of the queries around it, once normalized.
+    pub(super) norm: f32,
 }
 
 pub(super) enum WeightKind {
@@ -46,6 +48,8 @@ pub(super) enum WeightKind {
         /// First term.
         first: String,
         idf: f32,
+        /// Document frequencies of the terms, with the number of documents.
+        statistics: Vec<(u32, u32)>,
         query_norm: f32,
         slop: u32,
         slots: Vec<PhraseSlot>,
@@ -71,6 +75,8 @@ pub(super) enum WeightKind {
     Span {
         field: QueryField,
         idf: f32,
+        /// Document frequencies of the terms, with the number of documents.
+        statistics: Vec<(u32, u32)>,
         query_norm: f32,
         span: SpanWeight,
     },
@@ -188,7 +194,10 @@ impl Weight {
                 .iter_mut()
                 .for_each(|weight| weight.normalize(norm, top_boost * boost)),
             WeightKind::Filtered { query, .. } => query.normalize(norm, top_boost * boost),
-            _ => self.value = boost * norm * top_boost,
+            _ => {
+                self.norm = norm * top_boost;
+                self.value = boost * self.norm;
+            }
         }
     }
 
@@ -311,6 +320,40 @@ impl Weight {
             } => return boolean_scorer(clauses, *minimum_should_match, *coord, at, view, budget),
         };
         Ok((scorer.doc() != END).then_some(scorer))
+    }
+
+    /// Whether Lucene has a scorer for a segment: whether the terms that must match are in the segment.
+    pub(super) fn has_scorer(&self, at: usize, view: &SegmentView, budget: &Budget) -> Result<bool> {
+        let has = |weight: &Weight| weight.has_scorer(at, view, budget);
+        match &self.kind {
+            WeightKind::Phrase { .. } => Ok(self.phrase_scorer(at, &view.segment)?.is_some()),
+            WeightKind::Span { .. } => Ok(true),
+            WeightKind::Constant(query)
+            | WeightKind::Boosting { positive: query, .. }
+            | WeightKind::Functions { query, .. }
+            | WeightKind::Filtered { query, .. } => has(query),
+            WeightKind::DisjunctionMax { weights, .. } => {
+                let found = weights.iter().map(has).collect::<Result<Vec<_>>>()?;
+                Ok(found.contains(&true))
+            }
+            WeightKind::Bool {
+                clauses,
+                minimum_should_match,
+                ..
+            } => {
+                let (mut required, mut optional) = (0usize, 0usize);
+                for (occur, weight) in clauses {
+                    match occur {
+                        Occur::Must if !has(weight)? => return Ok(false),
+                        Occur::Must => required += 1,
+                        Occur::Should => optional += usize::from(has(weight)?),
+                        Occur::MustNot => {}
+                    }
+                }
+                Ok(optional >= *minimum_should_match && required + optional > 0)
+            }
+            _ => Ok(self.scorer(at, view, budget)?.is_some()),
+        }
     }
 
     fn term_score(&self, field: &QueryField, segment: &Segment) -> Result<TermScore> {

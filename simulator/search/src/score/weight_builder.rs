@@ -51,6 +51,7 @@ impl WeightBuilder<'_> {
             kind: term_kind(field, text, doc_freq, max_doc, infos),
             boost,
             value: 0.0,
+            norm: 1.0,
         })
     }
 
@@ -206,6 +207,7 @@ impl WeightBuilder<'_> {
             kind,
             boost: query.boost,
             value: 0.0,
+            norm: 1.0,
         })
     }
 
@@ -243,18 +245,25 @@ impl WeightBuilder<'_> {
                 kind: term_kind(field, text, doc_freq, max_doc, infos),
                 boost,
                 value: 0.0,
+                norm: 1.0,
             })
             .collect();
         Ok(WeightKind::DisjunctionMax { weights, tie })
     }
 
     fn span(&self, span: &SpanQuery) -> Result<WeightKind> {
+        // Alone, a masked query is weighed as itself.
+        if let SpanQuery::Masked { inner, .. } = span {
+            return self.span(inner);
+        }
         let Some(field) = span.field() else {
             return Ok(WeightKind::Nothing);
         };
+        let statistics = self.span_statistics(span)?;
         Ok(WeightKind::Span {
             field: field.clone(),
-            idf: self.span_idf(span)?,
+            idf: statistics.iter().fold(0.0, |sum, (doc_freq, max_doc)| sum + idf(*doc_freq, *max_doc)),
+            statistics,
             query_norm: 1.0,
             span: self.span_weight(span)?,
         })
@@ -271,22 +280,21 @@ impl WeightBuilder<'_> {
         }
     }
 
-    /// Sum of the inverse document frequencies of all distinct terms.
-    fn span_idf(&self, span: &SpanQuery) -> Result<f32> {
-        let mut terms = std::collections::BTreeSet::new();
+    /// Returns the document frequencies of all distinct terms, in order.
+    fn span_statistics(&self, span: &SpanQuery) -> Result<Vec<(u32, u32)>> {
+        let mut terms = std::collections::BTreeMap::new();
         let mut open = vec![span];
-        let mut sum = 0.0;
         while let Some(span) = open.pop() {
             for (field, text) in self.span_terms(span)? {
-                if terms.insert((field.name.clone(), text.clone())) {
-                    let infos = term_infos(self.view, &field, &text)?;
-                    let (doc_freq, max_doc) = self.frequency(&field, &text, &infos)?;
-                    sum += idf(doc_freq, max_doc);
-                }
+                terms.insert((field.name.clone(), text), field);
             }
             open.extend(span.clauses());
         }
-        Ok(sum)
+        let statistics = terms.iter().map(|((_, text), field)| {
+            let infos = term_infos(self.view, field, text)?;
+            self.frequency(field, text, &infos)
+        });
+        statistics.collect()
     }
 
     fn span_weight(&self, span: &SpanQuery) -> Result<SpanWeight> {
@@ -335,7 +343,7 @@ impl WeightBuilder<'_> {
     fn phrase(&self, field: &QueryField, slots: &[(u32, Vec<String>)], slop: u32) -> Result<WeightKind> {
         let first = slots.first().map_or(0, |(position, _)| *position);
         let mut numbers: Vec<&str> = Vec::new();
-        let mut sum = 0.0;
+        let (mut sum, mut statistics) = (0.0, Vec::new());
         let mut places = Vec::new();
         for (position, texts) in slots {
             let mut terms = Vec::new();
@@ -343,6 +351,7 @@ impl WeightBuilder<'_> {
                 let infos = term_infos(self.view, field, text)?;
                 let (doc_freq, max_doc) = self.frequency(field, text, &infos)?;
                 sum += idf(doc_freq, max_doc);
+                statistics.push((doc_freq, max_doc));
                 let number = numbers.iter().position(|known| known == text).unwrap_or_else(|| {
                     numbers.push(text);
                     numbers.len() - 1
@@ -379,6 +388,7 @@ impl WeightBuilder<'_> {
                 .cloned()
                 .unwrap_or_default(),
             idf: sum,
+            statistics,
             query_norm: 1.0,
             slop,
             slots: places,
