@@ -61,6 +61,8 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         let sets = matches.sets.iter().filter(|set| set.index == shard);
         sets.map(|set| set.docs.len() as u64).sum()
     };
+    // In a bucket, a shard without documents returns nothing, not even the size of its background.
+    let collects = |shard: &usize| !scope.in_bucket || size_of(matches, *shard) > 0;
     let mut found: IndexMap<Key, (u64, u64)> = IndexMap::new();
     for shard in 0..shards {
         let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {
@@ -91,7 +93,10 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             (*count, *known) = (*count + own, *known + all);
         }
     }
-    let (own_total, all_total) = (matches.count() as u64, background.count() as u64);
+    let (own_total, all_total) = (
+        matches.count() as u64,
+        (0..shards).filter(collects).map(|shard| size_of(&background, shard)).sum(),
+    );
     let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &ValueFormatter::Raw));
     let size = size.min(found.len());
     let scored = found.into_iter().map(|(key, (own, all))| {

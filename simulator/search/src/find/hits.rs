@@ -162,6 +162,8 @@ fn hit_json(
         let context = searched.index.context(&own, cluster);
         let nested_path = stored.identity().map(nested_path).transpose()?;
         let found = highlight(&Highlighting {
+            view: &searched.view,
+            budget: &request.budget,
             wanted,
             query: &searched.query,
             context: &context,

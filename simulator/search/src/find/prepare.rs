@@ -12,8 +12,10 @@ use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::inner_hits::{Outer, prepare_inner};
+use crate::find::rescore::check_queries as check_rescore_queries;
 use crate::find::request::{Element, QuerySource, SearchRequest};
 use crate::find::sort::check_sort;
+use crate::highlight;
 use crate::index::Shard;
 use crate::mapping::Mapping;
 use crate::query::{
@@ -202,6 +204,8 @@ pub(crate) fn prepare(
                 }
                 Element::InnerHits => parse_inner_hits(&context, request.inner_hits.as_ref().unwrap_or(&Value::Null))
                     .map(|parsed| inner_hits.borrow_mut().extend(parsed)),
+                Element::Rescore => check_rescore_queries(request, &context),
+                Element::Highlight => highlight::check_queries(request.highlight.as_ref(), &context),
                 Element::Facets => aggs::check_facets(request.facets.as_ref(), &context),
                 Element::Suggest => suggest::check(request.suggest.as_ref()),
                 Element::Invalid(error) => Err(error.clone()),

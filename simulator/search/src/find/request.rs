@@ -48,6 +48,8 @@ pub(crate) enum Element {
     Facets,
     Suggest,
     InnerHits,
+    Rescore,
+    Highlight,
     Invalid(SearchError),
 }
 
@@ -437,6 +439,7 @@ impl SearchRequest {
             "highlight" => {
                 highlight::check(value)?;
                 self.highlight = Some(value.clone());
+                return Ok(Some(Element::Highlight));
             }
             "aggs" | "aggregations" => {
                 self.aggregations = Some(aggs::parse(value, limits.depth)?);
@@ -455,7 +458,8 @@ impl SearchRequest {
                 self.rescore = match value {
                     Value::Array(items) => items.clone(),
                     other => vec![other.clone()],
-                }
+                };
+                return Ok(Some(Element::Rescore));
             }
             "indices_boost" | "indicesBoost" => {
                 self.indices_boost = value

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::find::Searched;
 use crate::find::request::SearchRequest;
 use crate::find::top_docs::Candidate;
-use crate::query::{Query, parse_body};
+use crate::query::{Context, Query, parse_body};
 use crate::score::{Explained, Explanation, Weight};
 
 /// Number of the best hits of a shard that are rescored.
@@ -86,6 +86,15 @@ impl Rescorer<'_> {
             ..Explanation::new(value, format!("{mode} of:"), vec![first, second])
         }
     }
+}
+
+/// Checks the queries of the rescorers of a request for an index.
+///
+/// # Errors
+/// A query that the index cannot parse.
+pub(super) fn check_queries(request: &SearchRequest, context: &Context<'_>) -> Result<()> {
+    let queries = request.rescore.iter().filter_map(|settings| settings.get("query")?.get("rescore_query"));
+    queries.map(|query| parse_body(context, query).map(drop)).collect()
 }
 
 /// Rescores the best hits of a shard and sorts them again.

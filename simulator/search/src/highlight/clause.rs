@@ -11,7 +11,7 @@ use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind,
 /// A highlighted clause.
 pub(super) struct Clause {
     /// Field of the clause.
-    field: Arc<str>,
+    pub(super) field: Arc<str>,
     pub(super) boost: f32,
     pub(super) kind: ClauseKind,
 }

@@ -11,17 +11,25 @@ mod settings;
 mod token;
 mod vector;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
+use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
-use crate::highlight::clause::clauses;
+use crate::highlight::clause::{Clause, ClauseKind, clauses};
 use crate::highlight::settings::{Settings, setting};
+use crate::index::View;
 use crate::mapping::{Field, Kind, truth};
 use crate::query::{Context, Query, parse_body};
+use crate::score::Rewriter;
 
 /// Input of the highlighting of a document.
 pub(crate) struct Highlighting<'a> {
+    /// The shard, whose terms replace the patterns of a query.
+    pub(crate) view: &'a View,
+    pub(crate) budget: &'a Budget,
     /// `highlight` element of the request.
     pub(crate) wanted: &'a Value,
     pub(crate) query: &'a Query,
@@ -91,6 +99,16 @@ fn wanted_fields(wanted: &Value) -> Vec<(&String, &Value)> {
 pub(crate) fn check(wanted: &Value) -> Result<()> {
     let own = wanted_fields(wanted).into_iter().map(|(_, own)| own);
     std::iter::once(wanted).chain(own).try_for_each(settings::check)
+}
+
+/// Checks the queries of the settings for an index.
+///
+/// # Errors
+/// A query that the index cannot parse.
+pub(crate) fn check_queries(wanted: Option<&Value>, context: &Context<'_>) -> Result<()> {
+    let own = wanted.map(wanted_fields).into_iter().flatten().map(|(_, own)| own);
+    let queries = wanted.into_iter().chain(own).filter_map(|settings| setting(settings, "highlight_query"));
+    queries.map(|query| parse_body(context, query).map(drop)).collect()
 }
 
 /// Highlights a document. Returns the fragments by field.
@@ -179,7 +197,23 @@ fn of_field(
         .filter(|value| !value.is_null() && !value.is_object())
         .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         .collect();
-    let clauses_of = |field: &str| clauses(query, Some(field).filter(|_| settings.match_field));
+    // The plain highlighter rewrites the query with the terms of the text alone.
+    let rewriter = Rewriter {
+        view: highlighting.view,
+        budget: highlighting.budget,
+        explains: false,
+    };
+    let query = match highlighter {
+        Highlighter::Plain => Cow::Borrowed(query),
+        Highlighter::Vector | Highlighter::Postings => rewriter.rewrite(query)?,
+    };
+    let clauses_of = |field: &str| -> Result<Vec<Clause>> {
+        let mut clauses = clauses(&query, Some(field).filter(|_| settings.match_field))?;
+        // A pattern is replaced by the terms of its own field.
+        let is_pattern = |clause: &Clause| matches!(clause.kind, ClauseKind::Test(_));
+        clauses.retain(|clause| highlighter != Highlighter::Vector || !is_pattern(clause) || *clause.field == *field);
+        Ok(clauses)
+    };
     let analyzer = &field.index_analyzer;
     match highlighter {
         Highlighter::Postings => Ok(postings::passages(

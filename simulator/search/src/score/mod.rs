@@ -22,6 +22,7 @@ mod weight;
 mod weight_builder;
 
 pub(crate) use explain::{Explained, Explanation};
+pub(crate) use rewrite::Rewriter;
 pub(crate) use span::{Span, ordered, unordered};
 pub(crate) use weight::Weight;
 pub(crate) use weight_builder::Statistics;
