@@ -1,7 +1,7 @@
 //! The `significant_terms` aggregation of Elasticsearch 1.5: terms that are more frequent in the matches than in the
 //! background.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -65,8 +65,8 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     let collects = |shard: &usize| !scope.in_bucket || size_of(matches, *shard) > 0;
     let mut found: IndexMap<Key, (u64, u64)> = IndexMap::new();
     for shard in 0..shards {
-        let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {
-            let mut counts = HashMap::new();
+        let counted = |matches: &Matches| -> Result<IndexMap<Key, u64>> {
+            let mut counts = IndexMap::new();
             for set in matches.sets.iter().filter(|set| set.index == shard) {
                 count(scope, set, field, &mut counts)?;
             }
@@ -75,7 +75,11 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         let background_counts = counted(&background)?;
         let mut own: Vec<(Key, u64)> = counted(matches)?.into_iter().collect();
         own.retain(|(key, count)| *count >= shard_min_doc_count && include_exclude.accepts(&text(key, &formatter)));
-        own.sort_unstable();
+        // Strings are scored in their order, numbers in the order in which the documents have them.
+        own.sort_by(|(a, _), (b, _)| match (a, b) {
+            (Key::Number(..), Key::Number(..)) => Ordering::Equal,
+            _ => a.cmp(b),
+        });
         let (own_total, all_total) = (size_of(matches, shard), size_of(&background, shard));
         // Each shard returns the terms that are significant in the shard.
         let scored = own.into_iter().map(|(key, own)| {

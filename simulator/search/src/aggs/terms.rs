@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::include_exclude::IncludeExclude;
@@ -59,8 +60,8 @@ fn check_field(scope: &Scope<'_>, aggregation: &Aggregation, input: Input<'_>) -
         && numeric_mismatch(scope, input)
     {
         return Err(SearchError::illegal(format!(
-            "Unknown `execution_hint`: [{hint}], expected any of [map, global_ordinals, global_ordinals_hash, \
-             global_ordinals_low_cardinality]"
+            "Unknown `execution_hint`: [{hint}], expected any of \
+             [Lorg.elasticsearch.search.aggregations.bucket.terms.TermsAggregatorFactory$ExecutionMode;@1"
         )));
     }
     let by_pattern = ["include", "exclude"]
@@ -153,7 +154,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     let mut merged: HashMap<Key, (u64, u64)> = HashMap::new();
     let (mut other, mut error, mut unbounded) = (0u64, 0u64, false);
     for shard in 0..shards {
-        let mut counts: HashMap<Key, u64> = HashMap::new();
+        let mut counts: IndexMap<Key, u64> = IndexMap::new();
         for set in matches.sets.iter().filter(|set| set.index == shard) {
             count(scope, set, field, &mut counts)?;
         }
@@ -309,7 +310,7 @@ pub(super) fn head(key: &Key, formatter: &ValueFormatter) -> Map<String, Value> 
 }
 
 /// Adds the terms of a shard that no match has, with a count of 0.
-fn add_unmatched(scope: &Scope<'_>, shard: usize, field: Input<'_>, counts: &mut HashMap<Key, u64>) -> Result<()> {
+fn add_unmatched(scope: &Scope<'_>, shard: usize, field: Input<'_>, counts: &mut IndexMap<Key, u64>) -> Result<()> {
     let Some(searched) = scope.searched.get(shard) else {
         return Ok(());
     };
@@ -339,7 +340,7 @@ fn add_unmatched(scope: &Scope<'_>, shard: usize, field: Input<'_>, counts: &mut
 }
 
 /// Adds the document counts of the terms of a set.
-pub(super) fn count(scope: &Scope<'_>, set: &DocSet, field: Input<'_>, counts: &mut HashMap<Key, u64>) -> Result<()> {
+pub(super) fn count(scope: &Scope<'_>, set: &DocSet, field: Input<'_>, counts: &mut IndexMap<Key, u64>) -> Result<()> {
     match Source::of(scope, set, field)? {
         Source::Nothing => {}
         Source::Constant(text) => *counts.entry(Key::Text(text.into())).or_default() += set.docs.len() as u64,

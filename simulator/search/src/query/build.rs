@@ -243,11 +243,11 @@ impl Builder<'_> {
             (TermKind::Prefix, _) => {
                 let prefix = self.expanded(&term.text);
                 if !self.settings.analyze_wildcard {
-                    return multi(Matcher::Prefix(prefix));
+                    return super::value::prefix(self.context, name, prefix).map(Some);
                 }
                 let terms = self.analyzer(name).terms(&prefix);
                 if let [(_, only)] = terms.as_slice() {
-                    return multi(Matcher::Prefix(only.clone()));
+                    return super::value::prefix(self.context, name, only.clone()).map(Some);
                 }
                 let clauses: Vec<(Occur, Query)> = terms
                     .into_iter()

@@ -13,7 +13,7 @@ use crate::query::dsl_leaf::{ids_query, one_field, range_query};
 use crate::query::dsl_parts::{parse_clauses, parsing_error, text_of, with_flags};
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
-use crate::query::value::{id_pattern_query, term};
+use crate::query::value::{id_pattern_query, prefix, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 use crate::script::Script;
 
@@ -89,16 +89,17 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "prefix" | "regexp" => {
             let (field, settings) = one_field(context, name, inner)?;
             let text = text_of(settings.get("value").unwrap_or(settings));
-            let (class, matcher) = if name == "prefix" {
-                (FilterClass::Prefix, Matcher::Prefix(text))
+            let (class, query) = if name == "prefix" {
+                (FilterClass::Prefix, prefix(context, field, text)?)
             } else {
                 let pattern = with_flags(&text, settings)?;
-                (FilterClass::Regexp, Matcher::Regexp { pattern, text })
+                let matcher = Matcher::Regexp { pattern, text };
+                let query = id_pattern_query(field, &matcher).unwrap_or_else(|| {
+                    let field = context.field(field);
+                    QueryKind::MultiTerm { field, matcher }.into()
+                });
+                (FilterClass::Regexp, query)
             };
-            let query = id_pattern_query(field, &matcher).unwrap_or_else(|| {
-                let field = context.field(field);
-                QueryKind::MultiTerm { field, matcher }.into()
-            });
             context.filter_of_named_type(field, query.filter(class, cached(true)))
         }
         "ids" => ids(context, object)?,
@@ -130,7 +131,13 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             let children = has_child(context, "has_child filter", object)?;
             children.filter(FilterClass::CustomWrapper, Caching::Uncached)
         }
-        "nested" => wrapper(nested(context, object)?, cached(false)),
+        // Without a join, the filter matches the nested objects themselves.
+        "nested" => match nested(context, object)?.kind {
+            QueryKind::Nested(nested) if object.get("join").is_some_and(|join| !truth(join)) => {
+                wrapper(nested.query, cached(false))
+            }
+            kind => wrapper(kind.into(), cached(false)),
+        },
         "has_parent" | "hasParent" => {
             has_parent(context, object)?.filter(FilterClass::CustomWrapper, Caching::Uncached)
         }

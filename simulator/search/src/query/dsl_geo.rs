@@ -57,6 +57,13 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             .and_then(GeoPoint::parse)
             .ok_or_else(|| SearchError::parse("geo_point expected"))
     };
+    let is_indexed = |key: &str| object.get(key).and_then(Value::as_str) == Some("indexed");
+    let has_ranges = context.mapped(&format!("{}.lat", field.name)).is_some();
+    if !has_ranges && ["type", "optimize_bbox", "optimizeBbox"].iter().any(|key| is_indexed(key)) {
+        let name = &field.name;
+        let reason = format!("lat/lon is not enabled (indexed) for field [{name}], can't use indexed filter on it");
+        return Err(SearchError::illegal(reason));
+    }
     let shape = match name {
         "geo_distance" => GeoShape::Distance {
             center: point(Some(value))?,
@@ -94,7 +101,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
                 _ => GeoShape::Polygon(corners),
             }
         }
-        _ => bounding_box(value, point)?,
+        _ => bounding_box(value, is_indexed("type"), point)?,
     };
     let field = QueryField::of(field);
     Ok(QueryKind::Geo { field, shape }.into())
@@ -147,7 +154,7 @@ fn point_field<'c>(context: &'c Context<'_>, path: &str) -> Result<&'c Field> {
 }
 
 /// Parses a box from its sides, or from two corners.
-fn bounding_box(value: &Value, point: impl Fn(Option<&Value>) -> Result<GeoPoint>) -> Result<GeoShape> {
+fn bounding_box(value: &Value, indexed: bool, point: impl Fn(Option<&Value>) -> Result<GeoPoint>) -> Result<GeoShape> {
     let (mut top, mut left, mut bottom, mut right) = (90.0, -180.0, -90.0, 180.0);
     for (key, value) in value.as_object().into_iter().flatten() {
         let side = |own: f64| value.as_f64().unwrap_or(own);
@@ -173,5 +180,6 @@ fn bounding_box(value: &Value, point: impl Fn(Option<&Value>) -> Result<GeoPoint
         left,
         bottom,
         right,
+        indexed,
     })
 }

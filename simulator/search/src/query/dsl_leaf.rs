@@ -12,7 +12,7 @@ use crate::query::dsl_parts::{
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{date_range, id_pattern_query, ids_of_types, term};
+use crate::query::value::{date_range, id_pattern_query, ids_of_types, prefix, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
 /// Returns the field of a query object and its settings. Skips settings of the query beside the field.
@@ -126,6 +126,9 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
         },
     };
     let rewrite = rewrite_of(settings)?;
+    if let (Matcher::Prefix(text), None) = (&matcher, rewrite) {
+        return Ok(Some(prefix(context, field, text.clone())?.boosted(boost)));
+    }
     if let Some(query) = id_pattern_query(field, &matcher) {
         return Ok(Some(query.boosted(boost)));
     }

@@ -21,6 +21,13 @@ use crate::query::{Context, Occur, Query, QueryField, QueryKind};
 pub(super) fn similar(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
     match name {
         "more_like_this" | "moreLikeThis" | "mlt" => more_like_this(context, object).map(Some),
+        "more_like_this_field" | "moreLikeThisField" | "mlt_field" => {
+            let body = Value::Object(object.clone());
+            let (name, settings) = one_field(context, "more_like_this_field", &body)?;
+            let mut settings = settings.as_object().cloned().unwrap_or_default();
+            settings.insert("fields".to_owned(), vec![name].into());
+            more_like_this(context, &settings).map(Some)
+        }
         "common" => common(context, object).map(Some),
         "fuzzy_like_this" | "fuzzyLikeThis" | "flt" => {
             let fields = object.get("fields").map_or_else(|| vec!["_all".to_owned()], names);

@@ -296,6 +296,8 @@ pub(crate) enum GeoShape {
         left: f64,
         bottom: f64,
         right: f64,
+        /// Whether the filter is one of ranges of latitudes and longitudes.
+        indexed: bool,
     },
     Polygon(Vec<GeoPoint>),
 }
@@ -304,6 +306,7 @@ impl GeoShape {
     /// Prints the filter of a field.
     pub(crate) fn label(&self, field: &str) -> String {
         let shown = |point: &GeoPoint| format!("[{}, {}]", java_number(point.lat), java_number(point.lon));
+        let crosses = matches!(self, GeoShape::Box { left, right, .. } if left > right);
         match self {
             GeoShape::Distance {
                 center,
@@ -328,6 +331,23 @@ impl GeoShape {
                 left,
                 bottom,
                 right,
+                indexed: true,
+            } => {
+                let [top, left, bottom, right] = [top, left, bottom, right].map(|side| java_number(*side));
+                let between = format!("{field}.lat:[{bottom} TO {top}]");
+                match crosses {
+                    true => {
+                        format!("BooleanFilter({field}.lon:[* TO {right}] {field}.lon:[{left} TO *] +{between})")
+                    }
+                    false => format!("BooleanFilter(+{field}.lon:[{left} TO {right}] +{between})"),
+                }
+            }
+            GeoShape::Box {
+                top,
+                left,
+                bottom,
+                right,
+                ..
             } => {
                 let corners = [(top, left), (bottom, right)].map(|(lat, lon)| shown(&GeoPoint { lat: *lat, lon: *lon }));
                 format!("GeoBoundingBoxFilter({field}, {})", corners.join(", "))
@@ -356,6 +376,7 @@ impl GeoShape {
                 left,
                 bottom,
                 right,
+                ..
             } => {
                 let inside = if left <= right {
                     (*left..=*right).contains(&point.lon)
@@ -438,6 +459,7 @@ mod tests {
                 left: 0.0,
                 bottom: 0.0,
                 right: 5.0,
+                indexed: false,
             },
             GeoShape::Polygon(polygon.to_vec()),
         ] {

@@ -229,7 +229,7 @@ pub(crate) enum QueryKind {
     Related(Box<RelatedQuery>),
     /// Documents for which the script returns a value other than 0.
     Script(MappedScript),
-    /// The first N documents of each segment.
+    /// The first N root documents of each segment.
     Limit(u32),
     /// Documents with a point in the shape.
     Geo {

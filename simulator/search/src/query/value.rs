@@ -82,6 +82,19 @@ pub(super) fn ids_of_types(context: &Context<'_>, types: &[String], ids: &[Strin
     .constant()
 }
 
+/// Builds the query for the terms of a field with a prefix. A prefix of a number is the number itself.
+pub(super) fn prefix(context: &Context<'_>, name: &str, text: String) -> Result<Query> {
+    if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
+        return exact(context, field, &text);
+    }
+    let matcher = Matcher::Prefix(text);
+    if let Some(query) = id_pattern_query(name, &matcher) {
+        return Ok(query);
+    }
+    let field = context.field(name);
+    Ok(QueryKind::MultiTerm { field, matcher }.into())
+}
+
 /// Builds the query for ids that match. Returns `None` for other fields and for matchers that ids do not support.
 pub(super) fn id_pattern_query(name: &str, matcher: &Matcher) -> Option<Query> {
     let searched = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp { .. });

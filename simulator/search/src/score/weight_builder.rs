@@ -4,7 +4,7 @@ use tantivy::postings::TermInfo;
 
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::index::{Bits, Shard, View, Within, term_key};
+use crate::index::{Bits, Shard, View, Within, outer_docs, term_key};
 use crate::query::{
     Expansion, Function, GeoPoint, NumericRange, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, terms_of,
 };
@@ -165,17 +165,18 @@ impl WeightBuilder<'_> {
                     })
                     .collect::<Result<Vec<_>>>()?,
             },
-            QueryKind::Limit(limit) => WeightKind::Docs {
-                docs: view
-                    .segments
-                    .iter()
-                    .map(|view| {
-                        let mut docs = Bits::with_capacity(view.segment.max_doc());
-                        (0..view.segment.max_doc().min(*limit)).for_each(|doc| docs.insert(doc));
-                        docs
-                    })
-                    .collect(),
-            },
+            QueryKind::Limit(limit) => {
+                let docs = view.segments.iter().map(|view| {
+                    let mut docs = Bits::with_capacity(view.segment.max_doc());
+                    let outer = outer_docs(&view.segment, None)?;
+                    let first = outer.iter().take(usize::try_from(*limit).unwrap_or(usize::MAX));
+                    first.for_each(|doc| docs.insert(doc));
+                    Ok(docs)
+                });
+                WeightKind::Docs {
+                    docs: docs.collect::<Result<_>>()?,
+                }
+            }
             QueryKind::Geo { field, shape } => WeightKind::Docs {
                 docs: view
                     .segments
