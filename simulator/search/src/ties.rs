@@ -24,8 +24,8 @@ pub(crate) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> V
     entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// Returns the `size` entries with the highest scores, best first. `replaces_equal`: whether an entry replaces the lowest
-/// of the others if it has the same score.
+/// Returns the `size` entries with the highest scores, best first. `replaces_equal`: whether an entry replaces the
+/// lowest of the others if it has the same score.
 pub(crate) fn best<T: Clone>(
     entries: impl Iterator<Item = (f64, T)>,
     size: usize,

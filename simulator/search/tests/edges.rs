@@ -181,10 +181,7 @@ async fn fielddata_has_the_fields_with_values() {
     let backend = backend().await;
     let body = json!({"query": {"ids": {"values": ["2"]}}, "fielddata_fields": ["n", "x", "nope"], "fields": []});
     let answer = ask(&backend, "POST", "/i/_search", body).await;
-    assert_eq!(
-        answer["hits"]["hits"][0]["fields"],
-        json!({"n": [5]})
-    );
+    assert_eq!(answer["hits"]["hits"][0]["fields"], json!({"n": [5]}));
 }
 
 #[tokio::test]

@@ -35,8 +35,10 @@ async fn facet(facet: Value) -> Value {
 
 #[tokio::test]
 async fn a_geo_distance_facet_counts_documents_by_distance() {
-    let found =
-        facet(json!({"geo_distance": {"at": "10,10", "unit": "km", "ranges": [{"to": 200}, {"from": 200}, {"from": 5000}]}})).await;
+    let found = facet(
+        json!({"geo_distance": {"at": "10,10", "unit": "km", "ranges": [{"to": 200}, {"from": 200}, {"from": 5000}]}}),
+    )
+    .await;
     assert_eq!(found["_type"], "geo_distance");
     let ranges = found["ranges"].as_array().unwrap();
     let counts: Vec<&Value> = ranges.iter().map(|range| &range["count"]).collect();

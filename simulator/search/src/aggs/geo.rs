@@ -69,8 +69,8 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
     Ok(json!({"buckets": buckets}))
 }
 
-/// Computes `geo_bounds`: the smallest box that contains all points. With `wrap_longitude`, which is the default, it can
-/// cross the longitude of 180 degrees.
+/// Computes `geo_bounds`: the smallest box that contains all points. With `wrap_longitude`, which is the default, it
+/// can cross the longitude of 180 degrees.
 pub(super) fn geo_bounds(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
     let (mut bottom, mut top) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -91,7 +91,11 @@ pub(super) fn geo_bounds(scope: &Scope<'_>, aggregation: &Aggregation, matches: 
         (true, true) => {
             let wraps = aggregation.settings.get("wrap_longitude").is_none_or(truth);
             let (direct, around) = (east.1 - west.0, 360.0 - east.0 + west.1);
-            if wraps && around < direct { (east.0, west.1) } else { (west.0, east.1) }
+            if wraps && around < direct {
+                (east.0, west.1)
+            } else {
+                (west.0, east.1)
+            }
         }
     };
     Ok(json!({

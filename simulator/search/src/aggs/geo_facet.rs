@@ -61,7 +61,10 @@ pub(super) fn distances(
     let unit = facet.text(&["unit"]).unwrap_or("m");
     let unit = metres(&json!(1), Some(unit))
         .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?;
-    let distance_type = facet.settings.as_object().map_or(Ok(DistanceType::default()), DistanceType::of)?;
+    let distance_type = facet
+        .settings
+        .as_object()
+        .map_or(Ok(DistanceType::default()), DistanceType::of)?;
     let mut list = Vec::new();
     for range in ranges.iter().map(Range::parse) {
         let (mut count, mut stats) = (0u64, Stats::default());

@@ -173,7 +173,9 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
     let unit = settings.get("unit").and_then(Value::as_str);
     let metres_of = metres(&json!(1.0), Some(unit.unwrap_or("m")))
         .ok_or_else(|| SearchError::illegal(format!("No matching unit found for [{}]", unit.unwrap_or_default())))?;
-    let distance_type = settings.as_object().map_or(Ok(DistanceType::default()), DistanceType::of)?;
+    let distance_type = settings
+        .as_object()
+        .map_or(Ok(DistanceType::default()), DistanceType::of)?;
     let number = |range: &Value, key: &str| range.get(key).and_then(Value::as_f64);
     let bounds: Vec<Bounds> = settings
         .get("ranges")

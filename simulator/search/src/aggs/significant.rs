@@ -99,7 +99,10 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     }
     let (own_total, all_total) = (
         matches.count() as u64,
-        (0..shards).filter(collects).map(|shard| size_of(&background, shard)).sum(),
+        (0..shards)
+            .filter(collects)
+            .map(|shard| size_of(&background, shard))
+            .sum(),
     );
     let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &ValueFormatter::Raw));
     let size = size.min(found.len());

@@ -159,7 +159,11 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
             count(scope, set, field, &mut counts)?;
         }
         // Elasticsearch does not collect in a bucket without documents.
-        let collects = !scope.in_bucket || matches.sets.iter().any(|set| set.index == shard && !set.docs.is_empty());
+        let collects = !scope.in_bucket
+            || matches
+                .sets
+                .iter()
+                .any(|set| set.index == shard && !set.docs.is_empty());
         if min_doc_count == 0 && collects {
             add_unmatched(scope, shard, field, &mut counts)?;
         }

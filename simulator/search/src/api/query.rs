@@ -198,8 +198,7 @@ pub(crate) fn explain(
         types: &types,
         ..index.context(&mapping, &shared.cluster)
     };
-    let query = prepare_query(&context, &query, &types, filters)
-        .map_err(|error| parse_failure(&index.name, error))?;
+    let query = prepare_query(&context, &query, &types, filters).map_err(|error| parse_failure(&index.name, error))?;
     let explained = Explained::new(&query, &view, shard, None, &request.budget)?;
     let segment = view
         .segments

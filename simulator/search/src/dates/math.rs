@@ -136,7 +136,10 @@ pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, 
         (now, math)
     } else if let Some((date, math)) = text.split_once("||") {
         (
-            zoned(format.parse_lenient(date, Fill::Floor).ok_or_else(|| failed(date))?, date),
+            zoned(
+                format.parse_lenient(date, Fill::Floor).ok_or_else(|| failed(date))?,
+                date,
+            ),
             math,
         )
     } else {

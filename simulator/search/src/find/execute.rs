@@ -159,7 +159,9 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         .min(cluster.options.limits.window.saturating_add(1));
     let searched = std::mem::take(&mut outcome.searched);
     let windows = request.rescore.iter().map(window);
-    let collected_limit = windows.fold(limit, usize::max).min(cluster.options.limits.window.saturating_add(1));
+    let collected_limit = windows
+        .fold(limit, usize::max)
+        .min(cluster.options.limits.window.saturating_add(1));
     let collected = collect_all(cluster, Collection::new(cluster, request, collected_limit), &searched)?;
     let collection = collected.collection;
     outcome.searched = searched;

@@ -12,8 +12,8 @@ use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::inner_hits::{Outer, prepare_inner};
-use crate::find::rescore::check_queries as check_rescore_queries;
 use crate::find::request::{Element, QuerySource, SearchRequest};
+use crate::find::rescore::check_queries as check_rescore_queries;
 use crate::find::sort::check_sort;
 use crate::highlight;
 use crate::index::Shard;
@@ -91,7 +91,10 @@ fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Va
     };
     let is_all = |query: &Query| matches!(query.kind, QueryKind::All) && query.boost == 1.0;
     let matches_all = match &query.kind {
-        QueryKind::Constant { query: inner, form: None } => query.boost == 1.0 && is_all(inner),
+        QueryKind::Constant {
+            query: inner,
+            form: None,
+        } => query.boost == 1.0 && is_all(inner),
         _ => is_all(&query),
     };
     Ok(match matches_all {
@@ -242,7 +245,12 @@ pub(crate) fn prepare(
     let explained = explain(&query, request.has_explanations())?;
     let is_limited = !request.types.is_empty() || !target.filters.is_empty();
     let scope = match is_limited && request.has_global() {
-        true => Some(weigh(&restrict(&context, QueryKind::All.into(), &request.types, target.filters)?)?),
+        true => Some(weigh(&restrict(
+            &context,
+            QueryKind::All.into(),
+            &request.types,
+            target.filters,
+        )?)?),
         false => None,
     };
     let outer = Outer {

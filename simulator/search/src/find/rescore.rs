@@ -93,8 +93,11 @@ impl Rescorer<'_> {
 /// # Errors
 /// A query that the index cannot parse.
 pub(super) fn check_queries(request: &SearchRequest, context: &Context<'_>) -> Result<()> {
-    let queries = request.rescore.iter().filter_map(|settings| settings.get("query")?.get("rescore_query"));
-    queries.map(|query| parse_body(context, query).map(drop)).collect()
+    let mut queries = request
+        .rescore
+        .iter()
+        .filter_map(|settings| settings.get("query")?.get("rescore_query"));
+    queries.try_for_each(|query| parse_body(context, query).map(drop))
 }
 
 /// Rescores the best hits of a shard and sorts them again.
@@ -131,7 +134,8 @@ pub(super) fn rescore(
     Ok(())
 }
 
-/// Adds the rescorers of a request to the explanation of a hit. Elasticsearch does so for hits beyond their windows, too.
+/// Adds the rescorers of a request to the explanation of a hit. Elasticsearch does so for hits beyond their windows,
+/// too.
 pub(super) fn explain_rescored(
     cluster: &Cluster,
     request: &SearchRequest,

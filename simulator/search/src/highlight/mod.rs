@@ -107,8 +107,11 @@ pub(crate) fn check(wanted: &Value) -> Result<()> {
 /// A query that the index cannot parse.
 pub(crate) fn check_queries(wanted: Option<&Value>, context: &Context<'_>) -> Result<()> {
     let own = wanted.map(wanted_fields).into_iter().flatten().map(|(_, own)| own);
-    let queries = wanted.into_iter().chain(own).filter_map(|settings| setting(settings, "highlight_query"));
-    queries.map(|query| parse_body(context, query).map(drop)).collect()
+    let mut queries = wanted
+        .into_iter()
+        .chain(own)
+        .filter_map(|settings| setting(settings, "highlight_query"));
+    queries.try_for_each(|query| parse_body(context, query).map(drop))
 }
 
 /// Highlights a document. Returns the fragments by field.

@@ -106,12 +106,10 @@ impl Builder<'_> {
             Node::Term { field, term, boost } if is_match_all(field.as_deref(), term) => {
                 (Some(QueryKind::All.into()), boost)
             }
-            Node::Term { field, term, boost } => {
-                (
-                    self.over_fields(field.as_deref(), false, |name| self.term(name, term))?,
-                    boost,
-                )
-            }
+            Node::Term { field, term, boost } => (
+                self.over_fields(field.as_deref(), false, |name| self.term(name, term))?,
+                boost,
+            ),
             Node::Phrase {
                 field,
                 text,

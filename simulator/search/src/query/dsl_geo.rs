@@ -59,7 +59,11 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
     };
     let is_indexed = |key: &str| object.get(key).and_then(Value::as_str) == Some("indexed");
     let has_ranges = context.mapped(&format!("{}.lat", field.name)).is_some();
-    if !has_ranges && ["type", "optimize_bbox", "optimizeBbox"].iter().any(|key| is_indexed(key)) {
+    if !has_ranges
+        && ["type", "optimize_bbox", "optimizeBbox"]
+            .iter()
+            .any(|key| is_indexed(key))
+    {
         let name = &field.name;
         let reason = format!("lat/lon is not enabled (indexed) for field [{name}], can't use indexed filter on it");
         return Err(SearchError::illegal(reason));

@@ -425,7 +425,11 @@ impl MatchSettings {
         for (name, boost) in fields {
             let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
             let terms = analyzer.terms(&self.text);
-            let is_number = |name: &str| context.mapped(name).is_some_and(|field| field.field_type.kind.is_numeric());
+            let is_number = |name: &str| {
+                context
+                    .mapped(name)
+                    .is_some_and(|field| field.field_type.kind.is_numeric())
+            };
             // A number has an analyzer of its own.
             let mut others = groups.iter_mut().filter(|(_, members)| {
                 !is_number(name) && !members.first().is_some_and(|(member, _)| is_number(member))

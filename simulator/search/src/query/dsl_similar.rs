@@ -247,7 +247,9 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
             None => all_types.clone(),
         };
         for type_name in types {
-            let source = context.documents.map(|documents| documents.source(index, type_name, id, None));
+            let source = context
+                .documents
+                .map(|documents| documents.source(index, type_name, id, None));
             sources.extend(source.transpose()?.flatten());
         }
     }

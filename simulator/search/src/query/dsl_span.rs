@@ -130,7 +130,8 @@ fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Resu
         }
         "field_masking_span" | "fieldMaskingSpan" => {
             let field = object.get("field").map(text_of);
-            let field = field.ok_or_else(|| parsing_error(context, "field_masking_span must have [field] set for it"))?;
+            let field =
+                field.ok_or_else(|| parsing_error(context, "field_masking_span must have [field] set for it"))?;
             SpanQuery::Masked {
                 inner: Box::new(part("query", "field_masking_span")?),
                 field: context.field(&field),

@@ -168,7 +168,9 @@ impl FrequencyQuery {
                 ..
             } => {
                 let documents = (!of_documents.is_empty()).then(|| settings.query(of_documents.iter(), view));
-                let texts = of_texts.iter().map(|words| settings.query(std::iter::once(words), view));
+                let texts = of_texts
+                    .iter()
+                    .map(|words| settings.query(std::iter::once(words), view));
                 let clauses = documents.into_iter().chain(texts);
                 Ok(Query::any(clauses.collect::<Result<_>>()?))
             }

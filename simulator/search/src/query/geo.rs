@@ -349,7 +349,8 @@ impl GeoShape {
                 right,
                 ..
             } => {
-                let corners = [(top, left), (bottom, right)].map(|(lat, lon)| shown(&GeoPoint { lat: *lat, lon: *lon }));
+                let corners =
+                    [(top, left), (bottom, right)].map(|(lat, lon)| shown(&GeoPoint { lat: *lat, lon: *lon }));
                 format!("GeoBoundingBoxFilter({field}, {})", corners.join(", "))
             }
             GeoShape::Polygon(corners) => {

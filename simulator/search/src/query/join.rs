@@ -175,7 +175,10 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
         name: match (is_top, is_constant) {
             (true, _) => format!("score_child[{types}]"),
             (_, true) => format!("child_filter[{types}]"),
-            _ => format!("ChildrenQuery[min({}) max({shown_max})of {types}]", if min > 1 { min } else { 0 }),
+            _ => format!(
+                "ChildrenQuery[min({}) max({shown_max})of {types}]",
+                if min > 1 { min } else { 0 }
+            ),
         },
         is_top,
         is_constant,

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::index::NESTED;
 use crate::query::filter_label::form_label;
-use crate::query::{FrequencyQuery, Function, Matcher, Origin, Query, QueryField, QueryKind, ScoreFunction, filter_label};
+use crate::query::{
+    FrequencyQuery, Function, Matcher, Origin, Query, QueryField, QueryKind, ScoreFunction, filter_label,
+};
 
 /// Prints the boost of a query, if it has one.
 pub(crate) fn boost_label(query: &Query) -> String {

@@ -315,7 +315,10 @@ impl Parser<'_> {
     fn add(&self, state: &mut State, branch: Option<Query>) {
         let Some(mut branch) = branch else { return };
         if state.negations % 2 == 1 {
-            branch = Query::bool(vec![(Occur::MustNot, branch), (Occur::Should, QueryKind::AllDocs.into())]);
+            branch = Query::bool(vec![
+                (Occur::MustNot, branch),
+                (Occur::Should, QueryKind::AllDocs.into()),
+            ]);
         }
         state.top = Some(match state.top.take() {
             None => branch,

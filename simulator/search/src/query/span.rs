@@ -78,7 +78,10 @@ impl SpanQuery {
                     field: field.clone(),
                     matcher: matcher.clone(),
                 };
-                format!("SpanMultiTermQueryWrapper({})", label(&Query::from(inner).boosted(*boost)))
+                format!(
+                    "SpanMultiTermQueryWrapper({})",
+                    label(&Query::from(inner).boosted(*boost))
+                )
             }
             SpanQuery::Boosted(inner, boost) => format!("{}^{boost:?}", inner.label()),
             SpanQuery::Masked { inner, field } => format!("mask({}) as {}", inner.label(), field.name),

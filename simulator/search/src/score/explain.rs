@@ -122,13 +122,7 @@ impl Explained {
 }
 
 /// Explains the score of a document for a rewritten query and its weight.
-fn explain(
-    query: &Query,
-    weight: &Weight,
-    shard: &View,
-    place: (usize, u32),
-    budget: &Budget,
-) -> Result<Explanation> {
+fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), budget: &Budget) -> Result<Explanation> {
     let (at, doc) = place;
     let missed = || Ok(Explanation::missed(missing(query, weight, doc)));
     let Some(view) = shard.segments.get(at) else {
@@ -180,7 +174,13 @@ fn explain(
             // The factor counts if both clauses match.
             return Ok(boolean(parts, 0, |overlap, _| (overlap > 1).then_some(*factor)));
         }
-        (WeightKind::Filtered { query: inner, filter }, QueryKind::Filtered { query, filter: filter_query }) => {
+        (
+            WeightKind::Filtered { query: inner, filter },
+            QueryKind::Filtered {
+                query,
+                filter: filter_query,
+            },
+        ) => {
             let inner = explain(query, inner, shard, place, budget)?;
             if matches(filter)? {
                 return Ok(inner);
@@ -343,8 +343,8 @@ fn explain(
     })
 }
 
-/// Explains a boolean query from the explanations of its clauses. A clause that matches nothing in the segment has none.
-/// `coord` returns the factor for a number of matching
+/// Explains a boolean query from the explanations of its clauses. A clause that matches nothing in the segment has
+/// none. `coord` returns the factor for a number of matching
 /// clauses and the number of clauses, if there is one.
 fn boolean(
     parts: Vec<(Occur, &Query, Option<Explanation>)>,
@@ -387,7 +387,11 @@ fn boolean(
         matched,
         ..Explanation::new(value, what, details)
     };
-    let sum = explained(details.iter().fold(0.0, |sum, part| sum + part.value), "sum of:", details);
+    let sum = explained(
+        details.iter().fold(0.0, |sum, part| sum + part.value),
+        "sum of:",
+        details,
+    );
     match coord(overlap, scoring) {
         None | Some(1.0) => sum,
         Some(factor) => {
@@ -412,7 +416,9 @@ fn idf_explanation(value: f32, statistics: &[(u32, u32)]) -> Explanation {
     match statistics {
         [only] => Explanation::new(value, shown(only), vec![]),
         several => {
-            let parts = several.iter().map(|own| Explanation::new(idf(own.0, own.1), shown(own), vec![]));
+            let parts = several
+                .iter()
+                .map(|own| Explanation::new(idf(own.0, own.1), shown(own), vec![]));
             Explanation::new(value, "idf(), sum of:", parts.collect())
         }
     }
@@ -433,7 +439,11 @@ impl Match {
         let (frequency, boost) = (self.frequency, weight.boost);
         let tf = frequency.sqrt();
         let frequency_part = Explanation::new(frequency, format!("{}={frequency:?}", self.frequency_name), vec![]);
-        let tf_part = Explanation::new(tf, format!("tf(freq={frequency:?}), with freq of:"), vec![frequency_part]);
+        let tf_part = Explanation::new(
+            tf,
+            format!("tf(freq={frequency:?}), with freq of:"),
+            vec![frequency_part],
+        );
         let norm_part = Explanation::new(self.norm, format!("fieldNorm(doc={doc})"), vec![]);
         let field_weight = Explanation::new(
             tf * self.idf.value * self.norm,
@@ -452,7 +462,11 @@ impl Match {
             let what = format!("score(doc={doc},freq={frequency:?}), product of:");
             Explanation::new(score, what, vec![query_weight, field_weight])
         };
-        let boost = if boost == 1.0 { String::new() } else { format!("^{boost:?}") };
+        let boost = if boost == 1.0 {
+            String::new()
+        } else {
+            format!("^{boost:?}")
+        };
         let what = format!("weight({}{boost} in {doc}) [PerFieldSimilarity], result of:", self.name);
         Explanation::new(score, what, vec![inner])
     }

@@ -20,6 +20,7 @@ mod sloppy;
 mod span;
 mod weight;
 mod weight_builder;
+mod weight_properties;
 
 pub(crate) use explain::{Explained, Explanation};
 pub(crate) use rewrite::Rewriter;

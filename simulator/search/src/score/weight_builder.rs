@@ -263,7 +263,9 @@ impl WeightBuilder<'_> {
         let statistics = self.span_statistics(span)?;
         Ok(WeightKind::Span {
             field: field.clone(),
-            idf: statistics.iter().fold(0.0, |sum, (doc_freq, max_doc)| sum + idf(*doc_freq, *max_doc)),
+            idf: statistics
+                .iter()
+                .fold(0.0, |sum, (doc_freq, max_doc)| sum + idf(*doc_freq, *max_doc)),
             statistics,
             query_norm: 1.0,
             span: self.span_weight(span)?,

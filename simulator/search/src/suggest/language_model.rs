@@ -114,7 +114,11 @@ impl<'a> Model<'a> {
             gram_size,
             occurrences,
             // Lucene does not count the words of several segments.
-            words: if view.segments.len() > 1 { -1.0 } else { words.len() as f64 },
+            words: if view.segments.len() > 1 {
+                -1.0
+            } else {
+                words.len() as f64
+            },
             cache: HashMap::new(),
         })
     }
