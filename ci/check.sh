@@ -51,7 +51,7 @@ step docs env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locke
 ci/clients/install.sh
 step tests cargo test --workspace --locked --no-fail-fast
 step 'durable store' ci/stores.sh durable
-step clients ci/clients/run.sh
+step clients ci/clients/elasticsearch.sh ci/clients/run.sh
 
 if command -v etcd >/dev/null; then
   step 'etcd store' ci/stores.sh etcd

@@ -66,4 +66,13 @@ if [ ! -f "$into/java/classes/Client.class" ] && command -v mvn >/dev/null && co
       '-DoutputDirectory=$into/java/jars' &&
     javac -d '$into/java/classes' -cp '$into/java/jars/*' ci/clients/java/Client.java"
 fi
+
+# A real Elasticsearch of the time, made to start on a Java of today.
+if [ ! -d "$into/elasticsearch-1.5.2/patch" ] && command -v mvn >/dev/null && command -v javac >/dev/null; then
+  attempt 'Elasticsearch 1.5.2' sh -c "cd '$PWD/ci/clients/elasticsearch' &&
+    mvn -q -B dependency:copy-dependencies '-DoutputDirectory=$into/elasticsearch-1.5.2/jars' &&
+    javac -d '$into/elasticsearch-1.5.2/classes' -cp '$into/elasticsearch-1.5.2/jars/*' Patch.java &&
+    java -cp '$into/elasticsearch-1.5.2/classes:$into/elasticsearch-1.5.2/jars/*' Patch \
+      '$into/elasticsearch-1.5.2/jars/elasticsearch-1.5.2.jar' '$into/elasticsearch-1.5.2/patch'"
+fi
 exit 0

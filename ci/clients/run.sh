@@ -9,7 +9,7 @@
 # go to target/browser.
 # With STUNTDOUBLE_ELASTICSEARCH=URL, the log trials of the conformance suite and the log tools also run against the
 # Elasticsearch at that URL, behind the service of a full cluster; STUNTDOUBLE_SEARCH_UPSTREAM_USER has its credentials.
-# They write indices there.
+# They write indices there. `elasticsearch.sh run.sh` starts a real one for the run, if install.sh could install it.
 # Clients that are not installed are skipped, with a message; install.sh installs them. Exit status: 0 if all that ran
 # succeeded.
 set -euo pipefail
@@ -114,10 +114,10 @@ case ${*:-all} in all | *elasticsearch* | *rsyslog*)
   if [ -n "${STUNTDOUBLE_ELASTICSEARCH:-}" ]; then
     serve real serve --search-upstream "$STUNTDOUBLE_ELASTICSEARCH" --listen 127.0.0.1:0
     printf '== the log trials (real search backend)\n'
-    "$stuntdouble" conformance --target "$(cluster_of real)" search logging ||
+    "$stuntdouble" conformance --seed-logs --target "$(cluster_of real)" search logging ||
       failed+=("log trials (real search backend)")
   else
-    skipped+=("log trials and log tools on a real Elasticsearch (STUNTDOUBLE_ELASTICSEARCH is not set)")
+    skipped+=("log trials and log tools on a real Elasticsearch (none is installed; STUNTDOUBLE_ELASTICSEARCH is not set)")
   fi ;;
 esac
 
