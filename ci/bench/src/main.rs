@@ -9,6 +9,7 @@
 mod bare;
 mod client;
 mod corpus;
+mod elasticsearch;
 mod fanout;
 mod forks;
 mod living;
@@ -54,7 +55,7 @@ enum Command {
         /// File for the figures. Those of sections that are not measured stay
         #[arg(long, value_name = "FILE", default_value = "docs/performance.json")]
         out: PathBuf,
-        /// Sections to measure: start, requests, fanout, passing, search, stores, living. Default: all
+        /// Sections to measure: start, requests, fanout, passing, search, elasticsearch, stores, living. Default: all
         section: Vec<String>,
     },
     /// Write the tables and plots of docs/performance.md from the figures of a run
@@ -168,7 +169,16 @@ impl Bench {
 async fn run(mut bench: Bench, sections: &[String]) -> Outcome {
     let wanted = |name: &str| sections.is_empty() || sections.iter().any(|section| section == name);
     let mut failed = Vec::new();
-    for name in ["start", "requests", "fanout", "passing", "search", "stores", "living"] {
+    for name in [
+        "start",
+        "requests",
+        "fanout",
+        "passing",
+        "search",
+        "elasticsearch",
+        "stores",
+        "living",
+    ] {
         if !wanted(name) {
             continue;
         }
@@ -178,6 +188,7 @@ async fn run(mut bench: Bench, sections: &[String]) -> Outcome {
             "fanout" => fanout::measure(&mut bench).await,
             "passing" => passing::measure(&mut bench).await,
             "search" => search::measure(&mut bench).await,
+            "elasticsearch" => elasticsearch::measure(&mut bench).await,
             "stores" => stores::measure(&mut bench).await,
             _ => living::measure(&mut bench).await,
         };

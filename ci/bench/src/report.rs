@@ -4,12 +4,13 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use crate::{
     client::Outcome,
+    elasticsearch,
     plot::{Plot, Series},
     results::{self, Row},
 };
 
 /// Sections in order, with the meaning of their sizes.
-const SECTIONS: [(&str, &str); 12] = [
+const SECTIONS: [(&str, &str); 13] = [
     ("Start-up", "objects"),
     ("Memory", "objects"),
     ("Copies of a cluster", "copies"),
@@ -20,6 +21,7 @@ const SECTIONS: [(&str, &str); 12] = [
     ("Recorded sessions", "size"),
     ("Suite", "size"),
     ("Log search", "lines"),
+    (elasticsearch::SECTION, "lines"),
     ("Stores", "connections"),
     ("Living cluster", "pods"),
 ];

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::median;
+use crate::{elasticsearch, statistics::median};
 
 /// Target of a figure.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -14,8 +14,10 @@ pub(crate) enum Bar {
     AtLeast(f64),
     /// Maximum of the figure.
     AtMost(f64),
-    /// Minimum of the ratio to bare hyper.
+    /// Minimum of the ratio to the other server.
     RatioAtLeast(f64),
+    /// Maximum of the ratio to the other server.
+    RatioAtMost(f64),
 }
 
 /// One figure: the median of its rounds.
@@ -85,6 +87,7 @@ impl Row {
             Bar::AtLeast(bar) => self.value >= bar,
             Bar::AtMost(bar) => self.value <= bar,
             Bar::RatioAtLeast(bar) => self.ratio().is_some_and(|ratio| ratio >= bar),
+            Bar::RatioAtMost(bar) => self.ratio().is_some_and(|ratio| ratio <= bar),
         })
     }
 
@@ -94,6 +97,7 @@ impl Row {
             Bar::AtLeast(bar) => format!("≥ {}", number(bar)),
             Bar::AtMost(bar) => format!("≤ {}", number(bar)),
             Bar::RatioAtLeast(bar) => format!("ratio ≥ {bar}"),
+            Bar::RatioAtMost(bar) => format!("ratio ≤ {bar}"),
         });
         let met = self.is_met().map(|met| if met { ", met" } else { ", **missed**" });
         [
@@ -136,8 +140,12 @@ pub(crate) fn number(value: f64) -> String {
 
 /// Returns the head of a table. `size` is the meaning of its sizes.
 pub(crate) fn head(section: &str, size: &str) -> String {
+    let other = match section {
+        elasticsearch::SECTION => "Elasticsearch",
+        _ => "bare hyper",
+    };
     format!(
-        "\n### {section}\n\n| what | {size} | figure | unit | bare hyper | ratio | bar |\n\
+        "\n### {section}\n\n| what | {size} | figure | unit | {other} | ratio | bar |\n\
          |---|---:|---:|---|---:|---:|---|"
     )
 }

@@ -15,7 +15,7 @@ use crate::{
 const SECTION: &str = "Log search";
 /// Number of lines of one bulk request.
 const BULK: usize = 1_000;
-const QUERIES: [(&str, &str); 4] = [
+pub(crate) const QUERIES: [(&str, &str); 4] = [
     ("one word", r#"{"query":{"query_string":{"query":"log:timeout"}}}"#),
     (
         "a phrase",
@@ -34,7 +34,8 @@ const QUERIES: [(&str, &str); 4] = [
     ),
 ];
 
-fn bulks(lines: usize) -> Requests {
+/// Returns bulk requests of some lines.
+pub(crate) fn bulks(lines: usize) -> Requests {
     let mut random = StdRng::seed_from_u64(7);
     let bodies = (0..lines).step_by(BULK).map(|from| {
         let mut body = String::new();

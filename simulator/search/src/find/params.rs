@@ -93,9 +93,6 @@ impl SearchRequest {
             shown.insert("query".to_owned(), query_string_json(query, params));
             elements.push(Element::Query);
         }
-        if let Some(number) = text("min_score") {
-            self.min_score = Some(number.parse().map_err(|_| SearchError::number(number))?);
-        }
         for (name, setting) in [
             ("version", &mut self.version),
             ("explain", &mut self.explain),

@@ -12,7 +12,8 @@ use crate::mapping::truth;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
 use crate::query::dsl_parts::{
-    boost_of, check_keys, check_minimum, minimum, number, parse_clauses, parsing_error, with_boost,
+    boost_of, check_keys, check_minimum, is_scalar, minimum, number, parse_clauses, parsing_error, unsupported,
+    with_boost,
 };
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
@@ -60,7 +61,7 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
     if !matches!(inner, Value::Object(_) | Value::Array(_)) {
         return Err(parsing_error(
             context,
-            "[_na] query malformed, no start_object after query name",
+            "[_na] query malformed, no field after start_object",
         ));
     }
     let empty = Map::new();
@@ -109,17 +110,14 @@ fn check_numbers(query: &str, object: &Map<String, Value>) -> Result<()> {
 
 /// Parses a compound query. Returns `None` if `name` is not one.
 fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
-    let part = |key: &str| {
-        object
-            .get(key)
-            .filter(|part| !part.is_null())
-            .map(|part| context.parse_query(part))
-            .transpose()
+    let given = |key: &str| match object.get(key).filter(|part| !part.is_null()) {
+        Some(part) if is_scalar(part) => Err(unsupported(context, name, key)),
+        part => Ok(part),
     };
+    let part = |key: &str| given(key)?.map(|part| context.parse_query(part)).transpose();
     let filter = |key: &str| {
-        object
-            .get(key)
-            .filter(|part| part.as_object().is_none_or(|part| !part.is_empty()) && !part.is_null())
+        given(key)?
+            .filter(|part| part.as_object().is_none_or(|part| !part.is_empty()))
             .map(|part| context.parse_filter(part))
             .transpose()
     };

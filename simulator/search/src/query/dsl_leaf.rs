@@ -4,10 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::dates::{DateFormat, TimeZone, parse_math};
 use crate::error::Result;
+use crate::json::token_of;
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_keys, minimum, number, parsing_error, rewrite_of, text_for, text_of,
+    auto_edits, boost_of, check_fuzziness, check_keys, flattened, minimum, number, parsing_error, rewrite_of, text_for, text_of,
     unsupported, with_boost, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
@@ -58,6 +59,7 @@ pub(super) fn value_and_boost(
     ];
     match settings {
         Value::Object(object) => {
+            let object = &flattened(context, name, object)?;
             if let Some(key) = object
                 .keys()
                 .find(|key| !keys.contains(&key.as_str()) && !OTHERS.contains(&key.as_str()))
@@ -77,6 +79,12 @@ pub(super) fn value_and_boost(
 
 /// Parses `ids`.
 pub(super) fn ids_query(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    let given = ["values", "ids"].iter().find_map(|key| object.get(*key)?.as_array());
+    if let Some(other) = given.into_iter().flatten().find(|id| !id.is_string() && !id.is_number()) {
+        let token = token_of(other);
+        let reason = format!("Illegal value for id, expecting a string or number, got: {token}");
+        return Err(parsing_error(context, &reason));
+    }
     let list = |keys: [&str; 2]| {
         keys.iter().find_map(|key| object.get(*key)).map(|value| match value {
             Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>(),

@@ -7,7 +7,7 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_minimum, minimum, parsing_error, rewrite_of, text_of, unsupported,
+    auto_edits, boost_of, check_fuzziness, check_minimum, flattened, is_scalar, minimum, parsing_error, rewrite_of, text_of, unsupported,
     with_boost,
 };
 use crate::query::frequency::FrequencyQuery;
@@ -69,9 +69,10 @@ enum MatchType {
 }
 
 impl MatchSettings {
-    fn parse(context: &Context<'_>, name: &str, value: &Value) -> Result<MatchSettings> {
-        let empty = Map::new();
-        let object = value.as_object().unwrap_or(&empty);
+    /// Parses the settings of `query`, which is `match` or `multi_match`, in its form `name`.
+    fn parse(context: &Context<'_>, query: &str, name: &str, value: &Value) -> Result<MatchSettings> {
+        let object = value.as_object().map(|object| flattened(context, query, object));
+        let object = object.transpose()?.unwrap_or_default();
         let number = |key: &str, default: usize| {
             object
                 .get(key)
@@ -79,7 +80,7 @@ impl MatchSettings {
                 .map_or(default, |number| usize::try_from(number).unwrap_or(default))
         };
         if let Some(key) = object.keys().find(|key| !MATCH_KEYS.contains(&key.as_str())) {
-            return Err(unsupported(context, "match", key));
+            return Err(unsupported(context, query, key));
         }
         let kind = match (name, object.get("type").and_then(Value::as_str)) {
             ("match_phrase" | "matchPhrase", _) | (_, Some("phrase")) => MatchType::Phrase,
@@ -94,10 +95,10 @@ impl MatchSettings {
                 ));
             }
         };
+        let kind_of_text = if query == "match" { "text" } else { query };
+        let no_text = || parsing_error(context, &format!("No text specified for {kind_of_text} query"));
         let text = if value.is_object() {
-            object
-                .get("query")
-                .ok_or_else(|| parsing_error(context, "No text specified for text query"))?
+            object.get("query").ok_or_else(no_text)?
         } else {
             value
         };
@@ -110,7 +111,7 @@ impl MatchSettings {
             })
             .transpose()?;
         if text.is_null() {
-            return Err(parsing_error(context, "No text specified for text query"));
+            return Err(no_text());
         }
         if value.is_array() {
             let reason = "[match] query parsed in simplified form, with direct field name, but included more options \
@@ -149,7 +150,7 @@ impl MatchSettings {
             operator,
             analyzer,
             slop: u32::try_from(number("slop", number("phrase_slop", 0))).unwrap_or(u32::MAX),
-            boost: boost_of(object),
+            boost: boost_of(&object),
             fuzziness,
             prefix_length: number("prefix_length", 0),
             max_expansions: number("max_expansions", 50).min(context.max_clauses),
@@ -317,7 +318,7 @@ pub(super) fn match_query(context: &Context<'_>, name: &str, inner: &Map<String,
              field name, possibly use its 'options' form, with 'query' element?",
         ));
     }
-    let settings = MatchSettings::parse(context, name, value)?;
+    let settings = MatchSettings::parse(context, "match", name, value)?;
     let query = settings.build(context, field)?.unwrap_or_else(|| settings.empty());
     Ok(with_boost(query, settings.boost))
 }
@@ -367,7 +368,12 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
     ] {
         inner.shift_remove(own);
     }
-    let settings = MatchSettings::parse(context, name, &Value::Object(inner))?;
+    let settings = MatchSettings::parse(context, "multi_match", name, &Value::Object(inner))?;
+    if let Some(Value::Array(fields)) = object.get("fields")
+        && !fields.iter().all(is_scalar)
+    {
+        return Err(unsupported(context, "multi_match", "fields"));
+    }
     let mut fields = field_boosts(
         context,
         object

@@ -26,7 +26,36 @@ pub(super) fn check_keys(context: &Context<'_>, name: &str, object: &Map<String,
     }
 }
 
-/// Parses one query or an array of queries.
+/// Returns whether a value is neither an object nor an array nor null.
+pub(super) fn is_scalar(value: &Value) -> bool {
+    value.is_string() || value.is_number() || value.is_boolean()
+}
+
+/// Reads the settings of a query as Elasticsearch's parser does: an array counts as its last value, and the keys of an
+/// object as if they were beside it, where none is a setting.
+///
+/// # Errors
+/// An object with a key.
+pub(super) fn flattened(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let mut flat = Map::new();
+    for (key, value) in object {
+        let value = match value {
+            Value::Array(items) => items.last().filter(|last| !last.is_array()),
+            other => Some(other),
+        };
+        match value {
+            Some(Value::Object(inner)) => match inner.keys().next() {
+                Some(inner) => return Err(unsupported(context, name, inner)),
+                None => {}
+            },
+            Some(value) => drop(flat.insert(key.clone(), value.clone())),
+            None => {}
+        }
+    }
+    Ok(flat)
+}
+
+/// Parses one query or an array of queries. Values before a query in an array are skipped.
 pub(super) fn parse_clauses(
     context: &Context<'_>,
     value: &Value,
@@ -34,7 +63,11 @@ pub(super) fn parse_clauses(
 ) -> Result<Vec<Query>> {
     match value {
         Value::Array(items) if items.len() > context.max_clauses => Err(too_many_clauses(context.max_clauses)),
-        Value::Array(items) => items.iter().map(|item| parse(context, item)).collect(),
+        Value::Array(items) => {
+            let is_skipped = |at: usize, item: &Value| is_scalar(item) && items.get(at + 1).is_some();
+            let kept = items.iter().enumerate().filter(|(at, item)| !is_skipped(*at, item));
+            kept.map(|(_, item)| parse(context, item)).collect()
+        }
         other => Ok(vec![parse(context, other)?]),
     }
 }

@@ -101,6 +101,10 @@ fn mode(context: &Context<'_>, name: &str, object: &Map<String, Value>, default:
 
 /// Parses `nested`.
 pub(super) fn nested(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    if !["query", "filter"].iter().any(|key| object.contains_key(*key)) {
+        let reason = "[nested] requires either 'query' or 'filter' field";
+        return Err(parsing_error(context, reason));
+    }
     let path = first_of(object, &["path"])
         .map(text_of)
         .ok_or_else(|| parsing_error(context, "[nested] requires 'path' field"))?;
