@@ -59,13 +59,13 @@ pub(super) fn value_and_boost(
     ];
     match settings {
         Value::Object(object) => {
-            let object = &flattened(context, name, object)?;
             if let Some(key) = object
                 .keys()
                 .find(|key| !keys.contains(&key.as_str()) && !OTHERS.contains(&key.as_str()))
             {
                 return Err(unsupported(context, name, key));
             }
+            let object = &flattened(context, name, object)?;
             let value = keys
                 .iter()
                 .find_map(|key| object.get(*key))

@@ -71,7 +71,7 @@ enum MatchType {
 impl MatchSettings {
     /// Parses the settings of `query`, which is `match` or `multi_match`, in its form `name`.
     fn parse(context: &Context<'_>, query: &str, name: &str, value: &Value) -> Result<MatchSettings> {
-        let object = value.as_object().map(|object| flattened(context, query, object));
+        let object = value.as_object().map(|object| flattened(context, "match", object));
         let object = object.transpose()?.unwrap_or_default();
         let number = |key: &str, default: usize| {
             object
@@ -80,7 +80,7 @@ impl MatchSettings {
                 .map_or(default, |number| usize::try_from(number).unwrap_or(default))
         };
         if let Some(key) = object.keys().find(|key| !MATCH_KEYS.contains(&key.as_str())) {
-            return Err(unsupported(context, query, key));
+            return Err(unsupported(context, "match", key));
         }
         let kind = match (name, object.get("type").and_then(Value::as_str)) {
             ("match_phrase" | "matchPhrase", _) | (_, Some("phrase")) => MatchType::Phrase,
