@@ -1,5 +1,5 @@
-//! The log search backend beside a real Elasticsearch 1.5.2, whose URL is in `STUNTDOUBLE_ELASTICSEARCH`. Its indices
-//! `logstash-2015.06.*` are deleted.
+//! The log search backend beside a real Elasticsearch 1.5.2, whose URL is in `STUNTDOUBLE_ELASTICSEARCH`. It may
+//! have other indices than `logstash-2015.06.*`, and has what it had when the section ends.
 
 use std::time::Instant;
 
@@ -47,6 +47,14 @@ pub(crate) async fn measure(bench: &mut Bench) -> Outcome {
         return Ok(());
     };
     let real = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let mut client = Client::connect(&real).await?;
+    if !client
+        .ask("GET", "/_cat/indices/logstash-2015.06.*", "")
+        .await?
+        .is_empty()
+    {
+        return Err(format!("{url} has indices logstash-2015.06.*, which the benchmark would delete").into());
+    }
     let server = Server::start(&bench.program, &["search", "--listen", "127.0.0.1:0"])?;
     for address in [&server.address, &real] {
         let mut client = Client::connect(address).await?;
@@ -78,9 +86,8 @@ pub(crate) async fn measure(bench: &mut Bench) -> Outcome {
         let row = Row::beside(SECTION, &format!("{name}, 99th percentile"), &ours, &theirs, "ms");
         bench.add(row.at(lines).bar(Bar::RatioAtMost(0.25)));
     }
-    Client::connect(&real)
-        .await?
-        .ask("DELETE", "/logstash-2015.06.*", "")
-        .await?;
+    for path in ["/logstash-2015.06.*", "/_template/bench"] {
+        client.ask("DELETE", path, "").await?;
+    }
     Ok(())
 }

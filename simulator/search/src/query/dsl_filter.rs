@@ -36,6 +36,10 @@ pub(crate) fn parse_filter(context: &Context<'_>, body: &Value) -> Result<Query>
     let Some((name, inner)) = object.iter().next() else {
         return Ok(QueryKind::All.into());
     };
+    if !inner.is_object() && !inner.is_array() {
+        let reason = "[_na] filter malformed, no field after start_object";
+        return Err(parsing_error(context, reason));
+    }
     let empty = Map::new();
     let settings = inner.as_object().unwrap_or(&empty);
     let filter = filter(context, name, inner, settings)?;

@@ -8,8 +8,8 @@ use crate::json::token_of;
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_keys, flattened, minimum, number, parsing_error, rewrite_of, text_for, text_of,
-    unsupported, with_boost, with_flags,
+    auto_edits, boost_of, check_fuzziness, check_keys, flattened, minimum, number, parsing_error, rewrite_of, text_for,
+    text_of, unsupported, with_boost, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{fuzzy_number, range};
@@ -80,7 +80,11 @@ pub(super) fn value_and_boost(
 /// Parses `ids`.
 pub(super) fn ids_query(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let given = ["values", "ids"].iter().find_map(|key| object.get(*key)?.as_array());
-    if let Some(other) = given.into_iter().flatten().find(|id| !id.is_string() && !id.is_number()) {
+    if let Some(other) = given
+        .into_iter()
+        .flatten()
+        .find(|id| !id.is_string() && !id.is_number())
+    {
         let token = token_of(other);
         let reason = format!("Illegal value for id, expecting a string or number, got: {token}");
         return Err(parsing_error(context, &reason));
