@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use regex::Regex;
 
+use super::entities::entity as named;
+
 /// Elements that are replaced by a line break. The tags of all others are removed.
 const BLOCKS: [&str; 24] = [
     "address",
@@ -40,8 +42,8 @@ const BLOCKS: [&str; 24] = [
 pub(super) enum CharFilter {
     /// Replaces strings, the longest match first.
     Mapping(Arc<[(String, String)]>),
-    /// Removes tags and comments, and decodes entities.
-    HtmlStrip,
+    /// Removes tags, except these, and comments, and decodes entities.
+    HtmlStrip(Vec<String>),
     PatternReplace(Arc<Regex>, String),
 }
 
@@ -99,7 +101,7 @@ impl CharFilter {
     pub(super) fn apply(&self, text: &str) -> FilteredText {
         match self {
             CharFilter::Mapping(rules) => mapped(text, rules),
-            CharFilter::HtmlStrip => stripped(text),
+            CharFilter::HtmlStrip(kept) => stripped(text, kept),
             CharFilter::PatternReplace(pattern, replacement) => replaced(text, pattern, replacement),
         }
     }
@@ -143,13 +145,14 @@ fn replaced(text: &str, pattern: &Regex, replacement: &str) -> FilteredText {
     builder.finish()
 }
 
-fn stripped(text: &str) -> FilteredText {
+fn stripped(text: &str, kept: &[String]) -> FilteredText {
     let mut builder = Builder::default();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let markup = match c {
-            '<' => tag(rest),
+            '<' => tag(rest, kept),
             '&' => entity(rest),
+            ']' if rest.starts_with("]]>") => Some((3, '\0')),
             _ => None,
         };
         let length = match markup {
@@ -168,7 +171,11 @@ fn stripped(text: &str) -> FilteredText {
 }
 
 /// Returns the length of the markup at the start of `text` and its replacement; `\0` is no replacement.
-fn tag(text: &str) -> Option<(usize, char)> {
+fn tag(text: &str, kept: &[String]) -> Option<(usize, char)> {
+    const DATA: &str = "<![CDATA[";
+    if text.starts_with(DATA) {
+        return Some((DATA.len(), '\0'));
+    }
     if let Some(comment) = text.strip_prefix("<!--") {
         return comment.find("-->").map(|at| (at + 7, '\0'));
     }
@@ -179,7 +186,10 @@ fn tag(text: &str) -> Option<(usize, char)> {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return None;
     }
-    let end = text.find('>')? + 1;
+    if kept.contains(&name) {
+        return None;
+    }
+    let end = text.find('>').map_or(text.len(), |at| at + 1);
     if matches!(name.as_str(), "script" | "style") && !inside.starts_with('/') {
         let close = format!("</{name}");
         let lower = text.to_ascii_lowercase();
@@ -194,15 +204,11 @@ fn entity(text: &str) -> Option<(usize, char)> {
     let inside = text.strip_prefix('&')?;
     let end = inside.find(';').filter(|end| *end <= 10)?;
     let name = inside.get(..end)?;
-    let c = match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        "nbsp" => ' ',
-        _ => {
-            let digits = name.strip_prefix('#')?;
+    let c = match name.strip_prefix('#') {
+        // A space, not a non-breaking one.
+        None if name == "nbsp" => ' ',
+        None => named(name)?,
+        Some(digits) => {
             let code = match digits.strip_prefix(['x', 'X']) {
                 Some(hex) => u32::from_str_radix(hex, 16).ok()?,
                 None => digits.parse().ok()?,
@@ -223,7 +229,7 @@ mod tests {
     #[case("1 < 2 <!-- x --> & y", "1 < 2  & y")]
     #[case("a<script>var x;</script>b", "a\nb")]
     fn html_strip_removes_tags_and_decodes_entities(#[case] text: &str, #[case] expected: &str) {
-        assert_eq!(CharFilter::HtmlStrip.apply(text).text, expected);
+        assert_eq!(CharFilter::HtmlStrip(vec![]).apply(text).text, expected);
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! The `word_delimiter` filter: splits words at changes of letter case, digits and delimiters, and catenates the
 //! parts.
 //!
-//! Limits: no `type_table`.
 //! Source: Lucene 4.10's `WordDelimiterFilter`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::lexeme::Lexeme;
 
@@ -22,25 +21,45 @@ pub(super) struct WordDelimiter {
     pub(super) stem_english_possessive: bool,
     /// Words that are not split.
     pub(super) protected: HashSet<String>,
+    /// Characters of other classes than by default.
+    pub(super) classes: HashMap<char, CharClass>,
 }
 
+/// A class of characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub(super) enum CharClass {
     Lower,
     Upper,
     /// A letter without letter case.
     Letter,
     Digit,
+    /// A letter and a digit: it is never separated from others.
+    Alphanumeric,
     Delimiter,
 }
 
-fn class_of(c: char) -> Class {
+impl CharClass {
+    /// Returns a class by its name in the settings.
+    pub(super) fn named(name: &str) -> Option<CharClass> {
+        Some(match name {
+            "LOWER" => CharClass::Lower,
+            "UPPER" => CharClass::Upper,
+            "ALPHA" => CharClass::Letter,
+            "DIGIT" => CharClass::Digit,
+            "ALPHANUM" => CharClass::Alphanumeric,
+            "SUBWORD_DELIM" => CharClass::Delimiter,
+            _ => return None,
+        })
+    }
+}
+
+fn class_of(c: char) -> CharClass {
     match c {
-        c if c.is_lowercase() => Class::Lower,
-        c if c.is_uppercase() => Class::Upper,
-        c if c.is_alphabetic() => Class::Letter,
-        c if c.is_numeric() => Class::Digit,
-        _ => Class::Delimiter,
+        c if c.is_lowercase() => CharClass::Lower,
+        c if c.is_uppercase() => CharClass::Upper,
+        c if c.is_alphabetic() => CharClass::Letter,
+        c if c.is_numeric() => CharClass::Digit,
+        _ => CharClass::Delimiter,
     }
 }
 
@@ -76,29 +95,34 @@ impl WordDelimiter {
     /// Splits a word.
     fn parts(&self, text: &str) -> Vec<Part> {
         let chars: Vec<(usize, char)> = text.char_indices().collect();
-        let class = |at: usize| chars.get(at).map_or(Class::Delimiter, |(_, c)| class_of(*c));
+        let class = |at: usize| {
+            let letter = chars.get(at).map(|(_, c)| *c);
+            letter.map_or(CharClass::Delimiter, |c| {
+                self.classes.get(&c).copied().unwrap_or_else(|| class_of(c))
+            })
+        };
         let place = |at: usize| chars.get(at).map_or(text.len(), |(place, _)| *place);
         let mut parts = Vec::new();
         let mut at = 0;
         while at < chars.len() {
-            if class(at) == Class::Delimiter {
+            if class(at) == CharClass::Delimiter {
                 at += 1;
                 continue;
             }
             let start = at;
             at += 1;
-            while at < chars.len() && class(at) != Class::Delimiter && !self.breaks(class(at - 1), class(at)) {
+            while at < chars.len() && class(at) != CharClass::Delimiter && !self.breaks(class(at - 1), class(at)) {
                 at += 1;
             }
             parts.push(Part {
                 start: place(start),
                 end: place(at),
-                is_number: class(start) == Class::Digit,
+                is_number: class(start) == CharClass::Digit,
             });
             let quote = chars.get(at).is_some_and(|(_, c)| *c == '\'');
             let s = chars.get(at + 1).is_some_and(|(_, c)| matches!(c, 's' | 'S'));
-            let is_letter = !matches!(class(at - 1), Class::Digit | Class::Delimiter);
-            if self.stem_english_possessive && quote && s && is_letter && class(at + 2) == Class::Delimiter {
+            let is_letter = !matches!(class(at - 1), CharClass::Digit | CharClass::Delimiter);
+            if self.stem_english_possessive && quote && s && is_letter && class(at + 2) == CharClass::Delimiter {
                 at += 2;
             }
         }
@@ -106,16 +130,16 @@ impl WordDelimiter {
     }
 
     /// Returns whether a word is split between two characters of these classes.
-    fn breaks(&self, before: Class, after: Class) -> bool {
-        let is_number = |class: Class| class == Class::Digit;
-        if before == after {
+    fn breaks(&self, before: CharClass, after: CharClass) -> bool {
+        let is_number = |class: CharClass| class == CharClass::Digit;
+        if before == after || before == CharClass::Alphanumeric || after == CharClass::Alphanumeric {
             return false;
         }
         if is_number(before) || is_number(after) {
             return self.split_on_numerics;
         }
         // A word starts at an upper-case letter that follows a lower-case letter, but does not end at one.
-        self.split_on_case_change && before == Class::Lower && after != Class::Letter
+        self.split_on_case_change && before == CharClass::Lower && after != CharClass::Letter
     }
 
     /// Adds the parts of a token and their catenations. Returns the number of additional positions.

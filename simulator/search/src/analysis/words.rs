@@ -3,16 +3,15 @@
 //! Guarantees:
 //! - Time is linear in the text.
 //! - Offsets are byte offsets on character boundaries.
-//! - Positions count words. A word that is too long is dropped, but counted.
+//! - Positions count words. A word that is too long is divided.
 //!
-//! Limits: a word has at most 255 UTF-16 units.
 //! Source: Lucene 4.10's StandardTokenizer (rules WB4 to WB13b; a Han or Hiragana character is a word; a Southeast
 //! Asian run is a word).
 
 use super::word_class::{WordClass, word_class};
 
-/// Maximum length of a word, in UTF-16 units.
-const MAX_WORD_LENGTH: usize = 255;
+/// Default of the maximum length of a word, in UTF-16 units.
+pub(super) const MAX_WORD_LENGTH: usize = 255;
 
 /// A word of a text: its byte range and its position, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,21 +21,39 @@ pub(crate) struct Word {
     pub(crate) position: u32,
 }
 
-/// Calls `sink` with each word of `text`. Returns the position after the last word.
-pub(crate) fn each_word(text: &str, mut sink: impl FnMut(Word)) -> u32 {
+/// Calls `sink` with each word of `text`. A word of more than `max` UTF-16 units ends where the text would end after
+/// so many. Returns the position after the last word.
+pub(crate) fn each_word(text: &str, max: usize, mut sink: impl FnMut(Word)) -> u32 {
     let mut scanner = Scanner { text, at: 0 };
     let mut position = 0;
-    while let Some((start, end)) = scanner.next_word() {
-        if end - start <= MAX_WORD_LENGTH
-            || text
-                .get(start..end)
-                .is_some_and(|word| word.encode_utf16().count() <= MAX_WORD_LENGTH)
-        {
-            sink(Word { start, end, position });
+    while let Some((start, mut end)) = scanner.next_word() {
+        if let Some(limit) = limit(text, start, end, max) {
+            let before = text.get(..limit).unwrap_or(text);
+            let mut window = Scanner {
+                text: before,
+                at: start,
+            };
+            end = window.next_word().map_or(limit, |(_, end)| end);
+            scanner.at = end;
         }
+        sink(Word { start, end, position });
         position += 1;
     }
     position
+}
+
+/// Returns the offset after the first `max` UTF-16 units of a part of the text, if the part is longer.
+pub(super) fn limit(text: &str, start: usize, end: usize, max: usize) -> Option<usize> {
+    if end - start <= max {
+        return None;
+    }
+    let mut units = 0;
+    let mut letters = text.get(start..end)?.char_indices();
+    let (at, _) = letters.find(|(_, c)| {
+        units += c.len_utf16();
+        units > max
+    })?;
+    Some(start + at.max(1))
 }
 
 struct Scanner<'a> {
@@ -162,7 +179,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<&str> {
         let mut found = Vec::new();
-        each_word(text, |word| found.push(&text[word.start..word.end]));
+        each_word(text, MAX_WORD_LENGTH, |word| found.push(&text[word.start..word.end]));
         found
     }
 
@@ -184,11 +201,14 @@ mod tests {
         assert_eq!(words(text), expected);
     }
 
-    #[test]
-    fn too_long_words_are_dropped_but_counted() {
-        let text = format!("a {} b", "x".repeat(256));
+    #[rstest]
+    #[case("a xxxxxxx b", 4, &["a", "xxxx", "xxx", "b"])]
+    #[case("ab.cdefg abcd.ef", 4, &["ab.c", "defg", "abcd", "ef"])]
+    #[case("état", 2, &["ét", "at"])]
+    fn too_long_words_are_divided(#[case] text: &str, #[case] max: usize, #[case] expected: &[&str]) {
         let mut found = Vec::new();
-        let end = each_word(&text, |word| found.push(word.position));
-        assert_eq!((found, end), (vec![0, 2], 3));
+        let end = each_word(text, max, |word| found.push(&text[word.start..word.end]));
+        assert_eq!(found, expected);
+        assert_eq!(end as usize, expected.len());
     }
 }
