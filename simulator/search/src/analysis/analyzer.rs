@@ -112,7 +112,7 @@ impl Analyzer {
             "standard" | "default" | "standard_html_strip" => Analyzer::standard(),
             "classic" => Analyzer::new(Tokenizer::Classic, vec![Filter::Classic, Filter::Lowercase, english()]),
             "chinese" => Analyzer::new(
-                Tokenizer::Pattern(chinese_words()?, Some(0)),
+                Tokenizer::Pattern(chinese_words()?, Some(1)),
                 language::filters(name, &Settings::default())?,
             ),
             "persian" => {

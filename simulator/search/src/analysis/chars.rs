@@ -189,7 +189,9 @@ fn tag(text: &str, kept: &[String]) -> Option<(usize, char)> {
     if kept.contains(&name) {
         return None;
     }
-    let end = text.find('>').map_or(text.len(), |at| at + 1);
+    let Some(end) = text.find('>').map(|at| at + 1) else {
+        return Some((text.len(), '\0'));
+    };
     if matches!(name.as_str(), "script" | "style") && !inside.starts_with('/') {
         let close = format!("</{name}");
         let lower = text.to_ascii_lowercase();

@@ -52,7 +52,7 @@ const ANALYZERS: [(&str, &str); 34] = [
     ("swedish", "lowercase stop snowball"),
     ("thai", "lowercase stop"),
     ("turkish", "apostrophe turkish_lowercase stop snowball"),
-    ("chinese", "lowercase english_stop"),
+    ("chinese", "lowercase english_stop closed_gaps"),
 ];
 
 /// The elided articles of each language.
@@ -136,6 +136,7 @@ fn step(filter: &str, language: &str) -> Option<Filter> {
     Some(match filter {
         "apostrophe" => Filter::Apostrophe,
         "cjk_bigram" => Filter::Stream(Arc::new(StreamFilter::CjkBigram(CjkBigram::default()))),
+        "closed_gaps" => Filter::Stream(Arc::new(StreamFilter::ClosedGaps)),
         "dutch_override" => {
             let stems = DUTCH.map(|(word, stem)| (word.to_owned(), stem.to_owned()));
             Filter::StemmerOverride(Arc::new(HashMap::from(stems)))

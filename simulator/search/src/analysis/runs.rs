@@ -31,11 +31,12 @@ pub(super) fn thai_words() -> Option<Arc<Regex>> {
     Regex::new(&pattern).ok().map(Arc::new)
 }
 
-/// Returns the pattern of the words of the `chinese` analyzer: single ideographs, and words of several letters.
+/// Returns the pattern of the words of the `chinese` analyzer, which are its group 1: single ideographs, and words of
+/// several letters.
 pub(super) fn chinese_words() -> Option<Arc<Regex>> {
-    Regex::new(r"\p{Lo}|[\p{Lu}\p{Ll}][\p{Lu}\p{Ll}\p{Nd}]+")
-        .ok()
-        .map(Arc::new)
+    const WORD: &str = r"[\p{Lu}\p{Ll}\p{Nd}]";
+    let pattern = format!(r"\p{{Nd}}{WORD}*|(\p{{Lo}}|[\p{{Lu}}\p{{Ll}}]{WORD}+)");
+    Regex::new(&pattern).ok().map(Arc::new)
 }
 
 /// Calls `emit` with the byte offsets and the position of each run of characters. A run has at most 255 UTF-16 units.

@@ -30,6 +30,8 @@ pub(super) enum StreamFilter {
     /// Drops tokens of other types.
     KeepTypes(HashSet<String>),
     CjkBigram(CjkBigram),
+    /// Removes positions without a token.
+    ClosedGaps,
     Decompounder(Decompounder),
 }
 
@@ -131,6 +133,11 @@ impl StreamFilter {
                 tokens.into_iter().filter(kept).collect()
             }
             StreamFilter::CjkBigram(settings) => bigrams(tokens, settings),
+            StreamFilter::ClosedGaps => tokens
+                .into_iter()
+                .zip(0..)
+                .map(|(token, position)| Lexeme { position, ..token })
+                .collect(),
             StreamFilter::Decompounder(decompounder) => decompounder.apply(tokens),
         }
     }

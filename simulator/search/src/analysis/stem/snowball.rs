@@ -7,7 +7,7 @@ use rust_stemmers::{Algorithm as Older, Stemmer as OlderStemmer};
 use snowball_stemmers_rs::{Algorithm, Stemmer};
 
 use super::super::normalize::Normalization;
-use super::endings::{Rule, cut, mapped, replace};
+use super::endings::{Rule, cut, drop_double, length, mapped, replace};
 
 /// Stems with an algorithm that later Snowball versions did not change.
 fn current(algorithm: Algorithm, word: &str) -> String {
@@ -28,11 +28,11 @@ pub(in crate::analysis) fn snowball(name: &str) -> Option<Normalization> {
         "danish" => |word| current(Algorithm::Danish, word),
         "dutch" => |word| current(Algorithm::DutchPorter, word),
         "english" => |word| older(Older::English, word),
-        "finnish" => |word| current(Algorithm::Finnish, word),
+        "finnish" => finnish,
         "french" => |word| older(Older::French, word),
         "german" => german,
         "german2" => german2,
-        "greek" => |word| current(Algorithm::Greek, word),
+        "greek" => greek,
         "hungarian" => hungarian,
         "irish" => |word| current(Algorithm::Irish, word),
         "italian" => |word| current(Algorithm::Italian, word),
@@ -48,6 +48,119 @@ pub(in crate::analysis) fn snowball(name: &str) -> Option<Normalization> {
         "turkish" => |word| current(Algorithm::Turkish, word),
         _ => return None,
     })
+}
+
+/// Stems a word with another letter at an offset, so that no rule matches there. Restores the letter if it remains.
+fn masked(algorithm: Algorithm, word: &str, at: usize, mask: char) -> String {
+    let (start, rest) = word.split_at_checked(at).unwrap_or((word, ""));
+    let Some(letter) = rest.chars().next() else {
+        return current(algorithm, word);
+    };
+    let changed = format!("{start}{mask}{}", rest.get(letter.len_utf8()..).unwrap_or(""));
+    let stem = current(algorithm, &changed);
+    match stem.get(at..).and_then(|rest| rest.strip_prefix(mask)) {
+        Some(rest) => format!("{start}{letter}{rest}"),
+        None => stem,
+    }
+}
+
+/// Lucene's stemmer removes only the `n` of `seen`, `siin`, `den` and `tten`, and the long vowel before it.
+fn finnish(word: &str) -> String {
+    const PARTICLES: [&str; 9] = ["kin", "kaan", "kään", "ko", "kö", "han", "hän", "pa", "pä"];
+    const POSSESSIVES: [&str; 7] = ["si", "ni", "nsa", "nsä", "mme", "nne", "an"];
+    let stripped = |text: &mut &str, endings: &[&str]| {
+        let rest = endings.iter().find_map(|ending| text.strip_suffix(ending));
+        *text = rest.unwrap_or(text);
+    };
+    let mut noun = word;
+    if !["seen", "siin", "den", "tten"].iter().any(|case| noun.ends_with(case)) {
+        stripped(&mut noun, &PARTICLES);
+        stripped(&mut noun, &POSSESSIVES);
+    }
+    let case = ["seen", "siin", "tten", "den"]
+        .into_iter()
+        .find(|case| noun.ends_with(case));
+    let Some(case) = case else {
+        return current(Algorithm::Finnish, word);
+    };
+    let mut stem = masked(Algorithm::Finnish, word, noun.len() - case.len(), 'w');
+    drop_double(&mut stem);
+    stem
+}
+
+/// Endings of steps that Snowball added to the Greek stemmer, up to the letter that is masked; and what follows.
+const GREEK: [(&str, &str); 10] = [
+    ("ιζ", "α εσ ε αμε ατε αν ανε ω εισ ει ουμε ετε ουν ουνε"),
+    ("ωθ", "ηκα ηκεσ ηκε ηκαμε ηκατε ηκαν ηκανε"),
+    ("ισ", "α εσ ε αμε ατε αν ανε ω εισ ει ουμε ετε ουν ουνε"),
+    ("ισ", "τοσ του το τε τοι των τουσ τη τησ τα τεσ"),
+    ("ισ", "μο μοι μοσ μου μουσ μων"),
+    ("ακ", "ι ια"),
+    ("ιτσ", "α ασ εσ ων"),
+    ("ιδ", "ιο ια ιων"),
+    ("ισκ", "οσ ου ο ε"),
+    ("ουδακ", "ι ια"),
+];
+
+/// Vowels with accents and the final sigma, which Lucene's stemmer does not recognize, and letters that replace them.
+const ACCENTED: [(char, char); 12] = [
+    ('ς', 'v'),
+    ('ά', 'a'),
+    ('έ', 'e'),
+    ('ή', 'h'),
+    ('ί', 'i'),
+    ('ό', 'o'),
+    ('ύ', 'u'),
+    ('ώ', 'w'),
+    ('ϊ', 'j'),
+    ('ΐ', 'k'),
+    ('ϋ', 'q'),
+    ('ΰ', 'z'),
+];
+
+/// Lucene's stemmer has fewer steps, and does not change words of less than four letters.
+fn greek(word: &str) -> String {
+    if length(word) < 4 {
+        return word.to_owned();
+    }
+    let hidden = |c| {
+        ACCENTED
+            .iter()
+            .find(|(accented, _)| *accented == c)
+            .map_or(c, |(_, plain)| *plain)
+    };
+    let shown = |c| {
+        ACCENTED
+            .iter()
+            .find(|(_, plain)| *plain == c)
+            .map_or(c, |(accented, _)| *accented)
+    };
+    let plain = mapped(word, hidden);
+    if plain != word && !word.contains(|c: char| c.is_ascii_alphabetic()) {
+        return mapped(&greek(&plain), shown);
+    }
+    let found = GREEK.iter().find_map(|(start, endings)| {
+        let mut endings = endings.split(' ');
+        endings.find_map(|ending| {
+            word.strip_suffix(ending)?
+                .strip_suffix(start)
+                .map(|rest| (rest, *start))
+        })
+    });
+    let mut stem = match found {
+        Some((rest, start)) => {
+            let last = start.chars().next_back().map_or(0, char::len_utf8);
+            masked(Algorithm::Greek, word, rest.len() + start.len() - last, 'ƃ')
+        }
+        None => current(Algorithm::Greek, word),
+    };
+    let neuter = ["ματα", "ματων", "ματοσ"]
+        .iter()
+        .find_map(|ending| word.strip_suffix(ending));
+    if neuter.is_some_and(|rest| stem == format!("{rest}μ")) {
+        stem.push('α');
+    }
+    stem
 }
 
 /// The later rule that shortens `niss` to `nis` is undone.
