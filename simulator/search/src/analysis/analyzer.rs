@@ -185,7 +185,8 @@ impl Analyzer {
             });
         });
         for (stream, filters) in streams.zip(parts) {
-            lexemes = stream.apply(lexemes);
+            lexemes = stream.apply(lexemes, text.len(), end);
+            end = if stream.keeps_end() { end } else { 0 };
             lexemes = lexemes
                 .into_iter()
                 .flat_map(|lexeme| refiltered(filters, lexeme))
@@ -362,11 +363,9 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
                 let rest = filters.get(at + 1..).unwrap_or(&[]);
                 let mut folded = text.clone();
                 fold(&mut folded);
-                if folded != *text {
-                    filtered(rest, &mut folded, keyword, sink);
-                    filtered(rest, text, keyword, sink);
-                    return;
-                }
+                filtered(rest, &mut folded, keyword, sink);
+                filtered(rest, text, keyword, sink);
+                return;
             }
             Filter::KeywordRepeat => {
                 let rest = filters.get(at + 1..).unwrap_or(&[]);

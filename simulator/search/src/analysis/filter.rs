@@ -3,13 +3,13 @@
 //! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character to one), StopFilter, LengthFilter,
 //! ASCIIFoldingFilter, EnglishPossessiveFilter, PorterStemFilter, SnowballFilter, ElisionFilter.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tantivy::tokenizer::{AsciiFoldingFilter, RawTokenizer, TextAnalyzer, TokenStream};
 
 use super::grams::Grams;
-use super::letter_case::{lowercase, lowercase_in_place, uppercase};
+use super::letter_case::{lowercase_in_place, uppercase};
 use super::normalize::{Normalization, classic};
 use super::stream::StreamFilter;
 use super::word_set::WordSet;
@@ -42,7 +42,7 @@ pub(super) enum Filter {
     /// Removes a trailing `'s`.
     Possessive,
     /// Removes one of these articles and the apostrophe from the start.
-    Elision(Arc<HashSet<String>>),
+    Elision(WordSet),
     /// Removes an apostrophe and the rest of the token.
     Apostrophe,
     /// Removes this delimiter and the rest of the token.
@@ -96,7 +96,7 @@ impl Filter {
             }
             Filter::Elision(articles) => {
                 if let Some((article, rest)) = text.split_once(['\'', '\u{2019}'])
-                    && articles.contains(&lowercase(article))
+                    && articles.contains(article)
                 {
                     *text = rest.to_owned();
                 }

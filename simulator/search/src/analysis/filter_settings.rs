@@ -39,8 +39,8 @@ pub(super) fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Re
         }
         "edge_ngram" => Filter::Grams(grams_of(own, true)?),
         "elision" => Filter::Elision(match words(own, "articles")? {
-            Some(articles) => Arc::new(articles.into_iter().collect()),
-            None => Arc::new(language::french_articles()),
+            Some(articles) => WordSet::new(articles, flag(own, "articles_case", false)),
+            None => language::french_articles(),
         }),
         "keep" if own.is_some_and(|own| own.get("keep_words").is_some() && own.get("keep_words_path").is_some()) => {
             return required(None, "keep_words", "keep").map(|_| vec![]);
@@ -104,9 +104,12 @@ pub(super) fn stop_filter(own: &Value) -> Result<Filter> {
              that it might cause unexpected behavior.",
         ));
     }
-    let mut stopped = words(settings, "stopwords")?
-        .or(words(settings, "stop_words")?)
-        .unwrap_or_default();
+    let listed = words(settings, "stopwords")?.or(words(settings, "stop_words")?);
+    // Blanks around the commas of a text are part of the words.
+    let mut stopped = match text(settings, "stopwords") {
+        Some(text) => text.split(',').map(str::to_owned).collect(),
+        None => listed.unwrap_or_default(),
+    };
     match stopped.as_slice() {
         [only] if only == "_none_" => stopped.clear(),
         [] => stopped = vec!["_english_".to_owned()],

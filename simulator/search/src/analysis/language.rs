@@ -102,13 +102,13 @@ fn stop_words_of(language: &str) -> Option<Vec<String>> {
 }
 
 /// Returns the elided articles of French, the default of the `elision` filter.
-pub(super) fn french_articles() -> HashSet<String> {
-    articles("french").unwrap_or_default()
+pub(super) fn french_articles() -> WordSet {
+    articles("french").unwrap_or_else(|| WordSet::new([], true))
 }
 
-fn articles(language: &str) -> Option<HashSet<String>> {
+fn articles(language: &str) -> Option<WordSet> {
     let (_, articles) = ARTICLES.iter().find(|(name, _)| *name == language)?;
-    Some(words(articles))
+    Some(WordSet::new(words(articles), true))
 }
 
 fn words(text: &str) -> HashSet<String> {
@@ -141,7 +141,7 @@ fn step(filter: &str, language: &str) -> Option<Filter> {
             let stems = DUTCH.map(|(word, stem)| (word.to_owned(), stem.to_owned()));
             Filter::StemmerOverride(Arc::new(HashMap::from(stems)))
         }
-        "elision" => Filter::Elision(Arc::new(articles(language)?)),
+        "elision" => Filter::Elision(articles(language)?),
         "english_snowball" => Filter::Stem(snowball("english")?),
         "english_stop" => stop_words(),
         "irish_hyphen" => Filter::Stop(WordSet::new(words("h n t"), true)),

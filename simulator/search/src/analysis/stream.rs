@@ -119,9 +119,15 @@ impl StreamFilter {
         }
     }
 
-    pub(super) fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
+    /// Returns whether positions without a token remain at the end of the text.
+    pub(super) fn keeps_end(&self) -> bool {
+        !matches!(self, StreamFilter::Limit(_) | StreamFilter::Shingle(_))
+    }
+
+    /// Applies the filter to the tokens of a text that has this length and this number of positions.
+    pub(super) fn apply(&self, tokens: Vec<Lexeme>, length: usize, positions: u32) -> Vec<Lexeme> {
         match self {
-            StreamFilter::Shingle(shingle) => shingle.apply(&tokens),
+            StreamFilter::Shingle(shingle) => shingle.apply(&tokens, length, positions),
             StreamFilter::Synonyms(synonyms) => synonyms.apply(tokens),
             StreamFilter::Unique(same_position) => unique(tokens, *same_position),
             StreamFilter::Limit(max) => tokens.into_iter().take(*max).collect(),
@@ -221,29 +227,27 @@ impl CommonGrams {
 }
 
 impl Shingle {
-    fn apply(&self, tokens: &[Lexeme]) -> Vec<Lexeme> {
+    fn apply(&self, tokens: &[Lexeme], length: usize, positions: u32) -> Vec<Lexeme> {
         // One slot per position; a slot without a token has a filler.
         let mut slots: Vec<(Lexeme, bool)> = Vec::new();
+        let filler = |offset: usize| Lexeme {
+            text: self.filler.clone(),
+            position: 0,
+            start: offset,
+            end: offset,
+            kind: WORD,
+        };
+        // The position after the previous token.
+        let mut next = 0;
         for token in tokens {
-            let mut next = slots.last().map_or(0, |(last, _)| last.position + 1);
-            while next < token.position {
-                let filler = Lexeme {
-                    text: self.filler.clone(),
-                    position: next,
-                    start: token.start,
-                    end: token.start,
-                    kind: WORD,
-                };
-                slots.push((filler, true));
-                next += 1;
-            }
-            slots.push((
-                Lexeme {
-                    position: next,
-                    ..token.clone()
-                },
-                false,
-            ));
+            let gap = token.position.saturating_sub(next);
+            slots.extend((0..gap).map(|_| (filler(token.start), true)));
+            slots.push((token.clone(), false));
+            next = token.position + 1;
+        }
+        if !slots.is_empty() {
+            let gap = (next..positions).take(self.max - 1);
+            slots.extend(gap.map(|_| (filler(length), true)));
         }
         let shingles = slots.len() >= self.min;
         let unigrams = self.unigrams || (self.unigrams_if_no_shingles && !shingles);

@@ -1,7 +1,7 @@
 //! Stemmers, which remove the endings of words.
 //!
 //! Guarantees: time is linear in the word.
-//! Limits: no `kstem`; `galician` and `portuguese_rslp` only remove plurals; `greek` is that of Snowball.
+//! Limits: no `kstem`; `galician` and `portuguese_rslp` only remove plurals.
 //! Source: published algorithms, which each file names, as Lucene 4.10 applies them.
 
 use super::normalize::Normalization;

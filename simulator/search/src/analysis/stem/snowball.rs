@@ -1,7 +1,8 @@
 //! Snowball's stemmers, as of Lucene 4.10.
 //!
-//! Limits: the Kp stemmer of Dutch is that of Snowball 3, which differs for some words with a diaeresis or `ge`;
-//! Finnish plural genitives and illatives (`-iden`, `-seen`) get a shorter stem.
+//! Later versions of Snowball changed some algorithms. Where only a few rules differ, these are undone here.
+//!
+//! Limits: `kp` is the Dutch stemmer of Snowball 3, which differs for some words with a diaeresis or `ge`.
 
 use rust_stemmers::{Algorithm as Older, Stemmer as OlderStemmer};
 use snowball_stemmers_rs::{Algorithm, Stemmer};
