@@ -5,8 +5,9 @@ use std::sync::Arc;
 use regex::Regex;
 
 use super::addresses::{classic_type, each_classic_token, each_url_email_token, url_email_type};
-use super::chars::{CharFilter, FilteredText};
+use super::chars::CharFilter;
 use super::filter::{Filter, fold};
+use super::filtered_text::FilteredText;
 use super::grams::{Grams, PathHierarchy};
 use super::language::{self, Settings};
 use super::lexeme::{Lexeme, WORD, token_type};
@@ -373,7 +374,7 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
             }
             _ => {}
         }
-        let skipped = keyword && filter.is_stemmer();
+        let skipped = keyword && filter.skips_keywords();
         if !skipped && !filter.apply(text) {
             return;
         }

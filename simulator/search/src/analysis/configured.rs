@@ -77,7 +77,7 @@ impl Analyzer {
     ///
     /// # Errors
     /// An unknown component.
-    pub fn global(tokenizer: &str, filters: &[&str], chars: &[&str]) -> Result<Analyzer> {
+    pub(crate) fn global(tokenizer: &str, filters: &[&str], chars: &[&str]) -> Result<Analyzer> {
         let kinds = [
             ("tokenizer", std::slice::from_ref(&tokenizer)),
             ("token filter", filters),

@@ -65,13 +65,15 @@ const CATEGORIES: [(&str, CharClass); 4] = [
     (r"\p{N}", CharClass::Digit),
 ];
 
-fn class_of(c: char) -> CharClass {
+/// Returns the class of a character. Without a table of classes, Latin digits such as `½` are delimiters.
+fn class_of(c: char, has_table: bool) -> CharClass {
     static COMPILED: OnceLock<Vec<(Regex, CharClass)>> = OnceLock::new();
     match c {
         c if c.is_lowercase() && c < '\u{100}' => CharClass::Lower,
         c if c.is_uppercase() && c < '\u{100}' => CharClass::Upper,
         c if c.is_ascii_digit() => CharClass::Digit,
-        ..'\u{100}' => CharClass::Delimiter,
+        ..'\u{80}' => CharClass::Delimiter,
+        ..'\u{100}' if !has_table => CharClass::Delimiter,
         _ => {
             let compiled = || {
                 let compiled = CATEGORIES
@@ -137,7 +139,10 @@ impl WordDelimiter {
         let class = |at: usize| {
             let letter = chars.get(at).map(|(_, c)| *c);
             letter.map_or(CharClass::Delimiter, |c| {
-                self.classes.get(&c).copied().unwrap_or_else(|| class_of(c))
+                self.classes
+                    .get(&c)
+                    .copied()
+                    .unwrap_or_else(|| class_of(c, !self.classes.is_empty()))
             })
         };
         let place = |at: usize| chars.get(at).map_or(text.len(), |(place, _)| *place);

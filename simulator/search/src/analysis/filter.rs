@@ -62,9 +62,9 @@ pub(super) enum Filter {
 }
 
 impl Filter {
-    /// Returns whether the filter is a stemmer, which skips keywords.
-    pub(super) fn is_stemmer(&self) -> bool {
-        matches!(self, Filter::Stem(_))
+    /// Returns whether the filter does not change keywords.
+    pub(super) fn skips_keywords(&self) -> bool {
+        matches!(self, Filter::Stem(_) | Filter::Truncate(_))
     }
 
     /// Changes `text` in place. Returns false to drop the token.

@@ -1,6 +1,6 @@
 //! Token filters from the `analysis` settings of an index in Elasticsearch 1.5.
 //!
-//! Limits: no `kstem`; `remove_trailing` of stop words has no effect; payloads are not parsed.
+//! Limits: no `kstem`; payloads are not parsed.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use super::normalize::normalization;
 use super::patterns::{pattern_of, replacement};
 use super::settings::{capitalized, flag, integer, late, number, required, text, words};
 use super::stem::{snowball, stemmer, stemmer_filter};
+use super::stream::StreamFilter;
 use super::stream_settings::{stems, stream_filter};
 use super::tokenizer_settings::grams_of;
 use super::word_set::WordSet;
@@ -119,7 +120,11 @@ pub(super) fn stop_filter(own: &Value) -> Result<Filter> {
         .into_iter()
         .flat_map(|word| language::named_stop_words(&word).unwrap_or_else(|| vec![word]));
     let ignore_case = flag(settings, "ignore_case", false);
-    Ok(Filter::Stop(WordSet::new(stopped, ignore_case)))
+    let stopped = WordSet::new(stopped, ignore_case);
+    if flag(settings, "remove_trailing", true) {
+        return Ok(Filter::Stop(stopped));
+    }
+    Ok(Filter::Stream(Arc::new(StreamFilter::InnerStop(stopped))))
 }
 
 fn length_of(own: Option<&Value>) -> Result<Filter> {

@@ -32,6 +32,8 @@ pub(super) enum StreamFilter {
     CjkBigram(CjkBigram),
     /// Removes positions without a token.
     ClosedGaps,
+    /// Drops these words, except at the very end of the text.
+    InnerStop(WordSet),
     Decompounder(Decompounder),
 }
 
@@ -144,6 +146,10 @@ impl StreamFilter {
                 .zip(0..)
                 .map(|(token, position)| Lexeme { position, ..token })
                 .collect(),
+            StreamFilter::InnerStop(words) => {
+                let is_kept = |token: &Lexeme| token.end == length || !words.contains(&token.text);
+                tokens.into_iter().filter(is_kept).collect()
+            }
             StreamFilter::Decompounder(decompounder) => decompounder.apply(tokens),
         }
     }

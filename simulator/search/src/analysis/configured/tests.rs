@@ -75,6 +75,9 @@ fn tokens(filter: Value, text: &str) -> Vec<(String, u32)> {
     "the fox ran",
     &[("the_fox", 0), ("fox", 1), ("ran", 2)]
 )]
+#[case(json!({"type": "word_delimiter", "type_table": ["- => ALPHA"]}), "a-½ b", &[("a-", 0), ("½", 1), ("b", 2)])]
+#[case(json!({"type": "stop", "stopwords": ["a"], "remove_trailing": false}), "a b a", &[("b", 1), ("a", 2)])]
+#[case(json!({"type": "elision", "articles": ["d"]}), "d'or D'Or", &[("or", 0), ("D'Or", 1)])]
 #[case(json!({"type": "stemmer_override", "rules": ["ran => run"]}), "ran a", &[("run", 0), ("a", 1)])]
 #[case(json!({"type": "delimited_payload_filter"}), "a|1 b", &[("a", 0), ("b", 1)])]
 #[case(json!({"type": "keep_types", "types": ["<NUM>"]}), "a 1", &[])]
@@ -138,6 +141,17 @@ fn standard_analyzer_divides_long_words() {
         terms.iter().map(|(_, term)| term.as_str()).collect::<Vec<_>>(),
         ["long", "est", "cat"]
     );
+}
+
+#[test]
+fn keywords_are_not_truncated() {
+    let analysis = json!({
+        "analyzer": {"mine": {"tokenizer": "standard", "filter": ["keyword_repeat", "short"]}},
+        "filter": {"short": {"type": "truncate", "length": 2}},
+    });
+    let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
+    let terms = analyzer.terms("abcd");
+    assert_eq!(terms, [(0, "abcd".to_owned()), (0, "ab".to_owned())]);
 }
 
 #[test]
