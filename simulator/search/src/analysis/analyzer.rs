@@ -27,6 +27,8 @@ pub struct Token<'a> {
     pub end: usize,
     /// Token type, if a filter set it.
     pub kind: Option<&'static str>,
+    /// Whether stemmers do not change the term.
+    pub keyword: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -183,6 +185,7 @@ impl Analyzer {
                 start: token.start,
                 end: token.end,
                 kind: self.token_type(text.get(token.start..token.end).unwrap_or("")),
+                keyword: token.keyword,
             });
         });
         for (stream, filters) in streams.zip(parts) {
@@ -201,6 +204,7 @@ impl Analyzer {
                 start: lexeme.start,
                 end: lexeme.end,
                 kind: Some(lexeme.kind),
+                keyword: lexeme.keyword,
             });
         }
         end
@@ -214,18 +218,19 @@ impl Analyzer {
             let Some(piece) = text.get(start..end) else {
                 return;
             };
-            let mut emit = |text: &str| {
+            let mut emit = |text: &str, keyword: bool| {
                 sink(Token {
                     text,
                     position,
                     start,
                     end,
                     kind: None,
+                    keyword,
                 });
             };
             let is_lowercase = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
             if plain && piece.bytes().all(is_lowercase) {
-                return emit(piece);
+                return emit(piece, false);
             }
             buffer.clear();
             buffer.push_str(piece);
@@ -331,24 +336,26 @@ fn refiltered(filters: &[Filter], lexeme: Lexeme) -> Vec<Lexeme> {
     let mut text = lexeme.text.clone();
     let has_grams = filters.iter().any(|filter| matches!(filter, Filter::Grams(_)));
     let kind = if has_grams { WORD } else { lexeme.kind };
-    filtered(filters, &mut text, false, &mut |text| {
+    filtered(filters, &mut text, lexeme.keyword, &mut |text, keyword| {
         made.push(Lexeme {
             text: text.to_owned(),
             kind,
+            keyword,
             ..lexeme.clone()
         });
     });
     made
 }
 
-/// Applies the filters to a token and calls `sink` with each resulting term. Stemmers do not change keywords.
-fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut dyn FnMut(&str)) {
+/// Applies the filters to a token and calls `sink` with each resulting term. The flag is whether the term is a keyword,
+/// which stemmers do not change.
+fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut dyn FnMut(&str, bool)) {
     for (at, filter) in filters.iter().enumerate() {
         if let Filter::Grams(grams) = filter {
             let rest = filters.get(at + 1..).unwrap_or(&[]);
             grams.each(text, |start, end| {
                 let mut gram = text.get(start..end).unwrap_or("").to_owned();
-                filtered(rest, &mut gram, keyword, sink);
+                filtered(rest, &mut gram, false, sink);
             });
             return;
         }
@@ -379,7 +386,7 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
             return;
         }
     }
-    sink(text);
+    sink(text, keyword);
 }
 
 #[cfg(test)]

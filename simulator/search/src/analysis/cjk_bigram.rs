@@ -93,6 +93,7 @@ pub(super) fn bigrams(tokens: Vec<Lexeme>, settings: &CjkBigram) -> Vec<Lexeme> 
                     token.end
                 },
                 kind: token.kind,
+                keyword: false,
             });
         }
     }

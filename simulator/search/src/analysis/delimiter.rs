@@ -199,6 +199,7 @@ impl WordDelimiter {
             },
             end: if has_offsets { token.start + last.end } else { token.end },
             kind: token.kind,
+            keyword: token.keyword,
         };
         let text = |part: &Part| token.text.get(part.start..part.end).unwrap_or("");
         let is_generated = |part: &Part| {

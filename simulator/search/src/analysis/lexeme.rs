@@ -8,6 +8,8 @@ pub(super) struct Lexeme {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) kind: &'static str,
+    /// Whether stemmers do not change the token.
+    pub(super) keyword: bool,
 }
 
 /// The type of tokens of tokenizers without types, and of n-grams.

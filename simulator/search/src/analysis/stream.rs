@@ -242,6 +242,7 @@ impl Shingle {
             start: offset,
             end: offset,
             kind: WORD,
+            keyword: false,
         };
         // The position after the previous token.
         let mut next = 0;
@@ -282,6 +283,7 @@ impl Shingle {
                     start: first.start,
                     end: last.end,
                     kind: "shingle",
+                    keyword: first.keyword,
                 });
             }
             position += u32::from(made.len() > before);
@@ -403,5 +405,6 @@ fn synonym(token: &Lexeme, (word, end): &(&str, Option<usize>), position: u32) -
         start: token.start,
         end: end.unwrap_or(token.end),
         kind: "SYNONYM",
+        keyword: false,
     }
 }

@@ -154,6 +154,19 @@ fn keywords_are_not_truncated() {
     assert_eq!(terms, [(0, "abcd".to_owned()), (0, "ab".to_owned())]);
 }
 
+#[rstest]
+#[case(&["marked", "unique", "porter_stem"], "running walking", &["running", "walk"])]
+#[case(&["marked", "word_delimiter", "porter_stem"], "running", &["running"])]
+#[case(&["marked", "shingle", "porter_stem"], "running dogs", &["running", "running dogs", "dog"])]
+#[case(&["marked", "nGram", "porter_stem"], "running", &["r", "ru", "u", "un", "n", "nn", "n", "ni", "i", "in", "n", "ng", "g"])]
+fn streams_keep_keywords(#[case] filters: &[&str], #[case] text: &str, #[case] expected: &[&str]) {
+    let analysis = json!({"filter": {"marked": {"type": "keyword_marker", "keywords": ["running"]}}});
+    let analyzer = Analyzer::assembled("standard", filters, &[], analysis.as_object()).unwrap();
+    let terms = analyzer.terms(text);
+    let terms: Vec<&str> = terms.iter().map(|(_, term)| term.as_str()).collect();
+    assert_eq!(terms, expected);
+}
+
 #[test]
 fn shingles_have_fillers_for_stop_words() {
     let analysis = json!({"analyzer": {"mine": {"tokenizer": "standard", "filter": ["stop", "shingle"]}}});
