@@ -226,7 +226,7 @@ async fn expect_rejected(body: &Value, status: u16, reason: &str) {
     "/n",
     r#"{"settings":{"analysis":{"analyzer":{"x":{"tokenizer":"nope"}}}}}"#,
     400,
-    "IndexCreationException[[n] failed to create index]; nested: ElasticsearchIllegalArgumentException[Custom Analyzer \
+    "IndexCreationException[[n] failed to create index]; nested: IllegalArgumentException[Custom Analyzer \
      [x] failed to find tokenizer under name [nope]]"
 )]
 #[case(

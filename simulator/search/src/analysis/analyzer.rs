@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use super::addresses::{each_classic_token, each_url_email_token};
-use super::chars::{CharFilter, FilteredText};
+use regex::Regex;
+
+use super::addresses::{classic_type, each_classic_token, each_url_email_token, url_email_type};
+use super::chars::CharFilter;
 use super::filter::{Filter, fold};
+use super::filtered_text::FilteredText;
 use super::grams::{Grams, PathHierarchy};
-use super::language;
-use super::lexeme::Lexeme;
-use super::normalize::classic;
-use super::words::each_word;
+use super::language::{self, Settings};
+use super::lexeme::{Lexeme, WORD, token_type};
+use super::runs::{chinese_words, is_letter, runs, thai_words};
+use super::words::{MAX_WORD_LENGTH, each_word};
 
 /// A token of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +27,14 @@ pub struct Token<'a> {
     pub end: usize,
     /// Token type, if a filter set it.
     pub kind: Option<&'static str>,
+    /// Whether stemmers do not change the term.
+    pub keyword: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Tokenizer {
-    /// Words, by the word boundary rules of UAX #29.
-    Standard,
+    /// Words, by the word boundary rules of UAX #29, and their maximum length in UTF-16 units.
+    Standard(usize),
     /// Runs of letters.
     Letter,
     /// Runs of anything but white space.
@@ -37,15 +42,19 @@ pub(super) enum Tokenizer {
     /// The whole text as one token.
     Keyword,
     /// The parts between the matches of a pattern, or the matches of one of its groups.
-    Pattern(Arc<regex::Regex>, Option<usize>),
+    Pattern(Arc<Regex>, Option<usize>),
     /// N-grams, each at its own position: of the whole text, or of each match of a pattern.
-    Grams(Grams, Option<Arc<regex::Regex>>),
+    Grams(Grams, Option<Arc<Regex>>),
     /// The ancestors of a path and the path, all at one position.
     PathHierarchy(PathHierarchy),
-    /// URLs, email addresses and words.
-    UaxUrlEmail,
+    /// URLs, email addresses and words, and their maximum length in UTF-16 units.
+    UaxUrlEmail(usize),
     /// Host names, company names, acronyms, numbers and words.
     Classic,
+}
+
+impl Tokenizer {
+    pub(super) const STANDARD: Tokenizer = Tokenizer::Standard(MAX_WORD_LENGTH);
 }
 
 /// Converts text to terms. Cheap to clone.
@@ -61,8 +70,11 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    pub(super) fn new(tokenizer: Tokenizer, filters: Vec<Filter>) -> Analyzer {
-        let plain = matches!(tokenizer, Tokenizer::Standard) && matches!(filters.as_slice(), [Filter::Lowercase]);
+    pub(super) fn new(tokenizer: Tokenizer, mut filters: Vec<Filter>) -> Analyzer {
+        // Only the classic tokenizer returns the types that the filter changes.
+        filters.retain(|filter| !matches!(filter, Filter::Classic) || matches!(tokenizer, Tokenizer::Classic));
+        let plain = matches!(tokenizer, Tokenizer::Standard(MAX_WORD_LENGTH))
+            && matches!(filters.as_slice(), [Filter::Lowercase]);
         let streams = filters.iter().any(|filter| matches!(filter, Filter::Stream(_)));
         Analyzer {
             tokenizer,
@@ -73,9 +85,10 @@ impl Analyzer {
         }
     }
 
-    /// Returns an analyzer with the same tokenizer and other filters.
+    /// Returns an analyzer with the same tokenizer and character filters, and other token filters.
     pub(super) fn filtered_by(self, filters: Vec<Filter>) -> Analyzer {
-        Analyzer::new(self.tokenizer, filters)
+        let chars = self.chars.to_vec();
+        Analyzer::new(self.tokenizer, filters).with_chars(chars)
     }
 
     pub(super) fn with_chars(mut self, chars: Vec<CharFilter>) -> Analyzer {
@@ -86,7 +99,7 @@ impl Analyzer {
 
     /// Returns the default analyzer: lower-case words, without stop words.
     pub fn standard() -> Analyzer {
-        Analyzer::new(Tokenizer::Standard, vec![Filter::Lowercase])
+        Analyzer::new(Tokenizer::STANDARD, vec![Filter::Lowercase])
     }
 
     /// Returns the analyzer that makes one term of the whole text.
@@ -98,22 +111,28 @@ impl Analyzer {
     pub fn named(name: &str) -> Option<Analyzer> {
         let english = language::stop_words;
         Some(match name {
-            "standard" | "default" => Analyzer::standard(),
-            "standard_html_strip" => Analyzer::standard().with_chars(vec![CharFilter::HtmlStrip]),
-            "classic" => Analyzer::new(
-                Tokenizer::Classic,
-                vec![Filter::Normalize(classic), Filter::Lowercase, english()],
+            // `standard_html_strip` does not remove markup: its character filter is never called.
+            "standard" | "default" | "standard_html_strip" => Analyzer::standard(),
+            "classic" => Analyzer::new(Tokenizer::Classic, vec![Filter::Classic, Filter::Lowercase, english()]),
+            "chinese" => Analyzer::new(
+                Tokenizer::Pattern(chinese_words()?, Some(1)),
+                language::filters(name, &Settings::default())?,
             ),
-            "chinese" => Analyzer::new(Tokenizer::Standard, vec![Filter::Lowercase, english()]),
+            "persian" => {
+                let space = ("\u{200C}".to_owned(), " ".to_owned());
+                let filters = language::filters(name, &Settings::default())?;
+                Analyzer::new(Tokenizer::STANDARD, filters).with_chars(vec![CharFilter::Mapping([space].into())])
+            }
+            "thai" => Analyzer::new(
+                Tokenizer::Pattern(thai_words()?, Some(0)),
+                language::filters(name, &Settings::default())?,
+            ),
             "simple" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase]),
             "whitespace" => Analyzer::new(Tokenizer::Whitespace, vec![]),
             "keyword" => Analyzer::keyword(),
             "stop" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase, english()]),
-            "pattern" => Analyzer::new(
-                Tokenizer::Pattern(Arc::new(regex::Regex::new(r"[\W_]+").ok()?), None),
-                vec![Filter::Lowercase],
-            ),
-            language => Analyzer::new(Tokenizer::Standard, language::filters(language)?),
+            "pattern" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase]),
+            language => Analyzer::new(Tokenizer::STANDARD, language::filters(language, &Settings::default())?),
         })
     }
 
@@ -138,9 +157,11 @@ impl Analyzer {
             })
         };
         self.streamed(&last.text, &mut |token| {
+            let piece = last.text.get(token.start..token.end).unwrap_or("");
             sink(Token {
                 start: original(token.start),
                 end: original(token.end),
+                kind: token.kind.or(Some(self.token_type(piece))),
                 ..token
             });
         })
@@ -163,11 +184,13 @@ impl Analyzer {
                 position: token.position,
                 start: token.start,
                 end: token.end,
-                kind: token.kind.or(self.token_type()),
+                kind: self.token_type(text.get(token.start..token.end).unwrap_or("")),
+                keyword: token.keyword,
             });
         });
         for (stream, filters) in streams.zip(parts) {
-            lexemes = stream.apply(lexemes);
+            lexemes = stream.apply(lexemes, text.len(), end);
+            end = if stream.keeps_end() { end } else { 0 };
             lexemes = lexemes
                 .into_iter()
                 .flat_map(|lexeme| refiltered(filters, lexeme))
@@ -180,7 +203,8 @@ impl Analyzer {
                 position: lexeme.position,
                 start: lexeme.start,
                 end: lexeme.end,
-                kind: lexeme.kind,
+                kind: Some(lexeme.kind),
+                keyword: lexeme.keyword,
             });
         }
         end
@@ -194,26 +218,27 @@ impl Analyzer {
             let Some(piece) = text.get(start..end) else {
                 return;
             };
-            let mut emit = |text: &str| {
+            let mut emit = |text: &str, keyword: bool| {
                 sink(Token {
                     text,
                     position,
                     start,
                     end,
                     kind: None,
+                    keyword,
                 });
             };
             let is_lowercase = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
             if plain && piece.bytes().all(is_lowercase) {
-                return emit(piece);
+                return emit(piece, false);
             }
             buffer.clear();
             buffer.push_str(piece);
             filtered(filters, &mut buffer, false, &mut emit);
         };
         match &self.tokenizer {
-            Tokenizer::Standard => each_word(text, |word| emit(word.start, word.end, word.position)),
-            Tokenizer::Letter => runs(text, char::is_alphabetic, &mut emit),
+            Tokenizer::Standard(max) => each_word(text, *max, |word| emit(word.start, word.end, word.position)),
+            Tokenizer::Letter => runs(text, is_letter, &mut emit),
             Tokenizer::Whitespace => runs(text, |c| !c.is_whitespace(), &mut emit),
             Tokenizer::Keyword => {
                 emit(0, text.len(), 0);
@@ -262,18 +287,26 @@ impl Analyzer {
                 paths.each(text, |start, end| emit(start, end, 0));
                 1
             }
-            Tokenizer::UaxUrlEmail => each_url_email_token(text, &mut emit),
+            Tokenizer::UaxUrlEmail(max) => each_url_email_token(text, *max, &mut emit),
             Tokenizer::Classic => each_classic_token(text, &mut emit),
         }
     }
 
-    /// Returns the type of the tokens, if the tokenizer gives all tokens the same type.
-    pub(crate) fn token_type(&self) -> Option<&'static str> {
-        (!matches!(
-            self.tokenizer,
-            Tokenizer::Standard | Tokenizer::UaxUrlEmail | Tokenizer::Classic
-        ))
-        .then_some("word")
+    /// Returns the type of a token that the tokenizer returned.
+    pub(crate) fn token_type(&self, token: &str) -> &'static str {
+        let first = self
+            .filters
+            .iter()
+            .take_while(|filter| !matches!(filter, Filter::Stream(_)));
+        if first.into_iter().any(|filter| matches!(filter, Filter::Grams(_))) {
+            return WORD;
+        }
+        match self.tokenizer {
+            Tokenizer::Standard(_) => token_type(token),
+            Tokenizer::UaxUrlEmail(_) => url_email_type(token),
+            Tokenizer::Classic => classic_type(token),
+            _ => WORD,
+        }
     }
 
     /// Returns the maximum shingle size, in tokens, if the analyzer has a shingle filter.
@@ -301,28 +334,33 @@ impl Analyzer {
 fn refiltered(filters: &[Filter], lexeme: Lexeme) -> Vec<Lexeme> {
     let mut made = Vec::new();
     let mut text = lexeme.text.clone();
-    filtered(filters, &mut text, false, &mut |text| {
+    let has_grams = filters.iter().any(|filter| matches!(filter, Filter::Grams(_)));
+    let kind = if has_grams { WORD } else { lexeme.kind };
+    filtered(filters, &mut text, lexeme.keyword, &mut |text, keyword| {
         made.push(Lexeme {
             text: text.to_owned(),
+            kind,
+            keyword,
             ..lexeme.clone()
         });
     });
     made
 }
 
-/// Applies the filters to a token and calls `sink` with each resulting term. Stemmers do not change keywords.
-fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut dyn FnMut(&str)) {
+/// Applies the filters to a token and calls `sink` with each resulting term. The flag is whether the term is a keyword,
+/// which stemmers do not change.
+fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut dyn FnMut(&str, bool)) {
     for (at, filter) in filters.iter().enumerate() {
         if let Filter::Grams(grams) = filter {
             let rest = filters.get(at + 1..).unwrap_or(&[]);
             grams.each(text, |start, end| {
                 let mut gram = text.get(start..end).unwrap_or("").to_owned();
-                filtered(rest, &mut gram, keyword, sink);
+                filtered(rest, &mut gram, false, sink);
             });
             return;
         }
         match filter {
-            Filter::KeywordMarker(words) => keyword |= words.contains(text.as_str()),
+            Filter::KeywordMarker(words) => keyword |= words.contains(text),
             Filter::StemmerOverride(stems) => {
                 if let Some(stem) = stems.get(text.as_str()).filter(|_| !keyword) {
                     text.clone_from(stem);
@@ -333,11 +371,9 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
                 let rest = filters.get(at + 1..).unwrap_or(&[]);
                 let mut folded = text.clone();
                 fold(&mut folded);
-                if folded != *text {
-                    filtered(rest, &mut folded, keyword, sink);
-                    filtered(rest, text, keyword, sink);
-                    return;
-                }
+                filtered(rest, &mut folded, keyword, sink);
+                filtered(rest, text, keyword, sink);
+                return;
             }
             Filter::KeywordRepeat => {
                 let rest = filters.get(at + 1..).unwrap_or(&[]);
@@ -345,33 +381,12 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
             }
             _ => {}
         }
-        let skipped = keyword && filter.is_stemmer();
+        let skipped = keyword && filter.skips_keywords();
         if !skipped && !filter.apply(text) {
             return;
         }
     }
-    sink(text);
-}
-
-fn runs(text: &str, is_token_char: impl Fn(char) -> bool, emit: &mut impl FnMut(usize, usize, u32)) -> u32 {
-    let mut position = 0;
-    let mut start = None;
-    for (at, c) in text.char_indices() {
-        match (is_token_char(c), start) {
-            (true, None) => start = Some(at),
-            (false, Some(from)) => {
-                emit(from, at, position);
-                position += 1;
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    if let Some(from) = start {
-        emit(from, text.len(), position);
-        position += 1;
-    }
-    position
+    sink(text, keyword);
 }
 
 #[cfg(test)]
@@ -411,7 +426,7 @@ mod tests {
 
     #[rstest]
     #[case("ngram", &[], "abc", &["a", "ab", "b", "bc", "c"])]
-    #[case("whitespace", &["edge_ngram"], "foo b", &["f", "fo", "b"])]
+    #[case("whitespace", &["edge_ngram"], "foo b", &["f", "b"])]
     #[case("standard", &["nGram", "uppercase"], "ab", &["A", "AB", "B"])]
     #[case("path_hierarchy", &[], "/var/log", &["/var", "/var/log"])]
     #[case("lowercase", &[], "It's V2", &["it", "s", "v"])]

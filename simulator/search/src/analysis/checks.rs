@@ -5,37 +5,17 @@
 use serde_json::{Map, Value};
 
 use super::analyzer::Analyzer;
-use super::configured::{char_filter_of, filter_of, is_type, text, tokenizer_of};
+use super::configured::is_type;
+use super::filter_settings::filter_of;
+use super::settings::{is_late, text};
+use super::tokenizer_settings::{char_filter_of, tokenizer_of};
+use crate::error::{Result, SearchError};
 
 /// Token filter types of Elasticsearch 1.5 that are not implemented. An analyzer that uses one is an error.
-const UNSUPPORTED: [&str; 8] = [
-    "kstem",
-    "hunspell",
-    "hyphenation_decompounder",
-    "brazilian_stem",
-    "czech_stem",
-    "hindi_normalization",
-    "indic_normalization",
-    "sorani_normalization",
-];
+const UNSUPPORTED: [&str; 2] = ["kstem", "hyphenation_decompounder"];
 
-/// The error of an invalid component.
-#[derive(Debug, PartialEq)]
-pub(crate) struct AnalysisError {
-    /// Message that names the component.
-    pub(crate) reason: String,
-    /// An unknown type and the last class name that was tried for it.
-    pub(crate) unknown: Option<(String, String)>,
-}
-
-impl From<String> for AnalysisError {
-    fn from(reason: String) -> AnalysisError {
-        AnalysisError { reason, unknown: None }
-    }
-}
-
-/// Builds a component or returns the reason why it cannot.
-type Factory = fn(&str, Option<&Map<String, Value>>) -> Result<(), String>;
+/// Builds a component.
+type Factory = fn(&str, Option<&Map<String, Value>>) -> Result<()>;
 
 /// A kind of component: its section, its names in errors, the suffix of its class names, and its factory.
 struct ComponentKind {
@@ -90,28 +70,47 @@ fn class_of(kind: &str, suffix: &str) -> String {
     )
 }
 
+/// Returns the error of an unknown type.
+fn unknown(reason: String, kind: Option<&str>, suffix: &str) -> SearchError {
+    let error = SearchError::illegal(reason);
+    let Some(kind) = kind else {
+        return error;
+    };
+    let reason = format!("Failed to load class setting [type] with value [{kind}]");
+    let missing = SearchError::new(500, "NoClassSettingsException", reason);
+    let class = SearchError::new(500, "ClassNotFoundException", class_of(kind, suffix));
+    error.caused_by(missing.caused_by(class))
+}
+
 /// Fails for the first invalid component of `analysis`.
-pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<(), AnalysisError> {
+///
+/// # Errors
+/// A component of an unknown type, or with an invalid setting. Some settings are errors only when they are used.
+pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<()> {
     let parts = |section: &str| {
         let section = analysis.and_then(|analysis| analysis.get(section));
-        section.and_then(Value::as_object).into_iter().flatten()
+        let parts = section.and_then(Value::as_object).into_iter().flatten();
+        parts.filter(|(_, own)| own.as_object().is_none_or(|own| !own.is_empty()))
     };
     for kind in KINDS {
         for (name, own) in parts(kind.section) {
             let Some(own) = text(Some(own), "type") else {
-                return Err(format!("{} [{name}] must have a type associated with it", kind.untyped).into());
+                let untyped = kind.untyped;
+                let reason = format!("{untyped} [{name}] must have a type associated with it");
+                return Err(SearchError::illegal(reason));
             };
-            let unknown = format!("failed to find {} under [{own}]", kind.name);
-            match (kind.factory)(name, analysis) {
-                Err(error) if error == unknown && !UNSUPPORTED.contains(&own) => {
-                    return Err(AnalysisError {
-                        reason: format!("failed to find {} type [{own}] for [{name}]", kind.name),
-                        unknown: Some((own.to_owned(), class_of(own, kind.class))),
-                    });
-                }
-                // Elasticsearch finds the class of a stemmer only when it analyzes a text.
-                Err(error) if error != unknown && !error.starts_with("Invalid stemmer") => return Err(error.into()),
-                _ => {}
+            let Err(error) = (kind.factory)(name, analysis) else {
+                continue;
+            };
+            let is_unknown = [own, name]
+                .iter()
+                .any(|own| error.reason == format!("failed to find {} under [{own}]", kind.name));
+            if is_unknown && !UNSUPPORTED.contains(&own) {
+                let reason = format!("failed to find {} type [{own}] for [{name}]", kind.name);
+                return Err(unknown(reason, Some(own), kind.class));
+            }
+            if !is_unknown && !is_late(&error) {
+                return Err(error);
             }
         }
     }
@@ -119,12 +118,14 @@ pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<(), Analysi
         let kind = text(Some(own), "type");
         if !kind.is_some_and(is_type) && own.get("tokenizer").is_none() {
             let shown = kind.unwrap_or("null");
-            return Err(AnalysisError {
-                reason: format!("failed to find analyzer type [{shown}] or tokenizer for [{name}]"),
-                unknown: kind.map(|kind| (kind.to_owned(), class_of(kind, "AnalyzerProvider"))),
-            });
+            let reason = format!("failed to find analyzer type [{shown}] or tokenizer for [{name}]");
+            return Err(unknown(reason, kind, "AnalyzerProvider"));
         }
-        Analyzer::configured(name, analysis)?;
+        if let Err(error) = Analyzer::configured(name, analysis)
+            && !is_late(&error)
+        {
+            return Err(error);
+        }
     }
     Ok(())
 }
@@ -156,13 +157,13 @@ mod tests {
         "failed to find analyzer type [nope] or tokenizer for [a]",
         Some("nope.NopeAnalyzerProvider")
     )]
-    #[case(json!({"analyzer": {"a": {}}}), "failed to find analyzer type [null] or tokenizer for [a]", None)]
+    #[case(json!({"analyzer": {"a": {"x": 1}}}), "failed to find analyzer type [null] or tokenizer for [a]", None)]
     #[case(
         json!({"analyzer": {"a": {"type": "custom"}}}),
         "Custom Analyzer [a] must be configured with a tokenizer",
         None
     )]
-    #[case(json!({"filter": {"f": {}}}), "token filter [f] must have a type associated with it", None)]
+    #[case(json!({"filter": {"f": {"x": 1}}}), "token filter [f] must have a type associated with it", None)]
     #[case(
         json!({"filter": {"f": {"type": "synonym"}}}),
         "synonym requires either `synonyms` or `synonyms_path` to be configured",
@@ -177,15 +178,17 @@ mod tests {
         let error = check(analysis.as_object()).unwrap_err();
         assert_eq!(error.reason, reason);
         let class = class.map(|class| format!("org.elasticsearch.index.analysis.{class}"));
-        assert_eq!(error.unknown.map(|(_, class)| class), class);
+        let innermost = error.cause.and_then(|cause| cause.cause);
+        assert_eq!(innermost.map(|cause| cause.reason), class);
     }
 
     #[rstest]
+    #[case(json!({"filter": {"f": {}}}))]
     #[case(json!({"filter": {"f": {"type": "kstem"}}}))]
     #[case(json!({"filter": {"f": {"type": "stemmer", "language": "klingon"}}}))]
     #[case(json!({"analyzer": {"a": {"type": "nope", "tokenizer": "standard"}}}))]
     #[case(json!({"analyzer": {"a": {"type": "english"}}}))]
     fn valid_and_unused_components_are_accepted(#[case] analysis: Value) {
-        assert_eq!(check(analysis.as_object()), Ok(()));
+        check(analysis.as_object()).unwrap();
     }
 }

@@ -2,24 +2,31 @@
 //!
 //! Source: Lucene 4.10's `CJKBigramFilter`.
 
-use super::lexeme::Lexeme;
+use super::lexeme::{HANGUL, HIRAGANA, IDEOGRAPHIC, KATAKANA, Lexeme};
 
-fn is_cjk(text: &str) -> bool {
-    text.chars().next().is_some_and(|c| {
-        matches!(
-            c,
-            '\u{3040}'..='\u{30FF}'
-                | '\u{3400}'..='\u{4DBF}'
-                | '\u{4E00}'..='\u{9FFF}'
-                | '\u{AC00}'..='\u{D7AF}'
-                | '\u{F900}'..='\u{FAFF}'
-                | '\u{20000}'..='\u{2FA1F}'
-        )
-    })
+/// The types of CJK tokens, and the names of their scripts in the settings.
+pub(super) const SCRIPTS: [(&str, &str); 4] = [
+    ("han", IDEOGRAPHIC),
+    ("hiragana", HIRAGANA),
+    ("katakana", KATAKANA),
+    ("hangul", HANGUL),
+];
+
+/// Settings of a filter that forms bigrams of adjacent CJK characters.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CjkBigram {
+    /// Whether single characters are returned too.
+    pub(super) unigrams: bool,
+    /// Types of tokens that are not changed.
+    pub(super) ignored: Vec<&'static str>,
 }
 
-/// Replaces runs of CJK characters by their bigrams. With `unigrams`, adds the single characters.
-pub(super) fn bigrams(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
+/// Replaces runs of CJK characters by their bigrams.
+pub(super) fn bigrams(tokens: Vec<Lexeme>, settings: &CjkBigram) -> Vec<Lexeme> {
+    let is_cjk = |kind: &str| {
+        let found = SCRIPTS.iter().find(|(_, own)| *own == kind);
+        found.is_some_and(|(_, own)| !settings.ignored.contains(own))
+    };
     let mut made: Vec<Lexeme> = Vec::new();
     let mut run: Vec<Lexeme> = Vec::new();
     // Additional positions, beyond those of the tokens.
@@ -29,11 +36,11 @@ pub(super) fn bigrams(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
         let base = first.position;
         let single = |at: usize, own: &Lexeme| Lexeme {
             position: base + u32::try_from(at).unwrap_or(0),
-            kind: Some("<SINGLE>"),
+            kind: "<SINGLE>",
             ..own.clone()
         };
         let before = made.len();
-        if run.len() == 1 || unigrams {
+        if run.len() == 1 || settings.unigrams {
             made.extend(run.iter().enumerate().map(|(at, own)| single(at, own)));
         }
         for (at, pair) in run.windows(2).enumerate() {
@@ -41,7 +48,7 @@ pub(super) fn bigrams(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
                 made.push(Lexeme {
                     text: format!("{}{}", left.text, right.text),
                     end: right.end,
-                    kind: Some("<DOUBLE>"),
+                    kind: "<DOUBLE>",
                     ..single(at, left)
                 });
             }
@@ -58,7 +65,7 @@ pub(super) fn bigrams(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
     let mut length = 0;
     for token in tokens {
         let follows = run.last().is_some_and(|last| last.end == token.start);
-        let joins = is_cjk(&token.text);
+        let joins = is_cjk(token.kind);
         if !joins || !follows {
             flush(&mut run, &mut made, &mut shift, length);
             length = 0;
@@ -85,7 +92,8 @@ pub(super) fn bigrams(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
                 } else {
                     token.end
                 },
-                kind: None,
+                kind: token.kind,
+                keyword: false,
             });
         }
     }

@@ -3,28 +3,28 @@
 //! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character to one), StopFilter, LengthFilter,
 //! ASCIIFoldingFilter, EnglishPossessiveFilter, PorterStemFilter, SnowballFilter, ElisionFilter.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use rust_stemmers::Stemmer;
 use tantivy::tokenizer::{AsciiFoldingFilter, RawTokenizer, TextAnalyzer, TokenStream};
 
 use super::grams::Grams;
-use super::normalize::Normalization;
-use super::porter;
+use super::letter_case::{lowercase_in_place, uppercase};
+use super::normalize::{Normalization, classic};
 use super::stream::StreamFilter;
+use super::word_set::WordSet;
 
 /// A token filter.
 #[derive(Clone, Debug)]
 pub(super) enum Filter {
     Lowercase,
     Uppercase,
-    /// Removes these words. If true, ignores letter case.
-    Stop(Arc<HashSet<String>>, bool),
+    /// Removes these words.
+    Stop(WordSet),
     /// Removes all other words.
-    Keep(Arc<HashSet<String>>),
+    Keep(WordSet),
     /// Protects these words from stemmers.
-    KeywordMarker(Arc<HashSet<String>>),
+    KeywordMarker(WordSet),
     PatternReplace {
         pattern: Arc<regex::Regex>,
         replacement: String,
@@ -41,15 +41,14 @@ pub(super) enum Filter {
     Truncate(usize),
     /// Removes a trailing `'s`.
     Possessive,
-    /// Stems English words with the original Porter algorithm.
-    Porter,
-    Snowball(rust_stemmers::Algorithm),
     /// Removes one of these articles and the apostrophe from the start.
-    Elision(Arc<HashSet<String>>),
+    Elision(WordSet),
     /// Removes an apostrophe and the rest of the token.
     Apostrophe,
     /// Removes this delimiter and the rest of the token.
     Payload(char),
+    /// Removes the dots of acronyms and a final `'s`, after the classic tokenizer.
+    Classic,
     Normalize(Normalization),
     Stem(Normalization),
     /// Emits every token twice: as a keyword, and to be stemmed.
@@ -62,26 +61,19 @@ pub(super) enum Filter {
     Stream(Arc<StreamFilter>),
 }
 
-/// The English stop words of Lucene.
-pub(super) const ENGLISH: [&str; 33] = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
-    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
-];
-
 impl Filter {
-    /// Returns whether the filter is a stemmer, which skips keywords.
-    pub(super) fn is_stemmer(&self) -> bool {
-        matches!(self, Filter::Porter | Filter::Snowball(_) | Filter::Stem(_))
+    /// Returns whether the filter does not change keywords.
+    pub(super) fn skips_keywords(&self) -> bool {
+        matches!(self, Filter::Stem(_) | Filter::Truncate(_))
     }
 
     /// Changes `text` in place. Returns false to drop the token.
     pub(super) fn apply(&self, text: &mut String) -> bool {
         match self {
             Filter::Lowercase => lowercase_in_place(text),
-            Filter::Uppercase => *text = text.chars().map(|c| single(c, c.to_uppercase())).collect(),
-            Filter::Stop(words, false) => return !words.contains(text.as_str()),
-            Filter::Stop(words, true) => return !words.contains(&lowercase(text)),
-            Filter::Keep(words) => return words.contains(text.as_str()),
+            Filter::Uppercase => *text = uppercase(text),
+            Filter::Stop(words) => return !words.contains(text),
+            Filter::Keep(words) => return words.contains(text),
             Filter::PatternReplace {
                 pattern,
                 replacement,
@@ -102,14 +94,9 @@ impl Filter {
                     text.truncate(rest.len());
                 }
             }
-            Filter::Porter => porter::stem(text),
-            Filter::Snowball(algorithm) => {
-                let stemmed = Stemmer::create(*algorithm).stem(text).into_owned();
-                *text = stemmed;
-            }
             Filter::Elision(articles) => {
                 if let Some((article, rest)) = text.split_once(['\'', '\u{2019}'])
-                    && articles.contains(&lowercase(article))
+                    && articles.contains(article)
                 {
                     *text = rest.to_owned();
                 }
@@ -125,6 +112,7 @@ impl Filter {
                     text.truncate(at);
                 }
             }
+            Filter::Classic => *text = classic(text),
             Filter::Normalize(change) | Filter::Stem(change) => *text = change(text),
             Filter::Apostrophe => {
                 if let Some(at) = text.find(['\'', '\u{2019}']) {
@@ -133,33 +121,6 @@ impl Filter {
             }
         }
         true
-    }
-}
-
-/// Returns `text` in lower case; each character maps to one character.
-pub(crate) fn lowercase(text: &str) -> String {
-    let mut text = text.to_owned();
-    lowercase_in_place(&mut text);
-    text
-}
-
-fn lowercase_in_place(text: &mut String) {
-    if text.is_ascii() {
-        text.make_ascii_lowercase();
-    } else {
-        *text = text
-            .chars()
-            .map(|c| if c == 'İ' { 'i' } else { single(c, c.to_lowercase()) })
-            .collect();
-    }
-}
-
-/// Returns the case mapping of a character if it is a single character, else the character.
-fn single(c: char, mut mapped: impl ExactSizeIterator<Item = char>) -> char {
-    if mapped.len() == 1 {
-        mapped.next().unwrap_or(c)
-    } else {
-        c
     }
 }
 
@@ -193,14 +154,5 @@ mod tests {
         let mut text = text.to_owned();
         fold(&mut text);
         assert_eq!(text, expected);
-    }
-
-    #[rstest]
-    #[case("GRÖSSE Größe", "grösse größe")]
-    #[case("МИР", "мир")]
-    #[case("İstanbul", "istanbul")]
-    #[case("ΟΔΟΣ", "οδοσ")]
-    fn lower_case_maps_each_character_to_one(#[case] text: &str, #[case] expected: &str) {
-        assert_eq!(lowercase(text), expected);
     }
 }

@@ -1,6 +1,5 @@
 //! N-grams and path hierarchies.
 //!
-//! Limits: the path hierarchy has no `replacement`.
 //! Source: Lucene 4.10's `NGramTokenizer`, `EdgeNGramTokenizer`, their token filters and `PathHierarchyTokenizer`.
 
 /// Minimum and maximum length of n-grams, in characters.
@@ -36,6 +35,14 @@ impl Grams {
     }
 }
 
+/// Names of classes of characters, as the error of an unknown name lists them.
+const CHARACTER_CLASSES: &str = "letter, digit, whitespace, punctuation, symbol, unassigned, uppercase_letter, \
+    lowercase_letter, titlecase_letter, modifier_letter, other_letter, non_spacing_mark, enclosing_mark, \
+    combining_spacing_mark, decimal_digit_number, letter_number, other_number, space_separator, line_separator, \
+    paragraph_separator, control, format, private_use, surrogate, dash_punctuation, start_punctuation, \
+    end_punctuation, connector_punctuation, other_punctuation, math_symbol, currency_symbol, modifier_symbol, \
+    other_symbol, initial_quote_punctuation, final_quote_punctuation";
+
 /// Returns a pattern for runs of characters of these classes, or none if there are no classes.
 ///
 /// # Errors
@@ -49,7 +56,11 @@ pub(super) fn token_chars_pattern(names: &[String]) -> Result<Option<String>, St
             "whitespace" => r"\s",
             "punctuation" => r"\p{P}",
             "symbol" => r"\p{S}",
-            _ => return Err(format!("Unknown token type: '{class}'")),
+            _ => {
+                return Err(format!(
+                    "Unknown token type: '{class}', must be one of [{CHARACTER_CLASSES}]"
+                ));
+            }
         });
     }
     Ok((!classes.is_empty()).then(|| format!("[{classes}]+")))
@@ -59,7 +70,7 @@ pub(super) fn token_chars_pattern(names: &[String]) -> Result<Option<String>, St
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PathHierarchy {
     pub(super) delimiter: char,
-    /// Number of leading path elements to skip.
+    /// Number of leading path elements to skip; of trailing ones if `reverse` is true.
     pub(super) skip: usize,
     /// Whether every path ends at the end of the text, as for domain names.
     pub(super) reverse: bool,
@@ -68,31 +79,26 @@ pub(super) struct PathHierarchy {
 impl PathHierarchy {
     /// Calls `sink` with the byte offsets of each ancestor path and of the whole path.
     pub(super) fn each(self, text: &str, mut sink: impl FnMut(usize, usize)) {
+        let delimiters: Vec<usize> = text.match_indices(self.delimiter).map(|(at, _)| at).collect();
         let width = self.delimiter.len_utf8();
         if self.reverse {
-            let skipped = text.rmatch_indices(self.delimiter).nth(self.skip.wrapping_sub(1));
-            let end = if self.skip == 0 {
-                text.len()
-            } else {
-                skipped.map_or(0, |(at, _)| at + width)
-            };
-            let starts = text.match_indices(self.delimiter).map(|(at, _)| at + width);
-            for start in std::iter::once(0).chain(starts).filter(|start| *start < end) {
-                sink(start, end);
-            }
+            // Starts of the elements. A final delimiter belongs to the last element.
+            let after = delimiters.iter().map(|at| at + width).filter(|at| *at < text.len());
+            let starts: Vec<usize> = [0].into_iter().chain(after).collect();
+            let kept = starts.len().saturating_sub(self.skip);
+            let end = starts.get(kept).copied().unwrap_or(text.len());
+            starts.iter().take(kept).for_each(|start| sink(*start, end));
             return;
         }
-        let bounds: Vec<usize> = text.match_indices(self.delimiter).map(|(at, _)| at).collect();
-        let own = bounds.iter().filter(|at| **at > 0).copied();
-        let last = (!text.is_empty() && !text.ends_with(self.delimiter)).then_some(text.len());
-        let ends: Vec<usize> = own.chain(last).collect();
+        let bounds = delimiters.into_iter().filter(|at| *at > 0).chain([text.len()]);
+        let mut ends: Vec<usize> = bounds.collect();
+        ends.dedup();
         let start = match self.skip.checked_sub(1) {
             None => 0,
             Some(at) => ends.get(at).copied().unwrap_or(text.len()),
         };
-        ends.iter()
-            .filter(|end| **end > start)
-            .for_each(|end| sink(start, *end));
+        let ends = ends.into_iter().filter(|end| *end > start);
+        ends.for_each(|end| sink(start, end));
     }
 }
 
@@ -119,7 +125,7 @@ mod tests {
 
     #[rstest]
     #[case("/a/b", 0, false, &["/a", "/a/b"])]
-    #[case("a/b/", 0, false, &["a", "a/b"])]
+    #[case("a/b/", 0, false, &["a", "a/b", "a/b/"])]
     #[case("/a/b/c", 1, false, &["/b", "/b/c"])]
     #[case("a/b/c", 0, true, &["a/b/c", "b/c", "c"])]
     #[case("a/b/c", 1, true, &["a/b/", "b/"])]

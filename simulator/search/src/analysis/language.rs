@@ -1,25 +1,91 @@
-//! The language analyzers and their stemmers.
+//! The language analyzers, and stop words and articles by language.
 //!
-//! Limits:
-//! - Stop words are those of NLTK, which differ little from those of Snowball; some languages have none.
-//! - The token filter `stemmer` uses the Snowball stemmer if `light.rs` does not have the light stemmer of a
-//!   language.
-//!
-//! Source: the analyzers of Elasticsearch 1.5 and of Lucene 4.10's `analysis.*` packages.
+//! Limits: some stemmers differ (see `stem`); Thai text is not divided into words.
+//! Source: the analyzers of Elasticsearch 1.5 and of Lucene 4.10's `analysis.*` packages. `stop_words.txt` has the
+//! words that Elasticsearch 1.5.2 removes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rust_stemmers::Algorithm;
-
-use super::filter::{ENGLISH, Filter};
-use super::light::light_stemmer;
+use super::cjk_bigram::CjkBigram;
+use super::filter::Filter;
 use super::normalize::normalization;
+use super::stem::{snowball, stemmer};
 use super::stream::StreamFilter;
+use super::word_set::WordSet;
+
+/// Lines of a language and some of its stop words.
+const STOP_WORDS: &str = include_str!("stop_words.txt");
+
+/// The token filters of each language analyzer, which reads words of the standard tokenizer.
+const ANALYZERS: [(&str, &str); 34] = [
+    ("arabic", "lowercase stop arabic_normalization arabic"),
+    ("armenian", "lowercase stop snowball"),
+    ("basque", "lowercase stop snowball"),
+    ("brazilian", "lowercase stop brazilian"),
+    ("bulgarian", "lowercase stop bulgarian"),
+    ("catalan", "elision lowercase stop snowball"),
+    ("cjk", "cjk_width lowercase cjk_bigram english_stop"),
+    ("czech", "lowercase stop czech"),
+    ("danish", "lowercase stop snowball"),
+    ("dutch", "lowercase stop dutch_override snowball"),
+    ("english", "possessive lowercase stop porter"),
+    ("finnish", "lowercase stop snowball"),
+    ("french", "elision lowercase stop light_french"),
+    ("galician", "lowercase stop galician"),
+    ("german", "lowercase stop german_normalization light_german"),
+    ("greek", "greek_lowercase stop greek"),
+    ("hindi", "lowercase indic_normalization hindi_normalization stop hindi"),
+    ("hungarian", "lowercase stop snowball"),
+    ("indonesian", "lowercase stop indonesian"),
+    ("irish", "irish_hyphen elision irish_lowercase stop snowball"),
+    ("italian", "elision lowercase stop light_italian"),
+    ("latvian", "lowercase stop latvian"),
+    ("norwegian", "lowercase stop snowball"),
+    ("persian", "lowercase arabic_normalization persian_normalization stop"),
+    ("portuguese", "lowercase stop light_portuguese"),
+    ("romanian", "lowercase stop snowball"),
+    ("russian", "lowercase stop snowball"),
+    ("snowball", "possessive lowercase english_stop english_snowball"),
+    ("sorani", "sorani_normalization lowercase stop sorani"),
+    ("spanish", "lowercase stop light_spanish"),
+    ("swedish", "lowercase stop snowball"),
+    ("thai", "lowercase stop"),
+    ("turkish", "apostrophe turkish_lowercase stop snowball"),
+    ("chinese", "lowercase english_stop closed_gaps"),
+];
+
+/// The elided articles of each language.
+const ARTICLES: [(&str, &str); 4] = [
+    ("catalan", "d l m n s t"),
+    ("french", "l m t qu n s j d c jusqu quoiqu lorsqu puisqu"),
+    ("irish", "d m b"),
+    (
+        "italian",
+        "c l all dall dell nell sull coll pell gl agl dagl degl negl sugl un m t s v d",
+    ),
+];
+
+/// Stems of the Dutch analyzer that its stemmer does not return.
+const DUTCH: [(&str, &str); 4] = [
+    ("fiets", "fiets"),
+    ("bromfiets", "bromfiets"),
+    ("ei", "eier"),
+    ("kind", "kinder"),
+];
+
+/// Settings of a language analyzer.
+#[derive(Default)]
+pub(super) struct Settings {
+    /// The stop words, unless they are those of the language.
+    pub(super) stop: Option<Filter>,
+    /// Words that are not stemmed.
+    pub(super) keywords: HashSet<String>,
+}
 
 /// Returns the filter of the English stop words.
 pub(super) fn stop_words() -> Filter {
-    Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()), false)
+    Filter::Stop(WordSet::new(stop_words_of("english").into_iter().flatten(), false))
 }
 
 /// Returns the stop words of a name such as `_english_`.
@@ -29,172 +95,80 @@ pub(super) fn named_stop_words(name: &str) -> Option<Vec<String>> {
 
 /// Returns the stop words of a language.
 fn stop_words_of(language: &str) -> Option<Vec<String>> {
-    if language == "english" {
-        return Some(ENGLISH.iter().map(|word| (*word).to_owned()).collect());
-    }
-    let code = match language {
-        "arabic" => "ar",
-        "basque" => "eu",
-        "brazilian" | "portuguese" => "pt",
-        "catalan" => "ca",
-        "danish" => "da",
-        "dutch" => "nl",
-        "finnish" => "fi",
-        "french" => "fr",
-        "german" => "de",
-        "greek" => "el",
-        "hungarian" => "hu",
-        "indonesian" => "id",
-        "italian" => "it",
-        "norwegian" => "no",
-        "romanian" => "ro",
-        "russian" => "ru",
-        "spanish" => "es",
-        "swedish" => "sv",
-        "turkish" => "tr",
-        // No stop words are available for these languages.
-        "armenian" | "bulgarian" | "czech" | "galician" | "hindi" | "irish" | "latvian" | "persian" | "sorani"
-        | "thai" => return Some(vec![]),
-        _ => return None,
-    };
-    stop_words::lookup(code).map(|words| words.iter().map(|word| (*word).to_owned()).collect())
-}
-
-/// Returns the stop filter of a language, if the language is known.
-fn stop_filter(language: &str) -> Option<Filter> {
-    stop_words_of(language).map(|words| Filter::Stop(Arc::new(words.into_iter().collect()), false))
+    let lines = STOP_WORDS.lines().filter_map(|line| line.split_once(' '));
+    let own = lines.filter(|(name, _)| *name == language);
+    let words: Vec<String> = own.flat_map(|(_, words)| words.split(' ')).map(str::to_owned).collect();
+    (!words.is_empty()).then_some(words)
 }
 
 /// Returns the elided articles of French, the default of the `elision` filter.
-pub(super) fn french_articles() -> HashSet<String> {
-    [
-        "l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu",
-    ]
-    .map(str::to_owned)
-    .into()
+pub(super) fn french_articles() -> WordSet {
+    articles("french").unwrap_or_else(|| WordSet::new([], true))
 }
 
-fn italian_articles() -> HashSet<String> {
-    [
-        "c", "l", "all", "dall", "dell", "nell", "sull", "coll", "pell", "gl", "agl", "dagl", "degl", "negl", "sugl",
-        "un", "m", "t", "s", "v", "d",
-    ]
-    .map(str::to_owned)
-    .into()
+fn articles(language: &str) -> Option<WordSet> {
+    let (_, articles) = ARTICLES.iter().find(|(name, _)| *name == language)?;
+    Some(WordSet::new(words(articles), true))
 }
 
-/// Returns the Snowball algorithm of a language.
-fn algorithm(language: &str) -> Option<Algorithm> {
-    Some(match language {
-        "arabic" => Algorithm::Arabic,
-        "danish" => Algorithm::Danish,
-        "dutch" => Algorithm::Dutch,
-        "english" | "porter2" => Algorithm::English,
-        "finnish" => Algorithm::Finnish,
-        "french" => Algorithm::French,
-        "german" => Algorithm::German,
-        "greek" => Algorithm::Greek,
-        "hungarian" => Algorithm::Hungarian,
-        "italian" => Algorithm::Italian,
-        "norwegian" => Algorithm::Norwegian,
-        "portuguese" => Algorithm::Portuguese,
-        "romanian" => Algorithm::Romanian,
-        "russian" => Algorithm::Russian,
-        "spanish" => Algorithm::Spanish,
-        "swedish" => Algorithm::Swedish,
-        "turkish" => Algorithm::Turkish,
-        _ => return None,
-    })
+fn words(text: &str) -> HashSet<String> {
+    text.split(' ').map(str::to_owned).collect()
 }
 
 /// Returns the token filters of a language analyzer.
-pub(super) fn filters(analyzer: &str) -> Option<Vec<Filter>> {
-    Some(match analyzer {
-        "english" => vec![Filter::Possessive, Filter::Lowercase, stop_words(), Filter::Porter],
-        "snowball" => return snowball_analyzer("English"),
-        "cjk" => {
-            let bigrams = Filter::Stream(Arc::new(StreamFilter::CjkBigram(false)));
-            let width = normalization("cjk_width").map(Filter::Normalize);
-            return Some(
-                width
-                    .into_iter()
-                    .chain([Filter::Lowercase, bigrams, stop_words()])
-                    .collect(),
-            );
+pub(super) fn filters(analyzer: &str, settings: &Settings) -> Option<Vec<Filter>> {
+    let (_, steps) = ANALYZERS.iter().find(|(name, _)| *name == analyzer)?;
+    let mut filters = Vec::new();
+    for name in steps.split(' ') {
+        filters.push(match &settings.stop {
+            Some(stop) if name.ends_with("stop") => stop.clone(),
+            _ => step(name, analyzer)?,
+        });
+        if name.ends_with("lowercase") && !settings.keywords.is_empty() {
+            filters.push(Filter::KeywordMarker(WordSet::new(settings.keywords.clone(), false)));
         }
-        "arabic" => {
-            let first = [Filter::Lowercase].into_iter().chain(stop_filter("arabic"));
-            let normalized = normalization("arabic_normalization").map(Filter::Normalize);
-            return Some(
-                first
-                    .chain(normalized)
-                    .chain(normalization("arabic_stem").map(Filter::Stem))
-                    .collect(),
-            );
-        }
-        "persian" => {
-            let normalizations = ["arabic_normalization", "persian_normalization"].into_iter();
-            let normalized = normalizations.filter_map(normalization).map(Filter::Normalize);
-            return Some([Filter::Lowercase].into_iter().chain(normalized).collect());
-        }
-        language if algorithm(language).is_none() => {
-            return Some(
-                [Filter::Lowercase]
-                    .into_iter()
-                    .chain([stop_filter(language)?])
-                    .collect(),
-            );
-        }
-        language => {
-            let stemmer = match light_stemmer(&format!("light_{language}")) {
-                Some(light) => Filter::Stem(light),
-                None => Filter::Snowball(algorithm(language)?),
-            };
-            let normalized = normalization("german_normalization").filter(|_| language == "german");
-            let first = match language {
-                "french" => Some(Filter::Elision(Arc::new(french_articles()))),
-                "italian" => Some(Filter::Elision(Arc::new(italian_articles()))),
-                "turkish" => Some(Filter::Apostrophe),
-                _ => None,
-            };
-            let filters = first.into_iter().chain([Filter::Lowercase]);
-            let filters = filters.chain(stop_filter(language));
-            filters
-                .chain(normalized.map(Filter::Normalize))
-                .chain([stemmer])
-                .collect()
-        }
-    })
-}
-
-/// Returns the token filters of an analyzer of type `snowball`.
-pub(super) fn snowball_analyzer(language: &str) -> Option<Vec<Filter>> {
-    let mut filters = vec![Filter::Lowercase];
-    let stemmer = stemmer("snowball", language)?;
-    if matches!(language, "English" | "Porter") {
-        filters.insert(0, Filter::Possessive);
-        filters.push(stop_words());
     }
-    filters.push(stemmer);
     Some(filters)
 }
 
-/// Returns the stemmer of a `snowball` or `stemmer` filter by its name.
-pub(super) fn stemmer(filter: &str, name: &str) -> Option<Filter> {
-    let name = name.to_lowercase();
-    if let Some(light) = light_stemmer(&name).filter(|_| filter == "stemmer") {
-        return Some(Filter::Stem(light));
-    }
-    // The Snowball stemmer replaces a light stemmer that is not implemented.
-    let language = name.strip_prefix("light_").unwrap_or(&name);
-    let language = language.strip_prefix("minimal_").unwrap_or(language);
-    Some(match language {
-        "porter" => Filter::Porter,
-        "english" if filter == "stemmer" => Filter::Porter,
-        "possessive_english" => Filter::Possessive,
-        "german2" => Filter::Snowball(Algorithm::German),
-        language => Filter::Snowball(algorithm(language)?),
+/// Returns a filter of the analyzer of a language.
+fn step(filter: &str, language: &str) -> Option<Filter> {
+    Some(match filter {
+        "apostrophe" => Filter::Apostrophe,
+        "cjk_bigram" => Filter::Stream(Arc::new(StreamFilter::CjkBigram(CjkBigram::default()))),
+        "closed_gaps" => Filter::Stream(Arc::new(StreamFilter::ClosedGaps)),
+        "dutch_override" => {
+            let stems = DUTCH.map(|(word, stem)| (word.to_owned(), stem.to_owned()));
+            Filter::StemmerOverride(Arc::new(HashMap::from(stems)))
+        }
+        "elision" => Filter::Elision(articles(language)?),
+        "english_snowball" => Filter::Stem(snowball("english")?),
+        "english_stop" => stop_words(),
+        "irish_hyphen" => Filter::Stop(WordSet::new(words("h n t"), true)),
+        "lowercase" => Filter::Lowercase,
+        "possessive" => Filter::Possessive,
+        "snowball" => Filter::Stem(snowball(language)?),
+        "stop" => Filter::Stop(WordSet::new(stop_words_of(language)?, false)),
+        other => match normalization(other) {
+            Some(change) => Filter::Normalize(change),
+            None => Filter::Stem(stemmer(other)?),
+        },
     })
+}
+
+/// Returns the token filters of an analyzer of type `snowball`. Default: the stop words of the language, if any.
+pub(super) fn snowball_analyzer(language: &str, stop: Option<Filter>) -> Option<Vec<Filter>> {
+    let mut filters = vec![Filter::Lowercase];
+    if matches!(language, "English" | "Porter" | "Lovins") {
+        filters.insert(0, Filter::Possessive);
+    }
+    let name = language.to_lowercase();
+    filters.extend(stop.or_else(|| match name.trim_end_matches('2') {
+        own @ ("english" | "dutch" | "french" | "german") => step("stop", own),
+        _ => None,
+    }));
+    filters.push(Filter::Stem(snowball(&name)?));
+    Some(filters)
 }
 
 #[cfg(test)]

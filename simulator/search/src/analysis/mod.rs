@@ -1,8 +1,7 @@
 //! Analysis: converts text to terms.
 //!
 //! Guarantees: the same text has the same terms at index and at query time; time is linear in the text.
-//! Limits: stop words of languages other than English differ from Lucene's (see `language.rs`); patterns have no
-//! look-around.
+//! Limits: some stemmers differ (see `language.rs` and `stem`); patterns have no look-around.
 //! Source: Elasticsearch 1.5's analysis module.
 
 mod addresses;
@@ -12,19 +11,29 @@ mod checks;
 mod cjk_bigram;
 mod configured;
 mod delimiter;
+mod entities;
 mod filter;
+mod filter_settings;
+mod filtered_text;
 mod grams;
+mod html;
+mod indic;
 mod language;
+mod letter_case;
 mod lexeme;
-mod light;
+mod names;
 mod normalize;
-mod porter;
+mod patterns;
+mod runs;
+mod settings;
+mod stem;
 mod stream;
 mod stream_settings;
+mod tokenizer_settings;
 mod word_class;
+mod word_set;
 mod words;
 
 pub use analyzer::{Analyzer, Token};
 pub(crate) use checks::check as check_analysis;
-pub(crate) use filter::lowercase;
-pub(crate) use lexeme::token_type;
+pub(crate) use letter_case::lowercase;

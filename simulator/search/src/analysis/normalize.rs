@@ -1,6 +1,9 @@
 //! Normalization of letters by language, and of character widths.
 //!
-//! Source: Lucene 4.10's normalization filters, `CJKWidthFilter` and `ArabicStemmer`.
+//! Source: Lucene 4.10's normalization and lower-case filters and `CJKWidthFilter`.
+
+use super::indic;
+use super::letter_case::lowercase;
 
 /// Returns the normalized form of a token.
 pub(super) type Normalization = fn(&str) -> String;
@@ -14,8 +17,12 @@ pub(super) fn normalization(filter: &str) -> Option<Normalization> {
         "arabic_normalization" => arabic,
         "persian_normalization" => persian,
         "cjk_width" => width,
-        "arabic_stem" => arabic_stem,
-        "classic" => classic,
+        "hindi_normalization" => indic::hindi,
+        "indic_normalization" => indic::indic,
+        "sorani_normalization" => sorani,
+        "greek_lowercase" => greek_lowercase,
+        "irish_lowercase" => irish_lowercase,
+        "turkish_lowercase" => turkish_lowercase,
         _ => return None,
     })
 }
@@ -120,22 +127,61 @@ fn persian(text: &str) -> String {
         .collect()
 }
 
-/// Removes articles, conjunctions and endings of Arabic words; at least two letters remain.
-fn arabic_stem(text: &str) -> String {
-    const PREFIXES: [&str; 7] = ["ال", "وال", "بال", "كال", "فال", "لل", "و"];
-    const SUFFIXES: [&str; 10] = ["ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي"];
-    let mut stem = text;
-    let prefix = PREFIXES.iter().find_map(|prefix| {
-        let min_length = if prefix.chars().count() == 1 { 3 } else { 2 };
-        stem.strip_prefix(prefix)
-            .filter(|rest| rest.chars().count() >= min_length)
-    });
-    stem = prefix.unwrap_or(stem);
-    for suffix in SUFFIXES {
-        let rest = stem.strip_suffix(suffix).filter(|rest| rest.chars().count() >= 2);
-        stem = rest.unwrap_or(stem);
+/// Replaces Arabic letters by their Sorani forms, and removes vowel signs and control characters.
+fn sorani(text: &str) -> String {
+    let text = text.replace("\u{0647}\u{200C}", "\u{06D5}");
+    let mut normal = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        let is_first = normal.is_empty();
+        normal.push(match c {
+            '\u{064A}' | '\u{0649}' => '\u{06CC}',
+            '\u{0643}' => '\u{06A9}',
+            '\u{0629}' => '\u{06D5}',
+            '\u{0647}' if letters.peek().is_none() => '\u{06D5}',
+            '\u{06BE}' => '\u{0647}',
+            '\u{0692}' => '\u{0695}',
+            '\u{0631}' if is_first => '\u{0695}',
+            '\u{0640}' | '\u{064B}'..='\u{0652}' => continue,
+            '\u{AD}' | '\u{61C}' | '\u{FEFF}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' => continue,
+            other => other,
+        });
     }
-    stem.to_owned()
+    normal
+}
+
+/// Replaces letters by lower-case letters without accents, and the final form of sigma.
+fn greek_lowercase(text: &str) -> String {
+    let letter = |c| match c {
+        'ά' => 'α',
+        'έ' => 'ε',
+        'ή' => 'η',
+        'ί' | 'ϊ' | 'ΐ' => 'ι',
+        'ό' => 'ο',
+        'ύ' | 'ϋ' | 'ΰ' => 'υ',
+        'ώ' => 'ω',
+        'ς' => 'σ',
+        other => other,
+    };
+    lowercase(text).chars().map(letter).collect()
+}
+
+/// Replaces letters by lower-case letters, with a hyphen after a mutation: `nAthair` becomes `n-athair`.
+fn irish_lowercase(text: &str) -> String {
+    let is_mutation = matches!(
+        text.chars().take(2).collect::<Vec<_>>().as_slice(),
+        ['n' | 't', 'A' | 'E' | 'I' | 'O' | 'U' | 'Á' | 'É' | 'Í' | 'Ó' | 'Ú']
+    );
+    let mut lower = lowercase(text);
+    if is_mutation {
+        lower.insert(1, '-');
+    }
+    lower
+}
+
+/// Replaces letters by lower-case letters. `I` becomes a dotless `ı`.
+fn turkish_lowercase(text: &str) -> String {
+    lowercase(&text.replace("I\u{307}", "i").replace('I', "ı"))
 }
 
 /// Replaces full-width ASCII by ASCII, and half-width Katakana by Katakana.
@@ -203,13 +249,16 @@ mod tests {
     #[case("scandinavian_folding", "räksmörgås", "raksmorgas")]
     #[case("scandinavian_folding", "blaabaer", "blabar")]
     #[case("arabic_normalization", "أحمد", "احمد")]
-    #[case("arabic_stem", "الحسن", "حسن")]
-    #[case("arabic_stem", "ساهدات", "ساهد")]
+    #[case("indic_normalization", "अाै", "औ")]
+    #[case("indic_normalization", "ত্‍", "ৎ")]
+    #[case("hindi_normalization", "अँगरेज़ी", "अंगरेजि")]
+    #[case("sorani_normalization", "ره‌ي", "ڕەی")]
+    #[case("greek_lowercase", "ΟΔΌΣ", "οδοσ")]
+    #[case("irish_lowercase", "nAthair", "n-athair")]
+    #[case("turkish_lowercase", "ISPARTA İzmir", "ısparta izmir")]
     #[case("persian_normalization", "های", "هاي")]
     #[case("cjk_width", "Ｔｅｓｔ１", "Test1")]
     #[case("cjk_width", "ｶﾞｯﾂ", "ガッツ")]
-    #[case("classic", "U.S.A.", "USA")]
-    #[case("classic", "dog's", "dog")]
     fn normalizations_replace_letters(#[case] filter: &str, #[case] text: &str, #[case] expected: &str) {
         assert_eq!(normalization(filter).unwrap()(text), expected);
     }

@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use super::cjk_bigram::bigrams;
+use super::cjk_bigram::{CjkBigram, bigrams};
 use super::delimiter::WordDelimiter;
-use super::lexeme::{Lexeme, token_type};
+use super::letter_case::lowercase;
+use super::lexeme::{Lexeme, WORD};
+use super::word_set::WordSet;
 
 /// A filter of the whole token stream.
 #[derive(Clone, Debug)]
@@ -27,8 +29,11 @@ pub(super) enum StreamFilter {
     PatternCapture(Arc<[Regex]>, bool),
     /// Drops tokens of other types.
     KeepTypes(HashSet<String>),
-    /// CJK bigrams. If true, also the single characters.
-    CjkBigram(bool),
+    CjkBigram(CjkBigram),
+    /// Removes positions without a token.
+    ClosedGaps,
+    /// Drops these words, except at the very end of the text.
+    InnerStop(WordSet),
     Decompounder(Decompounder),
 }
 
@@ -61,7 +66,7 @@ impl Decompounder {
                 let sizes = self.min_subword_size..=self.max_subword_size.min(length - start);
                 let parts = sizes.filter_map(|size| {
                     let part = token.text.get(*bounds.get(start)?..*bounds.get(start + size)?)?;
-                    self.words.contains(&super::lowercase(part)).then_some(part)
+                    self.words.contains(part).then_some(part)
                 });
                 let parts: Vec<&str> = parts.collect();
                 let skipped = if self.only_longest_match {
@@ -94,8 +99,7 @@ pub(super) struct Shingle {
 /// Settings of a filter that adds bigrams of common words and their neighbours.
 #[derive(Clone, Debug)]
 pub(super) struct CommonGrams {
-    pub(super) words: HashSet<String>,
-    pub(super) ignore_case: bool,
+    pub(super) words: WordSet,
     /// Whether words that are part of a bigram are dropped.
     pub(super) query_mode: bool,
 }
@@ -103,15 +107,9 @@ pub(super) struct CommonGrams {
 /// Synonym rules by their input words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Synonyms {
-    rules: HashMap<Vec<String>, Rule>,
+    rules: HashMap<Vec<String>, Vec<Vec<String>>>,
     longest: usize,
     pub(super) ignore_case: bool,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Rule {
-    outputs: Vec<Vec<String>>,
-    keeps_original: bool,
 }
 
 impl StreamFilter {
@@ -123,9 +121,15 @@ impl StreamFilter {
         }
     }
 
-    pub(super) fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
+    /// Returns whether positions without a token remain at the end of the text.
+    pub(super) fn keeps_end(&self) -> bool {
+        !matches!(self, StreamFilter::Limit(_) | StreamFilter::Shingle(_))
+    }
+
+    /// Applies the filter to the tokens of a text that has this length and this number of positions.
+    pub(super) fn apply(&self, tokens: Vec<Lexeme>, length: usize, positions: u32) -> Vec<Lexeme> {
         match self {
-            StreamFilter::Shingle(shingle) => shingle.apply(&tokens),
+            StreamFilter::Shingle(shingle) => shingle.apply(&tokens, length, positions),
             StreamFilter::Synonyms(synonyms) => synonyms.apply(tokens),
             StreamFilter::Unique(same_position) => unique(tokens, *same_position),
             StreamFilter::Limit(max) => tokens.into_iter().take(*max).collect(),
@@ -133,10 +137,19 @@ impl StreamFilter {
             StreamFilter::CommonGrams(grams) => grams.apply(&tokens),
             StreamFilter::PatternCapture(patterns, keeps) => captured(tokens, patterns, *keeps),
             StreamFilter::KeepTypes(types) => {
-                let kept = |token: &Lexeme| types.contains(token.kind.unwrap_or_else(|| token_type(&token.text)));
+                let kept = |token: &Lexeme| types.contains(token.kind);
                 tokens.into_iter().filter(kept).collect()
             }
-            StreamFilter::CjkBigram(unigrams) => bigrams(tokens, *unigrams),
+            StreamFilter::CjkBigram(settings) => bigrams(tokens, settings),
+            StreamFilter::ClosedGaps => tokens
+                .into_iter()
+                .zip(0..)
+                .map(|(token, position)| Lexeme { position, ..token })
+                .collect(),
+            StreamFilter::InnerStop(words) => {
+                let is_kept = |token: &Lexeme| token.end == length || !words.contains(&token.text);
+                tokens.into_iter().filter(is_kept).collect()
+            }
             StreamFilter::Decompounder(decompounder) => decompounder.apply(tokens),
         }
     }
@@ -196,20 +209,12 @@ fn captured(tokens: Vec<Lexeme>, patterns: &[Regex], keeps: bool) -> Vec<Lexeme>
 }
 
 impl CommonGrams {
-    fn is_common(&self, text: &str) -> bool {
-        if self.ignore_case {
-            self.words.contains(&super::lowercase(text))
-        } else {
-            self.words.contains(text)
-        }
-    }
-
     fn apply(&self, tokens: &[Lexeme]) -> Vec<Lexeme> {
         let mut made = Vec::new();
         let mut was_joined = false;
         for (at, token) in tokens.iter().enumerate() {
             let next = tokens.get(at + 1);
-            let joined = next.filter(|next| self.is_common(&token.text) || self.is_common(&next.text));
+            let joined = next.filter(|next| self.words.contains(&token.text) || self.words.contains(&next.text));
             // In query mode, the last word is part of the previous bigram.
             let is_covered = joined.is_some() || next.is_none() && was_joined;
             if !(self.query_mode && is_covered) {
@@ -218,7 +223,7 @@ impl CommonGrams {
             made.extend(joined.map(|next| Lexeme {
                 text: format!("{}_{}", token.text, next.text),
                 end: next.end,
-                kind: Some("gram"),
+                kind: "gram",
                 ..token.clone()
             }));
             was_joined = joined.is_some();
@@ -228,36 +233,41 @@ impl CommonGrams {
 }
 
 impl Shingle {
-    fn apply(&self, tokens: &[Lexeme]) -> Vec<Lexeme> {
+    fn apply(&self, tokens: &[Lexeme], length: usize, positions: u32) -> Vec<Lexeme> {
         // One slot per position; a slot without a token has a filler.
         let mut slots: Vec<(Lexeme, bool)> = Vec::new();
+        let filler = |offset: usize| Lexeme {
+            text: self.filler.clone(),
+            position: 0,
+            start: offset,
+            end: offset,
+            kind: WORD,
+            keyword: false,
+        };
+        // The position after the previous token.
+        let mut next = 0;
         for token in tokens {
-            let mut next = slots.last().map_or(token.position, |(last, _)| last.position + 1);
-            while next < token.position {
-                let filler = Lexeme {
-                    text: self.filler.clone(),
-                    position: next,
-                    start: token.start,
-                    end: token.start,
-                    kind: None,
-                };
-                slots.push((filler, true));
-                next += 1;
-            }
-            slots.push((
-                Lexeme {
-                    position: next,
-                    ..token.clone()
-                },
-                false,
-            ));
+            let gap = token.position.saturating_sub(next);
+            slots.extend((0..gap).map(|_| (filler(token.start), true)));
+            slots.push((token.clone(), false));
+            next = token.position + 1;
+        }
+        if !slots.is_empty() {
+            let gap = (next..positions).take(self.max - 1);
+            slots.extend(gap.map(|_| (filler(length), true)));
         }
         let shingles = slots.len() >= self.min;
         let unigrams = self.unigrams || (self.unigrams_if_no_shingles && !shingles);
-        let mut made = Vec::new();
+        let mut made: Vec<Lexeme> = Vec::new();
+        // A slot that starts no shingle has no position.
+        let mut position = 0;
         for (at, (first, filled)) in slots.iter().enumerate() {
+            let before = made.len();
             if unigrams && !filled {
-                made.push(first.clone());
+                made.push(Lexeme {
+                    position,
+                    ..first.clone()
+                });
             }
             for size in self.min..=self.max {
                 let Some(window) = slots.get(at..at + size) else {
@@ -269,12 +279,14 @@ impl Shingle {
                 let texts: Vec<&str> = window.iter().map(|(token, _)| token.text.as_str()).collect();
                 made.push(Lexeme {
                     text: texts.join(&self.separator),
-                    position: first.position,
+                    position,
                     start: first.start,
                     end: last.end,
-                    kind: Some("shingle"),
+                    kind: "shingle",
+                    keyword: first.keyword,
                 });
             }
+            position += u32::from(made.len() > before);
         }
         made
     }
@@ -282,104 +294,117 @@ impl Shingle {
 
 impl Synonyms {
     /// Adds one line of rules: `a, b => c` or `a, b, c`.
-    pub(super) fn add(&mut self, line: &str, expand: bool, words: &dyn Fn(&str) -> Vec<String>) {
+    ///
+    /// # Errors
+    /// More than one `=>`.
+    pub(super) fn add(
+        &mut self,
+        line: &str,
+        expand: bool,
+        words: &dyn Fn(&str) -> Vec<String>,
+    ) -> Result<(), &'static str> {
         let list = |text: &str| -> Vec<Vec<String>> {
             let parts = text.split(',').map(|part| words(part.trim()));
             parts.filter(|part| !part.is_empty()).collect()
         };
-        match line.split_once("=>") {
-            Some((inputs, outputs)) => {
+        match line.split("=>").collect::<Vec<_>>().as_slice() {
+            [inputs, outputs] => {
                 let outputs = list(outputs);
-                for input in list(inputs) {
-                    self.rule(input, outputs.clone(), false);
-                }
+                list(inputs).into_iter().for_each(|input| self.rule(input, &outputs));
             }
-            None => {
-                let all = list(line);
-                for (at, input) in all.iter().enumerate() {
-                    if expand {
-                        let others = all.iter().enumerate().filter(|(other, _)| *other != at);
-                        self.rule(input.clone(), others.map(|(_, other)| other.clone()).collect(), true);
-                    } else {
-                        self.rule(input.clone(), all.first().cloned().into_iter().collect(), false);
-                    }
-                }
-            }
+            [line] => self.add_equal(&list(line), expand),
+            _ => return Err("more than one explicit mapping specified on the same line"),
         }
+        Ok(())
     }
 
-    fn rule(&mut self, input: Vec<String>, outputs: Vec<Vec<String>>, keeps_original: bool) {
+    /// Adds words that are replaced by all of them, or else by the first.
+    pub(super) fn add_equal(&mut self, all: &[Vec<String>], expand: bool) {
+        let outputs = if expand { all } else { all.get(..1).unwrap_or(&[]) };
+        all.iter().for_each(|input| self.rule(input.clone(), outputs));
+    }
+
+    fn rule(&mut self, input: Vec<String>, outputs: &[Vec<String>]) {
         self.longest = self.longest.max(input.len());
         let rule = self.rules.entry(input).or_default();
         for output in outputs {
-            if !rule.outputs.contains(&output) {
-                rule.outputs.push(output);
+            if !rule.contains(output) {
+                rule.push(output.clone());
             }
         }
-        rule.keeps_original |= keeps_original;
     }
 
     /// Returns the longest rule that matches the tokens from `at`, and its number of tokens.
-    fn find(&self, keys: &[String], at: usize) -> Option<(usize, &Rule)> {
+    fn find(&self, keys: &[String], at: usize) -> Option<(usize, &[Vec<String>])> {
         let max = self.longest.min(keys.len().saturating_sub(at));
         (1..=max)
             .rev()
-            .find_map(|length| Some((length, self.rules.get(keys.get(at..at + length)?)?)))
+            .find_map(|length| Some((length, self.rules.get(keys.get(at..at + length)?)?.as_slice())))
     }
 
     fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
         let key = |text: &String| {
             if self.ignore_case {
-                super::lowercase(text)
+                lowercase(text)
             } else {
                 text.clone()
             }
         };
         let keys: Vec<String> = tokens.iter().map(|token| key(&token.text)).collect();
         let mut made: Vec<Lexeme> = Vec::new();
-        // Number of positions removed where an output has fewer words than its input.
-        let mut closed = 0;
-        let mut at = 0;
-        while let Some(first) = tokens.get(at) {
-            let Some((length, rule)) = self.find(&keys, at) else {
-                made.push(Lexeme {
-                    position: first.position - closed,
-                    ..first.clone()
-                });
-                at += 1;
-                continue;
-            };
-            let matched = tokens.get(at..at + length).unwrap_or(&[]);
-            let base = first.position - closed;
-            if rule.keeps_original {
-                made.extend(matched.iter().map(|token| Lexeme {
-                    position: token.position - closed,
-                    ..token.clone()
-                }));
-            }
-            for output in &rule.outputs {
-                for (offset, word) in output.iter().enumerate() {
-                    let beside = tokens.get(at + offset).or(tokens.last()).unwrap_or(first);
-                    let end = match (output.len(), matched.last()) {
-                        (1, Some(last)) => last.end,
-                        _ => beside.end,
-                    };
-                    made.push(Lexeme {
-                        text: word.clone(),
-                        position: base + u32::try_from(offset).unwrap_or(0),
-                        start: beside.start,
-                        end,
-                        kind: Some("SYNONYM"),
-                    });
+        // The outputs beside each token and after the last, each with its end if it stands for several tokens.
+        let mut outputs: Vec<Vec<(&str, Option<usize>)>> = vec![Vec::new(); tokens.len()];
+        let mut unmatched = 0;
+        // The last position of the output, and of the input.
+        let (mut position, mut before) = (-1, -1);
+        for (at, token) in tokens.iter().enumerate() {
+            let found = self.find(&keys, at).filter(|_| at >= unmatched);
+            if let Some((length, rule)) = found {
+                unmatched = at + length;
+                let end = tokens.get(unmatched - 1).map(|last| last.end);
+                for output in rule {
+                    outputs.resize_with(outputs.len().max(at + output.len()), Vec::new);
+                    for (word, beside) in output.iter().zip(outputs.iter_mut().skip(at)) {
+                        beside.push((word, end.filter(|_| output.len() == 1)));
+                    }
                 }
             }
-            if !rule.keeps_original {
-                let longest = rule.outputs.iter().map(Vec::len).max().unwrap_or(0).max(1);
-                closed += u32::try_from(length.saturating_sub(longest)).unwrap_or(0);
+            let own = outputs.get(at).map_or(&[][..], Vec::as_slice);
+            let is_kept = at >= unmatched;
+            let increment = i64::from(token.position) - before;
+            before = i64::from(token.position);
+            position += if is_kept { increment } else { i64::from(!own.is_empty()) };
+            let place = u32::try_from(position).unwrap_or(0);
+            if is_kept {
+                made.push(Lexeme {
+                    position: place,
+                    ..token.clone()
+                });
             }
-            at += length;
+            made.extend(own.iter().map(|output| synonym(token, output, place)));
         }
-        made.sort_by_key(|token| token.position);
+        let next = u32::try_from(position + 1).unwrap_or(0);
+        let rest = outputs.iter().skip(tokens.len());
+        for (own, position) in rest.zip(next..) {
+            made.extend(
+                tokens
+                    .last()
+                    .into_iter()
+                    .flat_map(|last| own.iter().map(move |output| synonym(last, output, position))),
+            );
+        }
         made
+    }
+}
+
+/// Returns an output of a synonym rule, at a token.
+fn synonym(token: &Lexeme, (word, end): &(&str, Option<usize>), position: u32) -> Lexeme {
+    Lexeme {
+        text: (*word).to_owned(),
+        position,
+        start: token.start,
+        end: end.unwrap_or(token.end),
+        kind: "SYNONYM",
+        keyword: false,
     }
 }

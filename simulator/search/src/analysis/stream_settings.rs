@@ -1,33 +1,49 @@
 //! Stream filters from the `analysis` settings of an index in Elasticsearch 1.5.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::analyzer::Analyzer;
-use super::configured::{compiled, flag, number, strings, text, tokenizer_of};
-use super::delimiter::WordDelimiter;
-use super::filter::{Filter, lowercase};
+use super::cjk_bigram::{CjkBigram, SCRIPTS};
+use super::delimiter::{CharClass, WordDelimiter};
+use super::filter::Filter;
 use super::language;
+use super::patterns::{compiled, unescaped};
+use super::settings::{flag, late, number, required, runtime, strings, text, words};
 use super::stream::{CommonGrams, Decompounder, Shingle, StreamFilter, Synonyms};
+use super::tokenizer_settings::tokenizer_of;
+use super::word_set::WordSet;
+use crate::error::{Result, SearchError};
 
 /// Maximum size of a shingle, in tokens.
 const MAX_SHINGLE_SIZE: usize = 16;
 
-/// Returns the stream filter of a type, with its settings if it has any.
+/// Returns the stream filter of a type, if there is one.
 pub(super) fn stream_filter(
     name: &str,
     kind: &str,
     own: Option<&Value>,
     analysis: Option<&Map<String, Value>>,
-) -> Result<StreamFilter, String> {
-    Ok(match kind {
+) -> Result<Option<StreamFilter>> {
+    Ok(Some(match kind {
         "shingle" => {
-            let min = number(own, "min_shingle_size", 2).clamp(2, MAX_SHINGLE_SIZE);
+            let max = number(own, "max_shingle_size", 2)?;
+            let min = number(own, "min_shingle_size", 2)?;
+            if max < 2 {
+                return Err(late("Max shingle size must be >= 2"));
+            }
+            if min < 2 {
+                return Err(late("Min shingle size must be >= 2"));
+            }
+            if min > max {
+                return Err(late("Min shingle size must be <= max shingle size"));
+            }
             StreamFilter::Shingle(Shingle {
-                min,
-                max: number(own, "max_shingle_size", 2).clamp(min, MAX_SHINGLE_SIZE),
+                min: min.min(MAX_SHINGLE_SIZE),
+                max: max.min(MAX_SHINGLE_SIZE),
                 unigrams: flag(own, "output_unigrams", true),
                 unigrams_if_no_shingles: flag(own, "output_unigrams_if_no_shingles", false),
                 separator: text(own, "token_separator").unwrap_or(" ").to_owned(),
@@ -36,7 +52,7 @@ pub(super) fn stream_filter(
         }
         "synonym" => StreamFilter::Synonyms(Arc::new(synonyms(own, analysis)?)),
         "unique" => StreamFilter::Unique(flag(own, "only_on_same_position", false)),
-        "word_delimiter" | "wordDelimiter" => StreamFilter::Delimiter(Box::new(WordDelimiter {
+        "word_delimiter" => StreamFilter::Delimiter(Box::new(WordDelimiter {
             word_parts: flag(own, "generate_word_parts", true),
             number_parts: flag(own, "generate_number_parts", true),
             catenate_words: flag(own, "catenate_words", false),
@@ -46,104 +62,180 @@ pub(super) fn stream_filter(
             split_on_numerics: flag(own, "split_on_numerics", true),
             preserve_original: flag(own, "preserve_original", false),
             stem_english_possessive: flag(own, "stem_english_possessive", true),
-            protected: strings(own.and_then(|own| own.get("protected_words")))
-                .into_iter()
-                .collect(),
+            protected: words(own, "protected_words")?.unwrap_or_default().into_iter().collect(),
+            classes: classes(own)?,
         })),
-        "common_grams" | "commonGrams" => {
-            let ignore_case = flag(own, "ignore_case", false);
-            let words = strings(own.and_then(|own| own.get("common_words"))).into_iter();
-            let words: HashSet<String> = words
-                .flat_map(|word| language::named_stop_words(&word).unwrap_or_else(|| vec![word]))
-                .map(|word| if ignore_case { lowercase(&word) } else { word })
-                .collect();
-            if words.is_empty() {
-                return Err(
-                    "mising or empty [common_words] or [common_words_path] configuration for common_grams token filter"
-                        .to_owned(),
-                );
+        "common_grams" => {
+            let common = words(own, "common_words")?.unwrap_or_default().into_iter();
+            let common = common.flat_map(|word| language::named_stop_words(&word).unwrap_or_else(|| vec![word]));
+            let common = WordSet::new(common, flag(own, "ignore_case", false));
+            if common.is_empty() && own.is_some() {
+                return Err(SearchError::illegal(
+                    "mising or empty [common_words] or [common_words_path] configuration for common_grams token filter",
+                ));
             }
             StreamFilter::CommonGrams(CommonGrams {
-                words,
-                ignore_case,
+                words: common,
                 query_mode: flag(own, "query_mode", false),
             })
         }
-        "keep_types" | "keepTypes" => {
+        "keep_types" => {
             let types = strings(own.and_then(|own| own.get("types")));
             if types.is_empty() {
-                return Err("keep_types requires `types` to be configured".to_owned());
+                return Err(SearchError::illegal("keep_types requires `types` to be configured"));
             }
             StreamFilter::KeepTypes(types.into_iter().collect())
         }
-        "cjk_bigram" | "cjkBigram" => StreamFilter::CjkBigram(flag(own, "output_unigrams", false)),
-        "dictionary_decompounder" | "dictionaryDecompounder" => {
-            let words = strings(own.and_then(|own| own.get("word_list")));
-            if words.is_empty() {
-                return Err("word_list must be provided for [".to_owned()
-                    + name
-                    + "], either as a path to a file, or directly");
+        "cjk_bigram" => {
+            let ignored = strings(own.and_then(|own| own.get("ignored_scripts")));
+            let is_ignored = |script: &str| ignored.iter().any(|ignored| ignored == script);
+            let ignored = SCRIPTS
+                .iter()
+                .filter(|(script, _)| is_ignored(script))
+                .map(|(_, kind)| *kind);
+            StreamFilter::CjkBigram(CjkBigram {
+                unigrams: flag(own, "output_unigrams", false),
+                ignored: ignored.collect(),
+            })
+        }
+        "hunspell" => return hunspell(own),
+        "dictionary_decompounder" | "hyphenation_decompounder" => {
+            let words = words(own, "word_list")?.ok_or_else(|| {
+                SearchError::illegal(format!(
+                    "word_list must be provided for [{name}], either as a path to a file, or directly"
+                ))
+            })?;
+            if kind == "hyphenation_decompounder" {
+                return match text(own, "hyphenation_patterns_path") {
+                    Some(_) => Ok(None),
+                    None => Err(SearchError::illegal("hyphenation_patterns_path is a required setting.")),
+                };
             }
             StreamFilter::Decompounder(Decompounder {
-                words: words.iter().map(|word| lowercase(word)).collect(),
-                min_word_size: number(own, "min_word_size", 5),
-                min_subword_size: number(own, "min_subword_size", 2).max(1),
-                max_subword_size: number(own, "max_subword_size", 15),
+                words: words.into_iter().collect(),
+                min_word_size: number(own, "min_word_size", 5)?,
+                min_subword_size: number(own, "min_subword_size", 2)?.max(1),
+                max_subword_size: number(own, "max_subword_size", 15)?,
                 only_longest_match: flag(own, "only_longest_match", false),
             })
         }
-        "limit" => StreamFilter::Limit(number(own, "max_token_count", 1)),
+        "limit" => match number(own, "max_token_count", 1)? {
+            0 => return Err(late("maxTokenCount must be greater than zero")),
+            max => StreamFilter::Limit(max),
+        },
         "pattern_capture" => {
             let patterns = match own.and_then(|own| own.get("patterns")) {
                 Some(Value::Array(patterns)) => patterns.iter().filter_map(Value::as_str).collect(),
                 Some(Value::String(pattern)) => vec![pattern.as_str()],
                 _ => {
-                    return Err(format!(
+                    return Err(SearchError::illegal(format!(
                         "required setting 'patterns' is missing for token filter [{name}]"
-                    ));
+                    )));
                 }
             };
             let patterns = patterns
                 .into_iter()
                 .map(|pattern| compiled(pattern, "").map(|pattern| pattern.as_ref().clone()))
-                .collect::<Result<Vec<_>, _>>()?;
+                .collect::<Result<Vec<_>>>()?;
             StreamFilter::PatternCapture(patterns.into(), flag(own, "preserve_original", true))
         }
-        other => return Err(format!("failed to find token filter under [{other}]")),
-    })
+        _ => return Ok(None),
+    }))
+}
+
+/// Returns the error of a `hunspell` filter: there are no dictionaries.
+fn hunspell(own: Option<&Value>) -> Result<Option<StreamFilter>> {
+    let locale = ["locale", "language", "lang"].iter().find_map(|key| text(own, key));
+    let Some(locale) = locale else {
+        return Err(SearchError::illegal(
+            "missing [locale | language | lang] configuration for hunspell token filter",
+        ));
+    };
+    let reason = format!("Could not find hunspell dictionary [{locale}]");
+    let thrown = format!("org.elasticsearch.ElasticsearchException: {reason}");
+    Err(
+        SearchError::new(500, "UncheckedExecutionException", thrown).caused_by(SearchError::new(
+            500,
+            "ElasticsearchException",
+            reason,
+        )),
+    )
 }
 
 /// Parses the `word => stem` rules of a stemmer override filter.
-pub(super) fn stems(own: Option<&Value>) -> Result<HashMap<String, String>, String> {
-    let rules = strings(own.and_then(|own| own.get("rules")));
-    if rules.is_empty() {
-        return Err("stemmer override filter requires either `rules` or `rules_path` to be configured".to_owned());
-    }
+pub(super) fn stems(own: Option<&Value>) -> Result<HashMap<String, String>> {
+    let rules = required(own, "rules", "stemmer override filter")?;
     let parsed = rules.iter().map(
         |rule| match rule.split("=>").map(str::trim).collect::<Vec<_>>().as_slice() {
             [word, stem] if !word.is_empty() && !stem.is_empty() => Ok(((*word).to_owned(), (*stem).to_owned())),
-            _ => Err(format!("Invalid Keyword override Rule:{rule}")),
+            _ => Err(runtime(format!("Invalid Keyword override Rule:{rule}"))),
         },
     );
     parsed.collect()
 }
 
-/// Parses the rules of a synonym filter, in Solr's format.
-fn synonyms(own: Option<&Value>, analysis: Option<&Map<String, Value>>) -> Result<Synonyms, String> {
+/// Parses the `character => class` rules of a word delimiter filter.
+fn classes(own: Option<&Value>) -> Result<HashMap<char, CharClass>> {
+    let rules = words(own, "type_table")?.unwrap_or_default();
+    let parsed = rules.iter().map(|rule| {
+        let invalid = |problem: &str| runtime(format!("Invalid Mapping Rule : [{rule}]{problem}"));
+        let (from, class) = rule.rsplit_once("=>").ok_or_else(|| invalid(""))?;
+        let class = CharClass::named(class.trim()).ok_or_else(|| invalid(". Illegal type."))?;
+        let from = unescaped(from.trim());
+        let mut letters = from.chars();
+        match (letters.next(), letters.next()) {
+            (Some(only), None) => Ok((only, class)),
+            _ => Err(invalid(". Only a single character is allowed.")),
+        }
+    });
+    parsed.collect()
+}
+
+/// Builds the rules of a synonym filter, in the format of Solr or of WordNet.
+fn synonyms(own: Option<&Value>, analysis: Option<&Map<String, Value>>) -> Result<Synonyms> {
     let rules = match own.and_then(|own| own.get("synonyms")) {
-        Some(Value::Array(rules)) => rules.iter().filter_map(Value::as_str).collect(),
-        Some(Value::String(rule)) => vec![rule.as_str()],
-        _ => return Err("synonym requires either `synonyms` or `synonyms_path` to be configured".to_owned()),
+        Some(Value::String(rule)) => vec![rule.clone()],
+        _ => required(own, "synonyms", "synonym")?,
     };
     let ignore_case = flag(own, "ignore_case", false);
-    let tokenizer = tokenizer_of(text(own, "tokenizer").unwrap_or("whitespace"), analysis)?;
-    let filters = if ignore_case { vec![Filter::Lowercase] } else { vec![] };
-    let analyzer = Analyzer::new(tokenizer, filters);
+    let name = text(own, "tokenizer").unwrap_or("whitespace");
+    let (tokenizer, first) = tokenizer_of(name, analysis)
+        .map_err(|_| SearchError::illegal(format!("failed to find tokenizer [{name}] for synonym token filter")))?;
+    let lowercase = ignore_case.then_some(Filter::Lowercase);
+    let analyzer = Analyzer::new(tokenizer, first.into_iter().chain(lowercase).collect());
     let words = |text: &str| analyzer.terms(text).into_iter().map(|(_, term)| term).collect();
+    let expand = flag(own, "expand", true);
     let mut synonyms = Synonyms::default();
     synonyms.ignore_case = ignore_case;
-    for rule in rules.into_iter().filter(|rule| !rule.trim_start().starts_with('#')) {
-        synonyms.add(rule, flag(own, "expand", true), &words);
+    if text(own, "format") == Some("wordnet") {
+        for set in wordnet_sets(&rules) {
+            let words: Vec<Vec<String>> = set.iter().map(|word| words(word)).collect();
+            synonyms.add_equal(&words, expand);
+        }
+        return Ok(synonyms);
+    }
+    for (at, rule) in rules.iter().enumerate() {
+        if !rule.trim_start().starts_with('#') {
+            synonyms.add(rule, expand, &words).map_err(|problem| {
+                let line = format!("Invalid synonym rule at line {}", at + 1);
+                SearchError::illegal("failed to build synonyms")
+                    .caused_by(SearchError::new(400, "ParseException", line))
+                    .caused_by(SearchError::argument(problem))
+            })?;
+        }
     }
     Ok(synonyms)
+}
+
+/// Returns the words of each set of lines such as `s(100000001,1,'abstain',v,1,0).`.
+fn wordnet_sets(lines: &[String]) -> Vec<Vec<String>> {
+    let mut sets: IndexMap<&str, Vec<String>> = IndexMap::new();
+    for line in lines {
+        let id = line.strip_prefix("s(").and_then(|rest| rest.split_once(','));
+        let word = line.split_once('\'').and_then(|(_, rest)| rest.rsplit_once('\''));
+        if let (Some((id, _)), Some((word, _))) = (id, word) {
+            sets.entry(id).or_default().push(word.replace("''", "'"));
+        }
+    }
+    sets.into_values().collect()
 }

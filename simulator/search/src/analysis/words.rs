@@ -3,16 +3,15 @@
 //! Guarantees:
 //! - Time is linear in the text.
 //! - Offsets are byte offsets on character boundaries.
-//! - Positions count words. A word that is too long is dropped, but counted.
+//! - Positions count words. A word that is too long is divided.
 //!
-//! Limits: a word has at most 255 UTF-16 units.
 //! Source: Lucene 4.10's StandardTokenizer (rules WB4 to WB13b; a Han or Hiragana character is a word; a Southeast
 //! Asian run is a word).
 
 use super::word_class::{WordClass, word_class};
 
-/// Maximum length of a word, in UTF-16 units.
-const MAX_WORD_LENGTH: usize = 255;
+/// Default of the maximum length of a word, in UTF-16 units.
+pub(super) const MAX_WORD_LENGTH: usize = 255;
 
 /// A word of a text: its byte range and its position, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,26 +21,43 @@ pub(crate) struct Word {
     pub(crate) position: u32,
 }
 
-/// Calls `sink` with each word of `text`. Returns the position after the last word.
-pub(crate) fn each_word(text: &str, mut sink: impl FnMut(Word)) -> u32 {
-    let mut scanner = Scanner { text, at: 0 };
+/// Calls `sink` with each word of `text`. A word of more than `max` UTF-16 units ends where the text would end after
+/// so many. Returns the position after the last word.
+pub(crate) fn each_word(text: &str, max: usize, mut sink: impl FnMut(Word)) -> u32 {
+    let mut scanner = Scanner { text, at: 0, max };
     let mut position = 0;
-    while let Some((start, end)) = scanner.next_word() {
-        if end - start <= MAX_WORD_LENGTH
-            || text
-                .get(start..end)
-                .is_some_and(|word| word.encode_utf16().count() <= MAX_WORD_LENGTH)
-        {
-            sink(Word { start, end, position });
+    while let Some((start, mut end)) = scanner.next_word() {
+        if let Some(limit) = limit(text, start, end, max) {
+            let text = text.get(..limit).unwrap_or(text);
+            let mut window = Scanner { text, at: start, max };
+            end = window.next_word().map_or(limit, |(_, end)| end);
+            scanner.at = end;
         }
+        sink(Word { start, end, position });
         position += 1;
     }
     position
 }
 
+/// Returns the offset after the first `max` UTF-16 units of a part of the text, if the part is longer.
+pub(super) fn limit(text: &str, start: usize, end: usize, max: usize) -> Option<usize> {
+    if end - start <= max {
+        return None;
+    }
+    let mut units = 0;
+    let mut letters = text.get(start..end)?.char_indices();
+    let (at, _) = letters.find(|(_, c)| {
+        units += c.len_utf16();
+        units > max
+    })?;
+    Some(start + at.max(1))
+}
+
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
+    /// Maximum length of a word, in UTF-16 units.
+    max: usize,
 }
 
 impl Scanner<'_> {
@@ -70,45 +86,77 @@ impl Scanner<'_> {
         loop {
             let start = self.at;
             let (class, len) = self.class_at(start)?;
-            let end = match class {
-                WordClass::Han | WordClass::Hiragana => Some(self.after_extenders(start + len)),
-                WordClass::SoutheastAsian => Some(self.run_end(start)),
-                WordClass::Letter
-                | WordClass::Hebrew
-                | WordClass::Numeric
-                | WordClass::Katakana
-                | WordClass::ExtendNumLet => self.word_end(start),
-                _ => None,
+            let (start, end) = match class {
+                WordClass::Han | WordClass::Hiragana => (start, self.after_extenders(start + len)),
+                WordClass::SoutheastAsian => (start, self.run_end(start, class, self.most(start))),
+                WordClass::Letter | WordClass::Hebrew | WordClass::Numeric | WordClass::Katakana => {
+                    (start, self.word_end(start))
+                }
+                WordClass::ExtendNumLet => {
+                    let end = self.run_end(start, class, usize::MAX);
+                    let Some(start) = self.before_word(start, end) else {
+                        self.at = end;
+                        continue;
+                    };
+                    (start, self.word_end(start))
+                }
+                _ => {
+                    self.at = start + len;
+                    continue;
+                }
             };
-            if let Some(end) = end {
-                self.at = end;
-                return Some((start, end));
-            }
-            self.at = start + len;
+            self.at = end;
+            return Some((start, end));
         }
     }
 
-    fn run_end(&self, mut at: usize) -> usize {
-        while let Some((WordClass::SoutheastAsian | WordClass::Extend, len)) = self.class_at(at) {
+    /// Returns the offset after which a word that starts at `start` is not read: UTF-16 units have up to three bytes.
+    fn most(&self, start: usize) -> usize {
+        start.saturating_add(self.max.saturating_mul(3))
+    }
+
+    /// Returns the end of the run of characters of a class, and of those that extend them, that starts at `at`. The
+    /// run ends after the offset `most` at the latest.
+    fn run_end(&self, mut at: usize, class: WordClass, most: usize) -> usize {
+        let is_own = |own: WordClass| own == class || own == WordClass::Extend;
+        while let Some((_, len)) = self.class_at(at).filter(|(own, _)| at <= most && is_own(*own)) {
             at += len;
         }
         at
     }
 
-    /// Returns the end of the word that starts at `start`, or none if it has neither letters nor digits.
-    fn word_end(&self, start: usize) -> Option<usize> {
+    /// Returns where a word with connectors such as `_` in front starts, or none if no letter or digit follows them.
+    fn before_word(&self, start: usize, end: usize) -> Option<usize> {
+        use WordClass::{Hebrew, Katakana, Letter, Numeric};
+        self.class_at(end)
+            .filter(|(class, _)| matches!(class, Letter | Hebrew | Numeric | Katakana))?;
+        let connectors = self.text.get(start..end)?.char_indices().rev();
+        let kept = connectors.scan(1, |units, (at, c)| {
+            *units += c.len_utf16();
+            (*units <= self.max).then_some(at)
+        });
+        Some(kept.last().map_or(end, |at| start + at))
+    }
+
+    /// Returns the end of the word that starts at `start`.
+    fn word_end(&self, start: usize) -> usize {
         use WordClass::*;
-        let (mut last, len) = self.class_at(start)?;
+        let Some((mut last, len)) = self.class_at(start) else {
+            return start;
+        };
         let mut at = self.after_extenders(start + len);
-        let mut solid = last != ExtendNumLet;
-        loop {
+        let most = self.most(start);
+        while at <= most {
             // ASCII letters and digits are all joined.
             if matches!(last, Letter | Hebrew | Numeric | ExtendNumLet) {
                 let rest = self.text.as_bytes().get(at..).unwrap_or_default();
-                let run = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+                let run = rest
+                    .iter()
+                    .take((most - at).saturating_add(1))
+                    .take_while(|byte| byte.is_ascii_alphanumeric())
+                    .count();
                 if let Some(end) = run.checked_sub(1).and_then(|last| rest.get(last)) {
                     last = word_class(char::from(*end));
-                    solid = true;
                     at = self.after_extenders(at + run);
                 }
             }
@@ -147,11 +195,10 @@ impl Scanner<'_> {
             if !joins {
                 break;
             }
-            solid |= class != ExtendNumLet;
             last = class;
             at = after;
         }
-        solid.then_some(at)
+        at
     }
 }
 
@@ -162,7 +209,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<&str> {
         let mut found = Vec::new();
-        each_word(text, |word| found.push(&text[word.start..word.end]));
+        each_word(text, MAX_WORD_LENGTH, |word| found.push(&text[word.start..word.end]));
         found
     }
 
@@ -184,11 +231,16 @@ mod tests {
         assert_eq!(words(text), expected);
     }
 
-    #[test]
-    fn too_long_words_are_dropped_but_counted() {
-        let text = format!("a {} b", "x".repeat(256));
+    #[rstest]
+    #[case("a xxxxxxx b", 4, &["a", "xxxx", "xxx", "b"])]
+    #[case("ab.cdefg abcd.ef", 4, &["ab.c", "defg", "abcd", "ef"])]
+    #[case("état", 2, &["ét", "at"])]
+    #[case("____ a____b _____c", 4, &["a___", "_b", "___c"])]
+    #[case("ขขขขขข x", 4, &["ขขขข", "ขข", "x"])]
+    fn too_long_words_are_divided(#[case] text: &str, #[case] max: usize, #[case] expected: &[&str]) {
         let mut found = Vec::new();
-        let end = each_word(&text, |word| found.push(word.position));
-        assert_eq!((found, end), (vec![0, 2], 3));
+        let end = each_word(text, max, |word| found.push(&text[word.start..word.end]));
+        assert_eq!(found, expected);
+        assert_eq!(end as usize, expected.len());
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::analysis::{Analyzer, token_type};
+use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -50,26 +50,35 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         (Some(name), _, None) => Analyzer::configured(name, settings)
             .map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
         (_, Some(tokenizer), _) => {
-            let missing = |error: String| match index {
-                Some(_) => error.replace("failed to find char filter under", "failed to find token char under"),
-                None => error.replace("failed to find ", "failed to find global "),
+            let (assembled, from, to) = match index {
+                Some(_) => (
+                    Analyzer::assembled(tokenizer, &filters, &chars, settings),
+                    "failed to find char filter under",
+                    "failed to find token char under",
+                ),
+                None => (
+                    Analyzer::global(tokenizer, &filters, &chars),
+                    "failed to find ",
+                    "failed to find global ",
+                ),
             };
-            Analyzer::assembled(tokenizer, &filters, &chars, settings)
-                .map_err(|error| SearchError::illegal(missing(error)))?
+            assembled.map_err(|error| SearchError {
+                reason: error.reason.replace(from, to),
+                ..error
+            })?
         }
         (_, None, Some(field)) => field.index_analyzer.clone(),
-        (None, None, None) => Analyzer::configured("default", settings).map_err(SearchError::illegal)?,
+        (None, None, None) => Analyzer::configured("default", settings)?,
     };
     let mut tokens: Vec<Value> = Vec::new();
     let units = |end: usize| text.get(..end).map_or(0, |before| before.encode_utf16().count());
-    let fixed = analyzer.token_type();
     analyzer.analyze(&text, &mut |token| {
-        let kind = token.kind.or(fixed).unwrap_or_else(|| token_type(token.text));
+        let piece = text.get(token.start..token.end).unwrap_or("");
         tokens.push(json!({
             "token": token.text,
             "start_offset": units(token.start),
             "end_offset": units(token.end),
-            "type": kind,
+            "type": token.kind.unwrap_or_else(|| analyzer.token_type(piece)),
             "position": token.position + 1,
         }));
     });

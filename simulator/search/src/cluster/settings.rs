@@ -169,18 +169,7 @@ impl Settings {
                 return Err(SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(text)));
             }
         }
-        check_analysis(self.analysis()).map_err(|error| {
-            let cause = SearchError::illegal(error.reason);
-            failed(match error.unknown {
-                None => cause,
-                Some((kind, class)) => {
-                    let reason = format!("Failed to load class setting [type] with value [{kind}]");
-                    let missing = SearchError::new(500, "NoClassSettingsException", reason);
-                    let class = SearchError::new(500, "ClassNotFoundException", class);
-                    cause.caused_by(missing.caused_by(class))
-                }
-            })
-        })
+        check_analysis(self.analysis()).map_err(failed)
     }
 
     /// Validates changed settings.

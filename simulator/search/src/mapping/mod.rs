@@ -99,7 +99,7 @@ impl Mapping {
     /// # Errors
     /// An invalid default analyzer.
     pub(crate) fn new(analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
-        let default = Analyzer::configured("default", analysis.as_ref()).map_err(SearchError::illegal)?;
+        let default = Analyzer::configured("default", analysis.as_ref())?;
         let all = Field {
             ordinal: ALL,
             name: "_all".to_owned(),
@@ -310,8 +310,9 @@ impl Mapping {
                     let search = node.field_type.search_analyzer.as_deref();
                     let search_analyzer = match search {
                         Some(name) if known.field_type.search_analyzer.as_deref() != Some(name) => {
-                            Analyzer::configured(name, self.analysis.as_ref())
-                                .map_err(|error| SearchError::mapping(unknown_analyzer(error, name, &known.name)))?
+                            Analyzer::configured(name, self.analysis.as_ref()).map_err(|error| {
+                                SearchError::mapping(unknown_analyzer(error.reason, name, &known.name))
+                            })?
                         }
                         _ => known.search_analyzer.clone(),
                     };
@@ -368,7 +369,7 @@ impl Mapping {
             (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
                 let own = name.unwrap_or("default");
                 Analyzer::configured(own, self.analysis.as_ref())
-                    .map_err(|error| SearchError::mapping(unknown_analyzer(error, own, full_name)))
+                    .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name)))
             }
             _ => Ok(Analyzer::keyword()),
         };

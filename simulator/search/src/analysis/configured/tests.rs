@@ -30,7 +30,7 @@ fn tokens(filter: Value, text: &str) -> Vec<(String, u32)> {
 #[case(
     json!({"type": "synonym", "synonyms": ["dns => domain name system"], "ignore_case": true}),
     "DNS a",
-    &[("domain", 0), ("name", 1), ("a", 1), ("system", 2)]
+    &[("domain", 0), ("a", 1), ("name", 1), ("system", 2)]
 )]
 #[case(json!({"type": "synonym", "synonyms": ["b, c"], "expand": false}), "a c", &[("a", 0), ("b", 1)])]
 #[case(json!({"type": "word_delimiter"}), "Wi-Fi x", &[("Wi", 0), ("Fi", 1), ("x", 2)])]
@@ -75,17 +75,18 @@ fn tokens(filter: Value, text: &str) -> Vec<(String, u32)> {
     "the fox ran",
     &[("the_fox", 0), ("fox", 1), ("ran", 2)]
 )]
-#[case(json!({"type": "keyword_repeat"}), "a b", &[("a", 0), ("a", 0), ("b", 1), ("b", 1)])]
+#[case(json!({"type": "word_delimiter", "type_table": ["- => ALPHA"]}), "a-½ b", &[("a-", 0), ("½", 1), ("b", 2)])]
+#[case(json!({"type": "stop", "stopwords": ["a"], "remove_trailing": false}), "a b a", &[("b", 1), ("a", 2)])]
+#[case(json!({"type": "elision", "articles": ["d"]}), "d'or D'Or", &[("or", 0), ("D'Or", 1)])]
 #[case(json!({"type": "stemmer_override", "rules": ["ran => run"]}), "ran a", &[("run", 0), ("a", 1)])]
 #[case(json!({"type": "delimited_payload_filter"}), "a|1 b", &[("a", 0), ("b", 1)])]
 #[case(json!({"type": "keep_types", "types": ["<NUM>"]}), "a 1", &[])]
 #[case(json!({"type": "keep_types", "types": ["word"]}), "a 1", &[("a", 0), ("1", 1)])]
-#[case(json!({"type": "cjk_bigram"}), "日本語 a", &[("日本", 0), ("本語", 1), ("a", 2)])]
-#[case(json!({"type": "cjk_bigram", "output_unigrams": true}), "日本", &[("日", 0), ("日本", 0), ("本", 1)])]
+#[case(json!({"type": "cjk_bigram"}), "日本語 a", &[("日本語", 0), ("a", 1)])]
 #[case(
     json!({"type": "dictionary_decompounder", "word_list": ["donau", "dampf"]}),
     "Donaudampf x",
-    &[("Donaudampf", 0), ("Donau", 0), ("dampf", 0), ("x", 1)]
+    &[("Donaudampf", 0), ("dampf", 0), ("x", 1)]
 )]
 #[case(json!({"type": "edgeNGram", "side": "back"}), "abc", &[("c", 0), ("bc", 0)])]
 #[case(json!({"type": "stop", "stopwords": "_french_"}), "le chat", &[("chat", 1)])]
@@ -121,7 +122,7 @@ fn configured_filters_return_tokens(#[case] filter: Value, #[case] text: &str, #
     "a-b+",
     &[("-", 0), ("+", 1)]
 )]
-#[case(json!({"type": "standard", "max_token_length": 3}), "a four abc", &[("a", 0), ("abc", 2)])]
+#[case(json!({"type": "standard", "max_token_length": 3}), "a four abc", &[("a", 0), ("fou", 1), ("r", 2), ("abc", 3)])]
 #[case(json!({"type": "classic", "max_token_length": 3}), "four abc", &[("abc", 1)])]
 fn configured_tokenizers_return_tokens(#[case] tokenizer: Value, #[case] text: &str, #[case] expected: &[(&str, u32)]) {
     let analysis = json!({"tokenizer": {"mine": tokenizer}});
@@ -131,11 +132,39 @@ fn configured_tokenizers_return_tokens(#[case] tokenizer: Value, #[case] text: &
 }
 
 #[test]
-fn standard_analyzer_drops_long_words() {
+fn standard_analyzer_divides_long_words() {
     let own = json!({"type": "standard", "max_token_length": 4, "stopwords": ["the"]});
     let analysis = json!({"analyzer": {"mine": own}});
     let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
-    assert_eq!(analyzer.terms("The longest cat"), [(2, "cat".to_owned())]);
+    let terms = analyzer.terms("The longest cat");
+    assert_eq!(
+        terms.iter().map(|(_, term)| term.as_str()).collect::<Vec<_>>(),
+        ["long", "est", "cat"]
+    );
+}
+
+#[test]
+fn keywords_are_not_truncated() {
+    let analysis = json!({
+        "analyzer": {"mine": {"tokenizer": "standard", "filter": ["keyword_repeat", "short"]}},
+        "filter": {"short": {"type": "truncate", "length": 2}},
+    });
+    let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
+    let terms = analyzer.terms("abcd");
+    assert_eq!(terms, [(0, "abcd".to_owned()), (0, "ab".to_owned())]);
+}
+
+#[rstest]
+#[case(&["marked", "unique", "porter_stem"], "running walking", &["running", "walk"])]
+#[case(&["marked", "word_delimiter", "porter_stem"], "running", &["running"])]
+#[case(&["marked", "shingle", "porter_stem"], "running dogs", &["running", "running dogs", "dog"])]
+#[case(&["marked", "nGram", "porter_stem"], "running", &["r", "ru", "u", "un", "n", "nn", "n", "ni", "i", "in", "n", "ng", "g"])]
+fn streams_keep_keywords(#[case] filters: &[&str], #[case] text: &str, #[case] expected: &[&str]) {
+    let analysis = json!({"filter": {"marked": {"type": "keyword_marker", "keywords": ["running"]}}});
+    let analyzer = Analyzer::assembled("standard", filters, &[], analysis.as_object()).unwrap();
+    let terms = analyzer.terms(text);
+    let terms: Vec<&str> = terms.iter().map(|(_, term)| term.as_str()).collect();
+    assert_eq!(terms, expected);
 }
 
 #[test]

@@ -3,56 +3,7 @@
 //! Source: J. Savoy's light stemmers for European languages and D. Harman's S-stemmer, with the minimum word lengths of
 //! Lucene 4.10.
 
-use super::normalize::Normalization;
-
-/// An ending, the length in letters that the word must exceed, and the replacement of the ending.
-type Rule = (&'static str, usize, &'static str);
-
-/// Returns a light stemmer by its name in the token filter `stemmer`.
-pub(super) fn light_stemmer(name: &str) -> Option<Normalization> {
-    Some(match name {
-        "minimal_english" => minimal_english,
-        "light_french" => light_french,
-        "minimal_french" => minimal_french,
-        "light_german" => light_german,
-        "minimal_german" => minimal_german,
-        "light_italian" => light_italian,
-        "light_portuguese" => light_portuguese,
-        "light_spanish" => light_spanish,
-        _ => return None,
-    })
-}
-
-/// Applies the first rule that matches. Returns whether one did.
-fn replace(word: &mut String, rules: &[Rule]) -> bool {
-    let length = word.chars().count();
-    let rule = rules
-        .iter()
-        .find(|(ending, longer_than, _)| length > *longer_than && word.ends_with(ending));
-    if let Some((ending, _, replacement)) = rule {
-        word.truncate(word.len() - ending.len());
-        word.push_str(replacement);
-    }
-    rule.is_some()
-}
-
-/// Removes the last letter if it is one of `letters` and the word is longer than `longer_than`.
-fn drop_last(word: &mut String, longer_than: usize, letters: &[char]) {
-    if word.chars().count() > longer_than && word.ends_with(letters) {
-        word.pop();
-    }
-}
-
-/// Removes the last letter if it equals the one before it.
-fn drop_double(word: &mut String) {
-    let mut last = word.chars().rev();
-    if last
-        .next()
-        .is_some_and(|own| own.is_alphabetic() && last.next() == Some(own))
-    {
-        word.pop();
-    }
-}
+use super::endings::{drop_double, drop_last, replace};
 
 /// Returns a vowel without its accent.
 fn plain_vowel(c: char) -> char {
@@ -66,7 +17,7 @@ fn plain_vowel(c: char) -> char {
     }
 }
 
-fn minimal_english(word: &str) -> String {
+pub(super) fn minimal_english(word: &str) -> String {
     let mut word = word.to_owned();
     if word.chars().count() < 3 || word.ends_with("us") || word.ends_with("ss") {
         return word;
@@ -79,7 +30,7 @@ fn minimal_english(word: &str) -> String {
     word
 }
 
-fn light_french(word: &str) -> String {
+pub(super) fn light_french(word: &str) -> String {
     let mut word = word.to_owned();
     if !replace(&mut word, &[("eaux", 5, "eau"), ("aux", 5, "al")]) {
         drop_last(&mut word, 5, &['x']);
@@ -156,7 +107,7 @@ fn plain_french(word: &str) -> String {
     plain
 }
 
-fn minimal_french(word: &str) -> String {
+pub(super) fn minimal_french(word: &str) -> String {
     let mut word = word.to_owned();
     if word.chars().count() < 6 {
         return word;
@@ -183,7 +134,7 @@ fn drop_german(word: &mut String, ending: &str, longer_than: usize) {
     }
 }
 
-fn light_german(word: &str) -> String {
+pub(super) fn light_german(word: &str) -> String {
     let letter = |c| match plain_vowel(c) {
         'e' => c,
         other => other,
@@ -206,7 +157,7 @@ fn light_german(word: &str) -> String {
     word
 }
 
-fn minimal_german(word: &str) -> String {
+pub(super) fn minimal_german(word: &str) -> String {
     if word.chars().count() < 5 {
         return word.to_owned();
     }
@@ -232,7 +183,7 @@ fn minimal_german(word: &str) -> String {
     word
 }
 
-fn light_italian(word: &str) -> String {
+pub(super) fn light_italian(word: &str) -> String {
     if word.chars().count() < 6 {
         return word.to_owned();
     }
@@ -242,7 +193,7 @@ fn light_italian(word: &str) -> String {
     word
 }
 
-fn light_portuguese(word: &str) -> String {
+pub(super) fn light_portuguese(word: &str) -> String {
     let mut word = word.to_owned();
     if word.chars().count() < 4 {
         return word;
@@ -290,7 +241,7 @@ fn light_portuguese(word: &str) -> String {
     word.chars().map(letter).collect()
 }
 
-fn light_spanish(word: &str) -> String {
+pub(super) fn light_spanish(word: &str) -> String {
     if word.chars().count() < 5 {
         return word.to_owned();
     }
@@ -311,8 +262,9 @@ fn light_spanish(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rstest::rstest;
+
+    use super::super::stemmer;
 
     #[rstest]
     #[case("minimal_english", "queries", "query")]
@@ -380,6 +332,6 @@ mod tests {
     #[case("light_spanish", "meses", "mes")]
     #[case("light_spanish", "casa", "casa")]
     fn endings_are_removed(#[case] name: &str, #[case] word: &str, #[case] expected: &str) {
-        assert_eq!(light_stemmer(name).unwrap()(word), expected);
+        assert_eq!(stemmer(name).unwrap()(word), expected);
     }
 }

@@ -46,19 +46,18 @@ const STEP_4: [&str; 18] = [
     "ive", "ize",
 ];
 
-/// Replaces a lower-case word by its stem.
-pub(super) fn stem(text: &mut String) {
+/// Returns the stem of a lower-case word.
+pub(super) fn stem(text: &str) -> String {
     let mut word = Word(text.chars().collect());
     if word.0.len() <= 2 {
-        return;
+        return text.to_owned();
     }
     word.step_1();
     word.replace(&STEP_2);
     word.replace(&STEP_3);
     word.step_4();
     word.step_5();
-    text.clear();
-    text.extend(word.0);
+    word.0.into_iter().collect()
 }
 
 struct Word(Vec<char>);
@@ -222,8 +221,6 @@ mod tests {
     #[case("generally", "gener")]
     #[case("is", "is")]
     fn words_are_stemmed(#[case] word: &str, #[case] expected: &str) {
-        let mut text = word.to_owned();
-        stem(&mut text);
-        assert_eq!(text, expected);
+        assert_eq!(stem(word), expected);
     }
 }

@@ -1,0 +1,123 @@
+//! Values of the `analysis` settings, and the errors of invalid ones.
+
+use serde_json::Value;
+
+use super::words::MAX_WORD_LENGTH;
+use crate::error::{Result, SearchError};
+
+/// Starts of errors that occur when a component is used, not when an index is created.
+const LATE: [&str; 2] = ["language [", "side=back"];
+
+/// An error that occurs when a component is used.
+pub(super) fn late(reason: impl Into<String>) -> SearchError {
+    SearchError::new(500, "IllegalArgumentException", reason)
+}
+
+/// Returns whether an error occurs only when a component is used.
+pub(super) fn is_late(error: &SearchError) -> bool {
+    let is_argument = error.kind == "IllegalArgumentException" && error.status == 500;
+    is_argument || LATE.iter().any(|start| error.reason.starts_with(start))
+}
+
+/// An error without a status of its own.
+pub(super) fn runtime(reason: impl Into<String>) -> SearchError {
+    SearchError::new(500, "RuntimeException", reason)
+}
+
+/// Returns a text with its first letter in upper case.
+pub(super) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters.clone()).collect()
+}
+
+/// Returns a string setting.
+pub(super) fn text<'a>(own: Option<&'a Value>, key: &str) -> Option<&'a str> {
+    own.and_then(|own| own.get(key)).and_then(Value::as_str)
+}
+
+/// Returns an integer setting.
+pub(super) fn integer(own: Option<&Value>, key: &str, default: i64) -> Result<i64> {
+    let Some(value) = own.and_then(|own| own.get(key)) else {
+        return Ok(default);
+    };
+    let parsed = match value {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_i64(),
+    };
+    parsed.ok_or_else(|| {
+        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let reason = format!("Failed to parse int setting [{key}] with value [{shown}]");
+        SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(&shown))
+    })
+}
+
+/// Returns an integer setting that is not negative.
+pub(super) fn number(own: Option<&Value>, key: &str, default: usize) -> Result<usize> {
+    let value = integer(own, key, i64::try_from(default).unwrap_or(i64::MAX))?;
+    Ok(usize::try_from(value).unwrap_or(0))
+}
+
+pub(super) fn flag(own: Option<&Value>, key: &str, default: bool) -> bool {
+    own.and_then(|own| own.get(key)).map_or(default, crate::mapping::truth)
+}
+
+/// Returns the only character of a setting.
+pub(super) fn character(own: Option<&Value>, key: &str, default: char) -> Result<char> {
+    let Some(text) = text(own, key) else {
+        return Ok(default);
+    };
+    let mut letters = text.chars();
+    match (letters.next(), letters.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => {
+            let reason = "String index out of range: 0";
+            Err(SearchError::new(500, "StringIndexOutOfBoundsException", reason))
+        }
+        _ => Err(SearchError::illegal(format!("{key} can only be a one char value"))),
+    }
+}
+
+/// Converts a string, a comma-separated string or an array of strings to a list.
+pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
+        _ => vec![],
+    }
+}
+
+/// Returns a list of words or rules.
+///
+/// # Errors
+/// The list is in a file.
+pub(super) fn words(own: Option<&Value>, key: &str) -> Result<Option<Vec<String>>> {
+    if let Some(path) = text(own, &format!("{key}_path")) {
+        let reason = format!(
+            "Failed to resolve config path [{path}], tried file path [{path}], path file [config/{path}], and classpath"
+        );
+        return Err(SearchError::new(500, "FailedToResolveConfigException", reason));
+    }
+    let value = own.and_then(|own| own.get(key));
+    Ok(value.map(|value| strings(Some(value))))
+}
+
+/// Returns a list of words or rules that a component requires, by its name in the error.
+pub(super) fn required(own: Option<&Value>, key: &str, component: &str) -> Result<Vec<String>> {
+    words(own, key)?.ok_or_else(|| {
+        SearchError::illegal(format!(
+            "{component} requires either `{key}` or `{key}_path` to be configured"
+        ))
+    })
+}
+
+/// Returns the maximum length of a token, in UTF-16 units.
+pub(super) fn max_token_length(own: Option<&Value>) -> Result<usize> {
+    match number(own, "max_token_length", MAX_WORD_LENGTH)? {
+        0 => Err(late("maxTokenLength must be greater than zero")),
+        max => Ok(max),
+    }
+}
