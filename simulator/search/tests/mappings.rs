@@ -178,7 +178,7 @@ async fn invalid_mappings_are_rejected(#[case] definition: Value, #[case] expect
 #[rstest]
 #[case(
     "/town/_mapping/a,b",
-    "{}",
+    r#"{"properties":{}}"#,
     "InvalidTypeNameException[mapping type name [a,b] should not include ',' in it]"
 )]
 #[case(

@@ -127,7 +127,7 @@ async fn invalid_settings_of_queries_are_rejected(#[case] query: Value, #[case] 
 #[case(
     json!({"a": {"date_histogram": {"field": "@timestamp", "interval": "1d", "format": "nope"}}}),
     400,
-    "nested: ElasticsearchIllegalArgumentException[Invalid format: [nope]: Illegal pattern component: n]"
+    "nested: IllegalArgumentException[Invalid format: [nope]: Illegal pattern component: n]"
 )]
 #[case(json!({"a": {"children": {}}}), 400, "Missing [child_type] field for children aggregation [a]")]
 #[case(
@@ -180,10 +180,10 @@ async fn expect_rejected(body: &Value, status: u16, reason: &str) {
 #[case("PUT", "/i/d/1?version_type=nope", "{}", 400, "No version type match [nope]")]
 #[case(
     "PUT",
-    "/i/d/1?version=0",
+    "/i/d/1?version=-1",
     "{}",
     400,
-    "illegal version value [0] for version type [INTERNAL]"
+    "illegal version value [-1] for version type [INTERNAL]"
 )]
 #[case(
     "PUT",
@@ -226,7 +226,7 @@ async fn expect_rejected(body: &Value, status: u16, reason: &str) {
     "/n",
     r#"{"settings":{"analysis":{"analyzer":{"x":{"tokenizer":"nope"}}}}}"#,
     400,
-    "IndexCreationException[[n] failed to create index]; nested: ElasticsearchIllegalArgumentException[Custom Analyzer \
+    "IndexCreationException[[n] failed to create index]; nested: IllegalArgumentException[Custom Analyzer \
      [x] failed to find tokenizer under name [nope]]"
 )]
 #[case(

@@ -48,24 +48,21 @@ pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str,
     let Ok(named) = shared.cluster.named(indices, request.expand()) else {
         return Answer::exists(false);
     };
-    let has = |name: &str| {
-        named.iter().all(|index| {
-            index
-                .mapping()
-                .type_names()
-                .any(|type_name| pattern::matches(name, type_name))
-        })
-    };
+    let has = |name: &str| named.iter().all(|index| index.mapping().type_mapping(name).is_some());
     Answer::exists(!named.is_empty() && types.split(',').all(has))
 }
 
 /// `PUT /index/_mapping/type`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_name: &str) -> Result<Answer> {
+    request.check_timeouts()?;
     let undefined = |error: SearchError| SearchError::mapping("failed to parse mapping definition").caused_by(error);
     let body = request
         .json()
         .map_err(undefined)?
         .ok_or_else(|| SearchError::validation("mapping source is empty"))?;
+    if body.as_object().is_some_and(Map::is_empty) {
+        return Err(SearchError::mapping("malformed mapping no root object found"));
+    }
     let now = (shared.cluster.options.ticks)();
     let named = shared.cluster.named(
         indices,
@@ -74,6 +71,10 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
             ..request.expand()
         },
     )?;
+    if type_name.starts_with('_') && type_name != "_default_" {
+        let reason = "Document mapping type name can't start with '_'";
+        return Err(SearchError::new(400, "InvalidTypeNameException", reason));
+    }
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         // Flushes first: operations in the translog must not be replayed under the new mapping, which may refuse
@@ -128,7 +129,11 @@ pub(crate) fn fields(
 ) -> Result<Answer> {
     let defaults = request.flag("include_defaults");
     let mut response = Map::new();
-    for index in shared.cluster.named(indices, request.expand())? {
+    let expand = Expand {
+        forbid_closed: false,
+        ..request.expand()
+    };
+    for index in shared.cluster.named(indices, expand)? {
         let mapping = index.mapping();
         let mut by_type = Map::new();
         let mut has_type = types.is_none();

@@ -36,7 +36,9 @@ pub(crate) fn put(
         "types": super::search::types_of(types),
         "source": request.json()?.unwrap_or_else(|| json!({})),
     });
+    request.check_timeouts()?;
     let named = shared.cluster.named(indices, request.expand())?;
+    super::search::check_search(shared, request, indices, types)?;
     for index in &named {
         index.warmers.write().insert(name.to_owned(), warmer.clone());
     }
@@ -59,7 +61,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         return Err(SearchError::new(
             404,
             "IndexWarmerMissingException",
-            format!("index_warmer [{wanted}] missing"),
+            format!("index_warmer [[{}]] missing", wanted.replace(',', ", ")),
         ));
     }
     shared.cluster.changed(&named)?;

@@ -29,6 +29,17 @@ pub(crate) struct Alias {
     pub(super) search_routing: Option<String>,
 }
 
+/// Returns the error for an alias with the name of an index.
+pub(crate) fn same_as_index(index: &str, alias: &str) -> SearchError {
+    let reason = format!("[{index}] Invalid alias name [{alias}], an index exists with the same name as the alias");
+    SearchError::new(400, "InvalidAliasNameException", reason)
+}
+
+/// Returns whether a filter is missing.
+fn is_empty(filter: &Value) -> bool {
+    filter.is_null() || filter.as_object().is_some_and(Map::is_empty)
+}
+
 impl Alias {
     pub(crate) fn parse(definition: &Value) -> Alias {
         let text = |key: &str| {
@@ -37,7 +48,7 @@ impl Alias {
                 .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         };
         Alias {
-            filter: definition.get("filter").filter(|filter| !filter.is_null()).cloned(),
+            filter: definition.get("filter").filter(|filter| !is_empty(filter)).cloned(),
             index_routing: text("index_routing").or_else(|| text("routing")),
             search_routing: text("search_routing").or_else(|| text("routing")),
         }
@@ -257,6 +268,12 @@ impl Index {
             };
             match outcome {
                 None => self.ensure_type(type_name)?,
+                Some(ParsedDocument::Rejected(found, error)) => {
+                    if !found.is_empty() {
+                        self.change_mapping(|mapping| mapping.reject(type_name, found));
+                    }
+                    return Err(error);
+                }
                 Some(ParsedDocument::Unmapped(found)) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(type_name, found))?
                 }

@@ -122,6 +122,7 @@ impl Index {
                 stored.source(),
                 &document,
             )? {
+                ParsedDocument::Rejected(_, error) => return Err(error),
                 ParsedDocument::Unmapped(found) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(stored.type_name(), found))?;
                 }

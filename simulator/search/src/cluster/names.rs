@@ -49,10 +49,7 @@ impl Cluster {
         let open = |index: &Arc<Index>| if index.is_closed() { expand.closed } else { expand.open };
         let is_usable = |index: &Arc<Index>| match index.is_closed() && expand.forbid_closed {
             true if expand.ignore_unavailable => Ok(false),
-            true => {
-                let reason = format!("[{}] closed", index.name);
-                Err(SearchError::new(403, "IndexClosedException", reason))
-            }
+            true => Err(closed(index)),
             false => Ok(true),
         };
         let parts: Vec<&str> = expression
@@ -121,7 +118,7 @@ impl Cluster {
                 }
                 if let Some(alias) = index.aliases.read().get(part) {
                     is_known = true;
-                    if open(index) {
+                    if is_usable(index)? {
                         add(index, alias.filter.clone());
                     }
                 }
@@ -140,6 +137,37 @@ impl Cluster {
             .collect())
     }
 
+    /// Resolves the name of one index or of an alias of one index.
+    ///
+    /// # Errors
+    /// A name of no index, or of several ones.
+    pub(crate) fn single(&self, name: &str) -> Result<Arc<Index>> {
+        let is_named = |index: &Arc<Index>| index.name == name || index.aliases.read().contains_key(name);
+        let named: Vec<Arc<Index>> = self.indices().into_iter().filter(is_named).collect();
+        match named.as_slice() {
+            [] => Err(SearchError::index_missing(name)),
+            [only] if only.is_closed() => Err(closed(only)),
+            [only] => Ok(only.clone()),
+            _ => Err(SearchError::illegal(format!(
+                "Alias [{name}] has more than one indices associated with it [[{}]], can't execute a single index op",
+                named
+                    .iter()
+                    .map(|index| index.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ))),
+        }
+    }
+
+    /// Resolves an index expression for an operation on shards. One that matches no index means all indices.
+    pub(crate) fn broadcast(&self, expression: &str, expand: Expand) -> Result<Vec<Arc<Index>>> {
+        let named = self.named(expression, expand)?;
+        match named.is_empty() {
+            true => self.named("", Expand::default()),
+            false => Ok(named),
+        }
+    }
+
     /// Resolves an index expression without alias filters.
     pub(crate) fn named(&self, expression: &str, expand: Expand) -> Result<Vec<Arc<Index>>> {
         Ok(self
@@ -148,6 +176,31 @@ impl Cluster {
             .map(|(index, _)| index)
             .collect())
     }
+}
+
+/// Checks a value of `expand_wildcards`.
+pub(crate) fn check_wildcards(given: &str) -> Result<()> {
+    let mut given = given.split(',').filter(|text| !text.is_empty());
+    match given.find(|text| !["open", "closed", "none", "all"].contains(text)) {
+        Some(other) => Err(SearchError::illegal(format!(
+            "No valid expand wildcard value [{other}]"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the error for a closed index.
+fn closed(index: &Index) -> SearchError {
+    SearchError::new(403, "IndexClosedException", format!("[{}] closed", index.name))
+}
+
+/// Fails if an index is closed, as an operation on shards does.
+pub(crate) fn check_open(named: &[Arc<Index>]) -> Result<()> {
+    if named.iter().any(|index| index.is_closed()) {
+        let reason = "blocked by: [FORBIDDEN/4/index closed];";
+        return Err(SearchError::new(403, "ClusterBlockException", reason));
+    }
+    Ok(())
 }
 
 /// Fails for an invalid index name.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
+use crate::json;
 
 /// Name prefixes of dynamic settings, which an open index can change, without `index.`.
 const DYNAMIC_PREFIXES: [&str; 19] = [
@@ -23,7 +24,7 @@ const DYNAMIC_PREFIXES: [&str; 19] = [
     "indexing.slowlog.",
     "cache.",
     "gc_deletes",
-    "codec",
+    "codec.bloom.load",
     "compound",
     "concurrency",
     "ttl.disable_purge",
@@ -31,6 +32,42 @@ const DYNAMIC_PREFIXES: [&str; 19] = [
     "recovery.",
     "store.throttle.",
 ];
+
+/// The form of the values of a dynamic setting.
+#[derive(Clone, Copy)]
+enum Form {
+    Time,
+    Size,
+    Integer,
+    Number,
+}
+
+/// Dynamic settings whose values are checked, without `index.`.
+const FORMS: [(&str, Form); 13] = [
+    ("refresh_interval", Form::Time),
+    ("gc_deletes", Form::Time),
+    ("translog.interval", Form::Time),
+    ("translog.flush_threshold_period", Form::Time),
+    ("translog.flush_threshold_ops", Form::Integer),
+    ("translog.flush_threshold_size", Form::Size),
+    ("routing.allocation.total_shards_per_node", Form::Integer),
+    ("store.throttle.max_bytes_per_sec", Form::Size),
+    ("merge.policy.floor_segment", Form::Size),
+    ("merge.policy.max_merged_segment", Form::Size),
+    ("merge.policy.max_merge_at_once", Form::Integer),
+    ("merge.policy.max_merge_at_once_explicit", Form::Integer),
+    ("merge.policy.expunge_deletes_allowed", Form::Number),
+];
+
+/// Returns the form of the values of a dynamic setting.
+fn form_of(name: &str) -> Option<Form> {
+    let name = name.strip_prefix("index.").unwrap_or(name);
+    let is_threshold = ["search.slowlog.threshold.", "indexing.slowlog.threshold."]
+        .iter()
+        .any(|prefix| name.starts_with(prefix));
+    let form = FORMS.iter().find(|(own, _)| *own == name).map(|(_, form)| *form);
+    form.or(is_threshold.then_some(Form::Time))
+}
 
 /// Operations that an index setting can block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +120,24 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Reads the settings of a text: JSON or, without braces, lines of a properties file.
+    ///
+    /// # Errors
+    /// Invalid JSON.
+    pub(crate) fn read(text: &[u8]) -> Result<Settings> {
+        if text.contains(&b'{') {
+            return Ok(Settings::parse(&json::value(text)?));
+        }
+        let text = String::from_utf8_lossy(text);
+        let lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with(['#', '!']));
+        let lines = lines.map(|line| line.split_once(['=', ':', ' ']).unwrap_or((line, "")));
+        let named = lines.map(|(name, value)| (name.trim().to_owned(), Value::from(value.trim())));
+        Ok(Settings::parse(&Value::Object(named.collect())))
+    }
+
     /// Parses the settings of a body: nested or flat, with or without the prefix `index.`.
     pub(crate) fn parse(body: &Value) -> Settings {
         let mut settings = Settings::default();
@@ -170,7 +225,12 @@ impl Settings {
             }
         }
         check_analysis(self.analysis()).map_err(|error| {
-            let cause = SearchError::illegal(error.reason);
+            let is_java = error.reason.starts_with("Custom Analyzer");
+            let cause = if is_java {
+                SearchError::argument(error.reason)
+            } else {
+                SearchError::illegal(error.reason)
+            };
             failed(match error.unknown {
                 None => cause,
                 Some((kind, class)) => {
@@ -199,13 +259,23 @@ impl Settings {
                 Err(_) => return Err(refused(name, format!("cannot parse value [{text}] as an integer"))),
             }
         }
-        let name = "index.refresh_interval";
-        match self.get(name) {
-            Some(text) if text.parse::<i64>().is_err() && duration(text).is_none() => {
-                Err(refused(name, format!("cannot parse value [{text}] as time")))
-            }
-            _ => Ok(()),
+        for (name, text) in &self.flat {
+            let problem = match form_of(name) {
+                Some(Form::Time) if text.parse::<i64>().is_err() && duration(text).is_none() => {
+                    format!("cannot parse value [{text}] as time")
+                }
+                Some(Form::Integer) if text.parse::<i32>().is_err() => {
+                    format!("cannot parse value [{text}] as an integer")
+                }
+                Some(Form::Number) if text.parse::<f64>().is_err() => {
+                    format!("cannot parse value [{text}] as a double")
+                }
+                Some(Form::Size) if text != "-1" && bytes(text).is_none() => format!("Failed to parse [{text}]"),
+                _ => continue,
+            };
+            return Err(refused(name, problem));
         }
+        Ok(())
     }
 
     /// Fails if a setting blocks operations of a kind.

@@ -18,6 +18,7 @@ mod document;
 mod document_builder;
 mod encoded;
 mod indexing;
+mod mismatch;
 mod numbers;
 mod ordinals;
 mod points;

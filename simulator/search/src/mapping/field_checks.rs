@@ -32,6 +32,18 @@ fn check_integer(value: &Value) -> Result<()> {
     }
 }
 
+/// Fails for a precision step below 1.
+fn check_precision(value: &Value) -> Result<()> {
+    check_integer(value)?;
+    let step = value.as_i64().or_else(|| value.as_str()?.parse().ok());
+    match step.filter(|step| *step < 1) {
+        Some(step) => Err(SearchError::argument(format!(
+            "precisionStep must be >= 1 (got {step})"
+        ))),
+        None => Ok(()),
+    }
+}
+
 impl FieldType {
     /// Fails for settings that are invalid for the field.
     pub(super) fn check(&self, name: &str, definition: &Map<String, Value>) -> Result<()> {
@@ -75,7 +87,11 @@ impl FieldType {
             "omit_term_freq_and_positions" => Err(SearchError::parse(
                 "'omit_term_freq_and_positions' is not supported anymore - use ['index_options' : 'docs']  instead",
             )),
-            "precision_step" if self.kind.is_numeric() => check_integer(value),
+            "precision_step" if self.kind.is_numeric() => check_precision(value),
+            "postings_format" if !matches!(text, Some("default" | "es090" | "Lucene41")) => {
+                let reason = format!("failed to find postings_format [{}]", java_text(value));
+                Err(SearchError::illegal(reason))
+            }
             "ignore_above" | "position_offset_gap" if self.kind == Kind::String => check_integer(value),
             "path" => path_type(name, value).map(drop),
             _ => Ok(()),
