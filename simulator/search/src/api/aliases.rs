@@ -44,7 +44,7 @@ pub(crate) fn get(
             .filter(|(name, _)| wanted.is_none_or(|wanted| pattern::matches_any(wanted, name)))
             .map(|(name, alias)| (name.clone(), alias.describe()))
             .collect();
-        if wanted.is_none() || !kept.is_empty() {
+        if wanted.is_none() || !kept.is_empty() || !strict {
             response.insert(index.name.clone(), json!({"aliases": kept}));
         }
     }
@@ -102,7 +102,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
             ..request.expand()
         },
     )?;
-    check(shared, indices, alias)?;
+    check(shared, named.first().map_or(indices, |index| &index.name), alias)?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.check_alias(&shared.cluster, alias, &definition)?;
@@ -124,7 +124,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.aliases.write().retain(|name, _| {
-            let removed = pattern::matches_any(wanted, name);
+            let removed = wanted == "_all" || pattern::matches_any(wanted, name);
             found |= removed;
             !removed
         });
@@ -133,7 +133,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         return Err(SearchError::new(
             404,
             "AliasesMissingException",
-            format!("aliases [[{wanted}]] missing"),
+            format!("aliases [[{}]] missing", wanted.replace(',', ", ")),
         ));
     }
     shared.cluster.changed(&named)?;
@@ -162,7 +162,10 @@ impl AliasAction<'_> {
             "remove" => false,
             other => return Err(SearchError::illegal(format!("Alias action [{other}] not supported"))),
         };
-        let list = |key: &str| definition.get(key).map(names).unwrap_or_default();
+        let list = |key: &str| match definition.get(key) {
+            Some(Value::Number(number)) => vec![number.to_string()],
+            other => other.map(names).unwrap_or_default(),
+        };
         Ok(Some(AliasAction {
             adds,
             indices: list("index"),
@@ -228,7 +231,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
             let is_known =
                 || added.contains(alias) || named.iter().any(|index| index.aliases.read().contains_key(alias));
             if adds {
-                check(shared, &indices.join(","), alias)?;
+                check(shared, named.first().map_or("", |index| &index.name), alias)?;
             } else if !alias.contains('*') && !is_known() {
                 return Err(SearchError::new(
                     404,

@@ -31,7 +31,10 @@ fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
         return Err(SearchError::validation(&problem));
     }
     Ok(Condition {
-        create: create || request.param("op_type") == Some("create"),
+        create: create
+            || request
+                .param("op_type")
+                .is_some_and(|kind| kind.eq_ignore_ascii_case("create")),
         version: version_type.written(given),
         version_type,
     })
@@ -82,19 +85,13 @@ pub(crate) fn index(
 ) -> Result<Answer> {
     if let Some(kind) = request
         .param("op_type")
-        .filter(|kind| !matches!(*kind, "index" | "create"))
+        .filter(|kind| !["index", "create"].iter().any(|own| kind.eq_ignore_ascii_case(own)))
     {
         let reason = format!("opType [{kind}] not allowed, either [index] or [create] are allowed");
         return Ok(Answer::json(400, json!({"error": reason})));
     }
-    let done = write::index_document(
-        shared,
-        index,
-        type_name,
-        id,
-        write_parameters(request, condition(request, create)?)?,
-        request.body_or_source(),
-    )?;
+    let parameters = write_parameters(request, condition(request, create)?)?;
+    let done = write::index_document(shared, index, type_name, id, parameters, request.body_or_source())?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 201 } else { 200 };
     Ok(Answer::json(
@@ -136,6 +133,9 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
 /// `POST /index/type/id/_update`.
 pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
     check_write(request)?;
+    let retries = request.integer("retry_on_conflict")?;
+    let retries = retries.and_then(|retries| u64::try_from(retries).ok()).unwrap_or(0);
+    let (given, version_type) = request.version()?;
     let body = request.body_or_source();
     if !body.is_empty() && json::derivable(body).is_err() {
         return Err(SearchError::new(500, "NullPointerException", "null"));
@@ -149,8 +149,6 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     if let (Some((name, script)), Value::Object(body)) = (script, &mut body) {
         body.entry(name).or_insert_with(|| script.into());
     }
-    let retries = request.count("retry_on_conflict")?.unwrap_or(0);
-    let (given, version_type) = request.version()?;
     let version = version_type.written(given);
     if !matches!(version_type, VersionType::Internal | VersionType::Force) {
         let reason = format!(
@@ -308,7 +306,7 @@ pub(super) fn contents(
 /// Returns the response for one document, found or not.
 pub(super) fn document_json(
     index: &Index,
-    type_name: &str,
+    type_name: Option<&str>,
     id: &str,
     found: Option<Versioned>,
     filter: Option<&SourceFilter>,
@@ -373,6 +371,9 @@ fn read(
 ) -> Result<(Arc<Index>, Option<Versioned>)> {
     check_preference(shared, request.param("preference").unwrap_or_default())?;
     let realtime = request.flag_or("realtime", true);
+    if !realtime {
+        refresh(shared, request, index)?;
+    }
     find(shared, index, (type_name, id), placement(request).value(), realtime)
 }
 
@@ -409,7 +410,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
         status,
         document_json(
             &index,
-            type_name,
+            Some(type_name),
             id,
             found,
             source_filter(request).as_ref(),

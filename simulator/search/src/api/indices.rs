@@ -17,6 +17,8 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
     let body = request.body_or_source();
     let body = if body.iter().all(u8::is_ascii_whitespace) {
         None
+    } else if json::derivable(body).is_err() {
+        Some(json!({"settings": Settings::read(body)?.flat()}))
     } else {
         let parsed = json::object(body)
             .map_err(|error| SearchError::parse("failed to parse source for create index").caused_by(error))?;
@@ -132,6 +134,9 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
                 Settings::parse(&kept.into()).nested()
             };
         }
+        if settings.as_object().is_some_and(Map::is_empty) {
+            continue;
+        }
         response.insert(index.name.clone(), json!({"settings": settings}));
     }
     Ok(Answer::ok(response.into()))
@@ -219,7 +224,11 @@ pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, wh
             .try_for_each(|index| index.flush(request.flag("force"), now))?,
         "_optimize" => {
             for index in &named {
-                index.shards.iter().try_for_each(Shard::optimize)?;
+                if request.integer("max_num_segments")?.is_some_and(|most| most > 0) {
+                    index.shards.iter().try_for_each(Shard::optimize)?;
+                } else {
+                    index.merge()?;
+                }
                 if request.param("flush") != Some("false") {
                     index.flush(true, now)?;
                 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::{Block, Expand, refresh};
 use crate::error::{Result, SearchError};
+use crate::json;
 use crate::mapping::{FieldType, metadata_fields, with_defaults};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
@@ -33,7 +34,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
     }
     let first = |list: &str| list.split(',').next().unwrap_or_default().to_owned();
     match (response.is_empty(), indices.is_empty(), wanted.is_empty()) {
-        (true, false, true) => Err(SearchError::index_missing(&first(indices))),
+        (true, false, true) if !indices.contains('*') => Err(SearchError::index_missing(&first(indices))),
         (true, true, false) => Err(SearchError::new(
             404,
             "TypeMissingException",
@@ -55,13 +56,9 @@ pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str,
 /// `PUT /index/_mapping/type`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_name: &str) -> Result<Answer> {
     request.check_timeouts()?;
-    let undefined = |error: SearchError| SearchError::mapping("failed to parse mapping definition").caused_by(error);
-    let body = request
-        .json()
-        .map_err(undefined)?
-        .ok_or_else(|| SearchError::validation("mapping source is empty"))?;
-    if body.as_object().is_some_and(Map::is_empty) {
-        return Err(SearchError::mapping("malformed mapping no root object found"));
+    let source = request.body_or_source();
+    if source.is_empty() {
+        return Err(SearchError::validation("mapping source is empty"));
     }
     let now = (shared.cluster.options.ticks)();
     let named = shared.cluster.named(
@@ -71,6 +68,14 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
             ..request.expand()
         },
     )?;
+    if json::derivable(source).is_err() {
+        return Err(SearchError::new(500, "NullPointerException", "null"));
+    }
+    let failed = |error: SearchError| SearchError::parse("Failed to parse content to map").caused_by(error);
+    let body = json::value(source).map_err(failed)?;
+    if body.as_object().is_some_and(Map::is_empty) {
+        return Err(SearchError::mapping("malformed mapping no root object found"));
+    }
     if type_name.starts_with('_') && type_name != "_default_" {
         let reason = "Document mapping type name can't start with '_'";
         return Err(SearchError::new(400, "InvalidTypeNameException", reason));
@@ -112,7 +117,10 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
         return Err(SearchError::new(
             404,
             "TypeMissingException",
-            format!("[_all] type[[{types}]] missing: No index has the type."),
+            format!(
+                "[_all] type[[{}]] missing: No index has the type.",
+                types.replace(',', ", ")
+            ),
         ));
     }
     shared.cluster.changed(&named)?;

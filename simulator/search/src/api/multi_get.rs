@@ -77,7 +77,7 @@ pub(crate) fn mget(
             let filter = own.as_ref().or(filter.as_ref());
             document_json(
                 &index,
-                wanted_type,
+                type_name.as_deref(),
                 &id,
                 found,
                 filter,

@@ -22,7 +22,7 @@ fn number_of(id: &str) -> Result<(u64, &'static str)> {
             SearchError::illegal("Failed to decode scrollId").caused_by(SearchError::new(400, "IOException", cause)),
         );
     }
-    if id.len() < 4 {
+    if (1..4).contains(&id.len()) {
         let length = id.len();
         let cause =
             format!("Base64-encoded string must have at least four characters, but length specified was {length}");
@@ -147,14 +147,9 @@ pub(crate) fn msearch(
         }
         let blank = header.iter().all(u8::is_ascii_whitespace);
         let header: Value = if blank { json!({}) } else { json::value(header)? };
-        // The last line counts only if it ends with a newline.
-        let Some(body) = lines.next().filter(|_| lines.clone().next().is_some()) else {
-            break;
-        };
-        if responses.len() >= max_searches {
-            return Err(SearchError::illegal(format!(
-                "at most {max_searches} searches per request"
-            )));
+        if !header.is_object() {
+            let reason = "Cannot invoke \"XContentParser$Token.isValue()\" because \"token\" is null";
+            return Err(SearchError::new(500, "NullPointerException", reason));
         }
         if let Some(kind) = header.get("search_type").or_else(|| header.get("searchType")) {
             SearchType::parse(kind.as_str().unwrap_or_default())?;
@@ -163,6 +158,15 @@ pub(crate) fn msearch(
             names(wildcards)
                 .iter()
                 .try_for_each(|wildcards| check_wildcards(wildcards))?;
+        }
+        // The last line counts only if it ends with a newline.
+        let Some(body) = lines.next().filter(|_| lines.clone().next().is_some()) else {
+            break;
+        };
+        if responses.len() >= max_searches {
+            return Err(SearchError::illegal(format!(
+                "at most {max_searches} searches per request"
+            )));
         }
         responses.push(
             single(shared, request, &header, body, index, types)
@@ -189,9 +193,10 @@ fn single(
 ) -> Result<Value> {
     let began = (shared.cluster.options.ticks)();
     let list = |keys: [&str; 2]| {
-        keys.iter()
-            .find_map(|key| header.get(*key))
-            .map(|value| names(value).join(","))
+        keys.iter().find_map(|key| header.get(*key)).map(|value| match value {
+            Value::Number(number) => number.to_string(),
+            other => names(other).join(","),
+        })
     };
     let indices = list(["index", "indices"])
         .or_else(|| index.map(str::to_owned))

@@ -89,8 +89,11 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
         human: request.flag("human"),
     };
     let total = stats.primaries_and_total(shared, &named);
-    let mut response = json!({"_shards": shared.cluster.shards_json(&named), "_all": total});
     let level = request.param("level").unwrap_or("indices");
+    if !matches!(level, "cluster" | "indices" | "shards") {
+        return Ok(Answer::ok(json!({"_shards": shared.cluster.shards_json(&named)})));
+    }
+    let mut response = json!({"_shards": shared.cluster.shards_json(&named), "_all": total});
     if level != "cluster" {
         let by_index = named.iter().map(|index| {
             let mut statistics = stats.primaries_and_total(shared, std::slice::from_ref(index));

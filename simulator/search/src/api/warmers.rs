@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
@@ -10,7 +11,11 @@ use crate::shared::Shared;
 /// `GET [/index]/_warmer[/name]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, wanted: Option<&str>) -> Result<Answer> {
     let mut response = Map::new();
-    for index in shared.cluster.named(indices, request.expand())? {
+    let expand = Expand {
+        forbid_closed: false,
+        ..request.expand()
+    };
+    for index in shared.cluster.named(indices, expand)? {
         let warmers = index.warmers.read();
         let kept: Map<String, Value> = warmers
             .iter()

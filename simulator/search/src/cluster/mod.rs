@@ -5,6 +5,7 @@
 //! Limits: in memory, optionally saved in a data directory; a bounded number of indices.
 //! Source: Elasticsearch 1.5.
 
+mod alias;
 mod alias_routing;
 mod gateway;
 mod index;
@@ -30,8 +31,9 @@ use crate::json;
 use crate::options::Options;
 use crate::query::Documents;
 
+pub(crate) use alias::{Alias, same_as_index};
 pub use gateway::DataDirectorySummary;
-pub(crate) use index::{Alias, Index, same_as_index};
+pub(crate) use index::Index;
 pub(crate) use names::{Expand, check_open, check_wildcards};
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub(crate) use refresh::refresh;
@@ -245,6 +247,7 @@ impl Cluster {
         settings.set_default("index.number_of_shards", &shards.to_string());
         settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
         settings.check(name)?;
+        settings.ignore_blocks();
         let mut index = Index::new(name, settings, self.now(), &self.options)?;
         index.change_mapping(|mapping| {
             if let Some(default) = mappings.get("_default_") {

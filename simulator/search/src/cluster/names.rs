@@ -59,17 +59,8 @@ impl Cluster {
             .collect();
         let everything = parts.is_empty() || parts == ["_all"];
         let parts = if everything { vec!["*"] } else { parts };
-        // By index name. `None` if the index was named directly, else the filters of its aliases.
-        let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
-        let mut add = |index: &Arc<Index>, filter: Option<Value>| {
-            let entry = found
-                .entry(index.name.clone())
-                .or_insert_with(|| (index.clone(), Some(vec![])));
-            match (filter, &mut entry.1) {
-                (Some(filter), Some(filters)) => filters.push(filter),
-                (_, filters) => *filters = None,
-            }
-        };
+        // Names of indices and aliases, with their index. `None` instead of a filter: all documents.
+        let mut matched: Vec<(String, Arc<Index>, Option<Value>)> = Vec::new();
         let mut without: Vec<&str> = Vec::new();
         // An exclusion without a wildcard applies only as the first part, or after a wildcard, `+` or another
         // exclusion.
@@ -82,7 +73,7 @@ impl Cluster {
                 if at == 0 {
                     all.iter()
                         .filter(|index| open(index))
-                        .for_each(|index| add(index, None));
+                        .for_each(|index| matched.push((index.name.clone(), index.clone(), None)));
                 }
                 is_set = true;
                 without.push(excluded);
@@ -94,15 +85,15 @@ impl Cluster {
             if part.contains('*') && (everything || expand.open || expand.closed) {
                 for index in all.iter().filter(|index| open(index)) {
                     if pattern::matches(part, &index.name) && is_usable(index)? {
-                        add(index, None);
+                        matched.push((index.name.clone(), index.clone(), None));
                     }
-                    for (_, alias) in index
+                    for (name, alias) in index
                         .aliases
                         .read()
                         .iter()
                         .filter(|(name, _)| pattern::matches(part, name))
                     {
-                        add(index, alias.filter.clone());
+                        matched.push((name.clone(), index.clone(), alias.filter.clone()));
                     }
                 }
                 continue;
@@ -114,12 +105,12 @@ impl Cluster {
                     if !is_usable(index)? {
                         continue;
                     }
-                    add(index, None);
+                    matched.push((part.to_owned(), index.clone(), None));
                 }
                 if let Some(alias) = index.aliases.read().get(part) {
                     is_known = true;
                     if is_usable(index)? {
-                        add(index, alias.filter.clone());
+                        matched.push((part.to_owned(), index.clone(), alias.filter.clone()));
                     }
                 }
             }
@@ -127,7 +118,17 @@ impl Cluster {
                 return Err(SearchError::index_missing(part));
             }
         }
-        found.retain(|name, _| !without.iter().any(|excluded| pattern::matches(excluded, name)));
+        matched.retain(|(name, ..)| !without.iter().any(|excluded| pattern::matches(excluded, name)));
+        // By index name. `None` if all documents were named, else the filters of the aliases.
+        let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
+        for (_, index, filter) in matched {
+            let name = index.name.clone();
+            let (_, filters) = found.entry(name).or_insert_with(|| (index, Some(vec![])));
+            match (filter, &mut *filters) {
+                (Some(filter), Some(filters)) => filters.push(filter),
+                _ => *filters = None,
+            }
+        }
         if found.is_empty() && !expand.allow_no_indices {
             return Err(SearchError::index_missing(expression));
         }

@@ -1,6 +1,6 @@
 //! The settings of an index: strings by dotted name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -117,9 +117,17 @@ fn numbered_to_arrays(value: Value) -> Value {
 pub(crate) struct Settings {
     flat: BTreeMap<String, String>,
     analysis: Option<Map<String, Value>>,
+    /// Blocks of a new index. They have no effect until they are set again or the index is loaded from disk.
+    inert: BTreeSet<String>,
 }
 
 impl Settings {
+    /// Lets the blocks have no effect.
+    pub(super) fn ignore_blocks(&mut self) {
+        let blocks = BLOCKS.iter().map(|(name, ..)| (*name).to_owned());
+        self.inert = blocks.filter(|name| self.flat.contains_key(name)).collect();
+    }
+
     /// Reads the settings of a text: JSON or, without braces, lines of a properties file.
     ///
     /// # Errors
@@ -147,7 +155,9 @@ impl Settings {
             let analysis = inner
                 .get("analysis")
                 .or_else(|| inner.get("index").and_then(|index| index.get("analysis")));
-            settings.analysis = analysis.and_then(Value::as_object).cloned();
+            let dotted = || settings.nested().pointer("/index/analysis").cloned();
+            let analysis = analysis.cloned().or_else(dotted);
+            settings.analysis = analysis.as_ref().and_then(Value::as_object).cloned();
         }
         settings
     }
@@ -165,6 +175,7 @@ impl Settings {
                 .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
                 .collect(),
             analysis: saved["analysis"].as_object().cloned(),
+            inert: BTreeSet::new(),
         }
     }
 
@@ -282,7 +293,8 @@ impl Settings {
     pub(super) fn check_block(&self, block: Block) -> Result<()> {
         let set = BLOCKS
             .iter()
-            .filter(|(name, _, blocked)| blocked.contains(&block) && self.get(name) == Some("true"));
+            .filter(|(name, _, blocked)| blocked.contains(&block) && self.get(name) == Some("true"))
+            .filter(|(name, ..)| !self.inert.contains(*name));
         let reasons: String = set.map(|(_, reason, _)| format!("[FORBIDDEN/{reason}];")).collect();
         if reasons.is_empty() {
             return Ok(());
@@ -299,6 +311,7 @@ impl Settings {
     }
 
     pub(crate) fn extend(&mut self, other: &Settings) {
+        self.inert.retain(|name| !other.flat.contains_key(name));
         self.flat
             .extend(other.flat.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some(analysis) = &other.analysis {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Settings;
+use super::alias::Alias;
 use crate::error::{Result, SearchError};
 use crate::json::java_text;
 
@@ -98,12 +99,16 @@ impl Template {
 
     /// Returns the template as JSON.
     pub(crate) fn describe(&self) -> Value {
+        let aliases = self.aliases.iter();
+        let aliases: Map<String, Value> = aliases
+            .map(|(name, definition)| (name.clone(), Alias::parse(definition).describe()))
+            .collect();
         json!({
             "order": self.order,
             "template": self.pattern,
             "settings": self.settings.flat(),
             "mappings": self.mappings,
-            "aliases": self.aliases,
+            "aliases": aliases,
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::index::blocks::NESTED;
 use crate::index::completion::completion_terms;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::{Encoded, MAX_TERM_BYTES};
-use crate::index::mismatch::{boosted_value, strict, unmappable_integer};
+use crate::index::mismatch::{boosted_value, check_base64, strict, unmappable_integer};
 use crate::json::java_text;
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
@@ -35,15 +35,6 @@ pub(crate) enum ParsedDocument {
     Unmapped(Unmapped),
     /// The document is invalid. It has new fields before the invalid value.
     Rejected(Unmapped, SearchError),
-}
-
-/// Parses the JSON of a document. The fields can be wrapped in an object named like the type.
-pub(crate) fn parse(type_name: &str, source: &[u8]) -> Result<Map<String, Value>> {
-    let document = crate::json::object(source)?;
-    Ok(match document.get(type_name) {
-        Some(Value::Object(inner)) if document.len() == 1 => inner.clone(),
-        _ => document,
-    })
 }
 
 /// Parses a document of a type. The type must be mapped.
@@ -246,13 +237,22 @@ impl<'a> DocumentParser<'a> {
                 }
                 Ok(())
             }
-            (Value::Object(_), Some(Node::Field(field))) if field.field_type.kind == Kind::Binary => Ok(()),
-            (Value::Object(object), Some(Node::Field(field))) => {
-                let value = boosted_value(field.field_type.kind, object).map_err(|error| {
+            (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Binary && !value.is_array() => {
+                if !field.field_type.store || value.is_null() {
+                    return Ok(());
+                }
+                check_base64(value).map_err(|error| {
                     SearchError::mapping(format!("failed to parse [{}]", path.join("."))).caused_by(error)
-                })?;
-                self.value(path, known, value, dynamic)
+                })
             }
+            (Value::Object(object), Some(Node::Field(field))) => match boosted_value(&field.field_type, object) {
+                Ok(value) => self.value(path, known, value, dynamic),
+                Err(_) if field.field_type.ignore_malformed => Ok(()),
+                Err(error) => {
+                    let failed = SearchError::mapping(format!("failed to parse [{}]", path.join(".")));
+                    Err(failed.caused_by(error))
+                }
+            },
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
                 Some(value) => self.copied_field(&dotted(path), field, value),
                 None => Ok(()),
@@ -374,19 +374,33 @@ impl<'a> DocumentParser<'a> {
         crate::json::oversized_integer(self.source, number).map(str::to_owned)
     }
 
-    /// Fails for an integer that overflows a long, in a field that reads one.
+    /// Fails for a number outside of the range that the parser reads for a field.
     fn check_size(&self, path: &str, kind: Kind, value: &Value) -> Result<()> {
-        let range = match kind {
-            Kind::Long | Kind::Date => format!("long ({} - {})", i64::MIN, i64::MAX),
-            Kind::Integer | Kind::Boolean => format!("int ({} - {})", i32::MIN, i32::MAX),
-            Kind::Short | Kind::Byte => "Java short".to_owned(),
+        let (min, max, range) = match kind {
+            Kind::Long | Kind::Date => (i64::MIN, i64::MAX, "long"),
+            Kind::Integer | Kind::Boolean => (i64::from(i32::MIN), i64::from(i32::MAX), "int"),
+            Kind::Short | Kind::Byte => (i64::from(i16::MIN), i64::from(i16::MAX), "Java short"),
             _ => return Ok(()),
         };
-        let Some(literal) = self.oversized(value) else {
+        let fits = match (value.as_i64(), value.as_f64()) {
+            (Some(whole), _) => (min..=max).contains(&whole),
+            (None, Some(float)) => (min as f64..max as f64 + 1.0).contains(&float),
+            (None, None) => true,
+        };
+        if fits {
             return Ok(());
+        }
+        let literal = value
+            .as_f64()
+            .and_then(|number| crate::json::literal(self.source, number));
+        let literal = literal.map_or_else(|| value.to_string(), str::to_owned);
+        let bounds = if range == "Java short" {
+            String::new()
+        } else {
+            format!(" ({min} - {max})")
         };
         let place = "[Source: [B@1; line: 1, column: 1]";
-        let reason = format!("Numeric value ({literal}) out of range of {range}\n at {place}");
+        let reason = format!("Numeric value ({literal}) out of range of {range}{bounds}\n at {place}");
         let cause = SearchError::new(400, "JsonParseException", reason);
         Err(SearchError::mapping(format!("failed to parse [{path}]")).caused_by(cause))
     }

@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
 use crate::json::java_text;
-use crate::mapping::{Dynamic, Kind, Node, ObjectNode, guess};
+use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
 
 /// Returns the value within an object that stands for a field's value with a boost.
 ///
 /// # Errors
 /// A member other than the value and its boost, or a kind of field that has no such form.
-pub(super) fn boosted_value(kind: Kind, object: &Map<String, Value>) -> Result<&Value> {
-    match kind {
+pub(super) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value>) -> Result<&'v Value> {
+    match field.kind {
         Kind::Boolean => {
             let reason = "Current token (START_OBJECT) not of boolean type\n at [Source: [B@1; line: 1, column: 1]";
             return Err(SearchError::new(400, "JsonParseException", reason));
@@ -28,11 +28,57 @@ pub(super) fn boosted_value(kind: Kind, object: &Map<String, Value>) -> Result<&
     for (name, value) in object {
         match name.as_str() {
             "value" | "_value" => found = value,
-            "boost" | "_boost" => {}
+            "boost" | "_boost" if field.norms || value.as_f64() == Some(1.0) => {}
+            "boost" | "_boost" => {
+                let reason = "You cannot set an index-time boost on an unindexed field, or one that omits norms";
+                return Err(SearchError::argument(reason));
+            }
             _ => return Err(SearchError::illegal(format!("unknown property [{name}]"))),
         }
     }
     Ok(found)
+}
+
+/// Checks that the value of a stored binary field is base64.
+pub(super) fn check_base64(value: &Value) -> Result<()> {
+    use base64::Engine;
+    let reason = match value {
+        Value::String(text) => match base64::engine::general_purpose::STANDARD.decode(text) {
+            Ok(_) => return Ok(()),
+            Err(_) => format!(
+                "Failed to decode VALUE_STRING as base64 (MIME-NO-LINEFEEDS): {}",
+                illegal_base64(text)
+            ),
+        },
+        other => {
+            let token = match other {
+                Value::Bool(true) => "VALUE_TRUE",
+                Value::Bool(false) => "VALUE_FALSE",
+                Value::Number(number) if number.is_f64() => "VALUE_NUMBER_FLOAT",
+                Value::Number(_) => "VALUE_NUMBER_INT",
+                _ => "START_OBJECT",
+            };
+            format!("Current token ({token}) not VALUE_STRING or VALUE_EMBEDDED_OBJECT, can not access as binary")
+        }
+    };
+    let reason = format!("{reason}\n at [Source: [B@1; line: 1, column: 1]");
+    Err(SearchError::new(400, "JsonParseException", reason))
+}
+
+/// Describes the first character of a text that base64 cannot have. The closing quote follows the text.
+fn illegal_base64(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let found = text.chars().enumerate().find(|(_, c)| !is_part(*c));
+    let (at, wrong) = found.unwrap_or((text.len(), '"'));
+    let code = u32::from(wrong);
+    match wrong {
+        ' ' => format!(
+            "Illegal white space character (code 0x{code:x}) as character #{} of 4-char base64 unit: can only used \
+             between units",
+            at % 4 + 1
+        ),
+        _ => format!("Illegal character '{wrong}' (code 0x{code:x}) in base64 content"),
+    }
 }
 
 /// Returns the error for a dynamic integer that overflows a long.
@@ -66,7 +112,12 @@ impl<'a> DocumentParser<'a> {
         }
         path.push(name.clone());
         match known {
-            Some(Node::Field(_)) => self.value(path, known, value, false)?,
+            Some(Node::Field(_)) => self
+                .value(path, known, value, false)
+                .map_err(|error| match error.cause {
+                    Some(cause) => SearchError::mapping(format!("failed to parse [{name}]")).caused_by(*cause),
+                    None => error,
+                })?,
             None if policy == Dynamic::Yes => {
                 if let Some(field) = guess(self.type_mapping, path, value)? {
                     self.add_unmapped(path, Node::Field(Box::new(field)))?;

@@ -33,7 +33,7 @@ pub(crate) use bits::Bits;
 pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use completion::{Completion, completion_key, completion_of, contexts_of};
 pub(crate) use counters::{Counters, Meter};
-pub(crate) use document::{ParsedDocument, parse, read};
+pub(crate) use document::{ParsedDocument, read};
 pub(crate) use encoded::field_prefix;
 pub(crate) use ordinals::Ordinals;
 pub(crate) use segment::{Segment, term_key};

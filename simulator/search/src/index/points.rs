@@ -24,6 +24,10 @@ fn malformed(value: &Value) -> SearchError {
                 SearchError::float(wrong.unwrap_or_default().trim())
             }
         },
+        Value::Array(parts) if parts.first().is_some_and(Value::is_number) => {
+            let wrong = parts.iter().find_map(Value::as_str);
+            wrong.map_or_else(|| SearchError::parse("geo_point expected"), SearchError::float)
+        }
         Value::Object(parts) => {
             let is_known = |name: &&String| matches!(name.as_str(), "lat" | "lon" | "geohash");
             let missing = ["lat", "lon"].into_iter().find(|name| !parts.contains_key(*name));
@@ -48,13 +52,17 @@ impl DocumentParser<'_> {
         if value.is_null() {
             return Ok(());
         }
-        match (GeoPoint::parse(value), value) {
+        // The empty geohash is the cell of the whole earth.
+        let whole = (*value == "").then_some(GeoPoint { lat: 0.0, lon: 0.0 });
+        match (GeoPoint::parse(value).or(whole), value) {
             (Some(point), _) => {
                 self.doc.add_field_name(field);
                 self.doc.encoded.push_number(field.ordinal, point.encode());
                 self.point_fields(name, node, point, value)
             }
-            (None, Value::Array(items)) => items.iter().try_for_each(|item| self.points(name, node, item)),
+            (None, Value::Array(items)) if !items.first().is_some_and(Value::is_number) => {
+                items.iter().try_for_each(|item| self.points(name, node, item))
+            }
             _ => Err(SearchError::mapping("failed to parse").caused_by(malformed(value))),
         }
     }

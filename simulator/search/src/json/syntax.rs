@@ -1,7 +1,7 @@
 //! The reading of a JSON text that is not strict: what Jackson allows, and what it says of the rest.
 //!
-//! Guarantees: names without quotes, comments and numbers of any size are read; anything else that is no JSON is refused
-//! as by Jackson.
+//! Guarantees: names without quotes, comments and numbers of any size are read; anything else that is no JSON is
+//! refused as by Jackson.
 //! Limits: a text is looked at here only after the strict parser has refused it.
 //! Source: Jackson 2.5's `UTF8StreamJsonParser` with `ALLOW_UNQUOTED_FIELD_NAMES` and `ALLOW_COMMENTS`, as in
 //! Elasticsearch 1.5.

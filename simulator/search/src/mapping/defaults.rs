@@ -68,7 +68,11 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             }));
         }
     }
-    add(field.describe().into());
+    let mut own = field.describe();
+    if let Some(Value::Object(norms)) = own.get_mut("norms") {
+        norms.entry("enabled").or_insert(json!(text && !whole));
+    }
+    add(own.into());
     if !node.fields.is_empty() {
         let fields: Map<String, Value> = node
             .fields

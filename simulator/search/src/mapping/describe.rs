@@ -178,10 +178,7 @@ impl FieldType {
             let included = self.setting("include_in_all").filter(|_| self.kind != Kind::Boolean);
             definition.extend(included.map(|own| ("include_in_all".to_owned(), json!(truth(own)))));
         }
-        let number = |key: &str| {
-            self.setting(key)
-                .and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
-        };
+        let number = |key: &str| self.whole_number(key);
         if self.kind == Kind::String {
             for (key, default) in [("position_offset_gap", 0), ("ignore_above", -1)] {
                 if let Some(own) = number(key).filter(|own| *own != default) {
@@ -243,6 +240,37 @@ impl FieldType {
         }
     }
 
+    /// Returns a setting as a whole number.
+    fn whole_number(&self, key: &str) -> Option<i64> {
+        self.setting(key)
+            .and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
+    }
+
+    /// Returns the precision step of a number.
+    fn precision_step(&self) -> Option<i64> {
+        let default = self.kind.precision().map(|(_, step)| i64::from(step));
+        self.whole_number("precision_step").or(default)
+    }
+
+    /// Returns the settings of a completion field that conflict with those of another one.
+    fn completion_conflicts(&self, other: &FieldType) -> Vec<String> {
+        let settings = [
+            ("payloads", false, "payload values"),
+            (
+                "preserve_position_increments",
+                true,
+                "'preserve_position_increments' values",
+            ),
+            ("preserve_separators", true, "'preserve_separators' values"),
+        ];
+        let is_different = |(key, default, _): &&(&str, bool, &str)| {
+            let own = |field: &FieldType| field.setting(key).map_or(*default, truth);
+            self.kind == Kind::Completion && own(self) != own(other)
+        };
+        let different = settings.iter().filter(is_different);
+        different.map(|(_, _, what)| format!("has different {what}")).collect()
+    }
+
     /// Returns the settings of a point that conflict with those of another one.
     fn point_conflicts(&self, other: &FieldType) -> Vec<String> {
         let is_point = self.kind == Kind::GeoPoint;
@@ -265,6 +293,8 @@ impl FieldType {
         let is_keyword = |field: &FieldType| field.kind == Kind::String && field.indexing == Indexing::NotAnalyzed;
         let analyzer = |field: &FieldType| match &field.analyzer {
             _ if is_keyword(field) => Some("_keyword".to_owned()),
+            None if field.kind == Kind::Completion => Some("simple".to_owned()),
+            _ if field.kind.is_numeric() => Some(format!("_{}", field.precision_step().unwrap_or_default())),
             own => own.clone().filter(|name| name != "default"),
         };
         let vectors = |field: &FieldType, part: &str| {
@@ -319,6 +349,7 @@ impl FieldType {
         let found = found
             .map(|(_, what)| what.to_owned())
             .chain(self.point_conflicts(other));
+        let found = found.chain(self.completion_conflicts(other));
         found.map(|what| format!("mapper [{name}] {what}")).collect()
     }
 }

@@ -141,6 +141,28 @@ impl Indexing {
     }
 }
 
+/// Settings that a later definition replaces, or resets if it has none.
+const REPLACED: [&str; 8] = [
+    "null_value",
+    "include_in_all",
+    "search_analyzer",
+    "search_quote_analyzer",
+    "ignore_above",
+    "precision_step",
+    "format",
+    "max_input_length",
+];
+/// Settings that a later definition replaces if it has them.
+const ADDED: [&str; 7] = [
+    "boost",
+    "ignore_malformed",
+    "coerce",
+    "fielddata",
+    "copy_to",
+    "norms",
+    "omit_norms",
+];
+
 /// The type of a field and its settings.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldType {
@@ -245,7 +267,10 @@ impl FieldType {
                 "ignore_above" => field.ignore_above = value.as_u64().and_then(|max| usize::try_from(max).ok()),
                 "ignore_malformed" => field.ignore_malformed = truth(value),
                 "store" => field.store = truth(value),
-                "boost" => field.boost = value.as_f64().unwrap_or(1.0) as f32,
+                "boost" => {
+                    let number = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+                    field.boost = number.unwrap_or(1.0) as f32;
+                }
                 "type" | "fields" | "path" | "properties" => continue,
                 // Settings without effect, such as `doc_values` and `precision_step`, are only stored and returned.
                 _ => {}
@@ -260,6 +285,29 @@ impl FieldType {
         field.norms = kind == Kind::String && norms.unwrap_or(field.indexing == Indexing::Analyzed);
         field.check(name, definition)?;
         Ok(field)
+    }
+
+    /// Merges a later definition of the field: only some settings can change.
+    ///
+    /// # Errors
+    /// An invalid setting.
+    pub(super) fn merged(&self, name: &str, fresh: &FieldType) -> Result<FieldType> {
+        if matches!(self.kind, Kind::Binary | Kind::GeoPoint) {
+            return Ok(self.clone());
+        }
+        let mut definition = self.definition();
+        for key in REPLACED {
+            definition.remove(key);
+        }
+        for key in REPLACED.iter().chain(&ADDED) {
+            let is_empty = |value: &&Value| value.as_array().is_some_and(Vec::is_empty);
+            if let Some(value) = fresh.setting(key).filter(|value| !is_empty(value)) {
+                definition.insert((*key).to_owned(), value.clone());
+            }
+        }
+        let mut merged = FieldType::parse(name, &definition)?;
+        merged.search_analyzer.clone_from(&fresh.search_analyzer);
+        Ok(merged)
     }
 
     /// Returns the definition that [`FieldType::parse`] restores the field from.

@@ -65,6 +65,10 @@ impl FieldType {
     fn check_setting(&self, name: &str, key: &str, value: &Value) -> Result<()> {
         let text = value.as_str();
         match key {
+            "null_value" if value.is_null() && self.kind == Kind::TokenCount => {
+                let reason = "Cannot invoke \"Object.toString()\" because \"node\" is null";
+                Err(SearchError::new(500, "NullPointerException", reason))
+            }
             "null_value" if value.is_null() => Err(SearchError::mapping("Property [null_value] cannot be null.")),
             "null_value" if self.kind.is_numeric() && !matches!(self.kind, Kind::Date | Kind::Ip) => match text {
                 Some(text) => self.encode_text(text).map(drop).map_err(number_error),
@@ -83,6 +87,13 @@ impl FieldType {
             ))),
             "boost" if text.is_some_and(|text| text.parse::<f32>().is_err()) => {
                 Err(number_error(SearchError::number(&java_text(value))))
+            }
+            "max_input_length" if self.kind == Kind::Completion && value.as_i64().is_some_and(|length| length < 1) => {
+                let reason = format!("max_input_length must be > 0 but was [{}]", java_text(value));
+                Err(SearchError::illegal(reason))
+            }
+            "index" if self.kind == Kind::Boolean && text == Some("analyzed") => {
+                Err(SearchError::illegal("bool field can't be tokenized"))
             }
             "omit_term_freq_and_positions" => Err(SearchError::parse(
                 "'omit_term_freq_and_positions' is not supported anymore - use ['index_options' : 'docs']  instead",

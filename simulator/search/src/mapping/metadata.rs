@@ -2,7 +2,7 @@
 //!
 //! Source: `parse` and `toXContent` of Elasticsearch 1.5's metadata field mappers.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::field::truth;
 use crate::error::{Result, SearchError};
@@ -88,7 +88,7 @@ const SETTINGS: [(&str, &[(&str, Default)]); 9] = [
 /// # Errors
 /// Settings that are no object, `_parent` without a type, or settings of `_uid`.
 pub(super) fn check(name: &str, given: &Value) -> Result<()> {
-    let has_settings = SETTINGS.iter().any(|(own, _)| *own == name) || name == "_parent";
+    let has_settings = SETTINGS.iter().any(|(own, _)| *own == name) || matches!(name, "_parent" | "_meta");
     let settings = match given {
         Value::Object(settings) => settings,
         other if has_settings => {
@@ -127,7 +127,18 @@ pub(super) fn described(name: &str, given: &Value) -> Option<Value> {
         };
         Some(((*key).to_owned(), value))
     });
-    let kept: Map<String, Value> = kept.collect();
+    let mut kept: Map<String, Value> = kept.collect();
+    let has_norms = given
+        .get("norms")
+        .and_then(|norms| norms.get("enabled"))
+        .is_none_or(truth);
+    if name == "_all" && !has_norms {
+        kept.insert("omit_norms".to_owned(), true.into());
+    }
+    if name == "_field_names" && given.get("index").is_some_and(|index| *index == "no") {
+        let disabled = json!({"enabled": false, "type": "_field_names", "index": "no"});
+        return Some(disabled);
+    }
     (!kept.is_empty()).then(|| kept.into())
 }
 
@@ -135,7 +146,6 @@ pub(super) fn described(name: &str, given: &Value) -> Option<Value> {
 mod tests {
     use super::*;
     use rstest::rstest;
-    use serde_json::json;
 
     #[rstest]
     #[case("_all", json!({"store": "no", "frob": 1}), None)]

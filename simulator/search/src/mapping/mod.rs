@@ -410,7 +410,12 @@ impl Mapping {
                 Analyzer::configured(own, self.analysis.as_ref())
                     .map_err(|error| SearchError::mapping(unknown_analyzer(error, own, full_name)))
             }
-            _ => Ok(Analyzer::keyword()),
+            _ => match name {
+                Some(own) => Analyzer::configured(own, self.analysis.as_ref())
+                    .map(|_| Analyzer::keyword())
+                    .map_err(|error| SearchError::mapping(unknown_analyzer(error, own, full_name))),
+                None => Ok(Analyzer::keyword()),
+            },
         };
         let search = field.search_analyzer.as_deref().or(field.analyzer.as_deref());
         Ok((analyzer(field.analyzer.as_deref())?, analyzer(search)?))

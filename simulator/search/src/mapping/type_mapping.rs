@@ -60,6 +60,7 @@ impl TypeMapping {
         if is_known {
             conflicts.extend(self.conflicts(definition));
         }
+        let mut unknown = Vec::new();
         for (key, value) in definition {
             match key.as_str() {
                 "properties" | "dynamic" | "enabled" | "include_in_all" | TIMESTAMP | TTL => continue,
@@ -77,13 +78,16 @@ impl TypeMapping {
                 | "_id"
                 | "_type"
                 | "_analyzer"
-                | "_boost"
                 | "transform"
+                | "analyzer"
+                | "index_analyzer"
+                | "search_analyzer"
                     if is_known =>
                 {
                     metadata::check(key, value)?;
                     continue;
                 }
+                "_field_names" if is_known && value.get("enabled").is_none() => continue,
                 "_all" => self.all_enabled = value.get("enabled").is_none_or(truth),
                 "date_detection" => {
                     self.date_detection = truth(value);
@@ -112,10 +116,8 @@ impl TypeMapping {
                 key if key.starts_with('_')
                     || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}
                 other => {
-                    return Err(SearchError::mapping(format!(
-                        "Root type mapping not empty after parsing! Remaining fields:   [{other} : {}]",
-                        java_text(value)
-                    )));
+                    unknown.push(format!("[{other} : {}]", java_text(value)));
+                    continue;
                 }
             }
             metadata::check(key, value)?;
@@ -123,6 +125,11 @@ impl TypeMapping {
                 Some(settings) => drop(self.meta.insert(key.clone(), settings)),
                 None => drop(self.meta.remove(key)),
             }
+        }
+        if !unknown.is_empty() {
+            let unknown = unknown.join(" ");
+            let reason = format!("Root type mapping not empty after parsing! Remaining fields:   {unknown}");
+            return Err(SearchError::mapping(reason));
         }
         if self.meta.contains_key("_parent") {
             self.meta.insert("_routing".to_owned(), json!({"required": true}));

@@ -251,7 +251,7 @@ fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Res
         (&Method::HEAD, [_, wanted]) => aliases::exists(shared, request, names, wanted),
         (&Method::PUT, ["_alias"]) => aliases::put(shared, request, names, "")?,
         (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,
-        (&Method::DELETE, [_, wanted]) => aliases::delete(shared, request, names, wanted)?,
+        (&Method::DELETE, [_, wanted]) if !names.is_empty() => aliases::delete(shared, request, names, wanted)?,
         _ => return Ok(None),
     };
     Ok(Some(answer))

@@ -81,8 +81,24 @@ struct Meta<'a> {
     retries: Option<Text<'a>>,
 }
 
-/// Parses an action line that has not the form of [`Line`], as Elasticsearch does: everything but plain members of the
-/// first object is skipped.
+/// Adds the plain values of a member of an action. Returns whether the action goes on: the end of an inner object ends
+/// it.
+fn take_plain(key: &str, value: &Value, plain: &mut Map<String, Value>) -> bool {
+    match value {
+        Value::Object(inner) => {
+            let _ends = inner.iter().all(|(key, value)| take_plain(key, value, plain));
+            false
+        }
+        Value::Array(items) => items.iter().all(|item| take_plain(key, item, plain)),
+        Value::Null => true,
+        value => {
+            plain.insert(key.to_owned(), value.clone());
+            true
+        }
+    }
+}
+
+/// Parses an action line that has not the form of [`Line`], as Elasticsearch does: as a stream of plain values.
 ///
 /// # Errors
 /// A line that is no JSON, or has no action.
@@ -95,11 +111,8 @@ fn lenient_line(line: &[u8]) -> Result<Line<'static>> {
     };
     let mut plain = Map::new();
     for (key, value) in meta.as_object().into_iter().flatten() {
-        match value {
-            // The end of an inner object ends the action.
-            Value::Object(_) => break,
-            Value::Null | Value::Array(_) => {}
-            value => drop(plain.insert(key.clone(), value.clone())),
+        if !take_plain(key, value, &mut plain) {
+            break;
         }
     }
     let text = |names: [&str; 2]| {
@@ -387,8 +400,8 @@ fn is_of_index(error: &SearchError) -> bool {
     error.kind.contains("Index")
 }
 
-/// Creates the missing indices of the actions, with all types of the actions. Returns the indices that cannot be created
-/// or written to.
+/// Creates the missing indices of the actions, with all types of the actions. Returns the indices that cannot be
+/// created or written to.
 fn create_indices<'a>(shared: &Shared, actions: &'a [Action<'_>]) -> Vec<(&'a str, SearchError)> {
     let mut types: Vec<(&str, Vec<&str>)> = Vec::new();
     for action in actions {
