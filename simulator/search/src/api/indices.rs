@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Block, Expand, Index, Settings, refresh};
+use crate::cluster::{Block, Expand, Index, Settings, check_sections, refresh};
 use crate::error::{Result, SearchError};
 use crate::index::Shard;
 use crate::json;
@@ -13,7 +13,6 @@ use crate::shared::Shared;
 
 /// `PUT|POST /index`.
 pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Result<Answer> {
-    request.check_timeouts()?;
     let body = request.body_or_source();
     let body = if body.iter().all(u8::is_ascii_whitespace) {
         None
@@ -24,6 +23,8 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
             .map_err(|error| SearchError::parse("failed to parse source for create index").caused_by(error))?;
         Some(Value::Object(parsed))
     };
+    body.as_ref().map_or(Ok(()), check_sections)?;
+    request.check_timeouts()?;
     shared.cluster.create(index, body.as_ref())?;
     Ok(Answer::acknowledged())
 }
@@ -195,11 +196,15 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
     let named = shared.cluster.named(
         indices,
         Expand {
+            allow_no_indices: request.flag("allow_no_indices"),
             closed: true,
             forbid_closed: false,
             ..request.expand()
         },
     )?;
+    if named.is_empty() {
+        return Err(SearchError::illegal("Index name is required"));
+    }
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.closed.store(closed, Ordering::Relaxed);

@@ -141,7 +141,8 @@ pub(crate) fn fields(
         forbid_closed: false,
         ..request.expand()
     };
-    for index in shared.cluster.named(indices, expand)? {
+    let named = shared.cluster.named(indices, expand)?;
+    for index in named.iter().filter(|index| !index.is_closed()) {
         let mapping = index.mapping();
         let mut by_type = Map::new();
         let mut has_type = types.is_none();

@@ -17,7 +17,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<
     json::derivable(request.body_or_source())?;
     let undefined = |error: SearchError| SearchError::illegal("failed to parse template source").caused_by(error);
     let mut body = request.json().map_err(undefined)?.unwrap_or_default();
-    request.check_timeouts()?;
+    request.check_duration("master_timeout")?;
     request.integer("order")?;
     for key in ["order", "template"] {
         if let (Some(given), Some(body)) = (request.param(key), body.as_object_mut()) {

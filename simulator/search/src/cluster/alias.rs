@@ -1,6 +1,6 @@
 //! Aliases of indices.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::error::SearchError;
 
@@ -18,9 +18,9 @@ pub(crate) fn same_as_index(index: &str, alias: &str) -> SearchError {
     SearchError::new(400, "InvalidAliasNameException", reason)
 }
 
-/// Returns whether a filter is missing.
-fn is_empty(filter: &Value) -> bool {
-    filter.is_null() || filter.as_object().is_some_and(Map::is_empty)
+/// Returns whether a value is a filter, and not an empty one.
+fn is_filter(value: &&Value) -> bool {
+    value.as_object().is_some_and(|filter| !filter.is_empty())
 }
 
 impl Alias {
@@ -31,7 +31,7 @@ impl Alias {
                 .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         };
         Alias {
-            filter: definition.get("filter").filter(|filter| !is_empty(filter)).cloned(),
+            filter: definition.get("filter").filter(is_filter).cloned(),
             index_routing: text("index_routing").or_else(|| text("routing")),
             search_routing: text("search_routing").or_else(|| text("routing")),
         }

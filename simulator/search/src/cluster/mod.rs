@@ -57,7 +57,7 @@ pub(crate) struct Cluster {
 }
 
 /// Fails for a section of a new index, or a mapping, that is no object.
-fn check_sections(body: &Value) -> Result<()> {
+pub(crate) fn check_sections(body: &Value) -> Result<()> {
     let sections = ["settings", "mappings", "aliases"]
         .iter()
         .filter_map(|key| body.get(*key));

@@ -153,15 +153,7 @@ const REPLACED: [&str; 8] = [
     "max_input_length",
 ];
 /// Settings that a later definition replaces if it has them.
-const ADDED: [&str; 7] = [
-    "boost",
-    "ignore_malformed",
-    "coerce",
-    "fielddata",
-    "copy_to",
-    "norms",
-    "omit_norms",
-];
+const ADDED: [&str; 5] = ["boost", "ignore_malformed", "coerce", "fielddata", "copy_to"];
 
 /// The type of a field and its settings.
 #[derive(Clone, Debug)]
@@ -299,7 +291,8 @@ impl FieldType {
         for key in REPLACED {
             definition.remove(key);
         }
-        for key in REPLACED.iter().chain(&ADDED) {
+        let norms = ["norms", "omit_norms"].iter().filter(|_| !fresh.norms);
+        for key in REPLACED.iter().chain(&ADDED).chain(norms) {
             let is_empty = |value: &&Value| value.as_array().is_some_and(Vec::is_empty);
             if let Some(value) = fresh.setting(key).filter(|value| !is_empty(value)) {
                 definition.insert((*key).to_owned(), value.clone());

@@ -137,12 +137,9 @@ impl FieldNode {
             ));
             return Ok(());
         }
-        let found = self.field_type.conflicts(&fresh.field_type, path);
-        if found.is_empty() {
-            let name = path.rsplit('.').next().unwrap_or(path);
-            self.field_type = self.field_type.merged(name, &fresh.field_type)?;
-        }
-        conflicts.extend(found);
+        conflicts.extend(self.field_type.conflicts(&fresh.field_type, path));
+        let name = path.rsplit('.').next().unwrap_or(path);
+        self.field_type = self.field_type.merged(name, &fresh.field_type)?;
         for (name, field) in fresh.fields {
             match self.fields.get_mut(&name) {
                 Some(known) => known.merge(field, &format!("{path}.{name}"), conflicts)?,

@@ -183,7 +183,9 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (&Method::DELETE, ["_warmer" | "_warmers"]) if named.is_some() => {
             return Err(SearchError::validation("warmer names are missing"));
         }
-        (&Method::DELETE, ["_warmer" | "_warmers", wanted]) => warmers::delete(shared, request, names, wanted)?,
+        (&Method::DELETE, ["_warmer" | "_warmers", wanted]) if named.is_some() => {
+            warmers::delete(shared, request, names, wanted)?
+        }
         (&Method::GET, [features]) if named.is_some() && types.is_none() && is_feature_list(features) => {
             indices::get(shared, request, names, &features.split(',').collect::<Vec<_>>())?
         }
