@@ -83,6 +83,7 @@ pub(crate) fn index(
     id: Option<&str>,
     create: bool,
 ) -> Result<Answer> {
+    let parameters = write_parameters(request, condition(request, create)?)?;
     if let Some(kind) = request
         .param("op_type")
         .filter(|kind| !["index", "create"].iter().any(|own| kind.eq_ignore_ascii_case(own)))
@@ -90,7 +91,6 @@ pub(crate) fn index(
         let reason = format!("opType [{kind}] not allowed, either [index] or [create] are allowed");
         return Ok(Answer::json(400, json!({"error": reason})));
     }
-    let parameters = write_parameters(request, condition(request, create)?)?;
     let done = write::index_document(shared, index, type_name, id, parameters, request.body_or_source())?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 201 } else { 200 };

@@ -58,7 +58,7 @@ impl Index {
         1u8.hash(&mut hasher);
         let uuid = crate::ids::text_id(u128::from(first) << 64 | u128::from(hasher.finish()));
         settings.set_default("index.creation_date", &created.to_string());
-        settings.set_default("index.uuid", &uuid);
+        settings.set("index.uuid", &uuid.into());
         settings.set_default("index.version.created", "1050299");
         let mapping = Mapping::new(settings.analysis().cloned(), options.limits.fields)?;
         let shards = (0..settings.shards()).map(Shard::new).collect();

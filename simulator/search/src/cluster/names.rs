@@ -81,8 +81,7 @@ impl Cluster {
             }
             is_set |= part.contains('*') || part.starts_with('+');
             let part = part.strip_prefix('+').unwrap_or(part);
-            // A pattern is a plain name if the options match neither open nor closed indices.
-            if part.contains('*') && (everything || expand.open || expand.closed) {
+            if part.contains('*') {
                 for index in all.iter().filter(|index| open(index)) {
                     if pattern::matches(part, &index.name) && is_usable(index)? {
                         matched.push((index.name.clone(), index.clone(), None));

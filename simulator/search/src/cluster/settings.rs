@@ -198,7 +198,7 @@ impl Settings {
         }
     }
 
-    fn set(&mut self, name: &str, value: &Value) {
+    pub(super) fn set(&mut self, name: &str, value: &Value) {
         let name = if name.starts_with("index.") {
             name.to_owned()
         } else {

@@ -250,7 +250,7 @@ fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Res
                 .iter()
                 .any(|index| !index.aliases.read().is_empty()),
         ),
-        (&Method::HEAD, [_, wanted]) => aliases::exists(shared, request, names, wanted),
+        (&Method::HEAD, [_, wanted]) if strict => aliases::exists(shared, request, names, wanted),
         (&Method::PUT, ["_alias"]) => aliases::put(shared, request, names, "")?,
         (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,
         (&Method::DELETE, [_, wanted]) if !names.is_empty() => aliases::delete(shared, request, names, wanted)?,
@@ -320,6 +320,9 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         (&Method::PUT | &Method::POST, [index]) => indices::create(shared, request, index)?,
         (&Method::DELETE, [indices]) => indices::delete(shared, request, indices)?,
         (&Method::HEAD, [indices]) => indices::exists(shared, request, indices),
+        (&Method::GET, [features]) if is_feature_list(features) => {
+            indices::get(shared, request, "", &features.split(',').collect::<Vec<_>>())?
+        }
         (&Method::GET, [indices]) if !indices.starts_with('_') || *indices == "_all" => {
             indices::get(shared, request, indices, &[])?
         }

@@ -31,6 +31,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
             names.unwrap_or(""),
             Expand {
                 closed: page == "indices",
+                ignore_unavailable: page == "shards" || request.flag("ignore_unavailable"),
                 forbid_closed: false,
                 ..request.expand()
             },
