@@ -44,6 +44,25 @@ fn check_precision(value: &Value) -> Result<()> {
     }
 }
 
+/// Fails for an unknown unit of time.
+fn check_time_unit(name: &str) -> Result<()> {
+    let unit = name.to_uppercase();
+    let units = [
+        "NANOSECONDS",
+        "MICROSECONDS",
+        "MILLISECONDS",
+        "SECONDS",
+        "MINUTES",
+        "HOURS",
+        "DAYS",
+    ];
+    if units.contains(&unit.as_str()) {
+        return Ok(());
+    }
+    let reason = format!("No enum constant java.util.concurrent.TimeUnit.{unit}");
+    Err(SearchError::argument(reason))
+}
+
 impl FieldType {
     /// Fails for settings that are invalid for the field.
     pub(super) fn check(&self, name: &str, definition: &Map<String, Value>) -> Result<()> {
@@ -99,6 +118,8 @@ impl FieldType {
                 "'omit_term_freq_and_positions' is not supported anymore - use ['index_options' : 'docs']  instead",
             )),
             "precision_step" if self.kind.is_numeric() => check_precision(value),
+            "precision_step" if self.kind == Kind::GeoPoint => check_integer(value),
+            "numeric_resolution" if self.kind == Kind::Date => check_time_unit(&java_text(value)),
             "postings_format" if !matches!(text, Some("default" | "es090" | "Lucene41")) => {
                 let reason = format!("failed to find postings_format [{}]", java_text(value));
                 Err(SearchError::illegal(reason))

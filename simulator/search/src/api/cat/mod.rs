@@ -49,7 +49,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         }
         "nodes" => nodes::nodes(shared, request),
         "master" => nodes::master(shared),
-        "allocation" => nodes::allocation(shared, request),
+        "allocation" => nodes::allocation(shared, request, names),
         "thread_pool" => nodes::thread_pool(shared, request),
         "fielddata" => nodes::fielddata(shared, request, names),
         "health" => one_row(page, health(shared)),
