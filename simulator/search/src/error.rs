@@ -95,6 +95,22 @@ impl SearchError {
         SearchError::new(400, "SearchParseException", reason)
     }
 
+    /// Fails for a request with problems.
+    pub(crate) fn validated<T: AsRef<str>>(problems: &[T]) -> Result<()> {
+        let numbered = problems.iter().enumerate();
+        let numbered: String = numbered
+            .map(|(at, what)| format!("{}: {};", at + 1, what.as_ref()))
+            .collect();
+        match problems {
+            [] => Ok(()),
+            _ => Err(SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                format!("Validation Failed: {numbered}"),
+            )),
+        }
+    }
+
     /// A request that lacks a required parameter.
     pub(crate) fn validation(reason: &str) -> SearchError {
         SearchError::new(

@@ -27,11 +27,11 @@ pub(crate) fn value(bytes: &[u8]) -> Result<Value> {
 /// An `ElasticsearchParseException` if the text does not start with an object, else a `JsonParseException`.
 pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
     if bytes.trim_ascii_start().first() != Some(&b'{') {
-        return Err(underivable());
+        return Err(underivable(bytes));
     }
     match value(bytes)? {
         Value::Object(object) => Ok(object),
-        _ => Err(underivable()),
+        _ => Err(underivable(bytes)),
     }
 }
 
@@ -72,9 +72,27 @@ pub(crate) fn int(value: &Value) -> Result<i32> {
     }
 }
 
-/// Returns the error for a body whose content type cannot be derived from its first bytes.
-pub(crate) fn underivable() -> SearchError {
-    SearchError::parse("Failed to derive xcontent from org.elasticsearch.common.bytes.ChannelBufferBytesReference@1")
+/// Returns the error for a body whose content type cannot be derived from its first bytes. It names the body by class
+/// and hash code.
+fn underivable(body: &[u8]) -> SearchError {
+    let hash = |hash: u32, byte: &u8| hash.wrapping_mul(31).wrapping_add_signed(i32::from(*byte as i8));
+    let class = if body.is_empty() {
+        "BytesArray"
+    } else {
+        "ChannelBufferBytesReference"
+    };
+    SearchError::parse(format!(
+        "Failed to derive xcontent from org.elasticsearch.common.bytes.{class}@{:x}",
+        body.iter().fold(1, hash)
+    ))
+}
+
+/// Returns the error for a part of a body whose content type cannot be derived. It lists the bytes.
+pub(crate) fn underivable_part(part: &[u8]) -> SearchError {
+    let length = part.len();
+    SearchError::parse(format!(
+        "Failed to derive xcontent from (offset=0, length={length}): {part:?}"
+    ))
 }
 
 /// Formats a number as Java's `Float.toString` and `Double.toString` do.
@@ -127,17 +145,29 @@ pub(crate) fn java_class(value: &Value) -> &'static str {
     }
 }
 
+/// Finds the literal in `source` that was parsed as `number`.
+pub(crate) fn literal(source: &[u8], number: f64) -> Option<&str> {
+    let text = std::str::from_utf8(source).ok()?;
+    let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    text.split(|c| !belongs(c)).find(|word| {
+        let parsed = word
+            .parse::<f64>()
+            .ok()
+            .filter(|_| word.ends_with(|c: char| c.is_ascii_digit()));
+        parsed.is_some_and(|parsed| parsed.clamp(f64::MIN, f64::MAX) == number)
+    })
+}
+
 /// Finds the integer literal in `source` that overflows a long and was parsed as `number`.
 pub(crate) fn oversized_integer(source: &[u8], number: f64) -> Option<&str> {
     if number.fract() != 0.0 || number.abs() < i64::MAX as f64 {
         return None;
     }
-    let text = std::str::from_utf8(source).ok()?;
-    let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
-    text.split(|c| !belongs(c)).find(|word| {
+    let is_integer = |word: &&str| {
         let digits = word.strip_prefix('-').unwrap_or(word);
-        digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit()) && word.parse() == Ok(number)
-    })
+        digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    literal(source, number).filter(is_integer)
 }
 
 /// Checks that the content type of a body can be derived.
@@ -145,15 +175,10 @@ pub(crate) fn oversized_integer(source: &[u8], number: f64) -> Option<&str> {
 /// # Errors
 /// A body that does not look like JSON.
 pub(crate) fn derivable(bytes: &[u8]) -> Result<()> {
-    if bytes.is_empty() {
-        return Err(SearchError::parse(
-            "Failed to derive xcontent from org.elasticsearch.common.bytes.BytesArray@1",
-        ));
-    }
     if bytes.iter().take(20).any(|byte| *byte == b'{') {
         Ok(())
     } else {
-        Err(underivable())
+        Err(underivable(bytes))
     }
 }
 

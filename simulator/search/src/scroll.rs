@@ -126,6 +126,14 @@ pub(crate) struct Scrolls {
     open: Mutex<(u64, BTreeMap<u64, Open>)>,
 }
 
+/// Seconds between removals of expired scrolls.
+const REAP_SECONDS: u64 = 60;
+
+/// Returns the time of the last removal of expired scrolls.
+fn reaped(now: Duration) -> Duration {
+    Duration::from_secs(now.as_secs() / REAP_SECONDS * REAP_SECONDS)
+}
+
 impl Scrolls {
     pub(crate) fn new(max_scrolls: usize, max_hits: usize) -> Scrolls {
         Scrolls {
@@ -142,7 +150,7 @@ impl Scrolls {
     pub(crate) fn open(&self, scroll: Arc<Scroll>, keep: Duration, now: Duration) -> Result<u64> {
         let mut open = self.open.lock();
         let (last, scrolls) = &mut *open;
-        scrolls.retain(|_, open| open.expires >= now);
+        scrolls.retain(|_, open| open.expires >= reaped(now));
         if scrolls.len() >= self.max_scrolls {
             return Err(SearchError::rejected(format!(
                 "there are already {} open scrolls",
@@ -172,7 +180,7 @@ impl Scrolls {
     pub(crate) fn get(&self, number: u64, keep: Option<Duration>, now: Duration) -> Option<(Arc<Scroll>, Lost)> {
         let mut open = self.open.lock();
         let scrolls = &mut open.1;
-        scrolls.retain(|_, open| open.expires >= now);
+        scrolls.retain(|_, open| open.expires >= reaped(now));
         let open = scrolls.get_mut(&number)?;
         if let Some(keep) = keep {
             open.expires = now.saturating_add(keep);

@@ -9,7 +9,8 @@ pub(crate) use bulk::bulk;
 pub(crate) use update::update;
 
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, Written, parse};
+use crate::index::{Condition, Written};
+use crate::json;
 use crate::mapping::{TimestampSettings, WriteTime, check_type_name, illegal_ttl};
 use crate::routing::Placement;
 use crate::shared::Shared;
@@ -49,7 +50,7 @@ pub(crate) fn index_document(
         return Err(SearchError::illegal(illegal_ttl(ttl)));
     }
     let name = index;
-    let index = shared.cluster.index_for_write(name)?;
+    let index = shared.cluster.index_for_types(name, &[type_name])?;
     let routing = shared.cluster.index_routing(name, parameters.placement.value())?;
     let placement = Placement {
         routing: routing.as_deref(),
@@ -65,14 +66,9 @@ pub(crate) fn index_document(
         return Err(SearchError::mapping("failed to parse, document is empty"));
     }
     if source.trim_ascii_start().first() != Some(&b'{') {
-        let reason = format!(
-            "Failed to derive xcontent from (offset=0, length={}): {source:?}",
-            source.len()
-        );
-        return Err(SearchError::mapping("failed to parse").caused_by(SearchError::parse(reason)));
+        return Err(SearchError::mapping("failed to parse").caused_by(json::underivable_part(source)));
     }
-    let document =
-        parse(type_name, source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
+    let document = json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
     let id = id.map_or_else(|| shared.ids.next(), str::to_owned);
     let mapping = index.mapping();
     if mapping.needs_routing(type_name) && placement.value().is_none() {
@@ -104,7 +100,7 @@ pub(crate) fn index_document(
             ),
         ));
     }
-    if is_mapped && placement.parent.is_some() && mapping.parent_type(type_name).is_none() {
+    if placement.parent.is_some() && mapping.parent_type(type_name).is_none() {
         return Err(SearchError::illegal(
             "Can't specify parent if no parent field has been configured",
         ));
@@ -131,8 +127,6 @@ pub(crate) fn delete_document(
     let name = index;
     let index = shared.cluster.index_for_write(name)?;
     let routing = shared.cluster.index_routing(name, placement.value())?;
-    // In Elasticsearch, the deletion of a missing document creates its type, too.
-    index.ensure_type(type_name)?;
     let now = (shared.cluster.options.ticks)();
     let written = index.delete(type_name, id, routing.as_deref(), condition, now)?;
     Ok(Indexed {

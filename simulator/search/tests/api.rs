@@ -79,7 +79,7 @@ async fn changed_and_deleted_documents_survive_merges() {
         backend.post("/a/_refresh", "").await;
     }
     backend.send("DELETE", "/a/t/4", "").await;
-    backend.post("/a/_optimize", "").await;
+    backend.post("/a/_optimize?max_num_segments=1", "").await;
     let answer = backend.get("/a/_search?q=round:24").await;
     assert_eq!(answer.body["hits"]["total"], 4);
     assert_eq!(backend.get("/a/_search?q=text:word3").await.body["hits"]["total"], 0);

@@ -137,7 +137,7 @@ async fn write_content(backend: &Backend) {
             .await;
         }
         if n == 30 {
-            ask(backend, "POST", "/_optimize?flush=false", Value::Null).await;
+            backend.post("/_optimize?flush=false&max_num_segments=1", "").await;
         }
     }
     for n in [3, 24] {
@@ -394,7 +394,7 @@ async fn unneeded_files_are_removed() {
         names.iter().filter(|path| path.ends_with("segment")).count()
     };
     assert!(segments(directory.path()) < 12);
-    ask(&backend, "POST", "/_optimize", Value::Null).await;
+    ask(&backend, "POST", "/_optimize?max_num_segments=1", Value::Null).await;
     assert_eq!(segments(directory.path()), 1);
     assert_eq!(indices(), 1);
     ask(&backend, "DELETE", "/i", Value::Null).await;

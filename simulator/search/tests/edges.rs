@@ -304,7 +304,7 @@ async fn a_pattern_can_match_closed_indices(#[case] path: &str, #[case] status: 
     json!({}),
     "No replication type match for [x], should be either `async`, or `sync`"
 )]
-#[case("PUT", "/i/_alias", json!({}), "Alias action [add]: [alias] may not be empty string")]
+#[case("PUT", "/i/_alias", json!({}), "Alias action [add] requires an [alias] to be set")]
 #[case(
     "GET",
     "/_cluster/health?wait_for_active_shards=x",

@@ -67,7 +67,7 @@ async fn an_invalid_date_format_is_rejected(#[case] method: &str, #[case] uri: &
     let answer = backend.send_json(method, uri, &body).await;
     answer.expect_error(
         400,
-        "ElasticsearchIllegalArgumentException[Invalid format: [yyyy-bb]: Illegal pattern component: bb]; nested: \
+        "nested: IllegalArgumentException[Invalid format: [yyyy-bb]: Illegal pattern component: bb]; nested: \
          IllegalArgumentException[Illegal pattern component: bb]; ",
     );
 }

@@ -268,7 +268,7 @@ async fn a_scroll_returns_every_hit_once_despite_concurrent_writes() {
         .as_str()
         .unwrap()
         .to_owned();
-    backend.step(Duration::from_secs(5));
+    backend.step(Duration::from_secs(65));
     assert_eq!(backend.post("/_search/scroll", &kept).await.status, 404);
 }
 

@@ -29,7 +29,8 @@ async fn times(backend: &Backend, id: &str) -> (Value, Value) {
         json!(null),
     )
     .await;
-    (found["_timestamp"].clone(), found["_ttl"].clone())
+    let fields = &found["fields"];
+    (fields["_timestamp"].clone(), fields["_ttl"].clone())
 }
 
 #[tokio::test]
@@ -142,8 +143,7 @@ async fn expired_documents_are_deleted_by_the_next_purge() {
     "PUT",
     "/logs/line/1?timestamp=noon",
     500,
-    "TimestampParsingException[failed to parse timestamp [noon]]; nested: IllegalArgumentException[Invalid format: \
-     \"noon\"]; "
+    "TimestampParsingException[failed to parse timestamp [noon]]"
 )]
 #[case(
     "PUT",
@@ -188,7 +188,9 @@ async fn a_mapping_has_only_non_default_settings(#[case] given: Value, #[case] s
     let backend = Backend::new();
     ask(&backend, "PUT", "/logs", json!({"mappings": {"line": given}})).await;
     let mapping = ask(&backend, "GET", "/logs/_mapping", json!(null)).await;
-    assert_eq!(mapping["logs"]["mappings"]["line"], shown);
+    let mut expected = shown;
+    expected["properties"] = json!({});
+    assert_eq!(mapping["logs"]["mappings"]["line"], expected);
 }
 
 #[tokio::test]

@@ -1,10 +1,13 @@
 //! The `_aliases` and `_alias` APIs.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Alias, Block, Expand, Index};
+use crate::cluster::{Alias, Block, Expand, Index, same_as_index};
 use crate::error::{Result, SearchError};
 use crate::find::names;
+use crate::json;
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -32,7 +35,7 @@ pub(crate) fn get(
     let expand = Expand {
         forbid_closed: false,
         ignore_unavailable: !strict || request.flag("ignore_unavailable"),
-        ..request.expand()
+        ..request.expand_all()
     };
     for index in shared.cluster.named(indices, expand)? {
         let aliases = index.aliases.read();
@@ -41,7 +44,7 @@ pub(crate) fn get(
             .filter(|(name, _)| wanted.is_none_or(|wanted| pattern::matches_any(wanted, name)))
             .map(|(name, alias)| (name.clone(), alias.describe()))
             .collect();
-        if wanted.is_none() || !kept.is_empty() {
+        if wanted.is_none() || !kept.is_empty() || !strict {
             response.insert(index.name.clone(), json!({"aliases": kept}));
         }
     }
@@ -65,45 +68,41 @@ pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, want
     }))
 }
 
-/// Fails for an invalid alias name.
+/// Fails for an alias with the name of an index.
 fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
-    if shared.cluster.index(alias).is_some() {
-        return Err(SearchError::new(
-            400,
-            "InvalidAliasNameException",
-            format!("[{index}] Invalid alias name [{alias}], an index exists with the same name as the alias"),
-        ));
+    match shared.cluster.index(alias) {
+        Some(_) => Err(same_as_index(index, alias)),
+        None => Ok(()),
     }
-    if alias.is_empty() || alias.contains(['*', ',', '/', ' ', '"']) {
-        return Err(SearchError::new(
-            400,
-            "InvalidAliasNameException",
-            format!("[{alias}] Invalid alias name [{alias}]"),
-        ));
-    }
-    Ok(())
 }
 
 /// `PUT /index/_alias/name`.
 ///
 /// The alias and the index of the body, if any, replace those of the path.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
+    request.check_timeouts()?;
     let body = request.json()?.unwrap_or_else(|| json!({}));
     let text = |key: &str| body.get(key).and_then(Value::as_str);
     let (indices, alias) = (text("index").unwrap_or(indices), text("alias").unwrap_or(alias));
     if alias.trim().is_empty() {
-        let reason = "Alias action [add]: [alias] may not be empty string";
+        return Err(SearchError::validation(
+            "Alias action [add] requires an [alias] to be set",
+        ));
+    }
+    if indices.is_empty() {
+        let reason = "Alias action [add]: Property [index] was either missing or null";
         return Err(SearchError::validation(reason));
     }
-    check(shared, indices, alias)?;
     let definition = Alias::parse(&body);
     let named = shared.cluster.named(
         indices,
         Expand {
             allow_no_indices: false,
+            forbid_closed: false,
             ..request.expand()
         },
     )?;
+    check(shared, named.first().map_or(indices, |index| &index.name), alias)?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.check_alias(&shared.cluster, alias, &definition)?;
@@ -116,11 +115,16 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
 /// `DELETE /index/_alias/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let mut found = false;
-    let named = shared.cluster.named(indices, request.expand())?;
+    request.check_timeouts()?;
+    let expand = Expand {
+        forbid_closed: false,
+        ..request.expand_all()
+    };
+    let named = shared.cluster.named(indices, expand)?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.aliases.write().retain(|name, _| {
-            let removed = pattern::matches_any(wanted, name);
+            let removed = wanted == "_all" || pattern::matches_any(wanted, name);
             found |= removed;
             !removed
         });
@@ -129,66 +133,106 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         return Err(SearchError::new(
             404,
             "AliasesMissingException",
-            format!("aliases [[{wanted}]] missing"),
+            format!("aliases [[{}]] missing", wanted.replace(',', ", ")),
         ));
     }
     shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged())
 }
 
-/// `POST /_aliases`: applies all actions or none.
-pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
-    let body = request.json()?.unwrap_or_default();
-    let actions = body
-        .get("actions")
-        .and_then(Value::as_array)
-        .filter(|actions| !actions.is_empty())
-        .ok_or_else(|| {
-            SearchError::new(
-                400,
-                "ActionRequestValidationException",
-                "Validation Failed: 1: Must specify at least one alias action;",
-            )
-        })?;
-    let mut planned = Vec::new();
-    for action in actions {
-        let (kind, what) = action
-            .as_object()
-            .and_then(|action| action.iter().next())
-            .ok_or_else(|| SearchError::illegal("No action is specified"))?;
-        let list = |key: &str| what.get(key).map(names).unwrap_or_default();
-        let (indices, aliases) = (list("index"), list("alias"));
-        let mut problems = Vec::new();
-        if aliases.is_empty() && what.get("alias").is_none() {
-            problems.push(format!("Alias action [{kind}] requires an [alias] to be set"));
-        } else if aliases.is_empty() {
-            problems.push(format!("Alias action [{kind}]: [alias] may not be empty string"));
-        }
-        if indices.is_empty() {
-            problems.push(format!("Alias action [{kind}]: [index] may not be empty string"));
-        }
-        if !problems.is_empty() {
-            return Err(SearchError::validation(&problems.join(";2: ")));
-        }
+/// An action of `POST /_aliases`.
+struct AliasAction<'a> {
+    adds: bool,
+    indices: Vec<String>,
+    aliases: Vec<String>,
+    definition: &'a Value,
+}
+
+impl AliasAction<'_> {
+    /// Parses an action: its first member. Items without one are no actions.
+    ///
+    /// # Errors
+    /// An unknown action.
+    fn parse(action: &Value) -> Result<Option<AliasAction<'_>>> {
+        let Some((kind, definition)) = action.as_object().and_then(|action| action.iter().next()) else {
+            return Ok(None);
+        };
         let adds = match kind.as_str() {
             "add" => true,
             "remove" => false,
-            other => {
-                return Err(SearchError::illegal(format!("Alias action [{other}] not supported")));
-            }
+            other => return Err(SearchError::illegal(format!("Alias action [{other}] not supported"))),
         };
+        let list = |key: &str| match definition.get(key) {
+            Some(Value::Number(number)) => vec![number.to_string()],
+            other => other.map(names).unwrap_or_default(),
+        };
+        Ok(Some(AliasAction {
+            adds,
+            indices: list("index"),
+            aliases: list("alias"),
+            definition,
+        }))
+    }
+
+    /// Returns what the action lacks.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let kind = if self.adds { "add" } else { "remove" };
+        if self.aliases.is_empty() && self.adds {
+            problems.push(format!("Alias action [{kind}] requires an [alias] to be set"));
+        } else if self.aliases.is_empty() {
+            problems.push(format!("Alias action [{kind}]: [alias] may not be empty string"));
+        }
+        if self.indices.is_empty() {
+            problems.push(format!("Alias action [{kind}]: [index] may not be empty string"));
+        }
+        problems
+    }
+}
+
+/// `POST /_aliases`: applies the actions in order.
+///
+/// # Errors
+/// An invalid action, or one for a missing index or alias. Then no action is applied.
+pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    let source = request.body_or_source();
+    json::derivable(source)?;
+    request.check_timeouts()?;
+    let body = request.json()?.unwrap_or_default();
+    let given = body.get("actions").and_then(Value::as_array).into_iter().flatten();
+    let actions: Vec<AliasAction<'_>> = given
+        .filter_map(|action| AliasAction::parse(action).transpose())
+        .collect::<Result<_>>()?;
+    if actions.is_empty() {
+        return Err(SearchError::validation("Must specify at least one alias action"));
+    }
+    let problems: Vec<String> = actions.iter().flat_map(AliasAction::problems).collect();
+    SearchError::validated(&problems)?;
+    let mut planned = Vec::new();
+    // The aliases that earlier actions add.
+    let mut added = BTreeSet::new();
+    for AliasAction {
+        adds,
+        indices,
+        aliases,
+        definition,
+    } in actions
+    {
         let named = shared.cluster.named(
             &indices.join(","),
             Expand {
                 allow_no_indices: false,
+                forbid_closed: false,
                 ..Expand::default()
             },
         )?;
         named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
         for alias in &aliases {
+            let is_known =
+                || added.contains(alias) || named.iter().any(|index| index.aliases.read().contains_key(alias));
             if adds {
-                check(shared, &indices.join(","), alias)?;
-            } else if !alias.contains('*') && !named.iter().any(|index| index.aliases.read().contains_key(alias)) {
+                check(shared, named.first().map_or("", |index| &index.name), alias)?;
+            } else if !alias.contains('*') && !is_known() {
                 return Err(SearchError::new(
                     404,
                     "AliasesMissingException",
@@ -196,11 +240,14 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
                 ));
             }
         }
-        let definition = adds.then(|| Alias::parse(what));
+        let definition = adds.then(|| Alias::parse(definition));
         if let (Some(definition), Some(alias)) = (&definition, aliases.first()) {
             named
                 .iter()
                 .try_for_each(|index| index.check_alias(&shared.cluster, alias, definition))?;
+        }
+        if adds {
+            added.extend(aliases.iter().cloned());
         }
         planned.push((named, aliases, definition));
     }

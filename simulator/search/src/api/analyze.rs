@@ -19,10 +19,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     if request.param("text").is_none() && text.is_empty() {
         return Err(SearchError::illegal("text is missing"));
     }
-    let named = index
-        .map(|index| shared.cluster.named(index, request.expand()))
-        .transpose()?
-        .and_then(|indices| indices.into_iter().next());
+    let named = index.map(|index| shared.cluster.single(index)).transpose()?;
     let mapping = named.as_ref().map(|index| index.mapping());
     let settings = mapping.as_ref().and_then(|mapping| mapping.analysis());
     let field = request.param("field").and_then(|field| mapping.as_ref()?.field(field));

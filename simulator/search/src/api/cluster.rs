@@ -10,7 +10,7 @@ use super::process::Process;
 use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
-use crate::json::leaves;
+use crate::json::{self, leaves};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -233,7 +233,14 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
 }
 
 /// Name prefixes of dynamic cluster settings.
-const DYNAMIC_PREFIXES: [&str; 5] = ["cluster.", "indices.", "discovery.", "logger.", "threadpool."];
+const DYNAMIC_PREFIXES: [&str; 6] = [
+    "action.destructive_requires_name",
+    "cluster.",
+    "indices.",
+    "discovery.",
+    "logger.",
+    "threadpool.",
+];
 
 fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
     let mut nested = json!({});
@@ -287,6 +294,8 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
             "transient": show_settings(transient, flat),
         })));
     }
+    request.check_timeouts()?;
+    json::derivable(request.body_or_source())?;
     let body = request.json()?.unwrap_or_default();
     let has_settings = |section: &str| {
         body.get(section)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Block, Index, refresh};
+use crate::cluster::{Block, Expand, Index, check_open, refresh};
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, Outcome, shards_json};
 use crate::rest::{Answer, RestRequest};
@@ -17,6 +17,7 @@ pub(crate) fn delete_by_query(
     indices: &str,
     types: Option<&str>,
 ) -> Result<Answer> {
+    super::documents::check_write(request)?;
     let limits = &shared.cluster.options.limits;
     let body = request.body_or_source();
     if body.is_empty() && request.param("q").is_none() {
@@ -30,7 +31,13 @@ pub(crate) fn delete_by_query(
         budget: request.budget.clone(),
         ..Default::default()
     };
-    let named = shared.cluster.named(indices, request.expand())?;
+    let expand = Expand {
+        allow_no_indices: request.flag_or("allow_no_indices", false),
+        forbid_closed: request.flag("ignore_unavailable"),
+        ..request.expand()
+    };
+    let named = shared.cluster.named(indices, expand)?;
+    check_open(&named)?;
     named.iter().try_for_each(|index| index.check_block(Block::Write))?;
     refresh(&named)?;
     let now = (shared.cluster.options.ticks)();

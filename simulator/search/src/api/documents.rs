@@ -1,9 +1,10 @@
-//! The document APIs: index, get, update, delete, multi-get and bulk.
+//! The APIs of single documents (index, get, update, delete), and bulk.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::search::check_preference;
 use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError};
 use crate::find::{SourceFilter, extract, metadata_value, names, visible_source};
@@ -16,7 +17,7 @@ use crate::shared::Shared;
 use crate::write::{self, WriteParameters};
 
 /// Returns the routing value and the parent of a request.
-fn placement(request: &RestRequest) -> Placement<'_> {
+pub(super) fn placement(request: &RestRequest) -> Placement<'_> {
     Placement {
         routing: request.param("routing"),
         parent: request.param("parent"),
@@ -24,11 +25,17 @@ fn placement(request: &RestRequest) -> Placement<'_> {
 }
 
 fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
+    let (given, version_type) = request.version()?;
     check_write(request)?;
-    let (version, version_type) = request.version()?;
+    if let Some(problem) = version_type.illegal_write(given) {
+        return Err(SearchError::validation(&problem));
+    }
     Ok(Condition {
-        create: create || request.param("op_type") == Some("create"),
-        version,
+        create: create
+            || request
+                .param("op_type")
+                .is_some_and(|kind| kind.eq_ignore_ascii_case("create")),
+        version: version_type.written(given),
         version_type,
     })
 }
@@ -45,7 +52,7 @@ fn write_parameters(request: &RestRequest, condition: Condition) -> Result<Write
 }
 
 /// Validates the parameters that all writes share.
-fn check_write(request: &RestRequest) -> Result<()> {
+pub(super) fn check_write(request: &RestRequest) -> Result<()> {
     request.check_duration("timeout")?;
     match request.param("consistency") {
         None | Some("default" | "one" | "quorum" | "all") => {}
@@ -76,21 +83,15 @@ pub(crate) fn index(
     id: Option<&str>,
     create: bool,
 ) -> Result<Answer> {
+    let parameters = write_parameters(request, condition(request, create)?)?;
     if let Some(kind) = request
         .param("op_type")
-        .filter(|kind| !matches!(*kind, "index" | "create"))
+        .filter(|kind| !["index", "create"].iter().any(|own| kind.eq_ignore_ascii_case(own)))
     {
         let reason = format!("opType [{kind}] not allowed, either [index] or [create] are allowed");
         return Ok(Answer::json(400, json!({"error": reason})));
     }
-    let done = write::index_document(
-        shared,
-        index,
-        type_name,
-        id,
-        write_parameters(request, condition(request, create)?)?,
-        request.body_or_source(),
-    )?;
+    let done = write::index_document(shared, index, type_name, id, parameters, request.body_or_source())?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 201 } else { 200 };
     Ok(Answer::json(
@@ -132,15 +133,23 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
 /// `POST /index/type/id/_update`.
 pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
     check_write(request)?;
+    let retries = request.integer("retry_on_conflict")?;
+    let retries = retries.and_then(|retries| u64::try_from(retries).ok()).unwrap_or(0);
+    let (given, version_type) = request.version()?;
     let body = request.body_or_source();
     if !body.is_empty() && json::derivable(body).is_err() {
         return Err(SearchError::new(500, "NullPointerException", "null"));
     }
-    let body = request
-        .json()?
-        .ok_or_else(|| SearchError::validation("script or doc is missing"))?;
-    let retries = request.count("retry_on_conflict")?.unwrap_or(0);
-    let (version, version_type) = request.version()?;
+    let scripts = ["script", "script_id", "script_file"];
+    let script = scripts.iter().find_map(|name| Some((*name, request.param(name)?)));
+    let mut body = match (request.json()?, script) {
+        (None, None) => return Err(SearchError::validation("script or doc is missing")),
+        (body, _) => body.unwrap_or_else(|| json!({})),
+    };
+    if let (Some((name, script)), Value::Object(body)) = (script, &mut body) {
+        body.entry(name).or_insert_with(|| script.into());
+    }
+    let version = version_type.written(given);
     if !matches!(version_type, VersionType::Internal | VersionType::Force) {
         let reason = format!(
             "version type [{}] is not supported by the update API",
@@ -197,25 +206,17 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
 /// A document and its version.
 type Versioned = (u64, Stored);
 
-/// Returns the document with an id. If the type is `_all`, the document may have any type.
-fn find(
+/// Returns the document with an id. If the type is `_all`, the document may have any type. A read that is not
+/// `realtime` finds only refreshed documents.
+pub(super) fn find(
     shared: &Shared,
     index: &str,
-    type_name: &str,
-    id: &str,
+    (type_name, id): (&str, &str),
     routing: Option<&str>,
+    realtime: bool,
 ) -> Result<(Arc<Index>, Option<Versioned>)> {
-    let expand = crate::cluster::Expand::default();
     let name = index;
-    let indices = shared.cluster.named(name, expand)?;
-    let index = match indices.as_slice() {
-        [only] => only,
-        _ => {
-            return Err(SearchError::illegal(format!(
-                "Alias [{name}] has more than one indices associated with it, can't execute a single index op"
-            )));
-        }
-    };
+    let index = &shared.cluster.single(name)?;
     index.check_block(Block::Read)?;
     let routing = shared.cluster.index_routing(name, routing)?;
     let routing = routing.as_deref();
@@ -232,8 +233,12 @@ fn find(
     }
     let (_, shard) = index.shard_of(id, routing)?;
     let began = std::time::Instant::now();
+    let is_visible = |type_name: &str| {
+        let place = shard.locate(type_name, id);
+        realtime || place.is_some_and(|place| shard.view().place(place).is_some())
+    };
     for type_name in &types {
-        if let Some(found) = shard.get(type_name, id)? {
+        if let Some(found) = shard.get(type_name, id)?.filter(|_| is_visible(type_name)) {
             shard.counters.found.add(began);
             return Ok((index.clone(), Some(found)));
         }
@@ -267,7 +272,7 @@ pub(super) fn contents(
     let mut taken = Map::new();
     for field in fields.into_iter().flatten().filter(|field| *field != "_source") {
         if let Some(value) = metadata_value(&mapping, stored, field, now) {
-            response.insert(field.clone(), value);
+            taken.insert(field.clone(), value);
             continue;
         }
         if mapping.is_object(field) {
@@ -282,7 +287,12 @@ pub(super) fn contents(
         } else {
             source.as_deref()
         };
-        let values: Vec<Value> = from.map_or(vec![], |from| extract(from, field).into_iter().cloned().collect());
+        let path = mapping.source_path(stored.type_name(), &own.name);
+        let values = from.map_or(vec![], |from| extract(from, path));
+        let values: Vec<Value> = values
+            .into_iter()
+            .map(|value| own.field_type.read_value(value))
+            .collect();
         if !values.is_empty() {
             taken.insert(field.clone(), values.into());
         }
@@ -294,9 +304,9 @@ pub(super) fn contents(
 }
 
 /// Returns the response for one document, found or not.
-fn document_json(
+pub(super) fn document_json(
     index: &Index,
-    type_name: &str,
+    type_name: Option<&str>,
     id: &str,
     found: Option<Versioned>,
     filter: Option<&SourceFilter>,
@@ -315,7 +325,7 @@ fn document_json(
 }
 
 /// Fails if the document has a version other than the wanted one.
-fn check_version(
+pub(super) fn check_version(
     index: &Index,
     (type_name, id): (&str, &str),
     routing: Option<&str>,
@@ -335,7 +345,7 @@ fn check_version(
     }
 }
 
-fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
+pub(super) fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
     let list = |name: [&str; 2]| {
         name.iter()
             .find_map(|name| request.param(name))
@@ -351,18 +361,42 @@ fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
     filter
 }
 
+/// Finds the document of a read, with the parameters of the request.
+fn read(
+    shared: &Shared,
+    request: &RestRequest,
+    index: &str,
+    type_name: &str,
+    id: &str,
+) -> Result<(Arc<Index>, Option<Versioned>)> {
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    let realtime = request.flag_or("realtime", true);
+    if !realtime {
+        refresh(shared, request, index)?;
+    }
+    find(shared, index, (type_name, id), placement(request).value(), realtime)
+}
+
+/// Returns the version that a document must have to be read.
+pub(super) fn read_version((given, version_type): (Option<i64>, VersionType)) -> Result<Option<u64>> {
+    if let Some(problem) = version_type.illegal_read(given) {
+        return Err(SearchError::validation(&problem));
+    }
+    Ok(version_type
+        .written(given)
+        .filter(|_| version_type != VersionType::Force))
+}
+
 /// `GET|HEAD /index/type/id`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (index, mut found) = find(shared, index, type_name, id, placement(request).value())?;
-    if request.param("realtime") == Some("false") {
-        let (_, shard) = index.shard_of(id, placement(request).value())?;
-        found = found.filter(|(_, stored)| {
-            let place = shard.locate(stored.type_name(), id);
-            place.is_some_and(|place| shard.view().place(place).is_some())
-        });
-    }
-    let (wanted, version_type) = request.version()?;
-    let wanted = wanted.filter(|_| version_type != VersionType::Force);
+    let (index, found) = read(shared, request, index, type_name, id)?;
+    // A check of existence ignores the version.
+    let given = if request.method == http::Method::HEAD {
+        (None, VersionType::Internal)
+    } else {
+        request.version()?
+    };
+    let wanted = read_version(given)?;
     check_version(
         &index,
         (type_name, id),
@@ -376,7 +410,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
         status,
         document_json(
             &index,
-            type_name,
+            Some(type_name),
             id,
             found,
             source_filter(request).as_ref(),
@@ -388,7 +422,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
 
 /// `GET|HEAD /index/type/id/_source`.
 pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (index, found) = find(shared, index, type_name, id, placement(request).value())?;
+    let (index, found) = read(shared, request, index, type_name, id)?;
     let missing = || Answer {
         status: 404,
         content: Content::Written(Vec::new()),
@@ -401,78 +435,6 @@ pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_n
     Ok(source.map_or_else(missing, |source| {
         Answer::ok(source_filter(request).map_or_else(|| source.clone().into_owned(), |filter| filter.apply(&source)))
     }))
-}
-
-/// `GET|POST [/index[/type]]/_mget`.
-pub(crate) fn mget(
-    shared: &Shared,
-    request: &RestRequest,
-    index: Option<&str>,
-    type_name: Option<&str>,
-) -> Result<Answer> {
-    json::derivable(request.body_or_source())?;
-    let body = request.json()?.unwrap_or_default();
-    let items: Vec<Value> = match (
-        body.get("docs").and_then(Value::as_array),
-        body.get("ids").and_then(Value::as_array),
-    ) {
-        (Some(docs), _) if docs.iter().any(|doc| !doc.is_object()) => {
-            return Err(SearchError::illegal("docs array element should include an object"));
-        }
-        (None, Some(ids)) if ids.iter().any(|id| id.is_null() || id.is_array() || id.is_object()) => {
-            return Err(SearchError::illegal("ids array element should only contain ids"));
-        }
-        (Some(docs), _) if !docs.is_empty() => docs.clone(),
-        (None, Some(ids)) if !ids.is_empty() => ids.iter().map(|id| json!({"_id": id})).collect(),
-        _ => {
-            return Err(SearchError::new(
-                400,
-                "ActionRequestValidationException",
-                "Validation Failed: 1: no documents to get;",
-            ));
-        }
-    };
-    let filter = source_filter(request);
-    let default_fields = request.param("fields").map(|text| names(&json!(text)));
-    let docs = items.iter().enumerate().map(|(at, item)| {
-        let text = |key: &str| {
-            item.get(key)
-                .filter(|value| !value.is_null())
-                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        };
-        let missing = |what: &str| SearchError::validation(&format!("{what} is missing for doc {at}"));
-        let index = text("_index")
-            .or_else(|| index.map(str::to_owned))
-            .ok_or_else(|| missing("index"))?;
-        let type_name = text("_type")
-            .or_else(|| type_name.map(str::to_owned))
-            .unwrap_or_else(|| "_all".to_owned());
-        let id = text("_id").ok_or_else(|| missing("id"))?;
-        let own = item.get("_source").map(SourceFilter::parse);
-        let fields = item.get("fields").map(names).or_else(|| default_fields.clone());
-        let own_routing = text("_routing").or_else(|| text("routing"));
-        let own_routing = own_routing.or_else(|| text("_parent")).or_else(|| text("parent"));
-        let version = item
-            .get("_version")
-            .or_else(|| item.get("version"))
-            .and_then(Value::as_u64);
-        let routing = own_routing.as_deref().or(placement(request).value());
-        let read = find(shared, &index, &type_name, &id, routing).and_then(|(index, found)| {
-            check_version(&index, (&type_name, &id), routing, version, found.as_ref())?;
-            let filter = own.as_ref().or(filter.as_ref());
-            document_json(
-                &index,
-                &type_name,
-                &id,
-                found,
-                filter,
-                fields.as_deref(),
-                shared.cluster.now(),
-            )
-        });
-        Ok(read.unwrap_or_else(|error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.reason})))
-    });
-    Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
 }
 
 /// `POST [/index[/type]]/_bulk`.

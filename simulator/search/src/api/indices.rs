@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Block, Expand, Index, Settings, refresh};
+use crate::cluster::{Block, Expand, Index, Settings, check_sections, refresh};
 use crate::error::{Result, SearchError};
 use crate::index::Shard;
 use crate::json;
@@ -16,24 +16,28 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
     let body = request.body_or_source();
     let body = if body.iter().all(u8::is_ascii_whitespace) {
         None
+    } else if json::derivable(body).is_err() {
+        Some(json!({"settings": Settings::read(body)?.flat()}))
     } else {
         let parsed = json::object(body)
             .map_err(|error| SearchError::parse("failed to parse source for create index").caused_by(error))?;
         Some(Value::Object(parsed))
     };
+    body.as_ref().map_or(Ok(()), check_sections)?;
+    request.check_timeouts()?;
     shared.cluster.create(index, body.as_ref())?;
     Ok(Answer::acknowledged())
 }
 
 /// `DELETE /index`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    // Wildcards match closed indices too, but an index cannot be deleted by its alias.
+    request.check_timeouts()?;
+    // Wildcards match closed indices, too.
     let named = shared.cluster.named(
         indices,
         Expand {
-            closed: !request.params.contains_key("expand_wildcards") || request.expand().closed,
             forbid_closed: false,
-            ..request.expand()
+            ..request.expand_all()
         },
     )?;
     if named.is_empty()
@@ -131,28 +135,21 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
                 Settings::parse(&kept.into()).nested()
             };
         }
+        if settings.as_object().is_some_and(Map::is_empty) {
+            continue;
+        }
         response.insert(index.name.clone(), json!({"settings": settings}));
     }
     Ok(Answer::ok(response.into()))
 }
 
 /// Parameters of `_settings` that are not settings.
-const REQUEST_PARAMETERS: [&str; 10] = [
-    "pretty",
-    "human",
-    "format",
-    "source",
-    "timeout",
-    "master_timeout",
-    "expand_wildcards",
-    "ignore_unavailable",
-    "allow_no_indices",
-    "flat_settings",
-];
+const REQUEST_PARAMETERS: [&str; 6] = ["pretty", "human", "format", "source", "timeout", "master_timeout"];
 
 /// `PUT [/index]/_settings`.
 pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let mut fresh = Settings::parse(&request.json()?.unwrap_or_default());
+    request.check_timeouts()?;
+    let mut fresh = Settings::read(request.body_or_source())?;
     // All other parameters of the request are settings.
     let own = |name: &str| REQUEST_PARAMETERS.contains(&name);
     let given = request.params.iter().filter(|(name, _)| !own(name));
@@ -165,25 +162,25 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
         indices,
         Expand {
             forbid_closed: false,
-            ..request.expand()
+            ..request.expand_all()
         },
     )?;
-    for index in &named {
-        if !fresh.only_unblock() {
-            index.check_block(Block::Metadata)?;
-        }
-        if fresh.get("index.number_of_shards").is_some() {
-            return Err(SearchError::illegal("can't change the number of shards for an index"));
-        }
-        fresh.check_dynamic()?;
-        let fixed = fresh.not_dynamic();
-        if !fixed.is_empty() && !index.is_closed() {
-            return Err(SearchError::illegal(format!(
-                "Can't update non dynamic settings[[{}]] for open indices[[{}]]",
-                fixed.join(", "),
-                index.name
-            )));
-        }
+    if !fresh.only_unblock() {
+        named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
+    }
+    if fresh.get("index.number_of_shards").is_some() {
+        return Err(SearchError::illegal("can't change the number of shards for an index"));
+    }
+    fresh.check_dynamic()?;
+    let fixed = fresh.not_dynamic();
+    let open = named.iter().filter(|index| !index.is_closed());
+    let open: Vec<&str> = open.map(|index| index.name.as_str()).collect();
+    if !fixed.is_empty() && !open.is_empty() {
+        return Err(SearchError::illegal(format!(
+            "Can't update non dynamic settings[[{}]] for open indices[[{}]]",
+            fixed.join(", "),
+            open.join(", ")
+        )));
     }
     named.iter().for_each(|index| index.settings.write().extend(&fresh));
     shared.cluster.changed(&named)?;
@@ -195,14 +192,19 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
     if indices.is_empty() {
         return Err(SearchError::validation("index is missing"));
     }
+    request.check_timeouts()?;
     let named = shared.cluster.named(
         indices,
         Expand {
+            allow_no_indices: request.flag("allow_no_indices"),
             closed: true,
             forbid_closed: false,
             ..request.expand()
         },
     )?;
+    if named.is_empty() {
+        return Err(SearchError::illegal("Index name is required"));
+    }
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.closed.store(closed, Ordering::Relaxed);
@@ -218,7 +220,7 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
 /// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
 pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
     request.integer("max_num_segments")?;
-    let named = shared.cluster.named(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand())?;
     let now = (shared.cluster.options.ticks)();
     match what {
         "_refresh" => refresh(&named)?,
@@ -227,7 +229,11 @@ pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, wh
             .try_for_each(|index| index.flush(request.flag("force"), now))?,
         "_optimize" => {
             for index in &named {
-                index.shards.iter().try_for_each(Shard::optimize)?;
+                if request.integer("max_num_segments")?.is_some_and(|most| most > 0) {
+                    index.shards.iter().try_for_each(Shard::optimize)?;
+                } else {
+                    index.merge()?;
+                }
                 if request.param("flush") != Some("false") {
                     index.flush(true, now)?;
                 }

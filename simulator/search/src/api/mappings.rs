@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::{Block, Expand, refresh};
 use crate::error::{Result, SearchError};
+use crate::json;
 use crate::mapping::{FieldType, metadata_fields, with_defaults};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
@@ -33,7 +34,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
     }
     let first = |list: &str| list.split(',').next().unwrap_or_default().to_owned();
     match (response.is_empty(), indices.is_empty(), wanted.is_empty()) {
-        (true, false, true) => Err(SearchError::index_missing(&first(indices))),
+        (true, false, true) if !indices.contains('*') => Err(SearchError::index_missing(&first(indices))),
         (true, true, false) => Err(SearchError::new(
             404,
             "TypeMissingException",
@@ -48,24 +49,17 @@ pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str,
     let Ok(named) = shared.cluster.named(indices, request.expand()) else {
         return Answer::exists(false);
     };
-    let has = |name: &str| {
-        named.iter().all(|index| {
-            index
-                .mapping()
-                .type_names()
-                .any(|type_name| pattern::matches(name, type_name))
-        })
-    };
+    let has = |name: &str| named.iter().all(|index| index.mapping().type_mapping(name).is_some());
     Answer::exists(!named.is_empty() && types.split(',').all(has))
 }
 
 /// `PUT /index/_mapping/type`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_name: &str) -> Result<Answer> {
-    let undefined = |error: SearchError| SearchError::mapping("failed to parse mapping definition").caused_by(error);
-    let body = request
-        .json()
-        .map_err(undefined)?
-        .ok_or_else(|| SearchError::validation("mapping source is empty"))?;
+    request.check_timeouts()?;
+    let source = request.body_or_source();
+    if source.is_empty() {
+        return Err(SearchError::validation("mapping source is empty"));
+    }
     let now = (shared.cluster.options.ticks)();
     let named = shared.cluster.named(
         indices,
@@ -74,6 +68,18 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
             ..request.expand()
         },
     )?;
+    if json::derivable(source).is_err() {
+        return Err(SearchError::new(500, "NullPointerException", "null"));
+    }
+    let failed = |error: SearchError| SearchError::parse("Failed to parse content to map").caused_by(error);
+    let body = json::value(source).map_err(failed)?;
+    if body.as_object().is_some_and(Map::is_empty) {
+        return Err(SearchError::mapping("malformed mapping no root object found"));
+    }
+    if type_name.starts_with('_') && type_name != "_default_" {
+        let reason = "Document mapping type name can't start with '_'";
+        return Err(SearchError::new(400, "InvalidTypeNameException", reason));
+    }
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         // Flushes first: operations in the translog must not be replayed under the new mapping, which may refuse
@@ -111,7 +117,10 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
         return Err(SearchError::new(
             404,
             "TypeMissingException",
-            format!("[_all] type[[{types}]] missing: No index has the type."),
+            format!(
+                "[_all] type[[{}]] missing: No index has the type.",
+                types.replace(',', ", ")
+            ),
         ));
     }
     shared.cluster.changed(&named)?;
@@ -128,7 +137,12 @@ pub(crate) fn fields(
 ) -> Result<Answer> {
     let defaults = request.flag("include_defaults");
     let mut response = Map::new();
-    for index in shared.cluster.named(indices, request.expand())? {
+    let expand = Expand {
+        forbid_closed: false,
+        ..request.expand()
+    };
+    let named = shared.cluster.named(indices, expand)?;
+    for index in named.iter().filter(|index| !index.is_closed()) {
         let mapping = index.mapping();
         let mut by_type = Map::new();
         let mut has_type = types.is_none();

@@ -11,6 +11,7 @@ pub(crate) mod documents;
 mod human;
 pub(crate) mod indices;
 pub(crate) mod mappings;
+pub(crate) mod multi_get;
 pub(crate) mod nodes;
 mod process;
 pub(crate) mod query;

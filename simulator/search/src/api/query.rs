@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::search::types_of;
-use crate::cluster::Block;
+use super::search::{check_preference, types_of};
+use crate::cluster::{Block, Expand, check_open};
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, QuerySource, SearchRequest, names, prepare_query, search as find, shards_json};
 use crate::query::{Context, label};
@@ -30,6 +30,17 @@ fn search_request(shared: &Shared, request: &RestRequest, types: Option<&str>) -
     })
 }
 
+/// Parses the query of a validation, which ignores the other parameters of a search.
+fn validated_request(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result<SearchRequest> {
+    let limits = &shared.cluster.options.limits;
+    Ok(SearchRequest {
+        query: QuerySource::parse(&request.params, request.body_or_source(), limits)?,
+        types: types_of(types),
+        budget: request.budget.clone(),
+        ..SearchRequest::default()
+    })
+}
+
 /// Returns the failure of a shard in a broadcast operation, for `_shards`.
 pub(super) fn broadcast_failure(failure: &Failure) -> Value {
     let Failure { index, shard, error } = failure;
@@ -51,6 +62,7 @@ pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
 
 /// `GET|POST [/index[/type]]/_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
     let wanted = search_request(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
     let status = match outcome.failures.first() {
@@ -75,6 +87,7 @@ pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types
 
 /// `GET|POST [/index[/type]]/_search/exists`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
     let wanted = search_request(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
     Ok(Answer::json(
@@ -99,8 +112,15 @@ fn qualified(error: &SearchError) -> String {
 
 /// `GET|POST [/index[/type]]/_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let targets = shared.cluster.resolve(indices, request.expand())?;
-    let wanted = search_request(shared, request, types).and_then(|wanted| {
+    let expand = Expand {
+        allow_no_indices: request.flag_or("allow_no_indices", false),
+        forbid_closed: request.flag("ignore_unavailable"),
+        ..request.expand()
+    };
+    let targets = shared.cluster.resolve(indices, expand)?;
+    let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
+    check_open(&indices)?;
+    let wanted = validated_request(shared, request, types).and_then(|wanted| {
         wanted.query.check(&request.budget)?;
         Ok(wanted)
     });
@@ -134,7 +154,15 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 
 /// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand())?;
+    let expand = Expand {
+        ignore_unavailable: request.flag_or("ignore_unavailable", true),
+        forbid_closed: false,
+        ..request.expand()
+    };
+    let named = shared.cluster.named(indices, expand)?;
+    if let Some(closed) = named.iter().find(|index| index.is_closed()) {
+        return Err(SearchError::index_missing(&closed.name));
+    }
     let (routing, preference) = (request.param("routing"), request.param("preference"));
     let routing = shared.cluster.search_routing(indices, routing, preference)?;
     let shards = named.iter().flat_map(|index| {

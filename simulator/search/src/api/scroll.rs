@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::search::{answer, insert_first, run, scroll_id, search, types_of};
-use crate::cluster::Expand;
+use crate::cluster::{Expand, check_wildcards};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::{Lost, Outcome, SearchRequest, SearchType, names};
@@ -14,12 +14,19 @@ use crate::shared::Shared;
 /// Returns the search number of a scroll id, and the name of the phase for its errors.
 fn number_of(id: &str) -> Result<(u64, &'static str)> {
     use base64::Engine;
-    let is_invalid = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
+    let is_invalid =
+        |byte: u8| id.len() >= 4 && !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
     if let Some((at, byte)) = id.bytes().enumerate().find(|(_, byte)| is_invalid(*byte)) {
         let cause = format!("Bad Base64 input character decimal {byte} in array position {at}");
         return Err(
             SearchError::illegal("Failed to decode scrollId").caused_by(SearchError::new(400, "IOException", cause)),
         );
+    }
+    if (1..4).contains(&id.len()) {
+        let length = id.len();
+        let cause =
+            format!("Base64-encoded string must have at least four characters, but length specified was {length}");
+        return Err(SearchError::illegal("Failed to decode scrollId").caused_by(SearchError::argument(cause)));
     }
     let malformed = || SearchError::illegal(format!("Malformed scrollId [{id}]"));
     let bytes = base64::engine::general_purpose::STANDARD
@@ -69,8 +76,8 @@ fn count_lost(response: &mut Value, outcome: &Outcome, lost: &Lost, error: &Sear
 /// `GET|POST /_search/scroll[/id]`.
 pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
-    let (number, phase) = number_of(&requested_id(request, in_path))?;
     let keep = request.param("scroll").map(time).transpose()?;
+    let (number, phase) = number_of(&requested_id(request, in_path))?;
     let found = shared.scrolls.get(number, keep, began);
     let (scroll, lost) = found.ok_or_else(|| {
         let reason = format!(
@@ -93,13 +100,18 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
     if search.search_type != SearchType::Scan {
         response["hits"]["max_score"] = Value::Null;
     }
-    insert_first(&mut response, "_scroll_id", scroll_id(number, &scroll.outcome).into());
+    if keep.is_some() {
+        insert_first(&mut response, "_scroll_id", scroll_id(number, &scroll.outcome).into());
+    }
     Ok(Answer::ok(response))
 }
 
 /// `DELETE /_search/scroll[/id,...]`.
 pub(crate) fn clear(shared: &Shared, request: &RestRequest, in_path: Option<&str>) -> Result<Answer> {
     let ids = names(&json!(requested_id(request, in_path)));
+    if ids.is_empty() {
+        return Err(SearchError::validation("no scroll ids specified"));
+    }
     if ids.iter().any(|id| id == "_all") {
         shared.scrolls.close_all();
         return Ok(Answer::ok(json!({})));
@@ -120,7 +132,12 @@ pub(crate) fn msearch(
 ) -> Result<Answer> {
     let max_searches = shared.cluster.options.limits.searches;
     json::derivable(request.body_or_source())?;
-    let mut lines = request.body_or_source().split(|byte| *byte == b'\n');
+    let body = request.body_or_source();
+    // An empty first line is skipped.
+    let mut lines = body.strip_prefix(b"\n").unwrap_or(body).split(|byte| *byte == b'\n');
+    if let Some(kind) = request.param("search_type") {
+        SearchType::parse(kind)?;
+    }
     let mut responses = Vec::new();
     while let Some(header) = lines.next() {
         if header.iter().all(u8::is_ascii_whitespace)
@@ -130,6 +147,17 @@ pub(crate) fn msearch(
         }
         let blank = header.iter().all(u8::is_ascii_whitespace);
         let header: Value = if blank { json!({}) } else { json::value(header)? };
+        if !header.is_object() {
+            return Err(SearchError::new(500, "NullPointerException", "null"));
+        }
+        if let Some(kind) = header.get("search_type").or_else(|| header.get("searchType")) {
+            SearchType::parse(kind.as_str().unwrap_or_default())?;
+        }
+        if let Some(wildcards) = header.get("expand_wildcards") {
+            names(wildcards)
+                .iter()
+                .try_for_each(|wildcards| check_wildcards(wildcards))?;
+        }
         // The last line counts only if it ends with a newline.
         let Some(body) = lines.next().filter(|_| lines.clone().next().is_some()) else {
             break;
@@ -138,9 +166,6 @@ pub(crate) fn msearch(
             return Err(SearchError::illegal(format!(
                 "at most {max_searches} searches per request"
             )));
-        }
-        if let Some(kind) = header.get("search_type").or_else(|| header.get("searchType")) {
-            SearchType::parse(kind.as_str().unwrap_or_default())?;
         }
         responses.push(
             single(shared, request, &header, body, index, types)
@@ -167,9 +192,10 @@ fn single(
 ) -> Result<Value> {
     let began = (shared.cluster.options.ticks)();
     let list = |keys: [&str; 2]| {
-        keys.iter()
-            .find_map(|key| header.get(*key))
-            .map(|value| names(value).join(","))
+        keys.iter().find_map(|key| header.get(*key)).map(|value| match value {
+            Value::Number(number) => number.to_string(),
+            other => names(other).join(","),
+        })
     };
     let indices = list(["index", "indices"])
         .or_else(|| index.map(str::to_owned))

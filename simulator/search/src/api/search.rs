@@ -123,7 +123,7 @@ pub(crate) fn answer(
 
 /// Fails for an unknown preference that starts with `_`. Any other text is a session key, which selects the same
 /// copies every time.
-fn check_preference(shared: &Shared, preference: &str) -> Result<()> {
+pub(super) fn check_preference(shared: &Shared, preference: &str) -> Result<()> {
     if let Some(id) = preference.strip_prefix("_only_node:")
         && !shared.cluster.node_addresses().contains_key(id)
     {
@@ -138,6 +138,15 @@ fn check_preference(shared: &Shared, preference: &str) -> Result<()> {
         ) => Ok(()),
         Some(_) => Err(SearchError::illegal(format!("no Preference for [{name}]"))),
     }
+}
+
+/// Runs a search, and fails if it does.
+pub(super) fn check_search(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<()> {
+    let limits = &shared.cluster.options.limits;
+    let mut wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
+    wanted.types = types_of(types);
+    wanted.budget = request.budget.clone();
+    run(shared, indices, request.expand(), &wanted).map(drop)
 }
 
 /// `GET|POST [/index[/type]]/_search`.

@@ -39,6 +39,7 @@ pub(crate) fn state(
 /// # Errors
 /// An unknown command or an unknown node.
 pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    request.check_timeouts()?;
     let body = request.json()?.unwrap_or_default();
     let commands = body.get("commands").and_then(Value::as_array).into_iter().flatten();
     let commands: Vec<(&String, &Value)> = commands
@@ -89,7 +90,17 @@ fn sections(
         state.insert("master_node".to_owned(), json!(id_of(0)));
     }
     if wants("blocks") {
-        state.insert("blocks".to_owned(), json!({}));
+        let closed = json!({"description": "index closed", "retryable": false, "levels": ["read", "write"]});
+        let indices = shared.cluster.indices().into_iter().filter(|index| index.is_closed());
+        let indices: Map<String, Value> = indices
+            .map(|index| (index.name.clone(), json!({"4": closed})))
+            .collect();
+        let blocks = if indices.is_empty() {
+            json!({})
+        } else {
+            json!({"indices": indices})
+        };
+        state.insert("blocks".to_owned(), blocks);
     }
     if wants("nodes") {
         state.insert("nodes".to_owned(), shared.cluster.node_addresses().into());
@@ -103,7 +114,7 @@ fn sections(
             json!({"indices": routing_table(shared, named)}),
         );
     }
-    if wants("routing_nodes") || wants("routing_table") {
+    if wants("routing_table") {
         let mut by_node: Map<String, Value> = shared
             .cluster
             .options

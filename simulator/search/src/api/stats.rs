@@ -79,7 +79,7 @@ fn by_shard(shared: &Shared, index: &Index, show: impl Fn(ShardCopy<'_>) -> Valu
 
 /// `GET [/index]/_stats[/metrics]`.
 pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metrics: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand())?;
     let stats = StatsRequest {
         metrics,
         breakdown: Breakdown {
@@ -89,8 +89,11 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
         human: request.flag("human"),
     };
     let total = stats.primaries_and_total(shared, &named);
-    let mut response = json!({"_shards": shared.cluster.shards_json(&named), "_all": total});
     let level = request.param("level").unwrap_or("indices");
+    if !matches!(level, "cluster" | "indices" | "shards") {
+        return Ok(Answer::ok(json!({"_shards": shared.cluster.shards_json(&named)})));
+    }
+    let mut response = json!({"_shards": shared.cluster.shards_json(&named), "_all": total});
     if level != "cluster" {
         let by_index = named.iter().map(|index| {
             let mut statistics = stats.primaries_and_total(shared, std::slice::from_ref(index));
@@ -106,7 +109,7 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
 
 /// `GET [/index]/_segments`.
 pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand())?;
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
@@ -119,7 +122,7 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
                         let segment = &view.segment;
                         let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
                         let segment_json = json!({
-                            "generation": segment.number,
+                            "generation": segment.generation(),
                             "num_docs": view.live_docs(),
                             "deleted_docs": segment.max_doc() - view.live_docs(),
                             "size_in_bytes": segment.bytes(),
@@ -127,9 +130,9 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
                             "committed": segment.is_committed(),
                             "search": true,
                             "version": LUCENE,
-                            "compound": false,
+                            "compound": segment.is_compound(),
                         });
-                        (format!("_{}", segment.number), segment_json)
+                        (segment.name(), segment_json)
                     })
                     .collect();
                 let committed = view.segments.iter().filter(|view| view.segment.is_committed()).count();
@@ -199,7 +202,7 @@ fn recovery_json(copy: &ShardCopy<'_>) -> Value {
 
 /// `GET [/index]/_recovery`.
 pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand())?;
     if request.flag("active_only") {
         return Ok(Answer::ok(json!({})));
     }
@@ -258,7 +261,7 @@ fn status_sections(copies: &[ShardCopy<'_>]) -> Map<String, Value> {
 
 /// `GET [/index]/_status`.
 pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand())?;
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {

@@ -17,6 +17,8 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<
     json::derivable(request.body_or_source())?;
     let undefined = |error: SearchError| SearchError::illegal("failed to parse template source").caused_by(error);
     let mut body = request.json().map_err(undefined)?.unwrap_or_default();
+    request.check_duration("master_timeout")?;
+    request.integer("order")?;
     for key in ["order", "template"] {
         if let (Some(given), Some(body)) = (request.param(key), body.as_object_mut()) {
             body.entry(key).or_insert_with(|| given.into());
@@ -75,7 +77,7 @@ pub(crate) fn get(shared: &Shared, wanted: Option<&str>) -> Answer {
         .filter(|(name, _)| wanted.is_none_or(|wanted| wanted.split(',').any(|wanted| pattern::matches(wanted, name))))
         .map(|(name, template)| (name.clone(), template.describe()))
         .collect();
-    let missing = response.is_empty() && wanted.is_some_and(|wanted| !wanted.contains('*'));
+    let missing = response.is_empty() && wanted.is_some();
     Answer::json(if missing { 404 } else { 200 }, response.into())
 }
 
@@ -87,7 +89,7 @@ pub(crate) fn exists(shared: &Shared, wanted: &str) -> Answer {
             .templates
             .read()
             .keys()
-            .any(|name| pattern::matches(wanted, name)),
+            .any(|name| wanted.split(',').any(|wanted| pattern::matches(wanted, name))),
     )
 }
 
@@ -99,7 +101,7 @@ pub(crate) fn delete(shared: &Shared, wanted: &str) -> Result<Answer> {
         found |= removed;
         !removed
     });
-    if !found && !wanted.contains('*') {
+    if !found && wanted != "*" {
         return Err(SearchError::new(
             404,
             "IndexTemplateMissingException",

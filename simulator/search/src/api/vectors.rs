@@ -93,6 +93,76 @@ fn frequencies(
     Ok(sum)
 }
 
+/// Members of the body of a term vector request.
+const MEMBERS: [&str; 19] = [
+    "_index",
+    "_type",
+    "_id",
+    "_routing",
+    "routing",
+    "_version",
+    "version",
+    "_version_type",
+    "version_type",
+    "doc",
+    "per_field_analyzer",
+    "fields",
+    "offsets",
+    "positions",
+    "payloads",
+    "term_statistics",
+    "termStatistics",
+    "field_statistics",
+    "fieldStatistics",
+];
+
+/// Checks the body of a term vector request.
+///
+/// # Errors
+/// An unknown member, fields that are no array, or a document for a request with an id.
+fn check_body(body: &Value, id: Option<&str>) -> Result<()> {
+    for (name, value) in body.as_object().into_iter().flatten() {
+        if name == "fields" && !value.is_array() {
+            let reason = "The parameter fields must be given as an array! Use syntax : \"fields\" : [\"field1\", \
+                          \"field2\",...]";
+            return Err(SearchError::parse(reason));
+        }
+        if !MEMBERS.contains(&name.as_str()) {
+            let reason = format!("The parameter {name} is not valid for term vector request!");
+            return Err(SearchError::parse(reason));
+        }
+    }
+    if id.is_some() && body.get("doc").is_some() {
+        let reason = "Either \"id\" or \"doc\" can be specified, but not both!";
+        return Err(SearchError::parse(reason));
+    }
+    Ok(())
+}
+
+/// Checks the body of a request for several term vectors.
+///
+/// # Errors
+/// A member other than `docs`, `ids` and `parameters`, or one of another type.
+fn check_several(body: &Value) -> Result<()> {
+    for (name, value) in body.as_object().into_iter().flatten() {
+        match (name.as_str(), value) {
+            ("docs" | "ids", Value::Array(_)) | ("parameters", Value::Object(_)) => {}
+            (_, Value::Array(_)) => {
+                return Err(SearchError::parse(format!("No parameter named {name}and type ARRAY")));
+            }
+            (_, Value::Object(_)) => {
+                return Err(SearchError::parse(format!("No parameter named {name}and type OBJECT")));
+            }
+            _ => {
+                return Err(SearchError::parse(format!(
+                    "_mtermvectors: Parameter {name}not supported"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// `GET|POST /index/type[/id]/_termvector`: of a document of the index, or of a document in the body.
 pub(crate) fn termvector(
     shared: &Shared,
@@ -102,6 +172,7 @@ pub(crate) fn termvector(
     id: Option<&str>,
 ) -> Result<Answer> {
     let body = request.json()?.unwrap_or_default();
+    check_body(&body, id)?;
     term_vector(shared, request, &body, index, type_name, id).map(Answer::ok)
 }
 
@@ -113,6 +184,7 @@ pub(crate) fn mtermvectors(
     type_name: Option<&str>,
 ) -> Result<Answer> {
     let body = request.json()?.unwrap_or_default();
+    check_several(&body)?;
     let ids = body.get("ids").and_then(Value::as_array).into_iter().flatten();
     let ids: Vec<Value> = match request.param("ids") {
         Some(text) => names(&json!(text)).into_iter().map(Value::from).collect(),
@@ -240,8 +312,10 @@ fn term_vector(
             let mut term = Map::new();
             if settings.term_statistics {
                 let sum = frequencies(&view, field.ordinal, Some(&text), &request.budget)?;
-                term.insert("doc_freq".to_owned(), json!(sum.doc_freq));
-                term.insert("ttf".to_owned(), json!(sum.occurrences));
+                if sum.doc_freq > 0 {
+                    term.insert("doc_freq".to_owned(), json!(sum.doc_freq));
+                    term.insert("ttf".to_owned(), json!(sum.occurrences));
+                }
             }
             term.insert("term_freq".to_owned(), json!(tokens.len()));
             if settings.positions || settings.offsets {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
@@ -10,7 +11,11 @@ use crate::shared::Shared;
 /// `GET [/index]/_warmer[/name]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, wanted: Option<&str>) -> Result<Answer> {
     let mut response = Map::new();
-    for index in shared.cluster.named(indices, request.expand())? {
+    let expand = Expand {
+        forbid_closed: false,
+        ..request.expand()
+    };
+    for index in shared.cluster.named(indices, expand)? {
         let warmers = index.warmers.read();
         let kept: Map<String, Value> = warmers
             .iter()
@@ -36,7 +41,9 @@ pub(crate) fn put(
         "types": super::search::types_of(types),
         "source": request.json()?.unwrap_or_else(|| json!({})),
     });
+    request.check_timeouts()?;
     let named = shared.cluster.named(indices, request.expand())?;
+    super::search::check_search(shared, request, indices, types)?;
     for index in &named {
         index.warmers.write().insert(name.to_owned(), warmer.clone());
     }
@@ -59,7 +66,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         return Err(SearchError::new(
             404,
             "IndexWarmerMissingException",
-            format!("index_warmer [{wanted}] missing"),
+            format!("index_warmer [[{}]] missing", wanted.replace(',', ", ")),
         ));
     }
     shared.cluster.changed(&named)?;

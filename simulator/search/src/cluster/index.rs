@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::alias::Alias;
 use super::refresh::refresh;
 use super::schedule::Schedule;
 use crate::cluster::{Block, Cluster, Settings};
@@ -20,44 +21,6 @@ use crate::mapping::{Mapping, WriteTime};
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
 use crate::routing::{Placement, shard_of};
-
-/// An alias of an index: optional filter and routing values.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Alias {
-    pub(crate) filter: Option<Value>,
-    pub(super) index_routing: Option<String>,
-    pub(super) search_routing: Option<String>,
-}
-
-impl Alias {
-    pub(crate) fn parse(definition: &Value) -> Alias {
-        let text = |key: &str| {
-            definition
-                .get(key)
-                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        };
-        Alias {
-            filter: definition.get("filter").filter(|filter| !filter.is_null()).cloned(),
-            index_routing: text("index_routing").or_else(|| text("routing")),
-            search_routing: text("search_routing").or_else(|| text("routing")),
-        }
-    }
-
-    pub(crate) fn describe(&self) -> Value {
-        let mut definition = json!({});
-        let parts = [
-            ("filter", self.filter.clone()),
-            ("index_routing", self.index_routing.clone().map(Value::from)),
-            ("search_routing", self.search_routing.clone().map(Value::from)),
-        ];
-        for (key, value) in parts {
-            if let Some(value) = value {
-                definition[key] = value;
-            }
-        }
-        definition
-    }
-}
 
 /// An index.
 pub(crate) struct Index {
@@ -95,7 +58,7 @@ impl Index {
         1u8.hash(&mut hasher);
         let uuid = crate::ids::text_id(u128::from(first) << 64 | u128::from(hasher.finish()));
         settings.set_default("index.creation_date", &created.to_string());
-        settings.set_default("index.uuid", &uuid);
+        settings.set("index.uuid", &uuid.into());
         settings.set_default("index.version.created", "1050299");
         let mapping = Mapping::new(settings.analysis().cloned(), options.limits.fields)?;
         let shards = (0..settings.shards()).map(Shard::new).collect();
@@ -257,6 +220,12 @@ impl Index {
             };
             match outcome {
                 None => self.ensure_type(type_name)?,
+                Some(ParsedDocument::Rejected(found, error)) => {
+                    if !found.is_empty() {
+                        self.change_mapping(|mapping| mapping.reject(type_name, found));
+                    }
+                    return Err(error);
+                }
                 Some(ParsedDocument::Unmapped(found)) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(type_name, found))?
                 }

@@ -17,12 +17,14 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use serde_json::{Value, json};
 
-use super::index::{Alias, Index};
+use super::alias::Alias;
+use super::index::Index;
 use super::schedule::{FlushThresholds, Schedule};
 use super::settings::Settings;
 use crate::durable::{DataDirectoryError, IndexFolder, Operation};
 use crate::error::{Result, SearchError};
-use crate::index::{ParsedDocument, Shard, Stored, parse, read};
+use crate::index::{ParsedDocument, Shard, Stored, read};
+use crate::json;
 use crate::mapping::Mapping;
 use crate::options::Options;
 use crate::routing::Placement;
@@ -109,7 +111,7 @@ impl Index {
             routing: stored.routing(),
             parent: stored.parent(),
         };
-        let document = parse(stored.type_name(), stored.source())?;
+        let document = json::object(stored.source())?;
         loop {
             self.ensure_type(stored.type_name())?;
             let mapping = self.mapping();
@@ -122,6 +124,7 @@ impl Index {
                 stored.source(),
                 &document,
             )? {
+                ParsedDocument::Rejected(_, error) => return Err(error),
                 ParsedDocument::Unmapped(found) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(stored.type_name(), found))?;
                 }

@@ -5,6 +5,7 @@
 //! Limits: in memory, optionally saved in a data directory; a bounded number of indices.
 //! Source: Elasticsearch 1.5.
 
+mod alias;
 mod alias_routing;
 mod gateway;
 mod index;
@@ -30,9 +31,10 @@ use crate::json;
 use crate::options::Options;
 use crate::query::Documents;
 
+pub(crate) use alias::{Alias, same_as_index};
 pub use gateway::DataDirectorySummary;
-pub(crate) use index::{Alias, Index};
-pub(crate) use names::Expand;
+pub(crate) use index::Index;
+pub(crate) use names::{Expand, check_open, check_wildcards};
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub(crate) use refresh::refresh;
 pub(crate) use settings::{Block, Settings};
@@ -52,6 +54,22 @@ pub(crate) struct Cluster {
     directory: Mutex<Option<DataDirectory>>,
     /// Number of changes of the state, from 1.
     version: std::sync::atomic::AtomicU64,
+}
+
+/// Fails for a section of a new index, or a mapping, that is no object.
+pub(crate) fn check_sections(body: &Value) -> Result<()> {
+    let sections = ["settings", "mappings", "aliases"]
+        .iter()
+        .filter_map(|key| body.get(*key));
+    let mappings = body.get("mappings").and_then(Value::as_object);
+    let mut parts = sections.chain(mappings.into_iter().flat_map(Map::values));
+    match parts.find(|part| !part.is_object()) {
+        Some(other) => {
+            let reason = format!("{} cannot be cast to java.util.Map", json::java_class(other));
+            Err(SearchError::new(500, "ClassCastException", reason))
+        }
+        None => Ok(()),
+    }
 }
 
 impl Cluster {
@@ -103,7 +121,12 @@ impl Cluster {
     /// # Errors
     /// A closed or blocked index, or an alias of several indices.
     pub(crate) fn index_for_write(&self, name: &str) -> Result<Arc<Index>> {
-        let index = self.get_or_create(name)?;
+        self.index_for_types(name, &[])
+    }
+
+    /// Returns the index to write documents of some types to. A new index has the types.
+    pub(crate) fn index_for_types(&self, name: &str, types: &[&str]) -> Result<Arc<Index>> {
+        let index = self.get_or_create(name, types)?;
         if index.is_closed() {
             let reason = format!("[{}] closed", index.name);
             return Err(SearchError::new(403, "IndexClosedException", reason));
@@ -112,29 +135,26 @@ impl Cluster {
         Ok(index)
     }
 
-    fn get_or_create(&self, name: &str) -> Result<Arc<Index>> {
+    fn get_or_create(&self, name: &str, types: &[&str]) -> Result<Arc<Index>> {
         if let Some(index) = self.index(name) {
             return Ok(index);
         }
-        let aliased: Vec<Arc<Index>> = self
-            .indices
-            .read()
-            .values()
-            .filter(|index| index.aliases.read().contains_key(name))
-            .cloned()
-            .collect();
-        match aliased.as_slice() {
-            [only] => Ok(only.clone()),
-            [] => match self.create(name, None) {
-                Err(error) if error.kind == "IndexAlreadyExistsException" => {
-                    self.index(name).ok_or_else(|| SearchError::index_missing(name))
-                }
-                created => created,
-            },
-            _ => Err(SearchError::illegal(format!(
-                "Alias [{name}] has more than one indices associated with it, can't execute a single index op"
-            ))),
+        let is_alias = |index: &Arc<Index>| index.aliases.read().contains_key(name);
+        if self.indices.read().values().any(is_alias) {
+            return self.single(name);
         }
+        match self.create_with_types(name, types) {
+            Err(error) if error.kind == "IndexAlreadyExistsException" => {
+                self.index(name).ok_or_else(|| SearchError::index_missing(name))
+            }
+            created => created,
+        }
+    }
+
+    /// Creates an index with empty mappings of some types.
+    fn create_with_types(&self, name: &str, types: &[&str]) -> Result<Arc<Index>> {
+        let mappings: Map<String, Value> = types.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+        self.create(name, Some(&json!({"mappings": mappings})))
     }
 
     /// Creates an index from a body and the templates that match its name.
@@ -142,6 +162,7 @@ impl Cluster {
     /// # Errors
     /// A name that is taken or invalid, too many indices, invalid settings or mappings.
     pub(crate) fn create(&self, name: &str, body: Option<&Value>) -> Result<Arc<Index>> {
+        body.map_or(Ok(()), check_sections)?;
         names::check(name)?;
         if self.index(name).is_some() {
             return Err(SearchError::new(
@@ -195,13 +216,6 @@ impl Cluster {
                 .as_object()
                 .ok_or_else(|| SearchError::parse("the body of an index must be an object"))?;
             let known = ["settings", "mappings", "aliases", "warmers"];
-            if let Some(other) = known[..3]
-                .iter()
-                .find_map(|key| parts.get(*key).filter(|part| !part.is_object()))
-            {
-                let reason = format!("{} cannot be cast to java.util.Map", json::java_class(other));
-                return Err(SearchError::new(500, "ClassCastException", reason));
-            }
             match parts.get("settings") {
                 Some(given) => settings.extend(&Settings::parse(given)),
                 // A body without sections is the settings.
@@ -233,6 +247,7 @@ impl Cluster {
         settings.set_default("index.number_of_shards", &shards.to_string());
         settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
         settings.check(name)?;
+        settings.ignore_blocks();
         let mut index = Index::new(name, settings, self.now(), &self.options)?;
         index.change_mapping(|mapping| {
             if let Some(default) = mappings.get("_default_") {
@@ -245,9 +260,12 @@ impl Cluster {
             }
             Ok::<(), SearchError>(())
         })?;
-        aliases
-            .iter()
-            .try_for_each(|(name, alias)| index.check_alias(self, name, alias))?;
+        for (alias, definition) in &aliases {
+            if self.index(alias).is_some() {
+                return Err(same_as_index(name, alias));
+            }
+            index.check_alias(self, alias, definition)?;
+        }
         index.aliases.write().extend(aliases);
         index.first_node = self.least_loaded_node();
         if let Some(Value::Object(warmers)) = body.and_then(|body| body.get("warmers")) {

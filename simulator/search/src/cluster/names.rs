@@ -49,10 +49,7 @@ impl Cluster {
         let open = |index: &Arc<Index>| if index.is_closed() { expand.closed } else { expand.open };
         let is_usable = |index: &Arc<Index>| match index.is_closed() && expand.forbid_closed {
             true if expand.ignore_unavailable => Ok(false),
-            true => {
-                let reason = format!("[{}] closed", index.name);
-                Err(SearchError::new(403, "IndexClosedException", reason))
-            }
+            true => Err(closed(index)),
             false => Ok(true),
         };
         let parts: Vec<&str> = expression
@@ -62,17 +59,8 @@ impl Cluster {
             .collect();
         let everything = parts.is_empty() || parts == ["_all"];
         let parts = if everything { vec!["*"] } else { parts };
-        // By index name. `None` if the index was named directly, else the filters of its aliases.
-        let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
-        let mut add = |index: &Arc<Index>, filter: Option<Value>| {
-            let entry = found
-                .entry(index.name.clone())
-                .or_insert_with(|| (index.clone(), Some(vec![])));
-            match (filter, &mut entry.1) {
-                (Some(filter), Some(filters)) => filters.push(filter),
-                (_, filters) => *filters = None,
-            }
-        };
+        // Names of indices and aliases, with their index. `None` instead of a filter: all documents.
+        let mut matched: Vec<(String, Arc<Index>, Option<Value>)> = Vec::new();
         let mut without: Vec<&str> = Vec::new();
         // An exclusion without a wildcard applies only as the first part, or after a wildcard, `+` or another
         // exclusion.
@@ -85,7 +73,7 @@ impl Cluster {
                 if at == 0 {
                     all.iter()
                         .filter(|index| open(index))
-                        .for_each(|index| add(index, None));
+                        .for_each(|index| matched.push((index.name.clone(), index.clone(), None)));
                 }
                 is_set = true;
                 without.push(excluded);
@@ -93,19 +81,18 @@ impl Cluster {
             }
             is_set |= part.contains('*') || part.starts_with('+');
             let part = part.strip_prefix('+').unwrap_or(part);
-            // A pattern is a plain name if the options match neither open nor closed indices.
-            if part.contains('*') && (everything || expand.open || expand.closed) {
+            if part.contains('*') {
                 for index in all.iter().filter(|index| open(index)) {
                     if pattern::matches(part, &index.name) && is_usable(index)? {
-                        add(index, None);
+                        matched.push((index.name.clone(), index.clone(), None));
                     }
-                    for (_, alias) in index
+                    for (name, alias) in index
                         .aliases
                         .read()
                         .iter()
                         .filter(|(name, _)| pattern::matches(part, name))
                     {
-                        add(index, alias.filter.clone());
+                        matched.push((name.clone(), index.clone(), alias.filter.clone()));
                     }
                 }
                 continue;
@@ -117,12 +104,12 @@ impl Cluster {
                     if !is_usable(index)? {
                         continue;
                     }
-                    add(index, None);
+                    matched.push((part.to_owned(), index.clone(), None));
                 }
                 if let Some(alias) = index.aliases.read().get(part) {
                     is_known = true;
-                    if open(index) {
-                        add(index, alias.filter.clone());
+                    if is_usable(index)? {
+                        matched.push((part.to_owned(), index.clone(), alias.filter.clone()));
                     }
                 }
             }
@@ -130,7 +117,17 @@ impl Cluster {
                 return Err(SearchError::index_missing(part));
             }
         }
-        found.retain(|name, _| !without.iter().any(|excluded| pattern::matches(excluded, name)));
+        matched.retain(|(name, ..)| !without.iter().any(|excluded| pattern::matches(excluded, name)));
+        // By index name. `None` if all documents were named, else the filters of the aliases.
+        let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
+        for (_, index, filter) in matched {
+            let name = index.name.clone();
+            let (_, filters) = found.entry(name).or_insert_with(|| (index, Some(vec![])));
+            match (filter, &mut *filters) {
+                (Some(filter), Some(filters)) => filters.push(filter),
+                _ => *filters = None,
+            }
+        }
         if found.is_empty() && !expand.allow_no_indices {
             return Err(SearchError::index_missing(expression));
         }
@@ -138,6 +135,37 @@ impl Cluster {
             .into_values()
             .map(|(index, filters)| (index, filters.unwrap_or_default()))
             .collect())
+    }
+
+    /// Resolves the name of one index or of an alias of one index.
+    ///
+    /// # Errors
+    /// A name of no index, or of several ones.
+    pub(crate) fn single(&self, name: &str) -> Result<Arc<Index>> {
+        let is_named = |index: &Arc<Index>| index.name == name || index.aliases.read().contains_key(name);
+        let named: Vec<Arc<Index>> = self.indices().into_iter().filter(is_named).collect();
+        match named.as_slice() {
+            [] => Err(SearchError::index_missing(name)),
+            [only] if only.is_closed() => Err(closed(only)),
+            [only] => Ok(only.clone()),
+            _ => Err(SearchError::illegal(format!(
+                "Alias [{name}] has more than one indices associated with it [[{}]], can't execute a single index op",
+                named
+                    .iter()
+                    .map(|index| index.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ))),
+        }
+    }
+
+    /// Resolves an index expression for an operation on shards. One that matches no index means all indices.
+    pub(crate) fn broadcast(&self, expression: &str, expand: Expand) -> Result<Vec<Arc<Index>>> {
+        let named = self.named(expression, expand)?;
+        match named.is_empty() {
+            true => self.named("", Expand::default()),
+            false => Ok(named),
+        }
     }
 
     /// Resolves an index expression without alias filters.
@@ -148,6 +176,31 @@ impl Cluster {
             .map(|(index, _)| index)
             .collect())
     }
+}
+
+/// Checks a value of `expand_wildcards`.
+pub(crate) fn check_wildcards(given: &str) -> Result<()> {
+    let mut given = given.split(',').filter(|text| !text.is_empty());
+    match given.find(|text| !["open", "closed", "none", "all"].contains(text)) {
+        Some(other) => Err(SearchError::illegal(format!(
+            "No valid expand wildcard value [{other}]"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the error for a closed index.
+fn closed(index: &Index) -> SearchError {
+    SearchError::new(403, "IndexClosedException", format!("[{}] closed", index.name))
+}
+
+/// Fails if an index is closed, as an operation on shards does.
+pub(crate) fn check_open(named: &[Arc<Index>]) -> Result<()> {
+    if named.iter().any(|index| index.is_closed()) {
+        let reason = "blocked by: [FORBIDDEN/4/index closed];";
+        return Err(SearchError::new(403, "ClusterBlockException", reason));
+    }
+    Ok(())
 }
 
 /// Fails for an invalid index name.

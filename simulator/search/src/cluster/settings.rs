@@ -1,6 +1,6 @@
 //! The settings of an index: strings by dotted name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
+use crate::json;
 
 /// Name prefixes of dynamic settings, which an open index can change, without `index.`.
 const DYNAMIC_PREFIXES: [&str; 19] = [
@@ -23,7 +24,7 @@ const DYNAMIC_PREFIXES: [&str; 19] = [
     "indexing.slowlog.",
     "cache.",
     "gc_deletes",
-    "codec",
+    "codec.bloom.load",
     "compound",
     "concurrency",
     "ttl.disable_purge",
@@ -31,6 +32,42 @@ const DYNAMIC_PREFIXES: [&str; 19] = [
     "recovery.",
     "store.throttle.",
 ];
+
+/// The form of the values of a dynamic setting.
+#[derive(Clone, Copy)]
+enum Form {
+    Time,
+    Size,
+    Integer,
+    Number,
+}
+
+/// Dynamic settings whose values are checked, without `index.`.
+const FORMS: [(&str, Form); 13] = [
+    ("refresh_interval", Form::Time),
+    ("gc_deletes", Form::Time),
+    ("translog.interval", Form::Time),
+    ("translog.flush_threshold_period", Form::Time),
+    ("translog.flush_threshold_ops", Form::Integer),
+    ("translog.flush_threshold_size", Form::Size),
+    ("routing.allocation.total_shards_per_node", Form::Integer),
+    ("store.throttle.max_bytes_per_sec", Form::Size),
+    ("merge.policy.floor_segment", Form::Size),
+    ("merge.policy.max_merged_segment", Form::Size),
+    ("merge.policy.max_merge_at_once", Form::Integer),
+    ("merge.policy.max_merge_at_once_explicit", Form::Integer),
+    ("merge.policy.expunge_deletes_allowed", Form::Number),
+];
+
+/// Returns the form of the values of a dynamic setting.
+fn form_of(name: &str) -> Option<Form> {
+    let name = name.strip_prefix("index.").unwrap_or(name);
+    let is_threshold = ["search.slowlog.threshold.", "indexing.slowlog.threshold."]
+        .iter()
+        .any(|prefix| name.starts_with(prefix));
+    let form = FORMS.iter().find(|(own, _)| *own == name).map(|(_, form)| *form);
+    form.or(is_threshold.then_some(Form::Time))
+}
 
 /// Operations that an index setting can block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +117,35 @@ fn numbered_to_arrays(value: Value) -> Value {
 pub(crate) struct Settings {
     flat: BTreeMap<String, String>,
     analysis: Option<Map<String, Value>>,
+    /// Blocks of a new index. They have no effect until they are set again or the index is loaded from disk.
+    inert: BTreeSet<String>,
 }
 
 impl Settings {
+    /// Lets the blocks have no effect.
+    pub(super) fn ignore_blocks(&mut self) {
+        let blocks = BLOCKS.iter().map(|(name, ..)| (*name).to_owned());
+        self.inert = blocks.filter(|name| self.flat.contains_key(name)).collect();
+    }
+
+    /// Reads the settings of a text: JSON or, without braces, lines of a properties file.
+    ///
+    /// # Errors
+    /// Invalid JSON.
+    pub(crate) fn read(text: &[u8]) -> Result<Settings> {
+        if text.contains(&b'{') {
+            return Ok(Settings::parse(&json::value(text)?));
+        }
+        let text = String::from_utf8_lossy(text);
+        let lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with(['#', '!']));
+        let lines = lines.map(|line| line.split_once(['=', ':', ' ']).unwrap_or((line, "")));
+        let named = lines.map(|(name, value)| (name.trim().to_owned(), Value::from(value.trim())));
+        Ok(Settings::parse(&Value::Object(named.collect())))
+    }
+
     /// Parses the settings of a body: nested or flat, with or without the prefix `index.`.
     pub(crate) fn parse(body: &Value) -> Settings {
         let mut settings = Settings::default();
@@ -92,7 +155,9 @@ impl Settings {
             let analysis = inner
                 .get("analysis")
                 .or_else(|| inner.get("index").and_then(|index| index.get("analysis")));
-            settings.analysis = analysis.and_then(Value::as_object).cloned();
+            let dotted = || settings.nested().pointer("/index/analysis").cloned();
+            let analysis = analysis.cloned().or_else(dotted);
+            settings.analysis = analysis.as_ref().and_then(Value::as_object).cloned();
         }
         settings
     }
@@ -110,6 +175,7 @@ impl Settings {
                 .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
                 .collect(),
             analysis: saved["analysis"].as_object().cloned(),
+            inert: BTreeSet::new(),
         }
     }
 
@@ -132,7 +198,7 @@ impl Settings {
         }
     }
 
-    fn set(&mut self, name: &str, value: &Value) {
+    pub(super) fn set(&mut self, name: &str, value: &Value) {
         let name = if name.starts_with("index.") {
             name.to_owned()
         } else {
@@ -188,20 +254,31 @@ impl Settings {
                 Err(_) => return Err(refused(name, format!("cannot parse value [{text}] as an integer"))),
             }
         }
-        let name = "index.refresh_interval";
-        match self.get(name) {
-            Some(text) if text.parse::<i64>().is_err() && duration(text).is_none() => {
-                Err(refused(name, format!("cannot parse value [{text}] as time")))
-            }
-            _ => Ok(()),
+        for (name, text) in &self.flat {
+            let problem = match form_of(name) {
+                Some(Form::Time) if text.parse::<i64>().is_err() && duration(text).is_none() => {
+                    format!("cannot parse value [{text}] as time")
+                }
+                Some(Form::Integer) if text.parse::<i32>().is_err() => {
+                    format!("cannot parse value [{text}] as an integer")
+                }
+                Some(Form::Number) if text.parse::<f64>().is_err() => {
+                    format!("cannot parse value [{text}] as a double")
+                }
+                Some(Form::Size) if text != "-1" && bytes(text).is_none() => format!("Failed to parse [{text}]"),
+                _ => continue,
+            };
+            return Err(refused(name, problem));
         }
+        Ok(())
     }
 
     /// Fails if a setting blocks operations of a kind.
     pub(super) fn check_block(&self, block: Block) -> Result<()> {
         let set = BLOCKS
             .iter()
-            .filter(|(name, _, blocked)| blocked.contains(&block) && self.get(name) == Some("true"));
+            .filter(|(name, _, blocked)| blocked.contains(&block) && self.get(name) == Some("true"))
+            .filter(|(name, ..)| !self.inert.contains(*name));
         let reasons: String = set.map(|(_, reason, _)| format!("[FORBIDDEN/{reason}];")).collect();
         if reasons.is_empty() {
             return Ok(());
@@ -218,6 +295,7 @@ impl Settings {
     }
 
     pub(crate) fn extend(&mut self, other: &Settings) {
+        self.inert.retain(|name| !other.flat.contains_key(name));
         self.flat
             .extend(other.flat.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some(analysis) = &other.analysis {

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::Settings;
+use super::alias::Alias;
 use crate::error::{Result, SearchError};
+use crate::json::java_text;
 
 /// Settings, mappings and aliases for new indices whose names match a pattern.
 #[derive(Clone, Debug)]
@@ -17,14 +19,22 @@ pub(crate) struct Template {
 
 impl Template {
     pub(crate) fn parse(body: &Value) -> Result<Template> {
-        let pattern = body.get("template").and_then(Value::as_str).ok_or_else(|| {
-            SearchError::new(
-                400,
-                "ActionRequestValidationException",
-                "Validation Failed: 1: template is missing;",
-            )
-        })?;
-        for key in ["settings", "mappings", "aliases"] {
+        let pattern = body
+            .get("template")
+            .filter(|pattern| !pattern.is_null())
+            .map(java_text)
+            .ok_or_else(|| {
+                SearchError::new(
+                    400,
+                    "ActionRequestValidationException",
+                    "Validation Failed: 1: template is missing;",
+                )
+            })?;
+        if body.get("settings").is_some_and(|settings| !settings.is_object()) {
+            let reason = "Malformed settings section, should include an inner object";
+            return Err(SearchError::illegal(reason));
+        }
+        for key in ["mappings", "aliases"] {
             if let Some(other) = body.get(key).filter(|part| !part.is_object()) {
                 let reason = format!("{} cannot be cast to java.util.Map", crate::json::java_class(other));
                 return Err(SearchError::new(500, "ClassCastException", reason));
@@ -34,7 +44,10 @@ impl Template {
             None | Some(Value::Null) => 0,
             Some(order) => {
                 let text = order.as_str().map_or_else(|| order.to_string(), str::to_owned);
-                text.parse().map_err(|_| SearchError::number(&text))?
+                let whole = order.as_f64().map(|number| number as i64);
+                whole
+                    .or_else(|| text.parse().ok())
+                    .ok_or_else(|| SearchError::number(&text))?
             }
         };
         let section = |key: &str| body.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
@@ -53,7 +66,7 @@ impl Template {
             })
             .collect();
         Ok(Template {
-            pattern: pattern.to_owned(),
+            pattern,
             order,
             settings: body.get("settings").map(Settings::parse).unwrap_or_default(),
             mappings,
@@ -86,12 +99,16 @@ impl Template {
 
     /// Returns the template as JSON.
     pub(crate) fn describe(&self) -> Value {
+        let aliases = self.aliases.iter();
+        let aliases: Map<String, Value> = aliases
+            .map(|(name, definition)| (name.clone(), Alias::parse(definition).describe()))
+            .collect();
         json!({
             "order": self.order,
             "template": self.pattern,
             "settings": self.settings.flat(),
             "mappings": self.mappings,
-            "aliases": self.aliases,
+            "aliases": aliases,
         })
     }
 }

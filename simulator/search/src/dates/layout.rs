@@ -312,7 +312,7 @@ fn check(pattern: &str) -> Result<()> {
             && !"GCYxweEyDMdaKhHkmsSzZ".contains(letter)
         {
             let reason = format!("Illegal pattern component: {}", letter.to_string().repeat(count));
-            let error = SearchError::illegal(format!("Invalid format: [{pattern}]: {reason}"));
+            let error = SearchError::argument(format!("Invalid format: [{pattern}]: {reason}"));
             return Err(error.caused_by(SearchError::argument(reason)));
         }
     }

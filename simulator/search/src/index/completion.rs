@@ -78,7 +78,8 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
     };
     for name in own.keys() {
         if !matches!(name.as_str(), "input" | "output" | "weight" | "payload" | "context") {
-            let reason = format!("Unknown field name[{name}], must be one of [input, output, payload, weight]");
+            let reason =
+                format!("Unknown field name[{name}], must be one of [output, context, input, weight, payload]");
             return Err(SearchError::illegal(reason));
         }
     }

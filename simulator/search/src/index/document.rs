@@ -16,6 +16,7 @@ use crate::index::blocks::NESTED;
 use crate::index::completion::completion_terms;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::{Encoded, MAX_TERM_BYTES};
+use crate::index::mismatch::{boosted_value, check_base64, strict, unmappable_integer};
 use crate::json::java_text;
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
@@ -32,15 +33,8 @@ pub(crate) enum ParsedDocument {
     Ready(Box<Encoded>),
     /// The document has fields that must be added to the mapping first.
     Unmapped(Unmapped),
-}
-
-/// Parses the JSON of a document. The fields can be wrapped in an object named like the type.
-pub(crate) fn parse(type_name: &str, source: &[u8]) -> Result<Map<String, Value>> {
-    let document = crate::json::object(source)?;
-    Ok(match document.get(type_name) {
-        Some(Value::Object(inner)) if document.len() == 1 => inner.clone(),
-        _ => document,
-    })
+    /// The document is invalid. It has new fields before the invalid value.
+    Rejected(Unmapped, SearchError),
 }
 
 /// Parses a document of a type. The type must be mapped.
@@ -71,10 +65,11 @@ pub(crate) fn read<'a>(
         document,
         in_all: true,
     };
-    let mut path = Vec::new();
-    parser.object(&mut path, Some(&type_mapping.root), document)?;
-    if !parser.unmapped.is_empty() {
-        return Ok(ParsedDocument::Unmapped(parser.unmapped));
+    let parsed = parser.object(&mut Vec::new(), Some(&type_mapping.root), document);
+    match parsed {
+        Err(error) => return Ok(ParsedDocument::Rejected(parser.unmapped, error)),
+        Ok(()) if !parser.unmapped.is_empty() => return Ok(ParsedDocument::Unmapped(parser.unmapped)),
+        Ok(()) => {}
     }
     parser.times(times);
     let mut encoded = parser.doc.finish(type_name);
@@ -145,15 +140,19 @@ impl<'a> DocumentParser<'a> {
         read
     }
 
+    /// Returns how unmapped members of an object are handled. Default: as in the root object.
+    pub(super) fn policy(&self, node: Option<&ObjectNode>) -> Dynamic {
+        let own = node.and_then(|node| node.dynamic);
+        own.or(self.type_mapping.root.dynamic).unwrap_or(Dynamic::Yes)
+    }
+
     fn members(
         &mut self,
         path: &mut Vec<String>,
         node: Option<&'a ObjectNode>,
         object: &Map<String, Value>,
     ) -> Result<()> {
-        // The default of an object's `dynamic` is that of the root object.
-        let own = node.and_then(|node| node.dynamic);
-        let policy = own.or(self.type_mapping.root.dynamic).unwrap_or(Dynamic::Yes);
+        let policy = self.policy(node);
         for (key, value) in object {
             if path.is_empty() && key == "_id" {
                 self.check_id(value)?;
@@ -180,11 +179,7 @@ impl<'a> DocumentParser<'a> {
             if known.is_none() && policy == Dynamic::Strict && !value.is_null() {
                 let object = path.split_last().map(|(_, above)| above.join(".")).unwrap_or_default();
                 let object = if object.is_empty() { self.type_name } else { &object };
-                return Err(SearchError::new(
-                    400,
-                    "StrictDynamicMappingException",
-                    format!("mapping set to strict, dynamic introduction of [{key}] within [{object}] is not allowed"),
-                ));
+                return Err(strict(key, object));
             }
             self.value(path, known, value, policy != Dynamic::No)?;
             path.pop();
@@ -202,16 +197,27 @@ impl<'a> DocumentParser<'a> {
         Err(SearchError::mapping("failed to parse [_id]").caused_by(SearchError::mapping(reason)))
     }
 
-    fn value(&mut self, path: &mut Vec<String>, known: Option<&'a Node>, value: &Value, dynamic: bool) -> Result<()> {
+    pub(super) fn value(
+        &mut self,
+        path: &mut Vec<String>,
+        known: Option<&'a Node>,
+        value: &Value,
+        dynamic: bool,
+    ) -> Result<()> {
         match (value, known) {
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::GeoPoint => {
                 self.points(&dotted(path), field, value)
+            }
+            (Value::Number(_) | Value::Bool(_), Some(Node::Field(field)))
+                if field.field_type.kind == Kind::Completion =>
+            {
+                Err(self.not_an_object(path))
             }
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Completion => {
                 self.completion(&dotted(path), value)
             }
             (Value::Array(_), None) if dynamic && self.add_unmapped_list(path)? => Ok(()),
-            (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
+            (Value::Array(items), _) => self.items(path, known, items, dynamic),
             (Value::Object(object), Some(Node::Object(node))) if node.nested && self.flat == 0 => {
                 self.nested(path, node, object)
             }
@@ -231,39 +237,40 @@ impl<'a> DocumentParser<'a> {
                 }
                 Ok(())
             }
-            (Value::Object(_), Some(Node::Field(field)))
-                if field.field_type.kind == Kind::Binary || field.field_type.indexing == Indexing::No =>
-            {
-                Ok(())
+            (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Binary && !value.is_array() => {
+                if !field.field_type.store || value.is_null() {
+                    return Ok(());
+                }
+                check_base64(value).map_err(|error| {
+                    SearchError::mapping(format!("failed to parse [{}]", path.join("."))).caused_by(error)
+                })
             }
-            (Value::Object(object), Some(Node::Field(_))) => {
-                let property = object.keys().next().map_or("", String::as_str);
-                Err(SearchError::mapping(format!("failed to parse [{}]", path.join(".")))
-                    .caused_by(SearchError::illegal(format!("unknown property [{property}]"))))
-            }
+            (Value::Object(object), Some(Node::Field(field))) => match boosted_value(&field.field_type, object) {
+                Ok(value) => self.value(path, known, value, dynamic),
+                Err(_) if field.field_type.ignore_malformed => Ok(()),
+                Err(error) => {
+                    let failed = SearchError::mapping(format!("failed to parse [{}]", path.join(".")));
+                    Err(failed.caused_by(error))
+                }
+            },
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
                 Some(value) => self.copied_field(&dotted(path), field, value),
                 None => Ok(()),
             },
             (Value::Null, _) => Ok(()),
             (_, Some(Node::Field(field))) => self.copied_field(&dotted(path), field, value),
-            (_, Some(Node::Object(_))) => {
-                let (name, above) = path.split_last().map_or(("", &[][..]), |(name, above)| (name, above));
-                let object = above.last().map_or(self.type_name, String::as_str);
-                Err(SearchError::mapping(format!(
-                    "object mapping for [{object}] tried to parse field [{name}] as object, but got EOF, \
-                     has a concrete value been provided to it?"
-                )))
-            }
+            (_, Some(Node::Object(node))) => self.plain_value(path, node, value),
             (_, None) => {
                 // A field that the type maps at the dotted path determines the definition.
                 if dynamic && !self.unmapped_paths.contains(path) {
+                    if self.oversized(value).is_some() {
+                        return Err(unmappable_integer());
+                    }
                     let node = match self.type_mapping.root.field(&dotted(path)) {
                         Some(field) => Some(FieldNode::of(field.field_type.clone())),
                         None => guess(self.type_mapping, path, value)?,
                     };
                     if let Some(node) = node {
-                        self.check_size(path, value)?;
                         self.add_unmapped(path, Node::Field(Box::new(node)))?;
                     }
                 }
@@ -348,7 +355,7 @@ impl<'a> DocumentParser<'a> {
     }
 
     /// Records an unmapped path and its definition.
-    fn add_unmapped(&mut self, path: &[String], node: Node) -> Result<()> {
+    pub(super) fn add_unmapped(&mut self, path: &[String], node: Node) -> Result<()> {
         if self.unmapped_paths.insert(path.to_vec()) {
             if self.unmapped.len() >= self.mapping.remaining_fields() {
                 return Err(self.mapping.too_many_fields());
@@ -358,26 +365,44 @@ impl<'a> DocumentParser<'a> {
         Ok(())
     }
 
-    /// Fails for an integer that overflows a long.
-    fn check_size(&self, path: &[String], value: &Value) -> Result<()> {
-        let Some(number) = value.as_f64().filter(|_| value.is_f64()) else {
-            return Ok(());
-        };
-        match crate::json::oversized_integer(self.source, number) {
-            None => Ok(()),
-            Some(literal) => Err(
-                SearchError::mapping(format!("failed to parse [{}]", path.join("."))).caused_by(SearchError::new(
-                    400,
-                    "JsonParseException",
-                    format!(
-                        "Numeric value ({literal}) out of range of long ({} - {})\n \
-                         at [Source: [B@1; line: 1, column: 1]",
-                        i64::MIN,
-                        i64::MAX
-                    ),
-                )),
-            ),
+    /// Returns the literal of an integer that overflows a long.
+    pub(super) fn oversized(&self, value: &Value) -> Option<String> {
+        if value.is_u64() && !value.is_i64() {
+            return Some(value.to_string());
         }
+        let number = value.as_f64().filter(|_| value.is_f64())?;
+        crate::json::oversized_integer(self.source, number).map(str::to_owned)
+    }
+
+    /// Fails for a number outside of the range that the parser reads for a field.
+    fn check_size(&self, path: &str, kind: Kind, value: &Value) -> Result<()> {
+        let (min, max, range) = match kind {
+            Kind::Long | Kind::Date => (i64::MIN, i64::MAX, "long"),
+            Kind::Integer | Kind::Boolean => (i64::from(i32::MIN), i64::from(i32::MAX), "int"),
+            Kind::Short | Kind::Byte => (i64::from(i16::MIN), i64::from(i16::MAX), "Java short"),
+            _ => return Ok(()),
+        };
+        let fits = match (value.as_i64(), value.as_f64()) {
+            (Some(whole), _) => (min..=max).contains(&whole),
+            (None, Some(float)) => (min as f64..max as f64 + 1.0).contains(&float),
+            (None, None) => true,
+        };
+        if fits {
+            return Ok(());
+        }
+        let literal = value
+            .as_f64()
+            .and_then(|number| crate::json::literal(self.source, number));
+        let literal = literal.map_or_else(|| value.to_string(), str::to_owned);
+        let bounds = if range == "Java short" {
+            String::new()
+        } else {
+            format!(" ({min} - {max})")
+        };
+        let place = "[Source: [B@1; line: 1, column: 1]";
+        let reason = format!("Numeric value ({literal}) out of range of {range}{bounds}\n at {place}");
+        let cause = SearchError::new(400, "JsonParseException", reason);
+        Err(SearchError::mapping(format!("failed to parse [{path}]")).caused_by(cause))
     }
 
     /// Indexes a value of a completion field.
@@ -390,7 +415,7 @@ impl<'a> DocumentParser<'a> {
             _ => crate::find::extract_members(self.document, path),
         };
         let terms = completion_terms(field, value, &at)
-            .map_err(|error| SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error))?;
+            .map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
         self.doc.add_field_name(field);
         for term in terms {
             if term.len() <= MAX_TERM_BYTES {
@@ -436,8 +461,8 @@ impl<'a> DocumentParser<'a> {
                 owned.as_str()
             }
         };
-        if !field.field_type.kind.is_floating() && field.field_type.kind.is_numeric() {
-            self.check_size(std::slice::from_ref(&field.name), value)?;
+        if value.is_number() {
+            self.check_size(&field.name, field.field_type.kind, value)?;
         }
         let in_all = in_all
             && self.flat == 0

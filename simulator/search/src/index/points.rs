@@ -7,7 +7,41 @@ use serde_json::Value;
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
 use crate::mapping::FieldNode;
-use crate::query::GeoPoint;
+use crate::query::{GeoPoint, is_geohash_character};
+
+/// Returns the error for a value that is no point.
+fn malformed(value: &Value) -> SearchError {
+    match value {
+        Value::String(text) => match text.split_once(',') {
+            None => {
+                let wrong = text.chars().find(|c| !is_geohash_character(*c)).unwrap_or_default();
+                SearchError::illegal(format!("the character '{wrong}' is not a valid geohash character"))
+            }
+            Some(parts) => {
+                let wrong = [parts.0, parts.1]
+                    .into_iter()
+                    .find(|part| part.trim().parse::<f64>().is_err());
+                SearchError::float(wrong.unwrap_or_default().trim())
+            }
+        },
+        Value::Array(parts) if parts.first().is_some_and(Value::is_number) => {
+            let wrong = parts.iter().find_map(Value::as_str);
+            wrong.map_or_else(|| SearchError::parse("geo_point expected"), SearchError::float)
+        }
+        Value::Object(parts) => {
+            let is_known = |name: &&String| matches!(name.as_str(), "lat" | "lon" | "geohash");
+            let missing = ["lat", "lon"].into_iter().find(|name| !parts.contains_key(*name));
+            SearchError::parse(match missing {
+                _ if !parts.keys().all(|name| is_known(&name)) => {
+                    "field must be either 'lat', 'lon' or 'geohash'".to_owned()
+                }
+                Some(missing) => format!("field [{missing}] missing"),
+                None => "geo_point expected".to_owned(),
+            })
+        }
+        _ => SearchError::parse("geo_point expected"),
+    }
+}
 
 impl DocumentParser<'_> {
     /// Indexes one point or an array of points.
@@ -18,15 +52,18 @@ impl DocumentParser<'_> {
         if value.is_null() {
             return Ok(());
         }
-        match (GeoPoint::parse(value), value) {
+        // The empty geohash is the cell of the whole earth.
+        let whole = (*value == "").then_some(GeoPoint { lat: 0.0, lon: 0.0 });
+        match (GeoPoint::parse(value).or(whole), value) {
             (Some(point), _) => {
                 self.doc.add_field_name(field);
                 self.doc.encoded.push_number(field.ordinal, point.encode());
                 self.point_fields(name, node, point, value)
             }
-            (None, Value::Array(items)) => items.iter().try_for_each(|item| self.points(name, node, item)),
-            _ if field.field_type.ignore_malformed => Ok(()),
-            _ => Err(SearchError::mapping("failed to parse").caused_by(SearchError::parse("geo_point expected"))),
+            (None, Value::Array(items)) if !items.first().is_some_and(Value::is_number) => {
+                items.iter().try_for_each(|item| self.points(name, node, item))
+            }
+            _ => Err(SearchError::mapping("failed to parse").caused_by(malformed(value))),
         }
     }
 

@@ -78,6 +78,7 @@ pub(crate) struct Segment {
     pub(super) files: Option<SegmentFiles>,
     /// Whether a commit contains the segment.
     committed: AtomicBool,
+    optimized: AtomicBool,
     source: tantivy::Segment,
     fields: Fields,
     reader: SegmentReader,
@@ -89,6 +90,34 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
+    /// Returns whether statistics report a compound file: as long as the segment is not rewritten by an optimization.
+    pub(crate) fn is_compound(&self) -> bool {
+        !self.optimized.load(Ordering::Relaxed)
+    }
+
+    /// Lets statistics report the segment as rewritten.
+    pub(super) fn set_optimized(&self) {
+        self.optimized.store(true, Ordering::Relaxed);
+    }
+
+    /// The generation in statistics, which starts at 0.
+    pub(crate) fn generation(&self) -> u32 {
+        self.number.saturating_sub(u32::from(self.is_compound()))
+    }
+
+    /// The name in statistics: the generation to the base of 36.
+    pub(crate) fn name(&self) -> String {
+        let mut digits = Vec::new();
+        let mut rest = self.generation();
+        loop {
+            digits.extend(char::from_digit(rest % 36, 36));
+            rest /= 36;
+            if rest == 0 {
+                return format!("_{}", digits.iter().rev().collect::<String>());
+            }
+        }
+    }
+
     /// Opens a segment from its files.
     pub(super) fn open(number: u32, files: SegmentFiles) -> Result<Segment> {
         let index = tantivy::Index::open(files.clone())?;
@@ -126,6 +155,7 @@ impl Segment {
             number,
             files,
             committed: AtomicBool::new(false),
+            optimized: AtomicBool::new(false),
             source,
             fields,
             reader,

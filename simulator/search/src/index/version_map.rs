@@ -66,6 +66,32 @@ impl VersionType {
         }
     }
 
+    /// Returns the problem with the version of a write. The default version is -3, which matches any.
+    pub(crate) fn illegal_write(self, given: Option<i64>) -> Option<String> {
+        let is_legal = match self {
+            VersionType::Internal => given.is_none_or(|version| version >= 0),
+            _ => given.is_some_and(|version| version >= 0),
+        };
+        (!is_legal).then(|| self.illegal(given))
+    }
+
+    /// Returns the problem with the version of a read.
+    pub(crate) fn illegal_read(self, given: Option<i64>) -> Option<String> {
+        let is_legal = given.is_none_or(|version| version >= 0);
+        (!is_legal).then(|| self.illegal(given))
+    }
+
+    /// Returns the version that a request requires or sets. `None`: any.
+    pub(crate) fn written(self, given: Option<i64>) -> Option<u64> {
+        let version = given.and_then(|version| u64::try_from(version).ok());
+        version.filter(|version| *version > 0 || self != VersionType::Internal)
+    }
+
+    fn illegal(self, given: Option<i64>) -> String {
+        let version = given.unwrap_or(-3);
+        format!("illegal version value [{version}] for version type [{}]", self.name())
+    }
+
     /// Returns whether a document of version `current` cannot get the version `given`.
     fn conflicts(self, current: u64, given: u64) -> bool {
         match self {

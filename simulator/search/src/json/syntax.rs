@@ -1,6 +1,7 @@
 //! The reading of a JSON text that is not strict: what Jackson allows, and what it says of the rest.
 //!
-//! Guarantees: names without quotes and comments are read; anything else that is no JSON is refused as by Jackson.
+//! Guarantees: names without quotes, comments and numbers of any size are read; anything else that is no JSON is
+//! refused as by Jackson.
 //! Limits: a text is looked at here only after the strict parser has refused it.
 //! Source: Jackson 2.5's `UTF8StreamJsonParser` with `ALLOW_UNQUOTED_FIELD_NAMES` and `ALLOW_COMMENTS`, as in
 //! Elasticsearch 1.5.
@@ -278,6 +279,7 @@ impl Reader<'_> {
             Some(c) => Err(format!("Unexpected character ({}) in numeric value: {what}", shown(c))),
             None => Err("Unexpected end-of-input in VALUE_NUMBER".to_owned()),
         };
+        let begin = self.strict.len();
         if self.peek() == Some('-') {
             self.keep('-');
         }
@@ -309,7 +311,17 @@ impl Reader<'_> {
                 return refused(self.peek(), "Exponent indicator not followed by a digit");
             }
         }
+        self.bound(begin);
         Ok(())
+    }
+
+    /// Replaces a number that is too large for a double, which strict JSON refuses, by the largest double.
+    fn bound(&mut self, begin: usize) {
+        let number = self.strict.get(begin..).and_then(|literal| literal.parse::<f64>().ok());
+        if let Some(number) = number.filter(|number| number.is_infinite()) {
+            self.strict.truncate(begin);
+            self.strict.push_str(&format!("{:e}", f64::MAX.copysign(number)));
+        }
     }
 
     /// Takes digits; their number.
@@ -330,8 +342,9 @@ mod tests {
 
     #[rstest]
     #[case("{query:{match_all:{}}}", "{\"query\":{\"match_all\":{}}}")]
+    #[case("{\"a\":[-1e400,1]}", "{\"a\":[-1.7976931348623157e308,1]}")]
     #[case("{/* all */ \"a\": 1, // one\n b-c: [true, null]}", "{\"a\":1,\"b-c\":[true,null]}")]
-    fn names_without_quotes_and_comments_are_read(#[case] text: &str, #[case] expected: &str) {
+    fn names_without_quotes_comments_and_large_numbers_are_read(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(strict(text).unwrap(), expected);
     }
 

@@ -6,10 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::times::{TIMESTAMP, TTL};
 use crate::mapping::{FieldNode, Indexing, Kind, TypeMapping};
+use crate::query::MAX_GEOHASH_LENGTH;
 
-/// Returns a field with all of its settings.
+/// Returns a field with all of its settings. A completion field has no others than those that it always returns.
 pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
     let field = &node.field_type;
+    if field.kind == Kind::Completion {
+        return field.describe().into();
+    }
     let whole = field.indexing == Indexing::NotAnalyzed;
     let text = field.kind == Kind::String;
     let mut definition = json!({
@@ -52,6 +56,9 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             None => "default",
         };
         add(json!({"analyzer": analyzer}));
+        if field.kind == Kind::GeoPoint {
+            add(point_defaults());
+        }
         if text {
             add(json!({
                 "include_in_all": false,
@@ -61,7 +68,11 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             }));
         }
     }
-    add(field.describe().into());
+    let mut own = field.describe();
+    if let Some(Value::Object(norms)) = own.get_mut("norms") {
+        norms.entry("enabled").or_insert(json!(text && !whole));
+    }
+    add(own.into());
     if !node.fields.is_empty() {
         let fields: Map<String, Value> = node
             .fields
@@ -71,6 +82,24 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
         add(json!({"fields": fields}));
     }
     definition
+}
+
+/// The settings of points with their defaults.
+fn point_defaults() -> Value {
+    json!({
+        "path": "full",
+        "lat_lon": false,
+        "geohash": false,
+        "geohash_prefix": false,
+        "geohash_precision": MAX_GEOHASH_LENGTH,
+        "precision_step": null,
+        "validate": true,
+        "validate_lat": true,
+        "validate_lon": true,
+        "normalize": true,
+        "normalize_lat": true,
+        "normalize_lon": true,
+    })
 }
 
 /// Returns the metadata fields of a type, with all of their settings.
@@ -131,8 +160,19 @@ pub(crate) fn metadata_fields(mapping: &TypeMapping) -> Map<String, Value> {
         "_version": {"doc_values_format": "default"},
         "_uid": formats,
     });
-    match fields {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
+    let Value::Object(mut fields) = fields else {
+        return Map::new();
+    };
+    for (name, settings) in &mut fields {
+        if let Some(own) = mapping.metadata(name) {
+            match (settings, own) {
+                (Value::Object(settings), Value::Object(own)) => settings.extend(own.clone()),
+                (settings, own) => *settings = own.clone(),
+            }
+        }
     }
+    if let Some(Value::Object(parent)) = fields.get_mut("_parent") {
+        parent.insert("fielddata".to_owned(), json!({"loading": "eager"}));
+    }
+    fields
 }

@@ -4,17 +4,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::json::leaves;
+use crate::json::{java_text, leaves};
 
 use super::field::{FieldType, Indexing, Kind, truth};
 
 /// Boolean settings of `geo_point` fields, with their defaults.
-const POINT_SETTINGS: [(&str, bool); 11] = [
+const POINT_SETTINGS: [(&str, bool); 9] = [
     ("lat_lon", false),
     ("geohash", false),
     ("geohash_prefix", false),
-    ("ignore_malformed", false),
-    ("coerce", false),
     ("validate", true),
     ("validate_lat", true),
     ("validate_lon", true),
@@ -41,8 +39,8 @@ impl FieldType {
         if self.store {
             definition.insert("store".to_owned(), json!(true));
         }
-        if let Some(values) = self.setting("doc_values") {
-            definition.insert("doc_values".to_owned(), json!(truth(values)));
+        if let Some(values) = self.doc_values() {
+            definition.insert("doc_values".to_owned(), json!(values));
         }
         if self.has_vectors() {
             definition.extend(
@@ -62,6 +60,7 @@ impl FieldType {
             if let Some(value) = self.setting(key) {
                 let value = match (key, value) {
                     ("copy_to", Value::String(_)) => json!([value]),
+                    ("copy_to", Value::Array(targets)) if targets.is_empty() => continue,
                     _ => value.clone(),
                 };
                 definition.insert(key.to_owned(), value);
@@ -78,12 +77,26 @@ impl FieldType {
         definition
     }
 
+    /// Returns whether the field has doc values, if its settings say so.
+    fn doc_values(&self) -> Option<bool> {
+        let format = self.setting("fielddata").and_then(|settings| settings.get("format"));
+        let by_format = || format.filter(|format| **format == "doc_values").map(|_| true);
+        let own = self.setting("doc_values").map(truth).or_else(by_format);
+        own.filter(|values| *values && self.kind != Kind::Boolean)
+    }
+
+    /// Returns whether the field has norms. A boost gives them to a number, whose scores ignore them here.
+    fn shows_norms(&self) -> bool {
+        let norms = self.setting("norms").and_then(|norms| norms.get("enabled"));
+        self.norms || self.kind.is_numeric() && (self.boost != 1.0 || norms.is_some_and(truth))
+    }
+
     fn describe_norms(&self, definition: &mut Map<String, Value>) {
         let loading = self.setting("norms").and_then(|norms| norms.get("loading"));
         let default = self.kind == Kind::String && self.indexing == Indexing::Analyzed;
         let mut norms = Map::new();
-        if self.kind == Kind::String && self.indexing != Indexing::No && self.norms != default {
-            norms.insert("enabled".to_owned(), json!(self.norms));
+        if self.indexing != Indexing::No && self.shows_norms() != default {
+            norms.insert("enabled".to_owned(), json!(self.shows_norms()));
         }
         norms.extend(loading.map(|loading| ("loading".to_owned(), loading.clone())));
         if !norms.is_empty() {
@@ -147,17 +160,25 @@ impl FieldType {
             }
         };
         match self.kind {
-            Kind::String => keep(&["null_value", "include_in_all", "search_quote_analyzer"]),
-            Kind::Boolean => keep(&["null_value"]),
+            Kind::String => keep(&["search_quote_analyzer"]),
             Kind::Binary => keep(&["compress", "compress_threshold"]),
             Kind::Completion => keep(&["context"]),
             Kind::GeoPoint => keep(&["geohash_precision", "precision_step"]),
-            _ => keep(&["null_value", "include_in_all"]),
+            _ => {}
         }
-        let number = |key: &str| {
-            self.setting(key)
-                .and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
-        };
+        if self.kind == Kind::Binary && definition.contains_key("compress_threshold") {
+            definition.insert("compress".to_owned(), json!(true));
+        }
+        if !matches!(self.kind, Kind::Binary | Kind::Completion | Kind::GeoPoint) {
+            definition.extend(
+                self.null_value
+                    .as_ref()
+                    .map(|own| ("null_value".to_owned(), self.described_null(own))),
+            );
+            let included = self.setting("include_in_all").filter(|_| self.kind != Kind::Boolean);
+            definition.extend(included.map(|own| ("include_in_all".to_owned(), json!(truth(own)))));
+        }
+        let number = |key: &str| self.whole_number(key);
         if self.kind == Kind::String {
             for (key, default) in [("position_offset_gap", 0), ("ignore_above", -1)] {
                 if let Some(own) = number(key).filter(|own| *own != default) {
@@ -207,21 +228,79 @@ impl FieldType {
         }
     }
 
+    /// Returns the replacement of null values in the type of the field.
+    fn described_null(&self, own: &Value) -> Value {
+        match self.kind {
+            Kind::Boolean => json!(truth(own)),
+            Kind::String | Kind::Date | Kind::Ip => json!(java_text(own)),
+            _ => own
+                .as_str()
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_else(|| own.clone()),
+        }
+    }
+
+    /// Returns a setting as a whole number.
+    fn whole_number(&self, key: &str) -> Option<i64> {
+        self.setting(key)
+            .and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
+    }
+
+    /// Returns the precision step of a number.
+    fn precision_step(&self) -> Option<i64> {
+        let default = self.kind.precision().map(|(_, step)| i64::from(step));
+        self.whole_number("precision_step").or(default)
+    }
+
+    /// Returns the settings of a completion field that conflict with those of another one.
+    fn completion_conflicts(&self, other: &FieldType) -> Vec<String> {
+        let settings = [
+            ("payloads", false, "payload values"),
+            (
+                "preserve_position_increments",
+                true,
+                "'preserve_position_increments' values",
+            ),
+            ("preserve_separators", true, "'preserve_separators' values"),
+        ];
+        let is_different = |(key, default, _): &&(&str, bool, &str)| {
+            let own = |field: &FieldType| field.setting(key).map_or(*default, truth);
+            self.kind == Kind::Completion && own(self) != own(other)
+        };
+        let different = settings.iter().filter(is_different);
+        different.map(|(_, _, what)| format!("has different {what}")).collect()
+    }
+
+    /// Returns the settings of a point that conflict with those of another one.
+    fn point_conflicts(&self, other: &FieldType) -> Vec<String> {
+        let is_point = self.kind == Kind::GeoPoint;
+        let flags = POINT_SETTINGS.iter().filter(|(key, default)| {
+            let own = |field: &FieldType| field.setting(key).map_or(*default, truth);
+            own(self) != own(other)
+        });
+        let flags = flags.map(|(key, _)| *key);
+        let given = ["geohash_precision", "precision_step"].into_iter();
+        let given = given.filter(|key| self.setting(key) != other.setting(key));
+        let different = flags.chain(given).filter(|_| is_point);
+        different.map(|key| format!("has different {key}")).collect()
+    }
+
     /// Returns the conflicts that prevent replacing this definition by another one.
     pub(super) fn conflicts(&self, other: &FieldType, name: &str) -> Vec<String> {
         let is_indexed = |field: &FieldType| field.indexing != Indexing::No;
         let is_tokenized = |field: &FieldType| field.indexing == Indexing::Analyzed;
-        let has_values = |field: &FieldType| field.setting("doc_values").is_some_and(truth);
+        let has_values = |field: &FieldType| field.doc_values() == Some(true);
         let is_keyword = |field: &FieldType| field.kind == Kind::String && field.indexing == Indexing::NotAnalyzed;
         let analyzer = |field: &FieldType| match &field.analyzer {
             _ if is_keyword(field) => Some("_keyword".to_owned()),
+            None if field.kind == Kind::Completion => Some("simple".to_owned()),
+            _ if field.kind.is_numeric() => Some(format!("_{}", field.precision_step().unwrap_or_default())),
             own => own.clone().filter(|name| name != "default"),
         };
         let vectors = |field: &FieldType, part: &str| {
             let kept = field.setting("term_vector").and_then(Value::as_str).unwrap_or("no");
             kept != "no" && kept.contains(part)
         };
-        let text = self.kind == Kind::String;
         let checks = [
             (
                 is_indexed(self) != is_indexed(other) || is_tokenized(self) != is_tokenized(other),
@@ -233,7 +312,7 @@ impl FieldType {
                 "has different doc_values values",
             ),
             (
-                text && !self.norms && other.norms,
+                !self.shows_norms() && other.shows_norms(),
                 "cannot enable norms (`norms.enabled`)",
             ),
             (
@@ -258,12 +337,20 @@ impl FieldType {
             ),
             (analyzer(self) != analyzer(other), "has different index_analyzer"),
             (
+                self.setting("index_name") != other.setting("index_name"),
+                "has different index_name",
+            ),
+            (
                 self.setting("similarity") != other.setting("similarity"),
                 "has different similarity",
             ),
         ];
         let found = checks.into_iter().filter(|(conflicts, _)| *conflicts);
-        found.map(|(_, what)| format!("mapper [{name}] {what}")).collect()
+        let found = found
+            .map(|(_, what)| what.to_owned())
+            .chain(self.point_conflicts(other));
+        let found = found.chain(self.completion_conflicts(other));
+        found.map(|what| format!("mapper [{name}] {what}")).collect()
     }
 }
 

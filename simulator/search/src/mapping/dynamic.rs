@@ -21,7 +21,7 @@ pub(crate) fn guess(mapping: &TypeMapping, path: &[String], value: &Value) -> Re
     };
     let name = path.last().map_or("", String::as_str);
     if let Some(definition) = template(mapping, path, name, kind.name()) {
-        return FieldNode::parse(name, &definition).map(Some);
+        return field_of_template(name, &definition).map(Some);
     }
     Ok(Some(FieldNode::of(match format {
         Some(format) => FieldType::detected_date(format),
@@ -42,7 +42,7 @@ pub(crate) fn object_of_template(mapping: &TypeMapping, path: &[String]) -> Resu
     Ok(Some(if is_object {
         Node::Object(Box::new(ObjectNode::parse(&definition, &path.join("."))?))
     } else {
-        Node::Field(Box::new(FieldNode::parse(name, &definition)?))
+        Node::Field(Box::new(field_of_template(name, &definition)?))
     }))
 }
 
@@ -74,6 +74,20 @@ fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: &str) -> O
     };
     definition.entry("type").or_insert_with(|| kind.into());
     Some(std::mem::take(definition))
+}
+
+/// Parses the field of a template.
+///
+/// # Errors
+/// An unknown type, or an invalid setting.
+fn field_of_template(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
+    match definition.get("type").and_then(Value::as_str) {
+        Some(kind) if Kind::named(kind).is_none() => {
+            let reason = format!("failed to find type parsed [{kind}] for [{name}]");
+            Err(SearchError::mapping(reason))
+        }
+        _ => FieldNode::parse(name, definition),
+    }
 }
 
 /// A dynamic template: matching rules and a definition.

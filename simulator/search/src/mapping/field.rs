@@ -141,6 +141,20 @@ impl Indexing {
     }
 }
 
+/// Settings that a later definition replaces, or resets if it has none.
+const REPLACED: [&str; 8] = [
+    "null_value",
+    "include_in_all",
+    "search_analyzer",
+    "search_quote_analyzer",
+    "ignore_above",
+    "precision_step",
+    "format",
+    "max_input_length",
+];
+/// Settings that a later definition replaces if it has them.
+const ADDED: [&str; 5] = ["boost", "ignore_malformed", "coerce", "fielddata", "copy_to"];
+
 /// The type of a field and its settings.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldType {
@@ -245,7 +259,10 @@ impl FieldType {
                 "ignore_above" => field.ignore_above = value.as_u64().and_then(|max| usize::try_from(max).ok()),
                 "ignore_malformed" => field.ignore_malformed = truth(value),
                 "store" => field.store = truth(value),
-                "boost" => field.boost = value.as_f64().unwrap_or(1.0) as f32,
+                "boost" => {
+                    let number = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+                    field.boost = number.unwrap_or(1.0) as f32;
+                }
                 "type" | "fields" | "path" | "properties" => continue,
                 // Settings without effect, such as `doc_values` and `precision_step`, are only stored and returned.
                 _ => {}
@@ -260,6 +277,30 @@ impl FieldType {
         field.norms = kind == Kind::String && norms.unwrap_or(field.indexing == Indexing::Analyzed);
         field.check(name, definition)?;
         Ok(field)
+    }
+
+    /// Merges a later definition of the field: only some settings can change.
+    ///
+    /// # Errors
+    /// An invalid setting.
+    pub(super) fn merged(&self, name: &str, fresh: &FieldType) -> Result<FieldType> {
+        if matches!(self.kind, Kind::Binary | Kind::GeoPoint) {
+            return Ok(self.clone());
+        }
+        let mut definition = self.definition();
+        for key in REPLACED {
+            definition.remove(key);
+        }
+        let norms = ["norms", "omit_norms"].iter().filter(|_| !fresh.norms);
+        for key in REPLACED.iter().chain(&ADDED).chain(norms) {
+            let is_empty = |value: &&Value| value.as_array().is_some_and(Vec::is_empty);
+            if let Some(value) = fresh.setting(key).filter(|value| !is_empty(value)) {
+                definition.insert((*key).to_owned(), value.clone());
+            }
+        }
+        let mut merged = FieldType::parse(name, &definition)?;
+        merged.search_analyzer.clone_from(&fresh.search_analyzer);
+        Ok(merged)
     }
 
     /// Returns the definition that [`FieldType::parse`] restores the field from.
@@ -316,6 +357,23 @@ impl FieldType {
         })
     }
 
+    /// Converts a value of a source as Elasticsearch does when it returns the field of a document.
+    pub(crate) fn read_value(&self, value: &Value) -> Value {
+        let number = || value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+        let converted = match self.kind {
+            Kind::Boolean => Some(json!(truth(value))),
+            Kind::Double | Kind::Float => number().map(|number| json!(number)),
+            Kind::Long | Kind::Integer | Kind::Short | Kind::Byte => {
+                let whole = value.as_i64().or_else(|| value.as_str()?.parse().ok());
+                whole
+                    .or_else(|| number().map(|number| number as i64))
+                    .map(|number| json!(number))
+            }
+            _ => None,
+        };
+        converted.unwrap_or_else(|| value.clone())
+    }
+
     /// Converts a number of a date field to milliseconds, by `numeric_resolution`.
     pub(crate) fn millis_of(&self, number: i64) -> i64 {
         let resolution = self.setting("numeric_resolution").and_then(Value::as_str);
@@ -349,9 +407,12 @@ pub(crate) fn out_of_range(text: &str) -> SearchError {
     SearchError::new(400, "NumberFormatException", reason)
 }
 
-/// Parses a floating-point number as Java does, without `inf` and `nan`.
+/// Parses a floating-point number as Java does, without the names that only Rust has.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
+    if matches!(text.trim_start_matches(['+', '-']), "NaN" | "Infinity") {
+        return text.parse().ok();
+    }
     if text
         .bytes()
         .all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'+' | b'e' | b'E'))

@@ -32,6 +32,37 @@ fn check_integer(value: &Value) -> Result<()> {
     }
 }
 
+/// Fails for a precision step below 1.
+fn check_precision(value: &Value) -> Result<()> {
+    check_integer(value)?;
+    let step = value.as_i64().or_else(|| value.as_str()?.parse().ok());
+    match step.filter(|step| *step < 1) {
+        Some(step) => Err(SearchError::argument(format!(
+            "precisionStep must be >= 1 (got {step})"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Fails for an unknown unit of time.
+fn check_time_unit(name: &str) -> Result<()> {
+    let unit = name.to_uppercase();
+    let units = [
+        "NANOSECONDS",
+        "MICROSECONDS",
+        "MILLISECONDS",
+        "SECONDS",
+        "MINUTES",
+        "HOURS",
+        "DAYS",
+    ];
+    if units.contains(&unit.as_str()) {
+        return Ok(());
+    }
+    let reason = format!("No enum constant java.util.concurrent.TimeUnit.{unit}");
+    Err(SearchError::argument(reason))
+}
+
 impl FieldType {
     /// Fails for settings that are invalid for the field.
     pub(super) fn check(&self, name: &str, definition: &Map<String, Value>) -> Result<()> {
@@ -53,6 +84,9 @@ impl FieldType {
     fn check_setting(&self, name: &str, key: &str, value: &Value) -> Result<()> {
         let text = value.as_str();
         match key {
+            "null_value" if value.is_null() && self.kind == Kind::TokenCount => {
+                Err(SearchError::new(500, "NullPointerException", "null"))
+            }
             "null_value" if value.is_null() => Err(SearchError::mapping("Property [null_value] cannot be null.")),
             "null_value" if self.kind.is_numeric() && !matches!(self.kind, Kind::Date | Kind::Ip) => match text {
                 Some(text) => self.encode_text(text).map(drop).map_err(number_error),
@@ -72,10 +106,23 @@ impl FieldType {
             "boost" if text.is_some_and(|text| text.parse::<f32>().is_err()) => {
                 Err(number_error(SearchError::number(&java_text(value))))
             }
+            "max_input_length" if self.kind == Kind::Completion && value.as_i64().is_some_and(|length| length < 1) => {
+                let reason = format!("max_input_length must be > 0 but was [{}]", java_text(value));
+                Err(SearchError::illegal(reason))
+            }
+            "index" if self.kind == Kind::Boolean && text == Some("analyzed") => {
+                Err(SearchError::illegal("bool field can't be tokenized"))
+            }
             "omit_term_freq_and_positions" => Err(SearchError::parse(
                 "'omit_term_freq_and_positions' is not supported anymore - use ['index_options' : 'docs']  instead",
             )),
-            "precision_step" if self.kind.is_numeric() => check_integer(value),
+            "precision_step" if self.kind.is_numeric() => check_precision(value),
+            "precision_step" if self.kind == Kind::GeoPoint => check_integer(value),
+            "numeric_resolution" if self.kind == Kind::Date => check_time_unit(&java_text(value)),
+            "postings_format" if !matches!(text, Some("default" | "es090" | "Lucene41")) => {
+                let reason = format!("failed to find postings_format [{}]", java_text(value));
+                Err(SearchError::illegal(reason))
+            }
             "ignore_above" | "position_offset_gap" if self.kind == Kind::String => check_integer(value),
             "path" => path_type(name, value).map(drop),
             _ => Ok(()),

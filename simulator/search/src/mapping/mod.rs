@@ -15,6 +15,7 @@ mod describe;
 mod dynamic;
 mod field;
 mod field_checks;
+mod metadata;
 mod point_fields;
 mod saved;
 mod times;
@@ -91,6 +92,8 @@ pub(crate) struct Mapping {
     max_fields: usize,
     /// Paths of nested objects.
     nested: BTreeSet<String>,
+    /// New fields of rejected documents, by type. They become part of the mapping with the next new field of the type.
+    rejected: HashMap<String, Unmapped>,
 }
 
 impl Mapping {
@@ -117,6 +120,7 @@ impl Mapping {
             all,
             max_fields,
             nested: BTreeSet::new(),
+            rejected: HashMap::new(),
         })
     }
 
@@ -168,6 +172,18 @@ impl Mapping {
             .collect();
         names.sort();
         names
+    }
+
+    /// Returns the path at which the values of a field are in the source: that of its field, for a multi-field.
+    pub(crate) fn source_path<'a>(&self, type_name: &str, name: &'a str) -> &'a str {
+        let is_field = |path: &str| {
+            let root = self.types.get(type_name).map(|own| &own.root);
+            root.is_some_and(|root| root.field(path).is_some())
+        };
+        match name.rsplit_once('.') {
+            Some((path, _)) if is_field(path) => path,
+            _ => name,
+        }
     }
 
     /// Returns whether a path is mapped as nested.
@@ -247,6 +263,7 @@ impl Mapping {
             Some(inner) if definition.as_object().is_some_and(|outer| outer.len() == 1) => inner,
             _ => definition,
         };
+        self.check_root_analyzers(type_name, definition)?;
         let known = self.types.get(type_name);
         let mut fresh = known.cloned().unwrap_or_default();
         let with_defaults = match (known, self.types.get(DEFAULT), definition) {
@@ -269,6 +286,20 @@ impl Mapping {
         self.replace_type(type_name, fresh)
     }
 
+    /// Fails for an unknown analyzer of a type.
+    fn check_root_analyzers(&self, type_name: &str, definition: &Value) -> Result<()> {
+        let keys = ["analyzer", "index_analyzer", "search_analyzer"];
+        let given = keys
+            .iter()
+            .filter_map(|key| Some((key, definition.get(*key)?.as_str()?)));
+        for (key, name) in given {
+            Analyzer::configured(name, self.analysis.as_ref()).map_err(|error| {
+                SearchError::mapping(format!("{} for {key} setting on root type [{type_name}]", error.reason))
+            })?;
+        }
+        Ok(())
+    }
+
     /// Adds an empty mapping of a type, unless the type is mapped.
     pub(crate) fn ensure_type(&mut self, type_name: &str) -> Result<()> {
         if self.types.contains_key(type_name) {
@@ -278,10 +309,22 @@ impl Mapping {
         }
     }
 
+    /// Keeps the new fields of a rejected document.
+    pub(crate) fn reject(&mut self, type_name: &str, found: Unmapped) {
+        let room = self.remaining_fields();
+        let kept = self.rejected.entry(type_name.to_owned()).or_default();
+        for (path, node) in found {
+            if kept.len() < room && kept.iter().all(|(own, _)| *own != path) {
+                kept.push((path, node));
+            }
+        }
+    }
+
     /// Adds dynamically mapped fields to a type.
     pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Unmapped) -> Result<()> {
         let mut fresh = self.types.get(type_name).cloned().unwrap_or_default();
-        for (path, node) in found {
+        let rejected = self.rejected.remove(type_name).unwrap_or_default();
+        for (path, node) in rejected.into_iter().chain(found) {
             fresh.root.insert(&path, node)?;
         }
         self.replace_type(type_name, fresh)
@@ -371,7 +414,12 @@ impl Mapping {
                 Analyzer::configured(own, self.analysis.as_ref())
                     .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name)))
             }
-            _ => Ok(Analyzer::keyword()),
+            _ => match name {
+                Some(own) => Analyzer::configured(own, self.analysis.as_ref())
+                    .map(|_| Analyzer::keyword())
+                    .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name))),
+                None => Ok(Analyzer::keyword()),
+            },
         };
         let search = field.search_analyzer.as_deref().or(field.analyzer.as_deref());
         Ok((analyzer(field.analyzer.as_deref())?, analyzer(search)?))

@@ -182,7 +182,7 @@ impl TimestampSettings {
     /// Parses a date or a number of milliseconds.
     fn parse(&self, text: &str) -> Result<i64> {
         let parsed = text.parse().ok().or_else(|| self.format.parse(text, Fill::Floor));
-        parsed.ok_or_else(|| malformed(text).caused_by(self.format.invalid(text)))
+        parsed.ok_or_else(|| malformed(text))
     }
 
     /// Returns the time of a document: that of the request, else of the document, else the default.

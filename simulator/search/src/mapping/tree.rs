@@ -35,6 +35,8 @@ pub(crate) struct ObjectNode {
     pub(crate) include_in_all: Option<bool>,
     /// The setting `path`, if it is not `full`: how the names of fields are formed.
     path: Option<String>,
+    /// Whether a definition of the object was merged.
+    is_defined: bool,
 }
 
 /// Handling of unmapped fields.
@@ -125,7 +127,7 @@ impl FieldNode {
     }
 
     /// Merges another definition. Adds settings that cannot be changed to `conflicts`.
-    fn merge(&mut self, fresh: FieldNode, path: &str, conflicts: &mut Vec<String>) {
+    fn merge(&mut self, fresh: FieldNode, path: &str, conflicts: &mut Vec<String>) -> Result<()> {
         let (own, other) = (self.field_type.kind, fresh.field_type.kind);
         if own != other {
             conflicts.push(format!(
@@ -133,19 +135,18 @@ impl FieldNode {
                 own.name(),
                 other.name()
             ));
-            return;
+            return Ok(());
         }
-        let found = self.field_type.conflicts(&fresh.field_type, path);
-        if found.is_empty() {
-            self.field_type = fresh.field_type;
-        }
-        conflicts.extend(found);
+        conflicts.extend(self.field_type.conflicts(&fresh.field_type, path));
+        let name = path.rsplit('.').next().unwrap_or(path);
+        self.field_type = self.field_type.merged(name, &fresh.field_type)?;
         for (name, field) in fresh.fields {
             match self.fields.get_mut(&name) {
-                Some(known) => known.merge(field, &format!("{path}.{name}"), conflicts),
+                Some(known) => known.merge(field, &format!("{path}.{name}"), conflicts)?,
                 None => drop(self.fields.insert(name, field)),
             }
         }
+        Ok(())
     }
 
     pub(crate) fn describe(&self, describe_field: DescribeField) -> Value {
@@ -183,11 +184,10 @@ impl ObjectNode {
                 _ => Dynamic::No,
             });
         }
-        if let Some(enabled) = definition.get("enabled") {
-            self.enabled = Some(truth(enabled));
-        }
-        if let Some(included) = definition.get("include_in_all") {
-            self.include_in_all = Some(truth(included));
+        if !std::mem::replace(&mut self.is_defined, true) {
+            // Later definitions cannot change these settings.
+            self.enabled = definition.get("enabled").map(truth);
+            self.include_in_all = definition.get("include_in_all").map(truth);
         }
         if let Some(own) = definition.get("path") {
             let object = path.rsplit('.').next().unwrap_or(path);
@@ -245,7 +245,7 @@ impl ObjectNode {
                     known.merge(definition, &full, depth + 1, conflicts)?;
                 }
                 (Some(Node::Field(known)), false) => {
-                    known.merge(FieldNode::parse(name, definition)?, &full, conflicts);
+                    known.merge(FieldNode::parse(name, definition)?, &full, conflicts)?;
                 }
                 (Some(Node::Field(known)), true) => conflicts.push(format!(
                     "mapper [{full}] of different type, current_type [{}], merged_type [ObjectMapper]",

@@ -3,15 +3,16 @@
 //! Source: `RootObjectMapper` and `DocumentMapperParser` of Elasticsearch 1.5, and the merging of its metadata
 //! mappers.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::dynamic::DynamicTemplate;
 use super::field::truth;
+use super::metadata;
 use super::times::{TIMESTAMP, TTL, TimeSettings};
 use super::tree::{DescribeField, ObjectNode};
 use crate::dates::{DateFormat, default_detection};
 use crate::error::{Result, SearchError};
-use crate::json::java_text;
+use crate::json::{java_class, java_text};
 
 /// The mapping of a type.
 #[derive(Clone, Debug)]
@@ -51,16 +52,18 @@ impl TypeMapping {
     /// Merges a definition. Returns its conflicts with a mapping that `is_known`.
     pub(crate) fn merge(&mut self, definition: &Value, is_known: bool) -> Result<Vec<String>> {
         let Value::Object(definition) = definition else {
-            return Err(SearchError::mapping("a mapping must be an object"));
+            let reason = format!("{} cannot be cast to java.util.Map", java_class(definition));
+            return Err(SearchError::new(500, "ClassCastException", reason));
         };
         let mut conflicts = Vec::new();
         self.root.merge(definition, "", 0, &mut conflicts)?;
         if is_known {
             conflicts.extend(self.conflicts(definition));
         }
+        let mut unknown = Vec::new();
         for (key, value) in definition {
             match key.as_str() {
-                "properties" | "dynamic" | "enabled" | "include_in_all" | "path" | TIMESTAMP | TTL => continue,
+                "properties" | "dynamic" | "enabled" | "include_in_all" | TIMESTAMP | TTL => continue,
                 "dynamic_templates" => {
                     self.add_templates(value)?;
                     continue;
@@ -75,11 +78,16 @@ impl TypeMapping {
                 | "_id"
                 | "_type"
                 | "_analyzer"
-                | "_boost"
+                | "transform"
+                | "analyzer"
+                | "index_analyzer"
+                | "search_analyzer"
                     if is_known =>
                 {
+                    metadata::check(key, value)?;
                     continue;
                 }
+                "_field_names" if is_known && value.get("enabled").is_none() => continue,
                 "_all" => self.all_enabled = value.get("enabled").is_none_or(truth),
                 "date_detection" => {
                     self.date_detection = truth(value);
@@ -94,19 +102,37 @@ impl TypeMapping {
                     }
                 }
                 "dynamic_date_formats" | "date_formats" => {
-                    let formats = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-                    self.date_formats = formats.map(DateFormat::new).collect::<Result<_>>()?;
+                    let formats = match value {
+                        Value::Array(formats) => formats.iter().map(java_text).collect(),
+                        one => vec![java_text(one)],
+                    };
+                    self.date_formats = formats
+                        .iter()
+                        .map(|format| DateFormat::new(format))
+                        .collect::<Result<_>>()?;
+                    self.meta.insert(key.clone(), formats.into());
+                    continue;
                 }
                 key if key.starts_with('_')
                     || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}
                 other => {
-                    return Err(SearchError::mapping(format!(
-                        "Root type mapping not empty after parsing! Remaining fields:   [{other} : {}]",
-                        java_text(value)
-                    )));
+                    unknown.push(format!("[{other} : {}]", java_text(value)));
+                    continue;
                 }
             }
-            self.meta.insert(key.clone(), value.clone());
+            metadata::check(key, value)?;
+            match metadata::described(key, value) {
+                Some(settings) => drop(self.meta.insert(key.clone(), settings)),
+                None => drop(self.meta.remove(key)),
+            }
+        }
+        if !unknown.is_empty() {
+            let unknown = unknown.join(" ");
+            let reason = format!("Root type mapping not empty after parsing! Remaining fields:   {unknown}");
+            return Err(SearchError::mapping(reason));
+        }
+        if self.meta.contains_key("_parent") {
+            self.meta.insert("_routing".to_owned(), json!({"required": true}));
         }
         self.times.merge(definition)?;
         let described = self.times.describe().into_iter();
@@ -172,6 +198,7 @@ impl TypeMapping {
     pub(crate) fn describe(&self, describe_field: DescribeField) -> Value {
         let mut definition = self.meta.clone();
         definition.extend(self.root.describe(describe_field));
+        definition.entry("properties").or_insert_with(|| Map::new().into());
         Value::Object(definition)
     }
 }

@@ -117,7 +117,7 @@ impl GeoPoint {
         let (mut lat, mut lon) = ((-90.0f64, 90.0f64), (-180.0f64, 180.0f64));
         let mut even = true;
         for byte in hash.bytes() {
-            let index = GEOHASH.iter().position(|letter| *letter == byte.to_ascii_lowercase())?;
+            let index = GEOHASH.iter().position(|letter| *letter == byte)?;
             for bit in (0..5).rev() {
                 let range = if even { &mut lon } else { &mut lat };
                 let middle = (range.0 + range.1) / 2.0;
@@ -249,6 +249,11 @@ pub(crate) fn geohash_length(metres: f64) -> usize {
         length
     };
     length.clamp(1, MAX_GEOHASH_LENGTH)
+}
+
+/// Returns whether a geohash can have the character.
+pub(crate) fn is_geohash_character(c: char) -> bool {
+    GEOHASH.iter().any(|letter| char::from(*letter) == c)
 }
 
 const GEOHASH: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";

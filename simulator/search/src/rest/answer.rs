@@ -76,7 +76,7 @@ impl Answer {
                 };
                 return Answer::json(self.status, value).into_http(format, head);
             }
-            Content::Written(body) if format.is_plain() => ("application/json; charset=UTF-8", body),
+            Content::Written(body) if format.is_plain() || body.is_empty() => ("application/json; charset=UTF-8", body),
             Content::Written(body) => {
                 let value: Value = serde_json::from_slice(&body).unwrap_or_default();
                 return Answer::json(self.status, value).into_http(format, head);
@@ -146,6 +146,11 @@ fn write_pretty(value: &Value, level: usize, text: &mut String) {
 
 /// Prints JSON as YAML in block style.
 fn yaml_of(value: &Value) -> String {
+    match value {
+        Value::Object(object) if object.is_empty() => return "--- {}\n".to_owned(),
+        Value::Array(items) if items.is_empty() => return "--- []\n".to_owned(),
+        _ => {}
+    }
     let mut text = String::from("---\n");
     write_yaml(value, 0, &mut text);
     text

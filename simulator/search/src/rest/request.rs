@@ -141,25 +141,11 @@ impl RestRequest {
     /// Parses `version` and `version_type`.
     ///
     /// # Errors
-    /// An invalid version, or one that is not allowed for the type.
-    pub(crate) fn version(&self) -> Result<(Option<u64>, VersionType)> {
-        let version_type = self
-            .param("version_type")
-            .map_or(Ok(VersionType::Internal), VersionType::parse)?;
-        let given: Option<i64> = self.number("version", "int")?;
-        let is_internal = version_type == VersionType::Internal;
-        match given {
-            None if is_internal => Ok((None, version_type)),
-            Some(version) if version > 0 || version == 0 && !is_internal => {
-                Ok((u64::try_from(version).ok(), version_type))
-            }
-            // Elasticsearch's default is -3 (`MATCH_ANY`).
-            _ => Err(SearchError::validation(&format!(
-                "illegal version value [{}] for version type [{}]",
-                given.unwrap_or(-3),
-                version_type.name()
-            ))),
-        }
+    /// An unknown type, or a version that is not an integer.
+    pub(crate) fn version(&self) -> Result<(Option<i64>, VersionType)> {
+        let given = self.number("version", "int")?;
+        let version_type = self.param("version_type").map(VersionType::parse).transpose()?;
+        Ok((given, version_type.unwrap_or_default()))
     }
 
     /// Checks a duration parameter.
@@ -168,6 +154,12 @@ impl RestRequest {
             Some(text) if !text.is_empty() => time(text).map(drop),
             _ => Ok(()),
         }
+    }
+
+    /// Checks the timeouts of a change of the cluster's state.
+    pub(crate) fn check_timeouts(&self) -> Result<()> {
+        self.check_duration("timeout")?;
+        self.check_duration("master_timeout")
     }
 
     /// The body, or the parameter `source` if it is empty.
@@ -187,6 +179,14 @@ impl RestRequest {
         }
         json::derivable(body)?;
         json::value(body).map(Some)
+    }
+
+    /// As [`RestRequest::expand`], but by default wildcards match closed indices, too.
+    pub(crate) fn expand_all(&self) -> Expand {
+        Expand {
+            closed: !self.params.contains_key("expand_wildcards") || self.expand().closed,
+            ..self.expand()
+        }
     }
 
     /// Parses the options for index names: missing indices and wildcards.

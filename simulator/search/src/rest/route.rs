@@ -4,9 +4,10 @@ use http::Method;
 
 use super::{Answer, RestRequest};
 use crate::api::{
-    aliases, analyze, cat, cluster, deletion, documents, indices, mappings, nodes, query, scroll, search, state, stats,
-    suggest, templates, vectors, warmers,
+    aliases, analyze, cat, cluster, deletion, documents, indices, mappings, multi_get, nodes, query, scroll, search,
+    state, stats, suggest, templates, vectors, warmers,
 };
+use crate::cluster::check_wildcards;
 use crate::error::{Result, SearchError};
 use crate::shared::Shared;
 
@@ -125,18 +126,6 @@ pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer>
     }
 }
 
-/// Checks `expand_wildcards`.
-fn check_wildcards(request: &RestRequest) -> Result<()> {
-    let given = request.param("expand_wildcards").unwrap_or_default();
-    let mut given = given.split(',').filter(|text| !text.is_empty());
-    match given.find(|text| !["open", "closed", "none", "all"].contains(text)) {
-        Some(other) => Err(SearchError::illegal(format!(
-            "No valid expand wildcard value [{other}]"
-        ))),
-        None => Ok(()),
-    }
-}
-
 /// Routes actions on indices and types.
 fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Result<Option<Answer>> {
     let Endpoint { indices, types, action } = *endpoint;
@@ -148,7 +137,7 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
     let types = types.or_else(|| request.param("type").filter(|_| indices.is_empty()));
     let named = (!names.is_empty()).then_some(names);
     let reads = matches!(request.method, Method::GET | Method::POST);
-    check_wildcards(request)?;
+    check_wildcards(request.param("expand_wildcards").unwrap_or_default())?;
     let answer = match (&request.method, action) {
         (_, ["_search"]) if reads => search::search(shared, request, names, types)?,
         (_, ["_search", "template"]) if reads => scroll::template(shared, request, names, types)?,
@@ -167,7 +156,7 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (_, ["_termvector"]) if reads && named.is_some() && types.is_some() => {
             vectors::termvector(shared, request, names, types.unwrap_or_default(), None)?
         }
-        (_, ["_mget"]) if reads => documents::mget(shared, request, named, types)?,
+        (_, ["_mget"]) if reads => multi_get::mget(shared, request, named, types)?,
         (&Method::POST | &Method::PUT, ["_bulk"]) => documents::bulk(shared, request, named, types)?,
         (&Method::DELETE, ["_query"]) => deletion::delete_by_query(shared, request, names, types)?,
         (_, ["_refresh" | "_flush" | "_optimize"]) if reads => {
@@ -191,7 +180,12 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (&Method::PUT | &Method::POST, ["_warmer" | "_warmers", name]) => {
             warmers::put(shared, request, names, types, name)?
         }
-        (&Method::DELETE, ["_warmer" | "_warmers", wanted]) => warmers::delete(shared, request, names, wanted)?,
+        (&Method::DELETE, ["_warmer" | "_warmers"]) if named.is_some() => {
+            return Err(SearchError::validation("warmer names are missing"));
+        }
+        (&Method::DELETE, ["_warmer" | "_warmers", wanted]) if named.is_some() => {
+            warmers::delete(shared, request, names, wanted)?
+        }
         (&Method::GET, [features]) if named.is_some() && types.is_none() && is_feature_list(features) => {
             indices::get(shared, request, names, &features.split(',').collect::<Vec<_>>())?
         }
@@ -256,10 +250,10 @@ fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Res
                 .iter()
                 .any(|index| !index.aliases.read().is_empty()),
         ),
-        (&Method::HEAD, [_, wanted]) => aliases::exists(shared, request, names, wanted),
+        (&Method::HEAD, [_, wanted]) if strict => aliases::exists(shared, request, names, wanted),
         (&Method::PUT, ["_alias"]) => aliases::put(shared, request, names, "")?,
         (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,
-        (&Method::DELETE, [_, wanted]) => aliases::delete(shared, request, names, wanted)?,
+        (&Method::DELETE, [_, wanted]) if !names.is_empty() => aliases::delete(shared, request, names, wanted)?,
         _ => return Ok(None),
     };
     Ok(Some(answer))
@@ -326,6 +320,9 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         (&Method::PUT | &Method::POST, [index]) => indices::create(shared, request, index)?,
         (&Method::DELETE, [indices]) => indices::delete(shared, request, indices)?,
         (&Method::HEAD, [indices]) => indices::exists(shared, request, indices),
+        (&Method::GET, [features]) if is_feature_list(features) => {
+            indices::get(shared, request, "", &features.split(',').collect::<Vec<_>>())?
+        }
         (&Method::GET, [indices]) if !indices.starts_with('_') || *indices == "_all" => {
             indices::get(shared, request, indices, &[])?
         }

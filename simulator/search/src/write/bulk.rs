@@ -9,17 +9,17 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Indexed, WriteParameters, delete_document, index_document, update};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, VersionType};
-use crate::json;
-use crate::mapping::ttl_millis;
+use crate::json::{self, java_text};
+use crate::mapping::{illegal_ttl, ttl_millis};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
-/// A string, or a number as text.
+/// A string, or another plain value as text.
 #[derive(Clone, Debug)]
 struct Text<'a>(Cow<'a, str>);
 
@@ -29,7 +29,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
         impl<'de> Visitor<'de> for Reader {
             type Value = Text<'de>;
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a string or a number")
+                formatter.write_str("a plain value")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Text<'de>, E> {
                 Ok(Text(Cow::Borrowed(text)))
@@ -42,6 +42,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             }
             fn visit_u64<E>(self, number: u64) -> std::result::Result<Text<'de>, E> {
                 Ok(Text(Cow::Owned(number.to_string())))
+            }
+            fn visit_f64<E>(self, number: f64) -> std::result::Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(json::java_number(number))))
+            }
+            fn visit_bool<E>(self, truth: bool) -> std::result::Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(truth.to_string())))
             }
         }
         deserializer.deserialize_any(Reader)
@@ -71,8 +77,63 @@ struct Meta<'a> {
     timestamp: Option<Text<'a>>,
     #[serde(rename = "_ttl", alias = "ttl")]
     ttl: Option<Value>,
-    #[serde(rename = "_retry_on_conflict", alias = "retry_on_conflict")]
-    retries: Option<u64>,
+    #[serde(borrow, rename = "_retry_on_conflict", alias = "retry_on_conflict")]
+    retries: Option<Text<'a>>,
+}
+
+/// Adds the plain values of a member of an action. Returns whether the action goes on: the end of an inner object ends
+/// it.
+fn take_plain(key: &str, value: &Value, plain: &mut Map<String, Value>) -> bool {
+    match value {
+        Value::Object(inner) => {
+            let _ends = inner.iter().all(|(key, value)| take_plain(key, value, plain));
+            false
+        }
+        Value::Array(items) => items.iter().all(|item| take_plain(key, item, plain)),
+        Value::Null => true,
+        value => {
+            plain.insert(key.to_owned(), value.clone());
+            true
+        }
+    }
+}
+
+/// Parses an action line that has not the form of [`Line`], as Elasticsearch does: as a stream of plain values.
+///
+/// # Errors
+/// A line that is no JSON, or has no action.
+fn lenient_line(line: &[u8]) -> Result<Line<'static>> {
+    let line = json::value(line)?;
+    let action = line.as_object().and_then(|line| line.iter().next());
+    let Some((name, meta)) = action else {
+        return Err(SearchError::new(500, "NullPointerException", "null"));
+    };
+    let mut plain = Map::new();
+    for (key, value) in meta.as_object().into_iter().flatten() {
+        if !take_plain(key, value, &mut plain) {
+            break;
+        }
+    }
+    let text = |names: [&str; 2]| {
+        let found = names.iter().filter_map(|name| plain.get(*name)).next_back();
+        found.map(|value| Text(Cow::Owned(java_text(value))))
+    };
+    Ok(Line {
+        name: Cow::Owned(name.clone()),
+        meta: Meta {
+            index: text(["_index", "index"]),
+            type_name: text(["_type", "type"]),
+            id: text(["_id", "id"]),
+            routing: text(["_routing", "routing"]),
+            parent: text(["_parent", "parent"]),
+            version: text(["_version", "version"]),
+            version_type: text(["_version_type", "version_type"]),
+            op_type: text(["_op_type", "op_type"]),
+            timestamp: text(["_timestamp", "timestamp"]),
+            ttl: plain.get("_ttl").or_else(|| plain.get("ttl")).cloned(),
+            retries: text(["_retry_on_conflict", "retry_on_conflict"]),
+        },
+    })
 }
 
 /// Action line: its first entry. Further entries are ignored.
@@ -153,6 +214,7 @@ struct Action<'a> {
     type_name: Cow<'a, str>,
     version: Option<u64>,
     version_type: VersionType,
+    retries: u64,
     ttl: Option<i64>,
     source: &'a [u8],
 }
@@ -170,21 +232,15 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
         .split(|byte| *byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let mut actions = Vec::new();
-    let mut missing: Vec<&str> = Vec::new();
-    let mut number = 0usize;
+    let mut missing: Vec<Cow<'static, str>> = Vec::new();
     while let Some(line) = lines.next() {
-        number += 1;
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let Line { name, meta } = serde_json::from_slice(line).map_err(|_| {
-            let found = json::value(line).err();
-            found.unwrap_or_else(|| SearchError::illegal(format!("Malformed action/metadata line [{number}]")))
-        })?;
+        let Line { name, meta } = serde_json::from_slice(line).or_else(|_| lenient_line(line))?;
         let source = if name == "delete" {
             &[][..]
         } else {
-            number += 1;
             match lines.next() {
                 Some(source) => source,
                 None => break,
@@ -202,22 +258,38 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
             own.as_ref().map(|text| text.0.clone()).or(default.map(Cow::Borrowed))
         };
         let (index, type_name) = (own(&meta.index, index), own(&meta.type_name, type_name));
-        if index.is_none() {
-            missing.push("index is missing");
+        let version = version.transpose()?;
+        let version_type = version_type.transpose()?.unwrap_or_default();
+        let number = meta
+            .retries
+            .as_ref()
+            .map(|text| text.0.parse().map_err(|_| SearchError::number(&text.0)));
+        let retries = number.transpose()?.unwrap_or(0);
+        let ttl = meta.ttl.as_ref().map(ttl_millis).transpose()?;
+        if let Some(ttl) = ttl.filter(|ttl| *ttl <= 0) {
+            return Err(SearchError::illegal(illegal_ttl(ttl)));
         }
-        if type_name.is_none() {
-            missing.push("type is missing");
-        }
-        if meta.id.is_none() && matches!(&*name, "update" | "delete") {
-            missing.push("id is missing");
-        }
-        if name == "update" && !json::value(source).is_ok_and(|body| has_change(&body)) {
-            missing.push("script or doc is missing");
+        let needs_id = matches!(&*name, "update" | "delete");
+        let lacks = [
+            (index.is_none(), "index is missing"),
+            (type_name.is_none(), "type is missing"),
+            (needs_id && meta.id.is_none(), "id is missing"),
+            (name == "update" && !has_change(source)?, "script or doc is missing"),
+        ];
+        missing.extend(
+            lacks
+                .into_iter()
+                .filter(|(lacks, _)| *lacks)
+                .map(|(_, what)| what.into()),
+        );
+        if let Some(problem) = version_type.illegal_write(version).filter(|_| name != "update") {
+            missing.push(problem.into());
         }
         actions.push(Action {
-            version: version.transpose()?.and_then(|version| u64::try_from(version).ok()),
-            version_type: version_type.transpose()?.unwrap_or_default(),
-            ttl: meta.ttl.as_ref().map(ttl_millis).transpose()?,
+            version: version_type.written(version),
+            version_type,
+            retries,
+            ttl,
             name,
             meta,
             index: index.unwrap_or_default(),
@@ -226,7 +298,7 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
         });
     }
     if actions.is_empty() {
-        missing.push("no requests added");
+        missing.push("no requests added".into());
     }
     if missing.is_empty() {
         return Ok(actions);
@@ -243,10 +315,17 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
 }
 
 /// Returns whether the body of an update has a change.
-fn has_change(body: &Value) -> bool {
-    ["doc", "script", "script_id", "script_file"]
+///
+/// # Errors
+/// A body that is no JSON.
+fn has_change(body: &[u8]) -> Result<bool> {
+    if json::derivable(body).is_err() {
+        return Err(SearchError::new(500, "NullPointerException", "null"));
+    }
+    let body = json::value(body)?;
+    Ok(["doc", "script", "script_id", "script_file"]
         .iter()
-        .any(|key| body.get(*key).is_some())
+        .any(|key| body.get(*key).is_some()))
 }
 
 /// Executes a bulk request.
@@ -256,10 +335,17 @@ fn has_change(body: &Value) -> bool {
 pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
     json::derivable(body)?;
     let mut done = Bulk::default();
-    for action in actions(index, type_name, body)? {
+    let actions = actions(index, type_name, body)?;
+    let refused = create_indices(shared, &actions);
+    for action in &actions {
         let (name, index, type_name) = (&*action.name, &*action.index, &*action.type_name);
         let id = action.meta.id.as_ref().map(|text| &*text.0);
-        let changed = change(shared, &action);
+        let changed = match refused.iter().find(|(name, _)| *name == index) {
+            Some((_, error)) => Err(error.clone()),
+            None => change(shared, action),
+        };
+        let is_refused =
+            matches!(&changed, Err(error) if is_of_index(error) || refused.iter().any(|(name, _)| *name == index));
         // An index action without an id is reported as `create`.
         let shown = if id.is_none() && name == "index" {
             "create"
@@ -288,8 +374,8 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
                     // As in Elasticsearch, the shard number is -1: it is not known when updates of a bulk are prepared.
                     error.reason = format!("[{index}][-1] [{type_name}][{}]: document missing", id.unwrap_or(""));
                 }
-                // Elasticsearch generates the id only if the index can be written to.
-                let shown = if error.kind.contains("Index") { name } else { shown };
+                // An action that reached no shard is reported as `index`, without a generated id.
+                let shown = if is_refused { "index" } else { shown };
                 done.push(
                     shown,
                     &Item {
@@ -306,6 +392,29 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
         }
     }
     Ok(done)
+}
+
+/// Returns whether an error is about the index of an action.
+fn is_of_index(error: &SearchError) -> bool {
+    error.kind.contains("Index")
+}
+
+/// Creates the missing indices of the actions, with all types of the actions. Returns the indices that cannot be
+/// created or written to.
+fn create_indices<'a>(shared: &Shared, actions: &'a [Action<'_>]) -> Vec<(&'a str, SearchError)> {
+    let mut types: Vec<(&str, Vec<&str>)> = Vec::new();
+    for action in actions {
+        match types.iter_mut().find(|(index, _)| *index == action.index) {
+            Some((_, types)) if types.contains(&&*action.type_name) => {}
+            Some((_, types)) => types.push(&action.type_name),
+            None => types.push((&action.index, vec![&action.type_name])),
+        }
+    }
+    let refused = types.into_iter().filter_map(|(index, types)| {
+        let created = shared.cluster.index_for_types(index, &types);
+        Some((index, created.err()?))
+    });
+    refused.collect()
 }
 
 /// Executes an action. Returns the document, the status, and for a deletion whether the document existed.
@@ -337,7 +446,7 @@ fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<
             Ok((done, if found { 200 } else { 404 }, Some(found)))
         }
         "update" => {
-            let body: Value = serde_json::from_slice(source).map_err(|error| SearchError::parse(error.to_string()))?;
+            let body = json::value(source)?;
             let done = update(
                 shared,
                 index,
@@ -345,7 +454,7 @@ fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<
                 required_id()?,
                 parameters,
                 &body,
-                meta.retries.unwrap_or(0),
+                action.retries,
             )?
             .indexed;
             let status = if done.written.fresh { 201 } else { 200 };

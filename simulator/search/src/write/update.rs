@@ -86,6 +86,9 @@ pub(crate) fn update(
                     let reason = format!("[{}][{number}] [{type_name}][{id}]: document source missing", own.name);
                     return Err(SearchError::new(400, "DocumentSourceMissingException", reason));
                 };
+                if doc.is_some_and(|doc| !doc.is_object()) {
+                    return Err(SearchError::new(500, "NullPointerException", "null"));
+                }
                 let before = before.into_owned();
                 let mut after = before.clone();
                 if let Some(doc) = doc {

@@ -97,8 +97,8 @@ pub(super) fn segments(shared: &Shared, request: &RestRequest, named: &[Arc<Inde
                     ("shard", copy.shard.number().to_string()),
                     ("prirep", prirep(copy.primary)),
                     ("ip", address(copy.node)),
-                    ("segment", format!("_{}", segment.number)),
-                    ("generation", segment.number.to_string()),
+                    ("segment", segment.name()),
+                    ("generation", segment.generation().to_string()),
                     ("docs.count", view.live_docs().to_string()),
                     ("docs.deleted", (segment.max_doc() - view.live_docs()).to_string()),
                     ("size", size(segment.bytes(), request)),
@@ -106,7 +106,7 @@ pub(super) fn segments(shared: &Shared, request: &RestRequest, named: &[Arc<Inde
                     ("committed", segment.is_committed().to_string()),
                     ("searchable", "true".to_owned()),
                     ("version", LUCENE.to_owned()),
-                    ("compound", "false".to_owned()),
+                    ("compound", segment.is_compound().to_string()),
                 ]));
             }
         }

@@ -25,11 +25,13 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
     if request.flag("help") {
         return check_page(page).and_then(|()| Table::new(page).answer(request));
     }
+    request.check_duration("master_timeout")?;
     let named = || {
         shared.cluster.named(
             names.unwrap_or(""),
             Expand {
                 closed: page == "indices",
+                ignore_unavailable: page == "shards" || request.flag("ignore_unavailable"),
                 forbid_closed: false,
                 ..request.expand()
             },
@@ -47,7 +49,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         }
         "nodes" => nodes::nodes(shared, request),
         "master" => nodes::master(shared),
-        "allocation" => nodes::allocation(shared, request),
+        "allocation" => nodes::allocation(shared, request, names),
         "thread_pool" => nodes::thread_pool(shared, request),
         "fielddata" => nodes::fielddata(shared, request, names),
         "health" => one_row(page, health(shared)),

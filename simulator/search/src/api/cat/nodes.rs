@@ -63,12 +63,13 @@ pub(super) fn master(shared: &Shared) -> Table {
     table
 }
 
-pub(super) fn allocation(shared: &Shared, request: &RestRequest) -> Table {
+pub(super) fn allocation(shared: &Shared, request: &RestRequest, wanted: Option<&str>) -> Table {
     let mut table = Table::new("allocation");
     let all = shared.cluster.indices();
     let open: Vec<_> = all.into_iter().filter(|index| !index.is_closed()).collect();
     let copies = shared.cluster.copies(&open);
-    for (ordinal, name) in shared.cluster.nodes() {
+    let is_wanted = |name: &str| wanted.is_none_or(|wanted| pattern::matches_any(wanted, name));
+    for (ordinal, name) in shared.cluster.nodes().filter(|(_, name)| is_wanted(name)) {
         let own = copies.iter().filter(|copy| copy.node == ordinal);
         let used: u64 = own.clone().map(|copy| copy.shard.view().bytes()).sum();
         let mut row = Row::new(&node(ordinal, name, true));

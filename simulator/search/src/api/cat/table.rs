@@ -168,10 +168,11 @@ impl Table {
         let mut found = Vec::new();
         for header in wanted.split(',').map(str::trim) {
             let by_name = self.columns.iter().find(|column| column.name == header);
+            // The last column with the alias has it.
             let by_alias = || {
                 self.columns
                     .iter()
-                    .find(|column| column.aliases.split(',').any(|alias| alias == header))
+                    .rfind(|column| column.aliases.split(',').any(|alias| alias == header))
             };
             match by_name.or_else(by_alias) {
                 Some(column) => found.push((header.to_owned(), column)),

@@ -40,6 +40,9 @@ impl Shard {
         if all.len() > 1 || !self.versions.lock().live_docs.is_empty() {
             self.merge(&all)?;
         }
+        let versions = self.versions.lock();
+        versions.segments.iter().for_each(|segment| segment.set_optimized());
+        drop(versions);
         self.publish();
         Ok(())
     }

@@ -1,0 +1,54 @@
+//! Aliases of indices.
+
+use serde_json::{Value, json};
+
+use crate::error::SearchError;
+
+/// An alias of an index: optional filter and routing values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Alias {
+    pub(crate) filter: Option<Value>,
+    pub(super) index_routing: Option<String>,
+    pub(super) search_routing: Option<String>,
+}
+
+/// Returns the error for an alias with the name of an index.
+pub(crate) fn same_as_index(index: &str, alias: &str) -> SearchError {
+    let reason = format!("[{index}] Invalid alias name [{alias}], an index exists with the same name as the alias");
+    SearchError::new(400, "InvalidAliasNameException", reason)
+}
+
+/// Returns whether a value is a filter, and not an empty one.
+fn is_filter(value: &&Value) -> bool {
+    value.as_object().is_some_and(|filter| !filter.is_empty())
+}
+
+impl Alias {
+    pub(crate) fn parse(definition: &Value) -> Alias {
+        let text = |key: &str| {
+            definition
+                .get(key)
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        };
+        Alias {
+            filter: definition.get("filter").filter(is_filter).cloned(),
+            index_routing: text("index_routing").or_else(|| text("routing")),
+            search_routing: text("search_routing").or_else(|| text("routing")),
+        }
+    }
+
+    pub(crate) fn describe(&self) -> Value {
+        let mut definition = json!({});
+        let parts = [
+            ("filter", self.filter.clone()),
+            ("index_routing", self.index_routing.clone().map(Value::from)),
+            ("search_routing", self.search_routing.clone().map(Value::from)),
+        ];
+        for (key, value) in parts {
+            if let Some(value) = value {
+                definition[key] = value;
+            }
+        }
+        definition
+    }
+}

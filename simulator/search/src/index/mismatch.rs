@@ -1,0 +1,166 @@
+//! Values of another form than the mapping expects: objects in fields, plain values in objects.
+//!
+//! Source: `ObjectMapper` and the field mappers of Elasticsearch 1.5, which read both as one stream of tokens.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Result, SearchError};
+use crate::index::document::DocumentParser;
+use crate::json::java_text;
+use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
+
+/// Returns the value within an object that stands for a field's value with a boost.
+///
+/// # Errors
+/// A member other than the value and its boost, or a kind of field that has no such form.
+pub(super) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value>) -> Result<&'v Value> {
+    match field.kind {
+        Kind::Boolean => {
+            let reason = "Current token (START_OBJECT) not of boolean type\n at [Source: [B@1; line: 1, column: 1]";
+            return Err(SearchError::new(400, "JsonParseException", reason));
+        }
+        Kind::Ip => {
+            return Err(SearchError::illegal("failed to parse ip [{], not a valid ip address"));
+        }
+        _ => {}
+    }
+    let mut found = &Value::Null;
+    for (name, value) in object {
+        match name.as_str() {
+            "value" | "_value" => found = value,
+            "boost" | "_boost" if field.norms || value.as_f64() == Some(1.0) => {}
+            "boost" | "_boost" => {
+                let reason = "You cannot set an index-time boost on an unindexed field, or one that omits norms";
+                return Err(SearchError::argument(reason));
+            }
+            _ => return Err(SearchError::illegal(format!("unknown property [{name}]"))),
+        }
+    }
+    Ok(found)
+}
+
+/// Checks that the value of a stored binary field is base64.
+pub(super) fn check_base64(value: &Value) -> Result<()> {
+    use base64::Engine;
+    let reason = match value {
+        Value::String(text) => match base64::engine::general_purpose::STANDARD.decode(text) {
+            Ok(_) => return Ok(()),
+            Err(_) => format!(
+                "Failed to decode VALUE_STRING as base64 (MIME-NO-LINEFEEDS): {}",
+                illegal_base64(text)
+            ),
+        },
+        other => {
+            let token = match other {
+                Value::Bool(true) => "VALUE_TRUE",
+                Value::Bool(false) => "VALUE_FALSE",
+                Value::Number(number) if number.is_f64() => "VALUE_NUMBER_FLOAT",
+                Value::Number(_) => "VALUE_NUMBER_INT",
+                _ => "START_OBJECT",
+            };
+            format!("Current token ({token}) not VALUE_STRING or VALUE_EMBEDDED_OBJECT, can not access as binary")
+        }
+    };
+    let reason = format!("{reason}\n at [Source: [B@1; line: 1, column: 1]");
+    Err(SearchError::new(400, "JsonParseException", reason))
+}
+
+/// Describes the first character of a text that base64 cannot have. The closing quote follows the text.
+fn illegal_base64(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let found = text.chars().enumerate().find(|(_, c)| !is_part(*c));
+    let (at, wrong) = found.unwrap_or((text.len(), '"'));
+    let code = u32::from(wrong);
+    match wrong {
+        ' ' => format!(
+            "Illegal white space character (code 0x{code:x}) as character #{} of 4-char base64 unit: can only used \
+             between units",
+            at % 4 + 1
+        ),
+        _ => format!("Illegal character '{wrong}' (code 0x{code:x}) in base64 content"),
+    }
+}
+
+/// Returns the error for a dynamic integer that overflows a long.
+pub(super) fn unmappable_integer() -> SearchError {
+    let reason = "No matching token for number_type [BIG_INTEGER]";
+    let cause = SearchError::new(500, "ElasticsearchIllegalStateException", reason);
+    SearchError::mapping("failed to parse").caused_by(cause)
+}
+
+/// Returns the error for a new field in an object that allows none.
+pub(super) fn strict(name: &str, object: &str) -> SearchError {
+    let reason = format!("mapping set to strict, dynamic introduction of [{name}] within [{object}] is not allowed");
+    SearchError::new(400, "StrictDynamicMappingException", reason)
+}
+
+impl<'a> DocumentParser<'a> {
+    /// Rejects a plain value of an object. Elasticsearch takes it for a member with the name of the object, and maps it
+    /// before it fails.
+    pub(super) fn plain_value(&mut self, path: &mut Vec<String>, node: &'a ObjectNode, value: &Value) -> Result<()> {
+        if node.enabled == Some(false) {
+            return Ok(());
+        }
+        if self.oversized(value).is_some() {
+            return Err(unmappable_integer());
+        }
+        let name = path.last().cloned().unwrap_or_default();
+        let known = node.properties.get(&name);
+        let policy = self.policy(Some(node));
+        if known.is_none() && policy == Dynamic::Strict {
+            return Err(strict(&name, &path.join(".")));
+        }
+        path.push(name.clone());
+        match known {
+            Some(Node::Field(_)) => self
+                .value(path, known, value, false)
+                .map_err(|error| match error.cause {
+                    Some(cause) => SearchError::mapping(format!("failed to parse [{name}]")).caused_by(*cause),
+                    None => error,
+                })?,
+            None if policy == Dynamic::Yes => {
+                if let Some(field) = guess(self.type_mapping, path, value)? {
+                    self.add_unmapped(path, Node::Field(Box::new(field)))?;
+                }
+            }
+            _ => {}
+        }
+        path.pop();
+        Err(self.not_an_object(path))
+    }
+
+    /// Returns the error for a plain value at the path of an object.
+    pub(super) fn not_an_object(&self, path: &[String]) -> SearchError {
+        let (name, above) = path.split_last().map_or(("", &[][..]), |(name, above)| (name, above));
+        let object = above.last().map_or(self.type_name, String::as_str);
+        SearchError::mapping(format!(
+            "object mapping for [{object}] tried to parse field [{name}] as object, but got EOF, \
+             has a concrete value been provided to it?"
+        ))
+    }
+
+    /// Reads the items of an array. Plain values are no items of an object.
+    pub(super) fn items(
+        &mut self,
+        path: &mut Vec<String>,
+        known: Option<&'a Node>,
+        items: &[Value],
+        dynamic: bool,
+    ) -> Result<()> {
+        for item in items {
+            let is_plain = !matches!(item, Value::Null | Value::Array(_) | Value::Object(_));
+            match known {
+                Some(Node::Object(node)) if is_plain && node.enabled != Some(false) => {
+                    let name = path.last().map_or("", String::as_str);
+                    return Err(SearchError::mapping(format!(
+                        "object mapping [{name}] trying to serialize a value with no field associated with it, \
+                         current value [{}]",
+                        java_text(item)
+                    )));
+                }
+                _ => self.value(path, known, item, dynamic)?,
+            }
+        }
+        Ok(())
+    }
+}
