@@ -46,7 +46,7 @@ async fn a_cell_matches_the_points_with_its_prefix(#[case] filter: Value, #[case
 
 #[rstest]
 #[case(json!({"neighbors": true}), "QueryParsingException[[i] no geohash value provided to geohash_cell filter]")]
-#[case(json!("u33"), "ElasticsearchParseException[geohash_cell must be an object]")]
+#[case(json!(["u33"]), "ElasticsearchParseException[geohash_cell must be an object]")]
 #[case(json!({"z": "u33"}), "QueryParsingException[[i] failed to find geo_point field [z]]")]
 #[case(json!({"n": "u33"}), "QueryParsingException[[i] field [n] is not a geo_point field]")]
 #[case(
