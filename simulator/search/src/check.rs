@@ -23,6 +23,7 @@ pub fn check_query(text: &str) -> Result<String> {
         max_clauses: limits.clauses,
         depth: limits.depth,
         documents: None,
+        budget: None,
         names: None,
         unmapped: None,
         inner_hits: None,

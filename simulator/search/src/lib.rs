@@ -40,6 +40,7 @@ mod ids;
 mod index;
 mod json;
 mod mapping;
+mod mustache;
 mod options;
 mod pattern;
 mod query;

@@ -129,12 +129,11 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
     for (index, filters) in &targets {
         let mapping = index.mapping();
         let parsed = wanted.as_ref().map_err(Clone::clone).and_then(|wanted| {
-            prepare_query(
-                &index.context(&mapping, &shared.cluster),
-                &wanted.query,
-                &wanted.types,
-                filters,
-            )
+            let context = Context {
+                budget: Some(&request.budget),
+                ..index.context(&mapping, &shared.cluster)
+            };
+            prepare_query(&context, &wanted.query, &wanted.types, filters)
         });
         explanations.push(match parsed {
             Ok(query) => json!({"index": index.name, "valid": true, "explanation": label(&query)}),
@@ -224,6 +223,7 @@ pub(crate) fn explain(
     let mapping = index.mapping().for_types(&types);
     let context = Context {
         types: &types,
+        budget: Some(&request.budget),
         ..index.context(&mapping, &shared.cluster)
     };
     let query = prepare_query(&context, &query, &types, filters).map_err(|error| parse_failure(&index.name, error))?;

@@ -1,8 +1,8 @@
-//! The scroll APIs, `_msearch` and `_search/template`.
+//! The scroll APIs and `_msearch`.
 
 use serde_json::{Value, json};
 
-use super::search::{answer, insert_first, run, scroll_id, search, types_of};
+use super::search::{answer, insert_first, run, scroll_id, types_of};
 use crate::cluster::{Expand, check_wildcards};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
@@ -221,16 +221,4 @@ fn single(
     };
     let outcome = run(shared, &indices, expand, &wanted)?;
     answer(shared, &wanted, &outcome, &outcome.hits, began)
-}
-
-/// `_search/template`, for templates without parameters. All others are errors.
-pub(crate) fn template(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let body = request.json()?.unwrap_or_default();
-    let template = body
-        .get("template")
-        .filter(|template| template.is_object())
-        .ok_or_else(|| SearchError::illegal("search templates are not supported: [template] must be an object"))?;
-    let mut inner = request.clone();
-    inner.body = template.to_string().into();
-    search(shared, &inner, indices, types)
 }

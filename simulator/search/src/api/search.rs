@@ -12,6 +12,7 @@ use crate::find::{
     shards_json,
 };
 use crate::mapping::Kind;
+use crate::mustache::Template;
 use crate::query::Documents;
 use crate::rest::{Answer, RestRequest};
 use crate::scroll::Scroll;
@@ -151,10 +152,36 @@ pub(super) fn check_search(shared: &Shared, request: &RestRequest, indices: &str
 
 /// `GET|POST [/index[/type]]/_search`.
 pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    let limits = &shared.cluster.options.limits;
+    let wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
+    execute(shared, request, indices, types, wanted)
+}
+
+/// `GET|POST [/index[/type]]/_search/template`. A template that cannot be rendered fails on every shard.
+pub(crate) fn templated(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    let body = request.body_or_source();
+    let rendered = match body.is_empty() {
+        true => Ok(String::new()),
+        false => Template::of_search(body).and_then(|template| template.render()),
+    };
+    let limits = &shared.cluster.options.limits;
+    let source = rendered.as_deref().unwrap_or_default();
+    let mut wanted = SearchRequest::parse(&request.params, source.as_bytes(), limits)?;
+    wanted.failure = rendered.err();
+    execute(shared, request, indices, types, wanted)
+}
+
+fn execute(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: &str,
+    types: Option<&str>,
+    mut wanted: SearchRequest,
+) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
     let limits = &shared.cluster.options.limits;
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
-    let mut wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
     wanted.types = types_of(types);
     wanted.budget = request.budget.clone();
     wanted.scrolls = request.param("scroll").is_some();

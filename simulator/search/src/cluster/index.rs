@@ -296,6 +296,7 @@ impl Index {
             max_clauses: limits.clauses,
             depth: limits.depth,
             documents: Some(cluster),
+            budget: None,
             names: None,
             unmapped: None,
             inner_hits: None,

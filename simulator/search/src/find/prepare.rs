@@ -158,6 +158,9 @@ pub(crate) fn prepare(
     target: &Target<'_>,
     statistics: Option<&Statistics<'_>>,
 ) -> Result<Searched> {
+    if let Some(error) = &request.failure {
+        return Err(error.clone());
+    }
     let (names, inner_hits) = (RefCell::default(), RefCell::default());
     let shared: Arc<Mapping> = target.index.mapping().for_types(&request.types);
     let mapping: &Mapping = &shared;
@@ -165,6 +168,7 @@ pub(crate) fn prepare(
         types: &request.types,
         names: Some(&names),
         inner_hits: Some(&inner_hits),
+        budget: Some(&request.budget),
         ..target.index.context(mapping, cluster)
     };
     let view = target.shard.view();

@@ -122,6 +122,8 @@ impl SearchType {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SearchRequest {
     pub(crate) sources: Vec<Source>,
+    /// Why no shard can run the search.
+    pub(crate) failure: Option<SearchError>,
     pub(crate) search_type: SearchType,
     /// Whether the search opens a scroll.
     pub(crate) scrolls: bool,

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::mapping::truth;
+use crate::mustache::Template;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
 use crate::query::dsl_parts::{
@@ -203,6 +204,7 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
         }
         "function_score" | "functionScore" => function_score(context, object)?,
         "wrapper" => parse_body(context, &unwrap(context, object)?)?,
+        "template" => parse_body(context, &templated(context, object)?)?,
         "nested" => nested(context, object)?,
         "has_child" | "hasChild" => has_child(context, "has_child", object)?,
         "top_children" | "topChildren" => has_child(context, "top_children", object)?,
@@ -214,6 +216,22 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
         },
     };
     Ok(Some(query))
+}
+
+/// Renders the query of a `template`.
+fn templated(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value> {
+    let missing = || SearchError::new(500, "NullPointerException", "null");
+    let rendered = Template::of_query(object).ok_or_else(missing)?.render()?;
+    let query = crate::json::object(rendered.as_bytes()).map_err(|error| match error.kind {
+        "JsonParseException" => parsing_error(context, "Failed to parse").caused_by(error),
+        _ => error,
+    })?;
+    let query = Value::Object(query);
+    if let Some(budget) = context.budget {
+        budget.check_time()?;
+        budget.query(&query)?;
+    }
+    Ok(query)
 }
 
 /// Decodes the body of a `wrapper`: base64, or plain text.

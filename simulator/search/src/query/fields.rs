@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use serde_json::Value;
 
 use crate::analysis::Analyzer;
+use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::NESTED;
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
@@ -40,6 +41,8 @@ pub(crate) struct Context<'a> {
     /// Number of further nesting levels that are allowed.
     pub(crate) depth: usize,
     pub(crate) documents: Option<&'a dyn Documents>,
+    /// Counts the parts of queries that templates render. Default: they are not counted, since they were before.
+    pub(crate) budget: Option<&'a Budget>,
     /// Collects the named queries.
     pub(crate) names: Option<&'a RefCell<Vec<(String, Query)>>>,
     /// Collects the names of fields that are not mapped.

@@ -140,7 +140,7 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
     check_wildcards(request.param("expand_wildcards").unwrap_or_default())?;
     let answer = match (&request.method, action) {
         (_, ["_search"]) if reads => search::search(shared, request, names, types)?,
-        (_, ["_search", "template"]) if reads => scroll::template(shared, request, names, types)?,
+        (_, ["_search", "template"]) if reads => search::templated(shared, request, names, types)?,
         (_, ["_search", "exists"]) if reads => query::exists(shared, request, names, types)?,
         (_, ["_search", "scroll"]) if reads && indices.is_empty() => scroll::next(shared, request, None)?,
         (_, ["_search", "scroll", id]) if reads => scroll::next(shared, request, Some(id))?,

@@ -1,6 +1,6 @@
 //! `collate` of the phrase suggester: checks suggested phrases with a query template.
 //!
-//! Limits: templates can have only variables (`{{name}}`). The query runs on every shard of the index.
+//! Limits: the query runs on every shard of the index.
 //!
 //! Source: `collate` of Elasticsearch 1.5's phrase suggester.
 
@@ -11,6 +11,7 @@ use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::json;
 use crate::mapping::truth;
+use crate::mustache::render;
 use crate::query::{parse_body, parse_filter};
 use crate::score::{END, Weight};
 
@@ -94,60 +95,5 @@ impl Collate {
             }
         }
         Ok(false)
-    }
-}
-
-/// Renders a template: replaces its variables, with the escapes of a JSON string.
-fn render(template: &str, params: &Map<String, Value>) -> Result<String> {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once("{{") {
-        text.push_str(before);
-        let (name, behind) = behind
-            .split_once("}}")
-            .ok_or_else(|| SearchError::parse(format!("unterminated variable in the template [{template}]")))?;
-        let name = name.trim();
-        if name.starts_with(['#', '^', '/', '>', '{', '&', '!', '=']) {
-            return Err(SearchError::illegal(format!(
-                "[{{{{{name}}}}}] is not a variable, and templates can have only variables"
-            )));
-        }
-        match params.get(name) {
-            None | Some(Value::Null) => {}
-            Some(Value::String(value)) => {
-                let quoted = Value::from(value.as_str()).to_string();
-                text.push_str(quoted.get(1..quoted.len() - 1).unwrap_or(""));
-            }
-            Some(value) => text.push_str(&value.to_string()),
-        }
-        rest = behind;
-    }
-    text.push_str(rest);
-    Ok(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-    use serde_json::json;
-
-    #[rstest]
-    #[case(r#"{"{{f}}": "{{ s }}"}"#, r#"{"title": "\"a\" \\b"}"#)]
-    #[case("{{n}}{{absent}}", "7")]
-    #[case("plain", "plain")]
-    fn variables_are_replaced(#[case] template: &str, #[case] expected: &str) {
-        let params = json!({"f": "title", "s": "\"a\" \\b", "n": 7});
-        assert_eq!(render(template, params.as_object().unwrap()).unwrap(), expected);
-    }
-
-    #[rstest]
-    #[case(
-        "{{#list}}{{/list}}",
-        "[{{#list}}] is not a variable, and templates can have only variables"
-    )]
-    #[case("{{open", "unterminated variable in the template [{{open]")]
-    fn other_tags_are_rejected(#[case] template: &str, #[case] reason: &str) {
-        assert_eq!(render(template, &Map::new()).unwrap_err().reason, reason);
     }
 }
