@@ -48,11 +48,8 @@ pub(crate) async fn measure(bench: &mut Bench) -> Outcome {
     };
     let real = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
     let mut client = Client::connect(&real).await?;
-    if !client
-        .ask("GET", "/_cat/indices/logstash-2015.06.*", "")
-        .await?
-        .is_empty()
-    {
+    let indices = client.ask("GET", "/_cat/indices/logstash-2015.06.*", "").await?;
+    if indices != b"[]" {
         return Err(format!("{url} has indices logstash-2015.06.*, which the benchmark would delete").into());
     }
     let server = Server::start(&bench.program, &["search", "--listen", "127.0.0.1:0"])?;

@@ -209,17 +209,24 @@ pub(crate) fn mtermvectors(
     request.budget.elements("documents", items.len())?;
     let docs = items.iter().enumerate().map(|(number, item)| {
         let text = |key: &str| item.get(key).filter(|value| !value.is_null()).map(text_of);
-        let missing = |what: &str| {
-            SearchError::validation(&format!("{what} is missing;2: at multi term vectors for doc {number}"))
-        };
         let index = text("_index").or_else(|| index.map(str::to_owned));
-        let index = index.ok_or_else(|| missing("index"))?;
         let type_name = text("_type").or_else(|| type_name.map(str::to_owned));
-        let type_name = type_name.ok_or_else(|| missing("type"))?;
         let id = text("_id");
-        if id.is_none() && item.get("doc").is_none() {
-            return Err(missing("id or doc"));
+        let lacks = [
+            (index.is_none(), "index is missing"),
+            (type_name.is_none(), "type is missing"),
+            (id.is_none() && item.get("doc").is_none(), "id or doc is missing"),
+        ];
+        let mut problems: Vec<String> = lacks
+            .iter()
+            .filter(|(lacks, _)| *lacks)
+            .map(|(_, what)| (*what).into())
+            .collect();
+        if !problems.is_empty() {
+            problems.push(format!("at multi term vectors for doc {number}"));
         }
+        SearchError::validated(&problems)?;
+        let (index, type_name) = (index.unwrap_or_default(), type_name.unwrap_or_default());
         let vector = term_vector(shared, request, item, &index, &type_name, id.as_deref());
         Ok(vector.unwrap_or_else(
             |error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()}),
