@@ -1,8 +1,8 @@
 //! The answers of Elasticsearch 1.5.2 to requests to analyze texts (`recorded/analysis.jsonl`).
 //!
-//! The first line has the settings of the index `mine`. Other lines with `analysis` have settings of a new index. `path`
-//! is the index, if there is one, and the parameters of `_analyze`. `at` is the positions and offsets of the tokens,
-//! `types` their types, or the type of all.
+//! The first line has the settings of the index `mine`. Other lines with `analysis` have settings of a new index.
+//! `path` is the index, if there is one, and the parameters of `_analyze`. `at` is the positions and offsets of the
+//! tokens, `types` their types, or the type of all.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 

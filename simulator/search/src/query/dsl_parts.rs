@@ -44,10 +44,11 @@ pub(super) fn flattened(context: &Context<'_>, name: &str, object: &Map<String, 
             other => Some(other),
         };
         match value {
-            Some(Value::Object(inner)) => match inner.keys().next() {
-                Some(inner) => return Err(unsupported(context, name, inner)),
-                None => {}
-            },
+            Some(Value::Object(inner)) => {
+                if let Some(inner) = inner.keys().next() {
+                    return Err(unsupported(context, name, inner));
+                }
+            }
             Some(value) => drop(flat.insert(key.clone(), value.clone())),
             None => {}
         }
