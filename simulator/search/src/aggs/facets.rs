@@ -238,6 +238,18 @@ fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut M
     let mut counts: BTreeMap<String, (Value, u64)> = BTreeMap::new();
     let (mut missing, mut total) = (0u64, 0u64);
     for field in &fields {
+        let mut mapped = scope
+            .searched
+            .iter()
+            .filter_map(|searched| searched.mapping.field(field));
+        if let Some(text) = excluded.iter().find(|text| text.parse::<f64>().is_err())
+            && mapped.any(|field| field.field_type.kind.is_numeric())
+        {
+            return Err(SearchError {
+                status: 500,
+                ..SearchError::number(text)
+            });
+        }
         each(scope, matches, field, |_, source, doc| {
             let values = texts(source, doc);
             missing += u64::from(values.is_empty());

@@ -178,12 +178,12 @@ fn apply(mut at: i64, math: &str, fill: Fill, offset: i64) -> Result<i64> {
             '+' => add_units(at, i64::from(count), unit),
             '-' => add_units(at, -i64::from(count), unit),
             _ => {
-                let floor = floor_to(at.saturating_add(offset), unit).saturating_sub(offset);
-                if fill == Fill::Ceiling {
-                    add_units(floor, 1, unit).saturating_sub(1)
-                } else {
-                    floor
-                }
+                let floor = floor_to(at.saturating_add(offset), unit);
+                let local = match fill {
+                    Fill::Ceiling => add_units(floor, 1, unit).saturating_sub(1),
+                    Fill::Floor => floor,
+                };
+                local.saturating_sub(offset)
             }
         };
     }
@@ -215,6 +215,15 @@ mod tests {
             parse_math(text, &DateFormat::default(), NOW, fill, 0).unwrap(),
             expected
         );
+    }
+
+    #[rstest]
+    #[case(Fill::Floor, 1425160800000)]
+    #[case(Fill::Ceiling, 1427839199999)]
+    fn dates_are_rounded_in_their_zone(#[case] fill: Fill, #[case] expected: i64) {
+        let format = DateFormat::default();
+        let parsed = parse_math("2015-03-04||/M", &format, NOW, fill, 2 * 3_600_000);
+        assert_eq!(parsed.unwrap(), expected);
     }
 
     #[rstest]

@@ -84,11 +84,13 @@ fn hit_json(
     let whole_source: Value = crate::json::value(stored.source())?;
     let source = visible_source(mapping, stored.type_name(), &whole_source);
     let whole = SourceFilter::default();
+    let names_source = request.fields.iter().flatten().any(|field| field == "_source");
     let filter = match (&request.source, &request.fields) {
+        (Some(filter), _) if !filter.enabled && names_source => Some(&whole),
         (Some(filter), _) => filter.enabled.then_some(filter),
         (None, None) if !request.partial_fields.is_empty() || !request.script_fields.is_empty() => None,
         (None, None) => Some(&whole),
-        (None, Some(fields)) => fields.iter().any(|field| field == "_source").then_some(&whole),
+        (None, Some(_)) => names_source.then_some(&whole),
     };
     if let (Some(filter), Some(source)) = (filter, &source) {
         shown.insert("_source".to_owned(), filter.apply(source));

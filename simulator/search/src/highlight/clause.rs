@@ -144,7 +144,10 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
         // A filter is a constant query within a constant query: not highlighted.
         QueryKind::Constant { query, .. } if !in_constant => collect(query, true, found)?,
         QueryKind::Functions { query, .. } | QueryKind::Filtered { query, .. } => collect(query, in_constant, found)?,
-        QueryKind::Boosting { positive, .. } => collect(positive, in_constant, found)?,
+        QueryKind::Boosting { positive, negative, .. } => {
+            collect(positive, in_constant, found)?;
+            collect(negative, in_constant, found)?;
+        }
         _ => {}
     }
     Ok(())

@@ -193,6 +193,7 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
                 positive: Box::new(part("positive")?.ok_or_else(|| missing("positive"))?),
                 // It has no score.
                 negative: Box::new(part("negative")?.ok_or_else(|| missing("negative"))?.boosted(0.0)),
+                is_rewritten: false,
                 factor: number(negative_boost).ok_or_else(|| {
                     parsing_error(
                         context,

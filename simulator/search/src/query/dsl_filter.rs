@@ -73,7 +73,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             }
         }
         "not" => {
-            let inner = object.get("filter").or_else(|| object.get("query")).unwrap_or(inner);
+            let inner = object.get("filter").unwrap_or(inner);
             Query::not(parse_filter(context, inner)?).filter(FilterClass::Not, cached(false))
         }
         "query" => wrapper(context.parse_query(inner)?, Caching::Uncached),

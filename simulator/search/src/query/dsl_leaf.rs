@@ -289,9 +289,12 @@ pub(super) fn range_query(context: &Context<'_>, kind: &str, field: &str, settin
         .map(|(value, included)| value.filter(|value| *value != "*").map(|value| (value, included)));
     if let Some(mapped) = mapped.filter(|_| is_date) {
         let format = own_format.as_ref().unwrap_or(&mapped.field_type.format);
-        let range = date_range(mapped, lower, upper, |text, fill| {
+        // The lower end of a filter is not rounded up if it is excluded.
+        let rounded = lower.map(|(value, included)| (value, included || is_filter));
+        let range = date_range(mapped, rounded, upper, |text, fill| {
             parse_math(text, format, context.now, fill, offset)
         })?;
+        let range = range.with_lower(include_lower);
         let field = QueryField::of(mapped);
         let query = QueryKind::Range { field, range };
         return Ok(with_boost(query.into(), boost));

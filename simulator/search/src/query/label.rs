@@ -84,6 +84,12 @@ pub(crate) fn label(query: &Query) -> String {
             format!("blended(terms: [{}])", terms.join(", "))
         }
         QueryKind::Span(span) => span.label(),
+        QueryKind::Boosting {
+            positive,
+            negative,
+            is_rewritten: true,
+            ..
+        } => format!("+{} {}", part_label(positive), part_label(negative)),
         QueryKind::Boosting { positive, negative, .. } => format!("{}/{}", label(positive), label(negative)),
         QueryKind::Functions { query, functions, .. } => match functions.as_slice() {
             [] => format!("function score ({},function=null)", label(query)),
@@ -131,14 +137,7 @@ pub(crate) fn label(query: &Query) -> String {
         } => {
             let parts: Vec<String> = clauses
                 .iter()
-                .map(|(occur, query)| {
-                    let sign = occur.sign();
-                    if matches!(query.kind, QueryKind::Bool { .. }) {
-                        format!("{sign}({})", label(query))
-                    } else {
-                        format!("{sign}{}", label(query))
-                    }
-                })
+                .map(|(occur, query)| format!("{}{}", occur.sign(), part_label(query)))
                 .collect();
             let text = parts.join(" ");
             match minimum_should_match {
@@ -153,11 +152,8 @@ pub(crate) fn label(query: &Query) -> String {
             } else {
                 format!("~{tie:?}")
             };
-            let part = |query: &Query| match query.kind {
-                QueryKind::Bool { .. } => format!("({})", label(query)),
-                _ => label(query),
-            };
-            format!("({}){share}", queries.iter().map(part).collect::<Vec<_>>().join(" | "))
+            let parts: Vec<String> = queries.iter().map(part_label).collect();
+            format!("({}){share}", parts.join(" | "))
         }
         QueryKind::Constant { query, form: None } => format!("ConstantScore({})", filter_label(query)),
         QueryKind::Constant {
@@ -169,6 +165,14 @@ pub(crate) fn label(query: &Query) -> String {
         }
     };
     if prints_boost(&query.kind) { body + &boost } else { body }
+}
+
+/// Prints a query within another one: a boolean query in parentheses.
+fn part_label(query: &Query) -> String {
+    match query.kind {
+        QueryKind::Bool { .. } | QueryKind::Boosting { is_rewritten: true, .. } => format!("({})", label(query)),
+        _ => label(query),
+    }
 }
 
 /// Prints the class of a function, as Java's `Object.toString` does.

@@ -219,6 +219,8 @@ pub(crate) enum QueryKind {
         positive: Box<Query>,
         negative: Box<Query>,
         factor: f32,
+        /// Whether it prints as the boolean query to which Lucene rewrites it.
+        is_rewritten: bool,
     },
     Functions {
         query: Box<Query>,

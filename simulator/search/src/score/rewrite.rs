@@ -109,7 +109,9 @@ impl Rewriter<'_> {
                 positive,
                 negative,
                 factor,
+                ..
             } => QueryKind::Boosting {
+                is_rewritten: true,
                 positive: Box::new(self.rewrite(positive)?.into_owned()),
                 negative: Box::new(self.rewrite(negative)?.into_owned()),
                 factor: *factor,

@@ -120,6 +120,7 @@ impl WeightBuilder<'_> {
                 positive,
                 negative,
                 factor,
+                ..
             } => WeightKind::Boosting {
                 positive: Box::new(self.build(positive)?),
                 negative: Box::new(self.build(negative)?),

@@ -33,6 +33,7 @@ enum Distance {
     Internal,
     JaroWinkler,
     Levenshtein,
+    Ngram,
 }
 
 /// Settings of a term suggester.
@@ -116,6 +117,7 @@ impl Settings {
                         Some("internal" | "damerau_levenshtein" | "damerauLevenshtein") => Distance::Internal,
                         Some("levenstein" | "levenshtein") => Distance::Levenshtein,
                         Some("jarowinkler" | "jaroWinkler") => Distance::JaroWinkler,
+                        Some("ngram") => Distance::Ngram,
                         _ => {
                             let reason = format!("Illegal distance option {}", text());
                             return Err(SearchError::illegal(reason));
@@ -189,6 +191,7 @@ impl Settings {
                         1.0 - levenshtein(&word, &near.text) as f32 / length.max(near.text.chars().count()) as f32
                     }
                     Distance::JaroWinkler => jaro_winkler(&word, &near.text),
+                    Distance::Ngram => bigram_similarity(&word, &near.text),
                 };
                 let known = found.iter().any(|known| known.text == near.text);
                 if near.text != word && freq > min_freq && score >= self.accuracy && !known {
@@ -283,6 +286,36 @@ fn jaro_winkler(one: &str, two: &str) -> f32 {
     }
 }
 
+/// Returns the similarity of two words by their bigrams. The letter before a word is the same for all words, and
+/// counts only if the second letters differ.
+///
+/// Source: G. Kondrak, "N-gram similarity and distance".
+fn bigram_similarity(one: &str, two: &str) -> f32 {
+    let bigrams = |text: &str| {
+        let letters: Vec<char> = text.chars().collect();
+        let before = std::iter::once('\0').chain(letters.clone());
+        before.zip(letters).collect::<Vec<_>>()
+    };
+    let (one, two) = (bigrams(one), bigrams(two));
+    let cost = |a: &(char, char), b: &(char, char)| {
+        let differing = u8::from(a.0 != b.0) + u8::from(a.1 != b.1);
+        let compared = 2 - u8::from(a.0 == b.0 && a.0 == '\0');
+        f32::from(differing) / f32::from(compared)
+    };
+    let mut row: Vec<f32> = (0..=two.len()).map(|j| j as f32).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = (i + 1) as f32;
+        for (j, b) in two.iter().enumerate() {
+            let replaced = diagonal + cost(a, b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1.0).min(row[j] + 1.0);
+        }
+    }
+    let distance = row.last().copied().unwrap_or(0.0);
+    1.0 - distance / one.len().max(two.len()).max(1) as f32
+}
+
 /// Returns the options for each word of a text.
 pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, budget: &Budget) -> Result<Value> {
     // `options` has the options of each word, by text.
@@ -349,5 +382,8 @@ mod tests {
     fn a_common_prefix_increases_the_similarity() {
         assert!((jaro_winkler("martha", "marhta") - 0.961_11).abs() < 1e-4);
         assert_eq!(jaro_winkler("abc", "xyz"), 0.0);
+        assert_eq!(bigram_similarity("retrx", "retry"), 0.9);
+        assert_eq!(bigram_similarity("warninx", "warning"), 0.928_571_4);
+        assert_eq!(bigram_similarity("abc", "abc"), 1.0);
     }
 }
