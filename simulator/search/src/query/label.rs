@@ -53,21 +53,21 @@ pub(crate) fn label(query: &Query) -> String {
                     }
                 })
                 .collect();
-            named(
-                field,
-                &format!(
-                    "\"{}\"{}",
-                    texts.join(" "),
-                    if *slop > 0 { format!("~{slop}") } else { String::new() }
-                ),
-            )
+            named(field, &format!("\"{}\"{}", texts.join(" "), slop_label(*slop)))
         }
-        QueryKind::PhrasePrefix { field, slots, last, .. } => {
+        QueryKind::PhrasePrefix {
+            field,
+            slots,
+            slop,
+            last,
+            ..
+        } => {
             let texts = slots
                 .iter()
                 .flat_map(|(_, texts)| texts)
                 .chain(last.iter().map(|(_, text)| text));
-            named(field, &format!("\"{}*\"", texts.cloned().collect::<Vec<_>>().join(" ")))
+            let texts: Vec<String> = texts.cloned().collect();
+            named(field, &format!("\"{}*\"{}", texts.join(" "), slop_label(*slop)))
         }
         QueryKind::MultiTerm { field, matcher } => named(field, &matcher_label(matcher)),
         QueryKind::Range { field, range } => named(field, &range.to_string()),
@@ -165,6 +165,10 @@ pub(crate) fn label(query: &Query) -> String {
         }
     };
     if prints_boost(&query.kind) { body + &boost } else { body }
+}
+
+fn slop_label(slop: u32) -> String {
+    if slop > 0 { format!("~{slop}") } else { String::new() }
 }
 
 /// Prints a query within another one: a boolean query in parentheses.

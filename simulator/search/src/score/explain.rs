@@ -219,9 +219,8 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
     let found = scorer.and_then(|mut scorer| (scorer.seek(doc) == doc).then_some(scorer));
     let Some(mut scorer) = found else {
         return match (&weight.kind, &query.kind) {
-            (WeightKind::Functions { query: weight, .. }, QueryKind::Functions { query, .. }) => {
-                explain(query, weight, shard, place, budget)
-            }
+            // The score may be less than `min_score`.
+            (WeightKind::Functions { .. }, _) => with_functions(query, weight, shard, place, budget),
             _ => missed(),
         };
     };
@@ -300,26 +299,7 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
             }
             .explanation(weight, score, doc)
         }
-        WeightKind::Functions {
-            query: inner,
-            functions,
-            settings,
-        } => {
-            let query = match &query.kind {
-                QueryKind::Functions { query, .. } => query,
-                _ => query,
-            };
-            let own = explain(query, inner, shard, place, budget)?;
-            let ready = segment_functions(functions, at, view, budget)?;
-            let functions = functions.iter().map(|(_, function)| function);
-            explain_functions(
-                own,
-                ready.into_iter().zip(functions).collect(),
-                settings,
-                weight.boost,
-                doc,
-            )
-        }
+        WeightKind::Functions { .. } => with_functions(query, weight, shard, place, budget)?,
         WeightKind::Nested { outer, .. } => {
             let before = shard.segments.iter().take(at);
             let base: u32 = before.map(|view| view.segment.max_doc()).sum();
@@ -341,6 +321,40 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
             Explanation::new(score, format!("{}, product of:", constant_label(query)), factors)
         }
     })
+}
+
+/// Explains a query with functions. A document that the query does not match has no functions.
+fn with_functions(
+    query: &Query,
+    weight: &Weight,
+    shard: &View,
+    place: (usize, u32),
+    budget: &Budget,
+) -> Result<Explanation> {
+    let (at, doc) = place;
+    let (
+        WeightKind::Functions {
+            query: inner,
+            functions,
+            settings,
+        },
+        Some(view),
+    ) = (&weight.kind, shard.segments.get(at))
+    else {
+        return explain(query, weight, shard, place, budget);
+    };
+    let query = match &query.kind {
+        QueryKind::Functions { query, .. } => query,
+        _ => query,
+    };
+    let own = explain(query, inner, shard, place, budget)?;
+    if !own.matched {
+        return Ok(own);
+    }
+    let ready = segment_functions(functions, at, view, budget)?;
+    let functions = functions.iter().map(|(_, function)| function);
+    let functions = ready.into_iter().zip(functions).collect();
+    Ok(explain_functions(own, functions, settings, weight.boost, doc))
 }
 
 /// Explains a boolean query from the explanations of its clauses. A clause that matches nothing in the segment has
