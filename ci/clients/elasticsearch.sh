@@ -32,7 +32,7 @@ print(*(own.getsockname()[1] for own in sockets))
 PYTHON
 )
 
-# node NUMBER HTTP_PORT TRANSPORT_PORT: starts a node.
+# node NUMBER HTTP_PORT TRANSPORT_PORT: starts a node. It allocates shards however full the disk is.
 node() {
   mkdir -p "$work/$1/config"
   cat >"$work/$1/config/elasticsearch.yml" <<CONFIG
@@ -41,6 +41,7 @@ node.name: elasticsearch-logging-v1-$1
 network.host: 127.0.0.1
 http.port: $2
 transport.tcp.port: $3
+cluster.routing.allocation.disk.threshold_enabled: false
 discovery.zen.ping.multicast.enabled: false
 discovery.zen.ping.unicast.hosts: ["127.0.0.1:${ports[1]}", "127.0.0.1:${ports[3]}"]
 CONFIG
