@@ -68,6 +68,12 @@ impl Matches {
         self.sets.iter().map(|set| set.docs.len()).sum()
     }
 
+    /// Number of documents of a shard.
+    fn count_of(&self, shard: usize) -> u64 {
+        let sets = self.sets.iter().filter(|set| set.index == shard);
+        sets.map(|set| set.docs.len() as u64).sum()
+    }
+
     /// Returns the documents for which `keep` returns true. `keep` is called with the index of the set and the
     /// document.
     fn filtered(&self, mut keep: impl FnMut(usize, u32) -> bool) -> Matches {
@@ -151,6 +157,12 @@ impl<'a> Scope<'a> {
             nested: None,
             in_bucket: false,
         }
+    }
+
+    /// Returns whether Elasticsearch collects in a shard: not in a bucket without documents. Such a shard returns
+    /// nothing, not even the size of its background.
+    fn collects(&self, matches: &Matches, shard: usize) -> bool {
+        !self.in_bucket || matches.count_of(shard) > 0
     }
 
     /// Returns the scope of the aggregations in a bucket.

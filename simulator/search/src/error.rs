@@ -19,6 +19,12 @@ pub struct SearchError {
     pub cause: Option<Box<SearchError>>,
 }
 
+/// Returns the problems that a request has.
+pub(crate) fn problems<const N: usize>(checks: [(bool, &'static str); N]) -> impl Iterator<Item = &'static str> {
+    let found = checks.into_iter().filter(|(is_found, _)| *is_found);
+    found.map(|(_, problem)| problem)
+}
+
 impl fmt::Display for SearchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}[{}]", self.kind, self.reason)?;
@@ -97,27 +103,23 @@ impl SearchError {
 
     /// Fails for a request with problems.
     pub(crate) fn validated<T: AsRef<str>>(problems: &[T]) -> Result<()> {
-        let numbered = problems.iter().enumerate();
-        let numbered: String = numbered
-            .map(|(at, what)| format!("{}: {};", at + 1, what.as_ref()))
-            .collect();
         match problems {
             [] => Ok(()),
-            _ => Err(SearchError::new(
-                400,
-                "ActionRequestValidationException",
-                format!("Validation Failed: {numbered}"),
-            )),
+            _ => Err(SearchError::invalid(problems)),
         }
+    }
+
+    /// A request with problems.
+    pub(crate) fn invalid<T: AsRef<str>>(problems: &[T]) -> SearchError {
+        let numbered = problems.iter().enumerate();
+        let numbered = numbered.map(|(at, what)| format!("{}: {};", at + 1, what.as_ref()));
+        let reason = format!("Validation Failed: {}", numbered.collect::<String>());
+        SearchError::new(400, "ActionRequestValidationException", reason)
     }
 
     /// A request that lacks a required parameter.
     pub(crate) fn validation(reason: &str) -> SearchError {
-        SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            format!("Validation Failed: 1: {reason};"),
-        )
+        SearchError::invalid(&[reason])
     }
 
     /// A text that is no whole number.

@@ -129,6 +129,12 @@ pub(crate) fn java_text(value: &Value) -> String {
     }
 }
 
+/// Returns the error for a value that is no object where one is required.
+pub(crate) fn not_a_map(value: &Value) -> SearchError {
+    let reason = format!("{} cannot be cast to java.util.Map", java_class(value));
+    SearchError::new(500, "ClassCastException", reason)
+}
+
 /// Name of the Java class to which Jackson deserializes a value.
 pub(crate) fn java_class(value: &Value) -> &'static str {
     match value {

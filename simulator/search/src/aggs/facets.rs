@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::aggs::buckets::{everything, filtered, live_docs};
 use crate::aggs::facet_stats::{Range, Stats};
 use crate::aggs::histogram::Rounding;
-use crate::aggs::values::{Input, Source};
+use crate::aggs::values::{Input, Source, kinds};
 use crate::aggs::{DocSet, Matches, Scope, geo_facet};
 use crate::budget::Budget;
 use crate::cluster::Cluster;
@@ -238,12 +238,8 @@ fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, result: &mut M
     let mut counts: BTreeMap<String, (Value, u64)> = BTreeMap::new();
     let (mut missing, mut total) = (0u64, 0u64);
     for field in &fields {
-        let mut mapped = scope
-            .searched
-            .iter()
-            .filter_map(|searched| searched.mapping.field(field));
         if let Some(text) = excluded.iter().find(|text| text.parse::<f64>().is_err())
-            && mapped.any(|field| field.field_type.kind.is_numeric())
+            && kinds(scope, Input::Field(field)).any(Kind::is_numeric)
         {
             return Err(SearchError {
                 status: 500,

@@ -57,12 +57,6 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         size => usize::try_from(size).unwrap_or(usize::MAX),
     };
     let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"], 0);
-    let size_of = |matches: &Matches, shard: usize| -> u64 {
-        let sets = matches.sets.iter().filter(|set| set.index == shard);
-        sets.map(|set| set.docs.len() as u64).sum()
-    };
-    // In a bucket, a shard without documents returns nothing, not even the size of its background.
-    let collects = |shard: &usize| !scope.in_bucket || size_of(matches, *shard) > 0;
     let mut found: IndexMap<Key, (u64, u64)> = IndexMap::new();
     for shard in 0..shards {
         let counted = |matches: &Matches| -> Result<IndexMap<Key, u64>> {
@@ -80,7 +74,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             (Key::Number(..), Key::Number(..)) => Ordering::Equal,
             _ => a.cmp(b),
         });
-        let (own_total, all_total) = (size_of(matches, shard), size_of(&background, shard));
+        let (own_total, all_total) = (matches.count_of(shard), background.count_of(shard));
         // Each shard returns the terms that are significant in the shard.
         let scored = own.into_iter().map(|(key, own)| {
             let all = background_counts.get(&key).copied().unwrap_or(0);
@@ -100,8 +94,8 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     let (own_total, all_total) = (
         matches.count() as u64,
         (0..shards)
-            .filter(collects)
-            .map(|shard| size_of(&background, shard))
+            .filter(|shard| scope.collects(matches, *shard))
+            .map(|shard| background.count_of(shard))
             .sum(),
     );
     let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &ValueFormatter::Raw));

@@ -158,13 +158,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         for set in matches.sets.iter().filter(|set| set.index == shard) {
             count(scope, set, field, &mut counts)?;
         }
-        // Elasticsearch does not collect in a bucket without documents.
-        let collects = !scope.in_bucket
-            || matches
-                .sets
-                .iter()
-                .any(|set| set.index == shard && !set.docs.is_empty());
-        if min_doc_count == 0 && collects {
+        if min_doc_count == 0 && scope.collects(matches, shard) {
             add_unmatched(scope, shard, field, &mut counts)?;
         }
         counts.retain(|key, _| include_exclude.accepts(&text(key, &formatter)));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::analyzer::Analyzer;
 use super::configured::is_type;
 use super::filter_settings::filter_of;
-use super::settings::{is_late, text};
+use super::settings::{capitalized, is_late, text};
 use super::tokenizer_settings::{char_filter_of, tokenizer_of};
 use crate::error::{Result, SearchError};
 
@@ -52,22 +52,9 @@ const KINDS: [ComponentKind; 3] = [
 
 /// Returns the last class name that Elasticsearch tries for a type.
 fn class_of(kind: &str, suffix: &str) -> String {
-    let mut camel = String::new();
-    for (at, word) in kind.split('_').enumerate() {
-        let mut letters = word.chars();
-        match letters.next() {
-            Some(first) if at > 0 => camel.extend(first.to_uppercase()),
-            first => camel.extend(first),
-        }
-        camel.push_str(letters.as_str());
-    }
-    let mut letters = camel.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    let package = camel.to_lowercase();
-    format!(
-        "org.elasticsearch.index.analysis.{package}.{first}{}{suffix}",
-        letters.as_str()
-    )
+    let class: String = kind.split('_').map(capitalized).collect();
+    let package = class.to_lowercase();
+    format!("org.elasticsearch.index.analysis.{package}.{class}{suffix}")
 }
 
 /// Returns the error of an unknown type.

@@ -116,11 +116,8 @@ pub(super) fn stop_filter(own: &Value) -> Result<Filter> {
         [] => stopped = vec!["_english_".to_owned()],
         _ => {}
     }
-    let stopped = stopped
-        .into_iter()
-        .flat_map(|word| language::named_stop_words(&word).unwrap_or_else(|| vec![word]));
     let ignore_case = flag(settings, "ignore_case", false);
-    let stopped = WordSet::new(stopped, ignore_case);
+    let stopped = WordSet::new(language::with_stop_words(stopped), ignore_case);
     if flag(settings, "remove_trailing", true) {
         return Ok(Filter::Stop(stopped));
     }

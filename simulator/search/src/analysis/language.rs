@@ -88,9 +88,12 @@ pub(super) fn stop_words() -> Filter {
     Filter::Stop(WordSet::new(stop_words_of("english").into_iter().flatten(), false))
 }
 
-/// Returns the stop words of a name such as `_english_`.
-pub(super) fn named_stop_words(name: &str) -> Option<Vec<String>> {
-    stop_words_of(name.strip_prefix('_')?.strip_suffix('_')?)
+/// Replaces names such as `_english_` by the stop words of the language.
+pub(super) fn with_stop_words(words: Vec<String>) -> impl Iterator<Item = String> {
+    let named = |name: &str| stop_words_of(name.strip_prefix('_')?.strip_suffix('_')?);
+    words
+        .into_iter()
+        .flat_map(move |word| named(&word).unwrap_or_else(|| vec![word]))
 }
 
 /// Returns the stop words of a language.

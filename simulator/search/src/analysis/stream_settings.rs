@@ -66,8 +66,7 @@ pub(super) fn stream_filter(
             classes: classes(own)?,
         })),
         "common_grams" => {
-            let common = words(own, "common_words")?.unwrap_or_default().into_iter();
-            let common = common.flat_map(|word| language::named_stop_words(&word).unwrap_or_else(|| vec![word]));
+            let common = language::with_stop_words(words(own, "common_words")?.unwrap_or_default());
             let common = WordSet::new(common, flag(own, "ignore_case", false));
             if common.is_empty() && own.is_some() {
                 return Err(SearchError::illegal(

@@ -42,13 +42,7 @@ pub(crate) fn mget(
         }
         (Some(docs), _) if !docs.is_empty() => docs.clone(),
         (None, Some(ids)) if !ids.is_empty() => ids.iter().map(|id| json!({"_id": id})).collect(),
-        _ => {
-            return Err(SearchError::new(
-                400,
-                "ActionRequestValidationException",
-                "Validation Failed: 1: no documents to get;",
-            ));
-        }
+        _ => return Err(SearchError::validation("no documents to get")),
     };
     let filter = source_filter(request);
     let default_fields = request.param("fields").map(|text| names(&json!(text)));

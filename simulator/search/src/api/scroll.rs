@@ -173,11 +173,7 @@ pub(crate) fn msearch(
         );
     }
     if responses.is_empty() {
-        return Err(SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: no requests added;",
-        ));
+        return Err(SearchError::validation("no requests added"));
     }
     Ok(Answer::ok(json!({"responses": responses})))
 }

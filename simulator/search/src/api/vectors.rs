@@ -10,7 +10,7 @@ use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 
-use crate::error::{Result, SearchError};
+use crate::error::{Result, SearchError, problems};
 use crate::find::{extract, names};
 use crate::index::{View, field_prefix};
 use crate::mapping::{Field, FieldOrdinal, Kind};
@@ -212,20 +212,16 @@ pub(crate) fn mtermvectors(
         let index = text("_index").or_else(|| index.map(str::to_owned));
         let type_name = text("_type").or_else(|| type_name.map(str::to_owned));
         let id = text("_id");
-        let lacks = [
+        let found = problems([
             (index.is_none(), "index is missing"),
             (type_name.is_none(), "type is missing"),
             (id.is_none() && item.get("doc").is_none(), "id or doc is missing"),
-        ];
-        let mut problems: Vec<String> = lacks
-            .iter()
-            .filter(|(lacks, _)| *lacks)
-            .map(|(_, what)| (*what).into())
-            .collect();
-        if !problems.is_empty() {
-            problems.push(format!("at multi term vectors for doc {number}"));
+        ]);
+        let mut found: Vec<String> = found.map(str::to_owned).collect();
+        if !found.is_empty() {
+            found.push(format!("at multi term vectors for doc {number}"));
         }
-        SearchError::validated(&problems)?;
+        SearchError::validated(&found)?;
         let (index, type_name) = (index.unwrap_or_default(), type_name.unwrap_or_default());
         let vector = term_vector(shared, request, item, &index, &type_name, id.as_deref());
         Ok(vector.unwrap_or_else(

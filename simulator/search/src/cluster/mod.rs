@@ -64,10 +64,7 @@ pub(crate) fn check_sections(body: &Value) -> Result<()> {
     let mappings = body.get("mappings").and_then(Value::as_object);
     let mut parts = sections.chain(mappings.into_iter().flat_map(Map::values));
     match parts.find(|part| !part.is_object()) {
-        Some(other) => {
-            let reason = format!("{} cannot be cast to java.util.Map", json::java_class(other));
-            Err(SearchError::new(500, "ClassCastException", reason))
-        }
+        Some(other) => Err(json::not_a_map(other)),
         None => Ok(()),
     }
 }
@@ -128,8 +125,7 @@ impl Cluster {
     pub(crate) fn index_for_types(&self, name: &str, types: &[&str]) -> Result<Arc<Index>> {
         let index = self.get_or_create(name, types)?;
         if index.is_closed() {
-            let reason = format!("[{}] closed", index.name);
-            return Err(SearchError::new(403, "IndexClosedException", reason));
+            return Err(names::closed(&index));
         }
         index.check_block(Block::Write)?;
         Ok(index)
@@ -139,9 +135,9 @@ impl Cluster {
         if let Some(index) = self.index(name) {
             return Ok(index);
         }
-        let is_alias = |index: &Arc<Index>| index.aliases.read().contains_key(name);
-        if self.indices.read().values().any(is_alias) {
-            return self.single(name);
+        match self.single(name) {
+            Err(error) if error.kind == "IndexMissingException" => {}
+            found => return found,
         }
         match self.create_with_types(name, types) {
             Err(error) if error.kind == "IndexAlreadyExistsException" => {
@@ -162,7 +158,6 @@ impl Cluster {
     /// # Errors
     /// A name that is taken or invalid, too many indices, invalid settings or mappings.
     pub(crate) fn create(&self, name: &str, body: Option<&Value>) -> Result<Arc<Index>> {
-        body.map_or(Ok(()), check_sections)?;
         names::check(name)?;
         if self.index(name).is_some() {
             return Err(SearchError::new(

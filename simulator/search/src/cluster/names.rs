@@ -190,7 +190,7 @@ pub(crate) fn check_wildcards(given: &str) -> Result<()> {
 }
 
 /// Returns the error for a closed index.
-fn closed(index: &Index) -> SearchError {
+pub(super) fn closed(index: &Index) -> SearchError {
     SearchError::new(403, "IndexClosedException", format!("[{}] closed", index.name))
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Settings;
 use super::alias::Alias;
 use crate::error::{Result, SearchError};
-use crate::json::java_text;
+use crate::json::{java_text, not_a_map};
 
 /// Settings, mappings and aliases for new indices whose names match a pattern.
 #[derive(Clone, Debug)]
@@ -23,21 +23,14 @@ impl Template {
             .get("template")
             .filter(|pattern| !pattern.is_null())
             .map(java_text)
-            .ok_or_else(|| {
-                SearchError::new(
-                    400,
-                    "ActionRequestValidationException",
-                    "Validation Failed: 1: template is missing;",
-                )
-            })?;
+            .ok_or_else(|| SearchError::validation("template is missing"))?;
         if body.get("settings").is_some_and(|settings| !settings.is_object()) {
             let reason = "Malformed settings section, should include an inner object";
             return Err(SearchError::illegal(reason));
         }
         for key in ["mappings", "aliases"] {
             if let Some(other) = body.get(key).filter(|part| !part.is_object()) {
-                let reason = format!("{} cannot be cast to java.util.Map", crate::json::java_class(other));
-                return Err(SearchError::new(500, "ClassCastException", reason));
+                return Err(not_a_map(other));
             }
         }
         let order = match body.get("order") {

@@ -16,7 +16,8 @@ use crate::index::blocks::NESTED;
 use crate::index::completion::completion_terms;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::{Encoded, MAX_TERM_BYTES};
-use crate::index::mismatch::{boosted_value, check_base64, strict, unmappable_integer};
+use crate::index::mismatch::{boosted_value, check_base64, strict, unmappable_integer, unparsed};
+use crate::index::numbers::unreadable;
 use crate::json::java_text;
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
@@ -241,17 +242,12 @@ impl<'a> DocumentParser<'a> {
                 if !field.field_type.store || value.is_null() {
                     return Ok(());
                 }
-                check_base64(value).map_err(|error| {
-                    SearchError::mapping(format!("failed to parse [{}]", path.join("."))).caused_by(error)
-                })
+                check_base64(value).map_err(|error| unparsed(&dotted(path), error))
             }
             (Value::Object(object), Some(Node::Field(field))) => match boosted_value(&field.field_type, object) {
                 Ok(value) => self.value(path, known, value, dynamic),
                 Err(_) if field.field_type.ignore_malformed => Ok(()),
-                Err(error) => {
-                    let failed = SearchError::mapping(format!("failed to parse [{}]", path.join(".")));
-                    Err(failed.caused_by(error))
-                }
+                Err(error) => Err(unparsed(&dotted(path), error)),
             },
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
                 Some(value) => self.copied_field(&dotted(path), field, value),
@@ -399,10 +395,8 @@ impl<'a> DocumentParser<'a> {
         } else {
             format!(" ({min} - {max})")
         };
-        let place = "[Source: [B@1; line: 1, column: 1]";
-        let reason = format!("Numeric value ({literal}) out of range of {range}{bounds}\n at {place}");
-        let cause = SearchError::new(400, "JsonParseException", reason);
-        Err(SearchError::mapping(format!("failed to parse [{path}]")).caused_by(cause))
+        let reason = format!("Numeric value ({literal}) out of range of {range}{bounds}");
+        Err(unparsed(path, unreadable(&reason)))
     }
 
     /// Indexes a value of a completion field.
@@ -482,9 +476,7 @@ impl<'a> DocumentParser<'a> {
             Ok(()) => {}
             // `ignore_malformed` does not cover errors of the JSON parser.
             Err(error) if field.field_type.ignore_malformed && error.kind != "JsonParseException" => return Ok(()),
-            Err(error) => {
-                return Err(SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error));
-            }
+            Err(error) => return Err(unparsed(name, error)),
         }
         if in_all && !shared {
             self.analyze((ALL, true), &mapping.all().index_analyzer, text, true, 1.0)?;

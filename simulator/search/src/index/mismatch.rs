@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
+use crate::index::numbers::unreadable;
 use crate::json::java_text;
 use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
 
@@ -16,8 +17,7 @@ use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
 pub(super) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value>) -> Result<&'v Value> {
     match field.kind {
         Kind::Boolean => {
-            let reason = "Current token (START_OBJECT) not of boolean type\n at [Source: [B@1; line: 1, column: 1]";
-            return Err(SearchError::new(400, "JsonParseException", reason));
+            return Err(unreadable("Current token (START_OBJECT) not of boolean type"));
         }
         Kind::Ip => {
             return Err(SearchError::illegal("failed to parse ip [{], not a valid ip address"));
@@ -61,8 +61,7 @@ pub(super) fn check_base64(value: &Value) -> Result<()> {
             format!("Current token ({token}) not VALUE_STRING or VALUE_EMBEDDED_OBJECT, can not access as binary")
         }
     };
-    let reason = format!("{reason}\n at [Source: [B@1; line: 1, column: 1]");
-    Err(SearchError::new(400, "JsonParseException", reason))
+    Err(unreadable(&reason))
 }
 
 /// Describes the first character of a text that base64 cannot have. The closing quote follows the text.
@@ -79,6 +78,11 @@ fn illegal_base64(text: &str) -> String {
         ),
         _ => format!("Illegal character '{wrong}' (code 0x{code:x}) in base64 content"),
     }
+}
+
+/// Returns the error for a field whose value cannot be parsed.
+pub(super) fn unparsed(field: &str, cause: SearchError) -> SearchError {
+    SearchError::mapping(format!("failed to parse [{field}]")).caused_by(cause)
 }
 
 /// Returns the error for a dynamic integer that overflows a long.
@@ -115,7 +119,7 @@ impl<'a> DocumentParser<'a> {
             Some(Node::Field(_)) => self
                 .value(path, known, value, false)
                 .map_err(|error| match error.cause {
-                    Some(cause) => SearchError::mapping(format!("failed to parse [{name}]")).caused_by(*cause),
+                    Some(cause) => unparsed(&name, *cause),
                     None => error,
                 })?,
             None if policy == Dynamic::Yes => {

@@ -20,7 +20,7 @@ fn class(kind: Kind) -> &'static str {
 }
 
 /// Returns the error for a token that the parser cannot convert to a number.
-fn unreadable(reason: &str) -> SearchError {
+pub(super) fn unreadable(reason: &str) -> SearchError {
     let reason = format!("{reason}\n at [Source: [B@1; line: 1, column: 1]");
     SearchError::new(400, "JsonParseException", reason)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::field::truth;
 use crate::error::{Result, SearchError};
-use crate::json::java_class;
+use crate::json::not_a_map;
 
 /// The default of a setting, which is not returned.
 enum Default {
@@ -91,10 +91,7 @@ pub(super) fn check(name: &str, given: &Value) -> Result<()> {
     let has_settings = SETTINGS.iter().any(|(own, _)| *own == name) || matches!(name, "_parent" | "_meta");
     let settings = match given {
         Value::Object(settings) => settings,
-        other if has_settings => {
-            let reason = format!("{} cannot be cast to java.util.Map", java_class(other));
-            return Err(SearchError::new(500, "ClassCastException", reason));
-        }
+        other if has_settings => return Err(not_a_map(other)),
         _ => return Ok(()),
     };
     match name {

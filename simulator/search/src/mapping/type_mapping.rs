@@ -12,7 +12,7 @@ use super::times::{TIMESTAMP, TTL, TimeSettings};
 use super::tree::{DescribeField, ObjectNode};
 use crate::dates::{DateFormat, default_detection};
 use crate::error::{Result, SearchError};
-use crate::json::{java_class, java_text};
+use crate::json::{java_text, not_a_map};
 
 /// The mapping of a type.
 #[derive(Clone, Debug)]
@@ -52,8 +52,7 @@ impl TypeMapping {
     /// Merges a definition. Returns its conflicts with a mapping that `is_known`.
     pub(crate) fn merge(&mut self, definition: &Value, is_known: bool) -> Result<Vec<String>> {
         let Value::Object(definition) = definition else {
-            let reason = format!("{} cannot be cast to java.util.Map", java_class(definition));
-            return Err(SearchError::new(500, "ClassCastException", reason));
+            return Err(not_a_map(definition));
         };
         let mut conflicts = Vec::new();
         self.root.merge(definition, "", 0, &mut conflicts)?;

@@ -183,12 +183,7 @@ impl Builder<'_> {
             }
             .into()
         } else {
-            QueryKind::Bool {
-                clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
-                minimum_should_match: 0,
-                coord: false,
-            }
-            .into()
+            Query::any_without_coord(queries)
         }))
     }
 
@@ -201,17 +196,7 @@ impl Builder<'_> {
     }
 
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
-        let multi = |matcher: Matcher| {
-            let multi_term = || {
-                Query::from(QueryKind::MultiTerm {
-                    field: self.context.field(name),
-                    matcher: matcher.clone(),
-                })
-            };
-            Ok(Some(
-                super::value::id_pattern_query(name, &matcher).unwrap_or_else(multi_term),
-            ))
-        };
+        let multi = |matcher: Matcher| Ok(Some(super::value::matching(self.context, name, matcher)));
         match (term.kind, &term.fuzzy) {
             (TermKind::Wildcard, _) if term.text == "*" => {
                 let everything = name == "*" || name == "_all";
@@ -247,27 +232,11 @@ impl Builder<'_> {
                 if let [(_, only)] = terms.as_slice() {
                     return super::value::prefix(self.context, name, only.clone()).map(Some);
                 }
-                let clauses: Vec<(Occur, Query)> = terms
-                    .into_iter()
-                    .map(|(_, text)| {
-                        (
-                            Occur::Should,
-                            QueryKind::MultiTerm {
-                                field: self.context.field(name),
-                                matcher: Matcher::Prefix(text),
-                            }
-                            .into(),
-                        )
-                    })
-                    .collect();
-                Ok((!clauses.is_empty()).then(|| {
-                    QueryKind::Bool {
-                        clauses,
-                        minimum_should_match: 0,
-                        coord: false,
-                    }
-                    .into()
-                }))
+                let prefixes = terms.into_iter().map(|(_, text)| {
+                    let (field, matcher) = (self.context.field(name), Matcher::Prefix(text));
+                    Query::from(QueryKind::MultiTerm { field, matcher })
+                });
+                Ok((prefixes.len() > 0).then(|| Query::any_without_coord(prefixes)))
             }
             (TermKind::Regexp, _) => {
                 let pattern = self.expanded(&term.text);

@@ -53,18 +53,13 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
             "[_na] query malformed, must start with start_object",
         ));
     };
-    let Some((name, inner)) = object.iter().next() else {
+    let first = object.iter().next();
+    let Some((name, inner)) = first.filter(|(_, inner)| inner.is_object() || inner.is_array()) else {
         return Err(parsing_error(
             context,
             "[_na] query malformed, no field after start_object",
         ));
     };
-    if !matches!(inner, Value::Object(_) | Value::Array(_)) {
-        return Err(parsing_error(
-            context,
-            "[_na] query malformed, no field after start_object",
-        ));
-    }
     let empty = Map::new();
     let object = inner.as_object().unwrap_or(&empty);
     check_numbers(name, object)?;

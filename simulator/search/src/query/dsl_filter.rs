@@ -13,7 +13,7 @@ use crate::query::dsl_leaf::{ids_query, one_field, range_query};
 use crate::query::dsl_parts::{parse_clauses, parsing_error, text_of, with_flags};
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
-use crate::query::value::{id_pattern_query, prefix, term};
+use crate::query::value::{matching, prefix, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 use crate::script::Script;
 
@@ -98,11 +98,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             } else {
                 let pattern = with_flags(&text, settings)?;
                 let matcher = Matcher::Regexp { pattern, text };
-                let query = id_pattern_query(field, &matcher).unwrap_or_else(|| {
-                    let field = context.field(field);
-                    QueryKind::MultiTerm { field, matcher }.into()
-                });
-                (FilterClass::Regexp, query)
+                (FilterClass::Regexp, matching(context, field, matcher))
             };
             context.filter_of_named_type(field, query.filter(class, cached(true)))
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::dates::{DateFormat, TimeZone, parse_math};
+use crate::dates::{DateFormat, Fill, TimeZone, parse_math};
 use crate::error::Result;
 use crate::json::token_of;
 use crate::mapping::Kind;
@@ -13,7 +13,7 @@ use crate::query::dsl_parts::{
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{date_range, id_pattern_query, ids_of_types, prefix, term};
+use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, prefix, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
 /// Returns the field of a query object and its settings. Skips settings of the query beside the field.
@@ -137,21 +137,17 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
             text,
         },
     };
-    let rewrite = rewrite_of(settings)?;
-    if let (Matcher::Prefix(text), None) = (&matcher, rewrite) {
-        return Ok(Some(prefix(context, field, text.clone())?.boosted(boost)));
-    }
-    if let Some(query) = id_pattern_query(field, &matcher) {
-        return Ok(Some(query.boosted(boost)));
-    }
-    let query = match rewrite {
-        None => multi(context, field, matcher),
-        Some(rewrite) => QueryKind::ByFrequency(FrequencyQuery::Rewritten {
-            field: context.field(field),
-            matcher,
-            rewrite,
-        })
-        .into(),
+    let query = match (rewrite_of(settings)?, matcher) {
+        (None, Matcher::Prefix(text)) => prefix(context, field, text)?,
+        (None, matcher) => matching(context, field, matcher),
+        (Some(rewrite), matcher) => id_pattern_query(field, &matcher).unwrap_or_else(|| {
+            QueryKind::ByFrequency(FrequencyQuery::Rewritten {
+                field: context.field(field),
+                matcher,
+                rewrite,
+            })
+            .into()
+        }),
     };
     Ok(Some(query.boosted(boost)))
 }
@@ -187,14 +183,6 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
         "ids" => ids_query(context, object),
         other => Err(parsing_error(context, &format!("No query registered for [{other}]"))),
     }
-}
-
-fn multi(context: &Context<'_>, field: &str, matcher: Matcher) -> Query {
-    QueryKind::MultiTerm {
-        field: context.field(field),
-        matcher,
-    }
-    .into()
 }
 
 fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
@@ -289,12 +277,11 @@ pub(super) fn range_query(context: &Context<'_>, kind: &str, field: &str, settin
         .map(|(value, included)| value.filter(|value| *value != "*").map(|value| (value, included)));
     if let Some(mapped) = mapped.filter(|_| is_date) {
         let format = own_format.as_ref().unwrap_or(&mapped.field_type.format);
-        // The lower end of a filter is not rounded up if it is excluded.
-        let rounded = lower.map(|(value, included)| (value, included || is_filter));
-        let range = date_range(mapped, rounded, upper, |text, fill| {
+        // Only queries round an excluded lower end up.
+        let above = if is_filter { Fill::Floor } else { Fill::Ceiling };
+        let range = date_range(mapped, lower, upper, above, |text, fill| {
             parse_math(text, format, context.now, fill, offset)
         })?;
-        let range = range.with_lower(include_lower);
         let field = QueryField::of(mapped);
         let query = QueryKind::Range { field, range };
         return Ok(with_boost(query.into(), boost));
@@ -326,5 +313,5 @@ fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boo
         expansions: number("max_expansions", 50).min(context.max_clauses),
         transpositions: settings.get("transpositions").is_some_and(crate::mapping::truth),
     };
-    Ok(multi(context, name, matcher).boosted(boost))
+    Ok(matching(context, name, matcher).boosted(boost))
 }

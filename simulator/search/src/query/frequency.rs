@@ -226,12 +226,7 @@ impl FrequencyQuery {
                     let clause = match terms.len() {
                         0 => continue,
                         1 => terms.remove(0),
-                        _ => QueryKind::Bool {
-                            clauses: terms.into_iter().map(|term| (Occur::Should, term)).collect(),
-                            minimum_should_match: 0,
-                            coord: false,
-                        }
-                        .into(),
+                        _ => Query::any_without_coord(terms),
                     };
                     clauses.push((Occur::Should, clause));
                 }
@@ -257,11 +252,7 @@ impl FrequencyQuery {
                         _ => term,
                     }
                 });
-                let any = Query::from(QueryKind::Bool {
-                    clauses: clauses.map(|clause| (Occur::Should, clause)).collect(),
-                    minimum_should_match: 0,
-                    coord: false,
-                });
+                let any = Query::any_without_coord(clauses);
                 Ok(match rewrite {
                     Rewrite::Constant => any.constant(),
                     _ => any,

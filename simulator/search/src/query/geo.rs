@@ -310,7 +310,8 @@ pub(crate) enum GeoShape {
 impl GeoShape {
     /// Prints the filter of a field.
     pub(crate) fn label(&self, field: &str) -> String {
-        let shown = |point: &GeoPoint| format!("[{}, {}]", java_number(point.lat), java_number(point.lon));
+        let pair = |point: &GeoPoint| format!("{}, {}", java_number(point.lat), java_number(point.lon));
+        let shown = |point: &GeoPoint| format!("[{}]", pair(point));
         let crosses = matches!(self, GeoShape::Box { left, right, .. } if left > right);
         match self {
             GeoShape::Distance {
@@ -319,10 +320,7 @@ impl GeoShape {
                 to,
                 distance_type,
             } => {
-                let (center, to) = (shown(center), java_number(*to));
-                let center = center.trim_start_matches('[');
-                let center = center.trim_end_matches(']');
-                let name = distance_type.name();
+                let (center, to, name) = (pair(center), java_number(*to), distance_type.name());
                 match from {
                     None => format!("GeoDistanceFilter({field}, {name}, {to}, {center})"),
                     Some(from) => {

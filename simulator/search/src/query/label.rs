@@ -8,12 +8,12 @@ use crate::query::{
     FrequencyQuery, Function, Matcher, Origin, Query, QueryField, QueryKind, ScoreFunction, filter_label,
 };
 
-/// Prints the boost of a query, if it has one.
-pub(crate) fn boost_label(query: &Query) -> String {
-    if query.boost == 1.0 {
+/// Prints a boost other than 1.
+pub(crate) fn boost_label(boost: f32) -> String {
+    if boost == 1.0 {
         String::new()
     } else {
-        format!("^{:?}", query.boost)
+        format!("^{boost:?}")
     }
 }
 
@@ -29,7 +29,7 @@ fn prints_boost(kind: &QueryKind) -> bool {
 
 /// Prints a query.
 pub(crate) fn label(query: &Query) -> String {
-    let boost = boost_label(query);
+    let boost = boost_label(query.boost);
     let named = |field: &QueryField, text: &str| {
         if &*field.name == "_all" {
             format!("_all:{text}")

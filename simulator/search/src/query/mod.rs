@@ -328,6 +328,16 @@ impl Query {
         Query::bool(queries.into_iter().map(|query| (Occur::Should, query)).collect())
     }
 
+    /// Any of these, whose scores do not depend on how many match.
+    pub(crate) fn any_without_coord(queries: impl IntoIterator<Item = Query>) -> Query {
+        QueryKind::Bool {
+            clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
+            minimum_should_match: 0,
+            coord: false,
+        }
+        .into()
+    }
+
     pub(crate) fn every(queries: Vec<Query>) -> Query {
         Query::bool(queries.into_iter().map(|query| (Occur::Must, query)).collect())
     }

@@ -23,12 +23,6 @@ impl NumericRange {
         NumericRange { kind, lower, upper }
     }
 
-    /// Includes or excludes the lower bound.
-    pub(super) fn with_lower(mut self, included: bool) -> NumericRange {
-        self.lower = self.lower.map(|(value, _)| (value, included));
-        self
-    }
-
     /// Creates the range of one number.
     pub(super) fn only(kind: Kind, value: i64) -> NumericRange {
         NumericRange::new(kind, Some((value, true)), Some((value, true)))

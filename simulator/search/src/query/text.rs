@@ -69,7 +69,7 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
     };
     // For an integer field, a bound such as 1.5 is an error.
     let kind = field.field_type.kind;
-    let range = bounded(kind, lower, upper, |text, fill| {
+    let range = bounded(kind, lower, upper, Fill::Ceiling, |text, fill| {
         encode(context, field, text, fill, offset)
     })?;
     Ok(QueryKind::Range {
@@ -79,23 +79,26 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
     .into())
 }
 
-/// Creates the range between two bounds. `read` encodes a bound and fills missing parts of a date.
+/// Creates the range between two bounds. `read` encodes a bound and fills missing parts of a date, those of an excluded
+/// lower bound with `above`.
 pub(super) fn bounded<T>(
     kind: Kind,
     lower: Option<(T, bool)>,
     upper: Option<(T, bool)>,
+    above: Fill,
     read: impl Fn(&T, Fill) -> Result<i64>,
 ) -> Result<NumericRange> {
-    let encoded = |bound: Option<(T, bool)>, fill: fn(bool) -> Fill| {
-        let encoded = bound.map(|(text, included)| read(&text, fill(included)).map(|value| (value, included)));
+    let encoded = |bound: Option<(T, bool)>, included_fill: Fill, excluded_fill: Fill| {
+        let encoded = bound.map(|(text, included)| {
+            let fill = if included { included_fill } else { excluded_fill };
+            read(&text, fill).map(|value| (value, included))
+        });
         encoded.transpose()
     };
-    let lower_fill = |included| if included { Fill::Floor } else { Fill::Ceiling };
-    let upper_fill = |included| if included { Fill::Ceiling } else { Fill::Floor };
     Ok(NumericRange::new(
         kind,
-        encoded(lower, lower_fill)?,
-        encoded(upper, upper_fill)?,
+        encoded(lower, Fill::Floor, above)?,
+        encoded(upper, Fill::Ceiling, Fill::Floor)?,
     ))
 }
 

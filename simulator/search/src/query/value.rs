@@ -55,16 +55,19 @@ fn millis_of(field: &Field, value: &Value) -> Option<i64> {
     number.as_i64().or_else(|| number.as_f64().map(|number| number as i64))
 }
 
-/// Creates the range between two bounds of a date field.
+/// Creates the range between two bounds of a date field, as [`bounded`] does.
 pub(super) fn date_range(
     field: &Field,
     lower: Option<(&Value, bool)>,
     upper: Option<(&Value, bool)>,
+    above: Fill,
     read: impl Fn(&str, Fill) -> Result<i64>,
 ) -> Result<NumericRange> {
-    bounded(Kind::Date, lower, upper, |value, fill| match millis_of(field, value) {
-        Some(millis) => Ok(millis),
-        None => read(&text_of(value), fill),
+    bounded(Kind::Date, lower, upper, above, |value, fill| {
+        match millis_of(field, value) {
+            Some(millis) => Ok(millis),
+            None => read(&text_of(value), fill),
+        }
     })
 }
 
@@ -87,12 +90,15 @@ pub(super) fn prefix(context: &Context<'_>, name: &str, text: String) -> Result<
     if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
         return exact(context, field, &text);
     }
-    let matcher = Matcher::Prefix(text);
-    if let Some(query) = id_pattern_query(name, &matcher) {
-        return Ok(query);
-    }
-    let field = context.field(name);
-    Ok(QueryKind::MultiTerm { field, matcher }.into())
+    Ok(matching(context, name, Matcher::Prefix(text)))
+}
+
+/// Builds the query for the terms of a field, or the ids, that match.
+pub(super) fn matching(context: &Context<'_>, name: &str, matcher: Matcher) -> Query {
+    id_pattern_query(name, &matcher).unwrap_or_else(|| {
+        let field = context.field(name);
+        QueryKind::MultiTerm { field, matcher }.into()
+    })
 }
 
 /// Builds the query for ids that match. Returns `None` for other fields and for matchers that ids do not support.

@@ -8,7 +8,7 @@ use crate::api::{
     state, stats, suggest, templates, vectors, warmers,
 };
 use crate::cluster::check_wildcards;
-use crate::error::{Result, SearchError};
+use crate::error::{Result, SearchError, problems};
 use crate::shared::Shared;
 
 /// A path with an action, such as `/indices/types/_search`.
@@ -220,8 +220,8 @@ fn mapping(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> R
             Some(type_name) => mappings::put(shared, request, names, type_name)?,
             None if !names.is_empty() => {
                 let is_empty = request.body_or_source().is_empty();
-                let more = if is_empty { ";2: mapping source is empty" } else { "" };
-                return Err(SearchError::validation(&format!("mapping type is missing{more}")));
+                let found = problems([(true, "mapping type is missing"), (is_empty, "mapping source is empty")]);
+                return Err(SearchError::invalid(&found.collect::<Vec<_>>()));
             }
             None => return Ok(None),
         },

@@ -86,7 +86,7 @@ fn constant_label(query: &Query) -> String {
         QueryKind::Constant { form: None, .. } => label(query),
         QueryKind::All => label(query),
         QueryKind::AllDocs => "MatchAllDocsQuery".to_owned(),
-        _ => format!("ConstantScore({}){}", filter_label(query), boost_label(query)),
+        _ => format!("ConstantScore({}){}", filter_label(query), boost_label(query.boost)),
     }
 }
 
@@ -358,8 +358,7 @@ fn with_functions(
 }
 
 /// Explains a boolean query from the explanations of its clauses. A clause that matches nothing in the segment has
-/// none. `coord` returns the factor for a number of matching
-/// clauses and the number of clauses, if there is one.
+/// none. `coord` returns the factor for a number of matching clauses and the number of clauses, if there is one.
 fn boolean(
     parts: Vec<(Occur, &Query, Option<Explanation>)>,
     minimum_should_match: usize,
@@ -476,12 +475,8 @@ impl Match {
             let what = format!("score(doc={doc},freq={frequency:?}), product of:");
             Explanation::new(score, what, vec![query_weight, field_weight])
         };
-        let boost = if boost == 1.0 {
-            String::new()
-        } else {
-            format!("^{boost:?}")
-        };
-        let what = format!("weight({}{boost} in {doc}) [PerFieldSimilarity], result of:", self.name);
+        let name = self.name + &boost_label(boost);
+        let what = format!("weight({name} in {doc}) [PerFieldSimilarity], result of:");
         Explanation::new(score, what, vec![inner])
     }
 }

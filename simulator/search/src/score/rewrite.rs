@@ -183,19 +183,10 @@ fn times(query: Query, boost: f32) -> Query {
 
 /// Returns the disjunction of terms, each with a boost of its own.
 fn any_term(field: &QueryField, near: impl Iterator<Item = ScoredTerm>, boost: f32) -> Query {
-    let clauses = near.map(|near| {
-        let kind = QueryKind::Term {
-            field: field.clone(),
-            text: near.text,
-        };
-        (Occur::Should, Query::from(kind).boosted(boost * near.boost))
-    });
-    QueryKind::Bool {
-        clauses: clauses.collect(),
-        minimum_should_match: 0,
-        coord: false,
-    }
-    .into()
+    Query::any_without_coord(near.map(|near| {
+        let (field, text) = (field.clone(), near.text);
+        Query::from(QueryKind::Term { field, text }).boosted(boost * near.boost)
+    }))
 }
 
 fn constant(query: Query) -> QueryKind {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Indexed, WriteParameters, delete_document, index_document, update};
-use crate::error::{Result, SearchError};
+use crate::error::{Result, SearchError, problems};
 use crate::index::{Condition, VersionType};
 use crate::json::{self, java_text};
 use crate::mapping::{illegal_ttl, ttl_millis};
@@ -270,18 +270,13 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
             return Err(SearchError::illegal(illegal_ttl(ttl)));
         }
         let needs_id = matches!(&*name, "update" | "delete");
-        let lacks = [
+        let found = problems([
             (index.is_none(), "index is missing"),
             (type_name.is_none(), "type is missing"),
             (needs_id && meta.id.is_none(), "id is missing"),
             (name == "update" && !has_change(source)?, "script or doc is missing"),
-        ];
-        missing.extend(
-            lacks
-                .into_iter()
-                .filter(|(lacks, _)| *lacks)
-                .map(|(_, what)| what.into()),
-        );
+        ]);
+        missing.extend(found.map(Cow::Borrowed));
         if let Some(problem) = version_type.illegal_write(version).filter(|_| name != "update") {
             missing.push(problem.into());
         }
@@ -300,18 +295,8 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
     if actions.is_empty() {
         missing.push("no requests added".into());
     }
-    if missing.is_empty() {
-        return Ok(actions);
-    }
-    let numbered = missing
-        .iter()
-        .enumerate()
-        .map(|(at, what)| format!("{}: {what};", at + 1));
-    Err(SearchError::new(
-        400,
-        "ActionRequestValidationException",
-        format!("Validation Failed: {}", numbered.collect::<String>()),
-    ))
+    SearchError::validated(&missing)?;
+    Ok(actions)
 }
 
 /// Returns whether the body of an update has a change.

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::{Indexed, WriteParameters, index_document};
-use crate::error::{Result, SearchError};
+use crate::error::{Result, SearchError, problems};
 use crate::find::visible_source;
 use crate::index::{Condition, Written};
 use crate::mapping::truth;
@@ -21,15 +21,15 @@ pub(crate) struct Updated {
 
 /// Checks the combination of `script`, `doc` and `doc_as_upsert`.
 fn check(has_script: bool, has_doc: bool, doc_as_upsert: bool) -> Result<()> {
-    let needs_doc = "doc must be specified if doc_as_upsert is enabled";
-    let reason = match (has_script, has_doc) {
-        (false, false) if doc_as_upsert => format!("script or doc is missing;2: {needs_doc}"),
-        (false, false) => "script or doc is missing".to_owned(),
-        (true, true) => "can't provide both script and doc".to_owned(),
-        (true, false) if doc_as_upsert => needs_doc.to_owned(),
-        _ => return Ok(()),
-    };
-    Err(SearchError::validation(&reason))
+    let found = problems([
+        (!has_script && !has_doc, "script or doc is missing"),
+        (has_script && has_doc, "can't provide both script and doc"),
+        (
+            doc_as_upsert && !has_doc,
+            "doc must be specified if doc_as_upsert is enabled",
+        ),
+    ]);
+    SearchError::validated(&found.collect::<Vec<_>>())
 }
 
 /// Merges `doc` of `body` into a document, or creates it from `upsert` if it does not exist. Retries up to `retries`

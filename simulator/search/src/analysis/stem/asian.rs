@@ -66,13 +66,12 @@ pub(super) fn arabic(text: &str) -> String {
     const SUFFIXES: [&str; 10] = ["ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي"];
     let mut stem = text;
     let prefix = PREFIXES.iter().find_map(|prefix| {
-        let min_length = if prefix.chars().count() == 1 { 3 } else { 2 };
-        stem.strip_prefix(prefix)
-            .filter(|rest| rest.chars().count() >= min_length)
+        let min_length = if length(prefix) == 1 { 3 } else { 2 };
+        stem.strip_prefix(prefix).filter(|rest| length(rest) >= min_length)
     });
     stem = prefix.unwrap_or(stem);
     for suffix in SUFFIXES {
-        let rest = stem.strip_suffix(suffix).filter(|rest| rest.chars().count() >= 2);
+        let rest = stem.strip_suffix(suffix).filter(|rest| length(rest) >= 2);
         stem = rest.unwrap_or(stem);
     }
     stem.to_owned()

@@ -3,7 +3,7 @@
 //! Source: J. Savoy's light stemmers for European languages and D. Harman's S-stemmer, with the minimum word lengths of
 //! Lucene 4.10.
 
-use super::endings::{drop_double, drop_last, replace};
+use super::endings::{drop_double, drop_last, length, mapped, replace};
 
 /// Returns a vowel without its accent.
 fn plain_vowel(c: char) -> char {
@@ -19,7 +19,7 @@ fn plain_vowel(c: char) -> char {
 
 pub(super) fn minimal_english(word: &str) -> String {
     let mut word = word.to_owned();
-    if word.chars().count() < 3 || word.ends_with("us") || word.ends_with("ss") {
+    if length(&word) < 3 || word.ends_with("us") || word.ends_with("ss") {
         return word;
     }
     if word.ends_with("ies") && !word.ends_with("eies") && !word.ends_with("aies") {
@@ -84,7 +84,7 @@ pub(super) fn light_french(word: &str) -> String {
 /// Removes accents, double letters and final vowels from a French word.
 fn plain_french(word: &str) -> String {
     let mut plain = word.to_owned();
-    if plain.chars().count() > 4 {
+    if length(&plain) > 4 {
         plain.clear();
         for c in word.chars() {
             let c = match c {
@@ -98,7 +98,7 @@ fn plain_french(word: &str) -> String {
         }
     }
     replace(&mut plain, &[("ie", 4, "")]);
-    if plain.chars().count() > 4 {
+    if length(&plain) > 4 {
         for letter in ['r', 'e', 'e'] {
             drop_last(&mut plain, 0, &[letter]);
         }
@@ -109,7 +109,7 @@ fn plain_french(word: &str) -> String {
 
 pub(super) fn minimal_french(word: &str) -> String {
     let mut word = word.to_owned();
-    if word.chars().count() < 6 {
+    if length(&word) < 6 {
         return word;
     }
     if replace(&mut word, &[("aux", 5, "al"), ("x", 5, "")]) {
@@ -129,7 +129,7 @@ const BEFORE_S: &str = "bdfghklmnt";
 fn drop_german(word: &mut String, ending: &str, longer_than: usize) {
     let rest = word.strip_suffix(ending);
     let rest = rest.filter(|rest| rest.ends_with(|c| BEFORE_S.contains(c)));
-    if let Some(rest) = rest.filter(|_| word.chars().count() > longer_than) {
+    if let Some(rest) = rest.filter(|_| length(word) > longer_than) {
         word.truncate(rest.len());
     }
 }
@@ -139,7 +139,7 @@ pub(super) fn light_german(word: &str) -> String {
         'e' => c,
         other => other,
     };
-    let mut word: String = word.chars().map(letter).collect();
+    let mut word = mapped(word, letter);
     let cases = [
         ("ern", 5, ""),
         ("em", 4, ""),
@@ -158,7 +158,7 @@ pub(super) fn light_german(word: &str) -> String {
 }
 
 pub(super) fn minimal_german(word: &str) -> String {
-    if word.chars().count() < 5 {
+    if length(word) < 5 {
         return word.to_owned();
     }
     let umlaut = |c| match c {
@@ -167,7 +167,7 @@ pub(super) fn minimal_german(word: &str) -> String {
         'ü' => 'u',
         other => other,
     };
-    let mut word: String = word.chars().map(umlaut).collect();
+    let mut word = mapped(word, umlaut);
     let endings = [
         ("nen", 6, ""),
         ("en", 5, ""),
@@ -184,10 +184,10 @@ pub(super) fn minimal_german(word: &str) -> String {
 }
 
 pub(super) fn light_italian(word: &str) -> String {
-    if word.chars().count() < 6 {
+    if length(word) < 6 {
         return word.to_owned();
     }
-    let mut word: String = word.chars().map(plain_vowel).collect();
+    let mut word = mapped(word, plain_vowel);
     let endings = ["ie", "he", "e", "hi", "ii", "i", "ia", "a", "io", "o"];
     replace(&mut word, &endings.map(|ending| (ending, 5, "")));
     word
@@ -195,7 +195,7 @@ pub(super) fn light_italian(word: &str) -> String {
 
 pub(super) fn light_portuguese(word: &str) -> String {
     let mut word = word.to_owned();
-    if word.chars().count() < 4 {
+    if length(&word) < 4 {
         return word;
     }
     let plurals = [
@@ -238,14 +238,14 @@ pub(super) fn light_portuguese(word: &str) -> String {
         'ç' => 'c',
         other => plain_vowel(other),
     };
-    word.chars().map(letter).collect()
+    mapped(&word, letter)
 }
 
 pub(super) fn light_spanish(word: &str) -> String {
-    if word.chars().count() < 5 {
+    if length(word) < 5 {
         return word.to_owned();
     }
-    let mut word: String = word.chars().map(plain_vowel).collect();
+    let mut word = mapped(word, plain_vowel);
     let endings = [
         ("eses", 4, "es"),
         ("ces", 4, "z"),

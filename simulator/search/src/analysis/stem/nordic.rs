@@ -148,9 +148,7 @@ fn finnish_case(word: &mut String) {
 
 fn finnish_end(word: &mut String) {
     drop_last(word, 8, &['e', 'o', 'u']);
-    if length(word) > 4 {
-        drop_last(word, 4, &['i']);
-    }
+    drop_last(word, 4, &['i']);
     if length(word) > 4 {
         for (double, single) in [("kk", "k"), ("pp", "p"), ("tt", "t")] {
             *word = word.replace(double, single);
