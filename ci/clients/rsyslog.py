@@ -96,6 +96,8 @@ def main():
             errors = Path(work, "errors")
             print(errors.read_text()[:4000] if errors.exists() else "no error file")
     check("every line is stored", count, LINES)
+    # The count may come from the copy of a shard that was refreshed first; the search must see each copy refreshed.
+    ask(f"{base}/logstash-*/_refresh", {})
     lines = every_line(base)
     written = sorted(line(number) for number in range(LINES))
     check("each once, as it was written", sorted(source["log"] for source in lines), written)

@@ -114,7 +114,7 @@ case ${*:-all} in all | *elasticsearch* | *rsyslog*)
   if [ -n "${STUNTDOUBLE_ELASTICSEARCH:-}" ]; then
     serve real serve --search-upstream "$STUNTDOUBLE_ELASTICSEARCH" --listen 127.0.0.1:0
     printf '== the log trials (real search backend)\n'
-    "$stuntdouble" conformance --seed-logs --target "$(cluster_of real)" search logging ||
+    timeout 600 "$stuntdouble" conformance --seed-logs --target "$(cluster_of real)" search logging ||
       failed+=("log trials (real search backend)")
   else
     skipped+=("log trials and log tools on a real Elasticsearch (none is installed; STUNTDOUBLE_ELASTICSEARCH is not set)")
