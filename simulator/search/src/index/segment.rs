@@ -10,16 +10,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use tantivy::directory::{Directory, OwnedBytes, RamDirectory};
+use tantivy::directory::{CompositeFile, Directory, FileSlice, OwnedBytes, RamDirectory};
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
-use tantivy::index::{IndexBuilder, IndexSettings, InvertedIndexReader, SegmentReader};
-use tantivy::postings::{SegmentPostings, TermInfo};
+use tantivy::index::{IndexBuilder, IndexSettings, InvertedIndexReader, SegmentComponent, SegmentReader};
+use tantivy::positions::PositionReader;
+use tantivy::postings::{BlockSegmentPostings, SegmentPostings, TermInfo};
 use tantivy::schema::{
     FAST, IndexRecordOption, JsonObjectOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value as _,
 };
 use tantivy::store::StoreReader;
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
-use tantivy::{BitSet, TantivyDocument};
+use tantivy::{BitSet, TantivyDocument, TantivyError};
 
 use super::batch::{Batch, BatchDocument};
 use super::bits::Bits;
@@ -83,6 +84,7 @@ pub(crate) struct Segment {
     fields: Fields,
     reader: SegmentReader,
     terms: Arc<InvertedIndexReader>,
+    positions: FileSlice,
     store: StoreReader,
     norms: Mutex<HashMap<FieldOrdinal, Arc<[u8]>>>,
     values: Mutex<HashMap<FieldOrdinal, Arc<Values>>>,
@@ -150,6 +152,10 @@ impl Segment {
         let (_, fields) = schema();
         let reader = SegmentReader::open(&source)?;
         let terms = reader.inverted_index(fields.terms)?;
+        let positions = reader
+            .open_read(SegmentComponent::Positions)
+            .map_err(TantivyError::from)?;
+        let positions = CompositeFile::open(&positions)?.open_read(fields.terms);
         let store = reader.get_store_reader(8)?;
         Ok(Segment {
             number,
@@ -160,6 +166,7 @@ impl Segment {
             fields,
             reader,
             terms,
+            positions: positions.unwrap_or_else(FileSlice::empty),
             store,
             norms: Mutex::default(),
             values: Mutex::default(),
@@ -227,6 +234,14 @@ impl Segment {
 
     pub(crate) fn postings(&self, info: &TermInfo, option: IndexRecordOption) -> Result<SegmentPostings> {
         Ok(self.terms.read_postings_from_terminfo(info, option)?)
+    }
+
+    /// Blocks of the postings of a term, and the reader of its positions.
+    pub(crate) fn blocks(&self, info: &TermInfo) -> Result<(BlockSegmentPostings, PositionReader)> {
+        let option = IndexRecordOption::WithFreqsAndPositions;
+        let positions = self.positions.read_bytes_slice(info.positions_range.clone())?;
+        let blocks = self.terms.read_block_postings_from_terminfo(info, option)?;
+        Ok((blocks, PositionReader::open(positions)?))
     }
 
     /// Reads the stored fields of a document.

@@ -8,6 +8,7 @@
 mod boolean;
 mod explain;
 mod explain_function;
+mod frequent_phrase;
 mod function;
 mod join;
 mod leaf;

@@ -9,9 +9,11 @@ use crate::error::Result;
 use crate::index::{Bits, Segment, SegmentView, Shard, View, Within};
 use crate::query::{FunctionSettings, JoinMode, Occur, Query, QueryField, ScoreFunction};
 use crate::score::boolean::{BooleanScorer, DisjunctionMaxScorer, FilteredScorer};
+use crate::score::frequent_phrase::{FrequentPhrase, Word};
 use crate::score::function::{BoostingScorer, FunctionScorer, SegmentFunction};
 use crate::score::join::{JoinScorer, RelatedWeight};
 use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
+use crate::score::match_scorer::MatchScorer;
 use crate::score::phrase::{PhraseScorer, Slot};
 use crate::score::span::{SpanScorer, SpanWeight};
 use crate::score::weight_builder::{Statistics, WeightBuilder};
@@ -215,9 +217,12 @@ impl Weight {
                     score: self.term_score(field, segment)?,
                 })
             }
-            WeightKind::Phrase { .. } => match self.phrase_scorer(at, segment)? {
+            WeightKind::Phrase { .. } => match self.frequent_phrase_scorer(at, segment)? {
                 Some(scorer) => Box::new(scorer),
-                None => return Ok(None),
+                None => match self.phrase_scorer(at, segment)? {
+                    Some(scorer) => Box::new(scorer),
+                    None => return Ok(None),
+                },
             },
             WeightKind::MultiTerm { infos, .. } => match infos.get(at).map(Vec::as_slice) {
                 None | Some([]) => return Ok(None),
@@ -333,6 +338,33 @@ impl Weight {
         segment: &Segment,
     ) -> Result<SpanScorer> {
         SpanScorer::new(span, at, segment, self.term_score(field, segment)?)
+    }
+
+    /// Scorer of an exact phrase of words that are frequent in the segment.
+    fn frequent_phrase_scorer(&self, at: usize, segment: &Segment) -> Result<Option<MatchScorer<FrequentPhrase>>> {
+        let WeightKind::Phrase {
+            field, slots, slop: 0, ..
+        } = &self.kind
+        else {
+            return Ok(None);
+        };
+        let only = slots.iter().map(|slot| match slot.terms.as_slice() {
+            [(_, infos)] => Some((infos.get(at)?.as_ref()?, slot.offset)),
+            _ => None,
+        });
+        let Some(terms) = only.collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        if !FrequentPhrase::suits(terms.iter().map(|(info, _)| info.doc_freq)) {
+            return Ok(None);
+        }
+        let last = terms.iter().map(|(_, offset)| *offset).max().unwrap_or(0);
+        let words = terms.into_iter().map(|(info, offset)| {
+            let (blocks, positions) = segment.blocks(info)?;
+            Ok(Word::new(blocks, positions, last - offset))
+        });
+        let phrase = FrequentPhrase::new(words.collect::<Result<_>>()?, self.term_score(field, segment)?);
+        Ok(Some(MatchScorer::of(phrase)))
     }
 
     pub(super) fn phrase_scorer(&self, at: usize, segment: &Segment) -> Result<Option<PhraseScorer>> {
