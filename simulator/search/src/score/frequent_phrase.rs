@@ -4,8 +4,6 @@
 //! bit sets, and their positions are read in one run per word. For rare words, [`Phrase`](super::phrase::Phrase), which
 //! moves from document to document, is faster.
 
-use std::ops::Range;
-
 use tantivy::positions::PositionReader;
 use tantivy::postings::BlockSegmentPostings;
 
@@ -40,9 +38,6 @@ pub(super) struct Word {
     starts: Vec<u32>,
     /// Their positions, each as the distance to the previous one of the document.
     distances: Vec<u32>,
-    /// The positions that are left of the current document, after `position`.
-    left: Range<usize>,
-    position: u32,
 }
 
 impl Word {
@@ -57,8 +52,6 @@ impl Word {
             numbers: Vec::new(),
             starts: Vec::new(),
             distances: Vec::new(),
-            left: 0..0,
-            position: 0,
         }
     }
 
@@ -137,22 +130,37 @@ impl Word {
         self.positions.read(self.passed, &mut self.distances);
     }
 
-    /// Moves to the first position in a document of the window, which has the word.
-    fn enter(&mut self, doc: usize) {
+    /// Positions in a document of the window, which has the word.
+    fn positions_in(&self, doc: usize) -> Positions<'_> {
         let number = usize::from(self.numbers.get(doc).copied().unwrap_or(0));
-        self.left = match self.starts.get(number..) {
-            Some([start, end, ..]) => *start as usize..*end as usize,
-            _ => 0..0,
+        let distances = match self.starts.get(number..) {
+            Some([start, end, ..]) => self.distances.get(*start as usize..*end as usize),
+            _ => None,
         };
-        self.position = self.shift;
-        self.step();
+        let mut positions = Positions {
+            position: self.shift,
+            left: distances.unwrap_or_default(),
+        };
+        positions.step();
+        positions
     }
+}
 
+/// Positions of a word in a document: the current one, and the distances from there.
+struct Positions<'a> {
+    position: u32,
+    left: &'a [u32],
+}
+
+impl Positions<'_> {
     /// Moves to the next position. Returns whether there is one.
     fn step(&mut self) -> bool {
-        let distance = self.left.next().and_then(|at| self.distances.get(at));
-        self.position += distance.copied().unwrap_or(0);
-        distance.is_some()
+        let Some((distance, left)) = self.left.split_first() else {
+            return false;
+        };
+        self.position += distance;
+        self.left = left;
+        true
     }
 }
 
@@ -241,26 +249,38 @@ impl FrequentPhrase {
     }
 
     /// Returns how often a document of the window has the phrase.
-    fn frequency_in(&mut self, doc: usize) -> u32 {
-        self.words.iter_mut().for_each(|word| word.enter(doc));
-        let Some((first, rest)) = self.words.split_first_mut() else {
-            return 0;
-        };
-        let mut frequency = 0;
-        loop {
-            let mut is_match = true;
-            for word in rest.iter_mut() {
-                while word.position < first.position {
-                    if !word.step() {
-                        return frequency;
-                    }
+    fn frequency_in(&self, doc: usize) -> u32 {
+        let positions = |word| Word::positions_in(word, doc);
+        // Most phrases have two or three words, whose positions need no list.
+        match self.words.as_slice() {
+            [first, second] => common(first.positions_in(doc), &mut [second].map(positions)),
+            [first, second, third] => common(first.positions_in(doc), &mut [second, third].map(positions)),
+            [first, rest @ ..] => common(
+                first.positions_in(doc),
+                &mut rest.iter().map(positions).collect::<Vec<_>>(),
+            ),
+            [] => 0,
+        }
+    }
+}
+
+/// Returns how many positions of the first word all others have, too.
+#[inline]
+fn common(mut first: Positions<'_>, rest: &mut [Positions<'_>]) -> u32 {
+    let mut frequency = 0;
+    loop {
+        let mut is_match = true;
+        for word in rest.iter_mut() {
+            while word.position < first.position {
+                if !word.step() {
+                    return frequency;
                 }
-                is_match &= word.position == first.position;
             }
-            frequency += u32::from(is_match);
-            if !first.step() {
-                return frequency;
-            }
+            is_match &= word.position == first.position;
+        }
+        frequency += u32::from(is_match);
+        if !first.step() {
+            return frequency;
         }
     }
 }
