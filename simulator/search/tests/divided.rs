@@ -1,9 +1,11 @@
-//! Searches of many documents, whose shards are divided among threads.
+//! Searches of many documents, whose segments are divided among threads.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fmt::Write;
+use std::ops::Range;
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use support::{Backend, ask};
 
@@ -12,26 +14,37 @@ mod support;
 /// Number of documents, above that from which on a search is divided.
 const DOCS: usize = 21_000;
 
-/// An index of three shards.
-async fn backend() -> Backend {
+/// An index of several segments.
+async fn backend(shards: u64) -> Backend {
     let backend = Backend::new();
-    ask(&backend, "PUT", "/logs", json!({"settings": {"number_of_shards": 3}})).await;
+    ask(
+        &backend,
+        "PUT",
+        "/logs",
+        json!({"settings": {"number_of_shards": shards}}),
+    )
+    .await;
+    for from in (0..DOCS).step_by(DOCS / 7) {
+        write(&backend, from..from + DOCS / 7).await;
+    }
+    backend
+}
+
+async fn write(backend: &Backend, numbers: Range<usize>) {
     let mut bulk = String::new();
-    for n in 0..DOCS {
+    for n in numbers {
         let text = if n % 3 == 0 { "red fox" } else { "fox red" };
         let action = json!({"index": {"_id": n.to_string()}});
         let document = json!({"n": n, "word": format!("w{}", n % 7), "text": text});
         writeln!(bulk, "{action}\n{document}").unwrap();
     }
-    let written = backend.post("/logs/line/_bulk", &bulk).await;
+    let written = backend.post("/logs/line/_bulk?refresh=true", &bulk).await;
     assert_eq!(written.body["errors"], false);
-    ask(&backend, "POST", "/_refresh", Value::Null).await;
-    backend
 }
 
 async fn search(backend: &Backend, body: Value) -> Value {
     let answer = ask(backend, "POST", "/logs/_search", body).await;
-    assert_eq!(answer["_shards"]["successful"], 3);
+    assert_eq!(answer["_shards"]["failed"], 0);
     answer
 }
 
@@ -40,9 +53,12 @@ fn sources(answer: &Value, field: &str) -> Vec<Value> {
     hits.iter().map(|hit| hit["_source"][field].clone()).collect()
 }
 
+#[rstest]
+#[case::several_shards(3)]
+#[case::one_shard(1)]
 #[tokio::test]
-async fn the_parts_of_a_divided_search_are_merged() {
-    let backend = backend().await;
+async fn the_parts_of_a_divided_search_are_merged(#[case] shards: u64) {
+    let backend = backend(shards).await;
     let sorted = search(&backend, json!({"sort": [{"n": "desc"}], "from": 5, "size": 3})).await;
     let expected = [DOCS - 6, DOCS - 7, DOCS - 8];
     assert_eq!(sources(&sorted, "n"), expected.map(|n| json!(n)));
@@ -63,13 +79,18 @@ async fn the_parts_of_a_divided_search_are_merged() {
     let ended = ask(&backend, "POST", "/logs/_search?terminate_after=10", json!({})).await;
     assert_eq!(
         (&ended["hits"]["total"], &ended["terminated_early"]),
-        (&json!(30), &json!(true))
+        (&json!(10 * shards), &json!(true))
     );
+    let stats = ask(&backend, "GET", "/logs/_stats/search", Value::Null).await;
+    assert_eq!(stats["_all"]["total"]["search"]["query_total"], 4 * shards);
 }
 
+#[rstest]
+#[case::several_shards(3)]
+#[case::one_shard(1)]
 #[tokio::test]
-async fn a_divided_search_has_the_order_of_one_that_is_not() {
-    let backend = backend().await;
+async fn a_divided_search_has_the_order_of_one_that_is_not(#[case] shards: u64) {
+    let backend = backend(shards).await;
     let query = json!({"match": {"word": "w1 w2"}});
     let divided = search(&backend, json!({"query": query, "size": 50})).await;
     // A script can fail on a document: such a search is not divided.

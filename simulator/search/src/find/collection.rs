@@ -1,7 +1,8 @@
-//! Collection of the hits of a search, on several threads if the shards have many documents.
+//! Collection of the hits of a search, on several threads if there are many documents.
 //!
 //! Guarantees: the hits do not depend on the number of threads.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -19,13 +20,58 @@ use crate::find::top_docs::{Candidate, TopDocs};
 use crate::query::label;
 use crate::score::END;
 
-/// Number of documents from which on the shards of a search are divided among threads.
+/// Number of documents from which on a search is divided among threads.
 const DIVIDED_DOCS: u64 = 20_000;
 
-/// Number of parts per thread, so that no thread waits long for another.
-const PARTS_PER_THREAD: usize = 2;
+/// Number of tasks per thread, so that no thread waits long for another.
+const TASKS_PER_THREAD: usize = 4;
 
-/// Hits and matches of consecutive shards of a search.
+/// Consecutive segments of a shard.
+pub(super) struct Part<'s> {
+    /// Position of the shard among the searched shards.
+    number: usize,
+    searched: &'s Searched,
+    segments: Range<usize>,
+}
+
+impl Part<'_> {
+    /// All segments of a shard.
+    pub(super) fn whole(number: usize, searched: &Searched) -> Part<'_> {
+        Part {
+            number,
+            searched,
+            segments: 0..searched.view.segments.len(),
+        }
+    }
+}
+
+/// Divides the segments of all shards into tasks of at least `enough` documents each, except the last one. A shard is
+/// divided only if `divides_shards`.
+fn tasks(searched: &[Searched], enough: u64, divides_shards: bool) -> Vec<Vec<Part<'_>>> {
+    let (mut tasks, mut task, mut docs) = (Vec::new(), Vec::new(), 0);
+    for (number, searched) in searched.iter().enumerate() {
+        let mut rest = Part::whole(number, searched);
+        for (at, view) in searched.view.segments.iter().enumerate() {
+            docs += u64::from(view.segment.max_doc());
+            if docs >= enough && (divides_shards || at + 1 == rest.segments.end) {
+                let segments = rest.segments.start..at + 1;
+                rest.segments.start = at + 1;
+                task.push(Part { segments, ..rest });
+                tasks.push(std::mem::take(&mut task));
+                docs = 0;
+            }
+        }
+        if !rest.segments.is_empty() || searched.view.segments.is_empty() {
+            task.push(rest);
+        }
+    }
+    if !task.is_empty() {
+        tasks.push(task);
+    }
+    tasks
+}
+
+/// Hits and matches of consecutive parts of a search.
 pub(super) struct Collected<'a> {
     /// Counts and failures.
     pub(super) outcome: Outcome,
@@ -35,7 +81,7 @@ pub(super) struct Collected<'a> {
 }
 
 impl Collected<'_> {
-    /// Adds those of the next shards.
+    /// Adds those of the next parts.
     fn append(&mut self, next: Self) {
         self.outcome.add(next.outcome);
         self.collection.best = self.collection.best.max(next.collection.best);
@@ -44,36 +90,34 @@ impl Collected<'_> {
     }
 }
 
-/// Collects the hits of consecutive shards, of which `first` is the number of the first one.
-fn collect<'a>(
-    cluster: &Cluster,
-    mut collection: Collection<'a>,
-    first: usize,
-    searched: &[Searched],
-) -> Result<Collected<'a>> {
+/// Collects the hits of consecutive parts.
+fn collect<'a>(cluster: &Cluster, mut collection: Collection<'a>, parts: &[Part<'_>]) -> Result<Collected<'a>> {
     let request = collection.request;
     let mut outcome = Outcome::default();
     let mut hits = Vec::new();
     let mut top = TopDocs::new(&request.sort, collection.limit);
-    for (number, shard) in (first..).zip(searched) {
+    for part in parts {
         let (began, before) = (Instant::now(), outcome.total);
-        if let Some(error) = collection.failure(shard)? {
-            outcome.totals.push(0);
-            outcome.failures.push(Failure {
-                index: shard.index.name.clone(),
-                shard: shard.number,
-                error: query_failure(error, request, shard),
-            });
+        let searched = part.searched;
+        let is_first = part.segments.start == 0;
+        if let Some(error) = collection.failure(searched)? {
+            if is_first {
+                outcome.failures.push(Failure {
+                    index: searched.index.name.clone(),
+                    shard: searched.number,
+                    error: query_failure(error, request, searched),
+                });
+            }
             continue;
         }
-        collection.shard(cluster, number, shard, &mut top, &mut outcome)?;
-        outcome.totals.push(outcome.total - before);
-        if let Some(shard) = shard.shard() {
+        collection.part(cluster, part, &mut top, &mut outcome)?;
+        outcome.add_total(part.number, outcome.total - before);
+        if let Some(shard) = searched.shard().filter(|_| is_first) {
             shard.counters.query.add(began);
         }
         if request.separates_shards() {
             let mut own = std::mem::replace(&mut top, TopDocs::new(&request.sort, collection.limit)).finish();
-            rescore(cluster, request, shard, &mut own)?;
+            rescore(cluster, request, searched, &mut own)?;
             hits.extend(own);
         }
     }
@@ -91,20 +135,23 @@ pub(super) fn collect_all<'a>(
     collection: Collection<'a>,
     searched: &[Searched],
 ) -> Result<Collected<'a>> {
+    let request = collection.request;
     let docs: u64 = searched.iter().map(|shard| u64::from(shard.view.max_doc())).sum();
     // A failure of a document is recorded in the budget, which all threads share.
     let is_divided = docs >= DIVIDED_DOCS && searched.iter().all(|shard| !shard.weight.can_fail());
-    let parts = if is_divided {
-        PARTS_PER_THREAD * rayon::current_num_threads()
+    let enough = if is_divided {
+        docs.div_ceil((TASKS_PER_THREAD * rayon::current_num_threads()) as u64)
     } else {
-        1
+        u64::MAX
     };
-    let size = searched.len().div_ceil(parts);
-    if size == searched.len() {
-        return collect(cluster, collection, 0, searched);
+    let divides_shards = !request.separates_shards() && request.terminate_after.is_none();
+    let tasks = tasks(searched, enough, divides_shards);
+    if let [only] = tasks.as_slice() {
+        return collect(cluster, collection, only);
     }
-    let parts = searched.par_chunks(size).enumerate();
-    let collected = parts.map(|(part, shards)| collect(cluster, collection.clone(), part * size, shards));
+    let collected = tasks
+        .par_iter()
+        .map(|parts| collect(cluster, collection.clone(), parts));
     let collected: Vec<Collected<'a>> = collected.collect::<Result<_>>()?;
     let mut all = Collected {
         outcome: Outcome::default(),
@@ -186,21 +233,26 @@ impl Collection<'_> {
         Ok(None)
     }
 
-    /// Collects the hits of one shard.
-    pub(super) fn shard(
+    /// Collects the hits of a part.
+    pub(super) fn part(
         &mut self,
         cluster: &Cluster,
-        number: usize,
-        searched: &Searched,
+        part: &Part<'_>,
         top: &mut TopDocs,
         outcome: &mut Outcome,
     ) -> Result<()> {
         let request = self.request;
+        let Part {
+            number,
+            searched,
+            ref segments,
+        } = *part;
         let unfiltered =
             searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
         let plain = unfiltered && !self.records_matches;
         let mut collected = 0;
-        for (at, view) in searched.view.segments.iter().enumerate() {
+        let views = searched.view.segments.iter().enumerate();
+        for (at, view) in views.take(segments.end).skip(segments.start) {
             if self
                 .deadline
                 .is_some_and(|deadline| (cluster.options.ticks)() > deadline)

@@ -37,13 +37,25 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Adds the counts and the failures of further shards.
+    /// Adds the counts and the failures of further parts of the search.
     pub(super) fn add(&mut self, next: Outcome) {
         self.total += next.total;
-        self.totals.extend(next.totals);
+        for (number, total) in next.totals.into_iter().enumerate() {
+            self.add_total(number, total);
+        }
         self.failures.extend(next.failures);
         self.terminated_early |= next.terminated_early;
         self.timed_out |= next.timed_out;
+    }
+
+    /// Adds matches of a searched shard.
+    pub(super) fn add_total(&mut self, number: usize, total: u64) {
+        if self.totals.len() <= number {
+            self.totals.resize(number + 1, 0);
+        }
+        if let Some(own) = self.totals.get_mut(number) {
+            *own += total;
+        }
     }
 
     /// Number of failed shards.

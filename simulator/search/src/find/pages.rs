@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::find::collection::Collection;
+use crate::find::collection::{Collection, Part};
 use crate::find::execute::Outcome;
 use crate::find::request::SearchRequest;
 use crate::find::searched::Searched;
@@ -33,7 +33,7 @@ pub(crate) fn hits_after(
     let mut counted = Outcome::default();
     let available = outcome.searched.iter().enumerate();
     for (number, searched) in available.filter(|(number, _)| !lost.contains(number)) {
-        collection.shard(cluster, number, searched, &mut top, &mut counted)?;
+        collection.part(cluster, &Part::whole(number, searched), &mut top, &mut counted)?;
     }
     Ok(top.finish())
 }
