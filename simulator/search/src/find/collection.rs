@@ -149,9 +149,8 @@ pub(super) fn collect_all<'a>(
     if let [only] = tasks.as_slice() {
         return collect(cluster, collection, only);
     }
-    let collected = tasks
-        .par_iter()
-        .map(|parts| collect(cluster, collection.clone(), parts));
+    let each = tasks.par_iter().with_max_len(1);
+    let collected = each.map(|parts| collect(cluster, collection.clone(), parts));
     let collected: Vec<Collected<'a>> = collected.collect::<Result<_>>()?;
     let mut all = Collected {
         outcome: Outcome::default(),
