@@ -56,6 +56,11 @@ impl SearchError {
         }
     }
 
+    /// The error of a missing value that Elasticsearch does not check.
+    pub(crate) fn null_pointer() -> SearchError {
+        SearchError::new(500, "NullPointerException", "null")
+    }
+
     /// Adds `cause` below the innermost cause.
     pub(crate) fn caused_by(mut self, cause: SearchError) -> SearchError {
         let mut innermost = &mut self.cause;

@@ -1,7 +1,9 @@
-//! Tie-breaking of equal scores, as the collections of Java and Lucene do it.
+//! Order of entries and tie-breaking of equal scores, as the collections of Java and Lucene do it.
 //!
 //! Limits: bins of a hash map that became trees are in list order.
 //! Source: `java.util.HashMap` of Java 8 and later, Lucene 4.10's `PriorityQueue`.
+
+use serde_json::{Map, Value};
 
 /// Returns `String.hashCode`, spread as `HashMap` does.
 fn hash(text: &str) -> u32 {
@@ -22,6 +24,22 @@ pub(crate) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> V
     let mut entries: Vec<(usize, T)> = entries.into_iter().map(|entry| (bin(&entry), entry)).collect();
     entries.sort_by_key(|(bin, _)| *bin);
     entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Sorts the keys of all objects of a value as [`in_hash_order`] does.
+fn json_in_hash_order(value: Value) -> Value {
+    match value {
+        Value::Object(object) => object_in_hash_order(object).into(),
+        Value::Array(items) => items.into_iter().map(json_in_hash_order).collect(),
+        other => other,
+    }
+}
+
+/// Sorts the keys of an object, and of all objects in it, as [`in_hash_order`] does.
+pub(crate) fn object_in_hash_order(object: Map<String, Value>) -> Map<String, Value> {
+    let entries = in_hash_order(object.into_iter().collect(), |(key, _)| key.clone());
+    let sorted = entries.into_iter().map(|(key, value)| (key, json_in_hash_order(value)));
+    sorted.collect()
 }
 
 /// Returns the `size` entries with the highest scores, best first. `replaces_equal`: whether an entry replaces the

@@ -138,7 +138,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     let (given, version_type) = request.version()?;
     let body = request.body_or_source();
     if !body.is_empty() && json::derivable(body).is_err() {
-        return Err(SearchError::new(500, "NullPointerException", "null"));
+        return Err(SearchError::null_pointer());
     }
     let scripts = ["script", "script_id", "script_file"];
     let script = scripts.iter().find_map(|name| Some((*name, request.param(name)?)));

@@ -69,7 +69,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
         },
     )?;
     if json::derivable(source).is_err() {
-        return Err(SearchError::new(500, "NullPointerException", "null"));
+        return Err(SearchError::null_pointer());
     }
     let failed = |error: SearchError| SearchError::parse("Failed to parse content to map").caused_by(error);
     let body = json::value(source).map_err(failed)?;

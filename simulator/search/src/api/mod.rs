@@ -17,6 +17,7 @@ mod process;
 pub(crate) mod query;
 pub(crate) mod scroll;
 pub(crate) mod search;
+pub(crate) mod snapshots;
 pub(crate) mod state;
 pub(crate) mod stats;
 pub(crate) mod suggest;

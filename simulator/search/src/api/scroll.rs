@@ -148,7 +148,7 @@ pub(crate) fn msearch(
         let blank = header.iter().all(u8::is_ascii_whitespace);
         let header: Value = if blank { json!({}) } else { json::value(header)? };
         if !header.is_object() {
-            return Err(SearchError::new(500, "NullPointerException", "null"));
+            return Err(SearchError::null_pointer());
         }
         if let Some(kind) = header.get("search_type").or_else(|| header.get("searchType")) {
             SearchType::parse(kind.as_str().unwrap_or_default())?;

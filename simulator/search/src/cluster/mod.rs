@@ -30,6 +30,7 @@ use crate::error::{Result, SearchError};
 use crate::json;
 use crate::options::Options;
 use crate::query::Documents;
+use crate::ties::object_in_hash_order;
 
 pub(crate) use alias::{Alias, same_as_index};
 pub use gateway::DataDirectorySummary;
@@ -243,6 +244,8 @@ impl Cluster {
         settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
         settings.check(name)?;
         settings.ignore_blocks();
+        // As in Elasticsearch, which keeps the mappings of a new index in hash maps.
+        let mappings = object_in_hash_order(mappings);
         let mut index = Index::new(name, settings, self.now(), &self.options)?;
         index.change_mapping(|mapping| {
             if let Some(default) = mappings.get("_default_") {

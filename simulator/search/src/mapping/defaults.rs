@@ -50,12 +50,11 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             add(json!({"numeric_resolution": "milliseconds", "locale": ""}));
         }
     } else {
-        let analyzer = match &field.analyzer {
-            _ if whole => "_keyword",
-            Some(name) => name,
-            None => "default",
-        };
-        add(json!({"analyzer": analyzer}));
+        let default = if whole { "_keyword" } else { "default" };
+        if whole || field.analyzer == field.search_analyzer {
+            let analyzer = field.analyzer.as_deref().filter(|_| !whole).unwrap_or(default);
+            add(json!({"analyzer": analyzer}));
+        }
         if field.kind == Kind::GeoPoint {
             add(point_defaults());
         }
@@ -63,7 +62,7 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             add(json!({
                 "include_in_all": false,
                 "position_offset_gap": 0,
-                "search_quote_analyzer": analyzer,
+                "search_quote_analyzer": field.quote_analyzer.as_deref().unwrap_or(default),
                 "ignore_above": -1,
             }));
         }

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::json::{java_text, leaves};
 
-use super::field::{FieldType, Indexing, Kind, truth};
+use super::Kind;
+use super::field::{FieldType, Indexing, truth};
 
 /// Boolean settings of `geo_point` fields, with their defaults.
 const POINT_SETTINGS: [(&str, bool); 9] = [
@@ -160,7 +161,11 @@ impl FieldType {
             }
         };
         match self.kind {
-            Kind::String => keep(&["search_quote_analyzer"]),
+            Kind::String => {
+                let quote = self.quote_analyzer.as_ref();
+                let quote = quote.filter(|quote| self.search_analyzer.as_ref() != Some(*quote));
+                definition.extend(quote.map(|quote| ("search_quote_analyzer".to_owned(), json!(quote))));
+            }
             Kind::Binary => keep(&["compress", "compress_threshold"]),
             Kind::Completion => keep(&["context"]),
             Kind::GeoPoint => keep(&["geohash_precision", "precision_step"]),

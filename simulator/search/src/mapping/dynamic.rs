@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::field::{FieldType, Kind};
+use super::Kind;
+use super::field::FieldType;
 use super::tree::{FieldNode, Node, ObjectNode};
 use super::type_mapping::TypeMapping;
 use crate::dates::{DateFormat, detect};

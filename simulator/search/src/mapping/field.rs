@@ -1,117 +1,12 @@
-//! Field types and their settings.
+//! Fields: their types and settings.
 
 use serde_json::{Map, Value, json};
 
+use super::Kind;
+use super::field_checks::{is_completion_setting, needs_value};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
-
-/// The type of the values of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A string, analyzed or not.
-    String,
-    /// A 64-bit signed integer.
-    Long,
-    /// A 32-bit signed integer.
-    Integer,
-    /// A 16-bit signed integer.
-    Short,
-    /// An 8-bit signed integer.
-    Byte,
-    /// A 64-bit floating-point number.
-    Double,
-    /// A 32-bit floating-point number.
-    Float,
-    /// Milliseconds since 1970.
-    Date,
-    /// A boolean.
-    Boolean,
-    /// An IPv4 address.
-    Ip,
-    /// Bytes in base64, stored but not indexed.
-    Binary,
-    /// A geographic point.
-    GeoPoint,
-    /// A suggestion for the prefix of an input.
-    Completion,
-    /// The number of tokens of a string.
-    TokenCount,
-    /// The Murmur3 hash of a string.
-    Hash,
-}
-
-impl Kind {
-    /// Returns the type with this name in mappings.
-    pub(crate) fn named(name: &str) -> Option<Kind> {
-        Some(match name {
-            "string" | "multi_field" => Kind::String,
-            "long" => Kind::Long,
-            "integer" => Kind::Integer,
-            "short" => Kind::Short,
-            "byte" => Kind::Byte,
-            "double" => Kind::Double,
-            "float" => Kind::Float,
-            "date" => Kind::Date,
-            "boolean" => Kind::Boolean,
-            "ip" => Kind::Ip,
-            "binary" => Kind::Binary,
-            "geo_point" => Kind::GeoPoint,
-            "completion" => Kind::Completion,
-            "token_count" => Kind::TokenCount,
-            "murmur3" => Kind::Hash,
-            _ => return None,
-        })
-    }
-
-    /// The name in mappings.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::String => "string",
-            Kind::Long => "long",
-            Kind::Integer => "integer",
-            Kind::Short => "short",
-            Kind::Byte => "byte",
-            Kind::Double => "double",
-            Kind::Float => "float",
-            Kind::Date => "date",
-            Kind::Boolean => "boolean",
-            Kind::Ip => "ip",
-            Kind::Binary => "binary",
-            Kind::GeoPoint => "geo_point",
-            Kind::Completion => "completion",
-            Kind::TokenCount => "token_count",
-            Kind::Hash => "murmur3",
-        }
-    }
-
-    /// Returns whether values are indexed and compared as numbers.
-    pub(crate) fn is_numeric(self) -> bool {
-        !matches!(
-            self,
-            Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion
-        )
-    }
-
-    /// The name in analyzers and the default precision step. `None` if the type is not numeric.
-    pub(crate) fn precision(self) -> Option<(&'static str, u32)> {
-        Some(match self {
-            Kind::Long | Kind::Hash => ("long", 16),
-            Kind::Integer | Kind::TokenCount => ("int", 8),
-            Kind::Short => ("short", 8),
-            Kind::Byte => ("byte", 2_147_483_647),
-            Kind::Double => ("double", 16),
-            Kind::Float => ("float", 8),
-            Kind::Date => ("date", 16),
-            Kind::Ip => ("ip", 16),
-            Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion => return None,
-        })
-    }
-
-    /// Returns whether values are floating-point numbers.
-    pub(crate) fn is_floating(self) -> bool {
-        matches!(self, Kind::Double | Kind::Float)
-    }
-}
+use crate::json::java_text;
 
 /// The setting `index` of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,11 +37,9 @@ impl Indexing {
 }
 
 /// Settings that a later definition replaces, or resets if it has none.
-const REPLACED: [&str; 8] = [
+const REPLACED: [&str; 6] = [
     "null_value",
     "include_in_all",
-    "search_analyzer",
-    "search_quote_analyzer",
     "ignore_above",
     "precision_step",
     "format",
@@ -154,6 +47,9 @@ const REPLACED: [&str; 8] = [
 ];
 /// Settings that a later definition replaces if it has them.
 const ADDED: [&str; 5] = ["boost", "ignore_malformed", "coerce", "fielddata", "copy_to"];
+
+/// Setting with the analyzer at query time.
+const SEARCH_ANALYZER: &str = "search_analyzer";
 
 /// The type of a field and its settings.
 #[derive(Clone, Debug)]
@@ -166,6 +62,8 @@ pub(crate) struct FieldType {
     pub(crate) analyzer: Option<String>,
     /// The analyzer at query time. Default: the one at index time.
     pub(crate) search_analyzer: Option<String>,
+    /// The analyzer of quoted texts in query strings. Default: that of other texts.
+    pub(crate) quote_analyzer: Option<String>,
     /// The format of a date field.
     pub(crate) format: DateFormat,
     /// Whether values are added to `_all`.
@@ -199,6 +97,7 @@ impl FieldType {
             },
             analyzer: None,
             search_analyzer: None,
+            quote_analyzer: None,
             format: DateFormat::default(),
             include_in_all: !matches!(
                 kind,
@@ -234,6 +133,13 @@ impl FieldType {
         let mut field = FieldType::of(kind);
         for (key, value) in definition {
             let text = || value.as_str().map(str::to_owned);
+            let analyzer = || Some(java_text(value));
+            if value.is_null() && needs_value(kind, key) {
+                return Err(SearchError::null_pointer());
+            }
+            if kind == Kind::Completion && !is_completion_setting(key) {
+                return Err(SearchError::mapping(format!("Unknown field [{key}]")));
+            }
             match key.as_str() {
                 "index" => {
                     field.indexing = Indexing::parse(value).ok_or_else(|| {
@@ -243,11 +149,24 @@ impl FieldType {
                         ))
                     })?;
                 }
+                // The last one counts, except that the first search analyzer is that of quoted texts.
                 "analyzer" => {
-                    (field.analyzer, field.search_analyzer) = (text(), field.search_analyzer.take().or_else(text))
+                    field.analyzer = analyzer();
+                    field.set_search_analyzer(analyzer());
+                    continue;
                 }
-                "index_analyzer" => field.analyzer = text(),
-                "search_analyzer" => field.search_analyzer = text(),
+                "index_analyzer" => {
+                    field.analyzer = analyzer();
+                    continue;
+                }
+                "search_analyzer" => {
+                    field.set_search_analyzer(analyzer());
+                    continue;
+                }
+                "search_quote_analyzer" if kind == Kind::String => {
+                    field.quote_analyzer = analyzer();
+                    continue;
+                }
                 "format" if kind == Kind::Date => {
                     field.format = text()
                         .map(|format| DateFormat::new(&format))
@@ -276,7 +195,23 @@ impl FieldType {
         let norms = norms.or_else(|| definition.get("omit_norms").map(|omitted| !truth(omitted)));
         field.norms = kind == Kind::String && norms.unwrap_or(field.indexing == Indexing::Analyzed);
         field.check(name, definition)?;
+        let analyzers = [
+            ("index_analyzer", &field.analyzer),
+            (SEARCH_ANALYZER, &field.search_analyzer),
+            ("search_quote_analyzer", &field.quote_analyzer),
+        ];
+        let given = analyzers
+            .into_iter()
+            .filter_map(|(key, name)| Some((key.to_owned(), json!(name.as_ref()?))));
+        field.settings.extend(given);
         Ok(field)
+    }
+
+    fn set_search_analyzer(&mut self, name: Option<String>) {
+        if self.kind == Kind::String && self.quote_analyzer.is_none() {
+            self.quote_analyzer.clone_from(&name);
+        }
+        self.search_analyzer = name;
     }
 
     /// Merges a later definition of the field: only some settings can change.
@@ -298,9 +233,10 @@ impl FieldType {
                 definition.insert((*key).to_owned(), value.clone());
             }
         }
-        let mut merged = FieldType::parse(name, &definition)?;
-        merged.search_analyzer.clone_from(&fresh.search_analyzer);
-        Ok(merged)
+        if let Some(name) = &fresh.search_analyzer {
+            definition.insert(SEARCH_ANALYZER.to_owned(), json!(name));
+        }
+        FieldType::parse(name, &definition)
     }
 
     /// Returns the definition that [`FieldType::parse`] restores the field from.
@@ -314,6 +250,15 @@ impl FieldType {
     /// Returns a setting as it was defined.
     pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
         self.settings.get(name)
+    }
+
+    /// Returns whether quoted texts have an analyzer, but others have none: Elasticsearch fails to write such a mapping.
+    pub(super) fn analyzes_quotes_only(&self) -> bool {
+        let gap = self.setting("position_offset_gap").and_then(Value::as_i64);
+        self.quote_analyzer.is_some()
+            && self.search_analyzer.is_none()
+            && self.indexing == Indexing::Analyzed
+            && gap.is_none_or(|gap| gap <= 0)
     }
 
     /// Returns whether term vectors are stored.

@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::field::{FieldType, Indexing, Kind, truth};
+use super::Kind;
+use super::field::FieldType;
 use super::tree::path_type;
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
@@ -18,6 +19,78 @@ const TERM_VECTORS: [&str; 7] = [
     "with_positions_payloads",
     "with_positions_offsets_payloads",
 ];
+
+/// Settings of most fields that need a value.
+const WITH_VALUE: [&str; 20] = [
+    "index",
+    "tokenized",
+    "analyzer",
+    "index_analyzer",
+    "search_analyzer",
+    "store",
+    "boost",
+    "doc_values",
+    "include_in_all",
+    "copy_to",
+    "norms",
+    "omit_norms",
+    "omit_term_freq_and_positions",
+    "index_options",
+    "term_vector",
+    "similarity",
+    "postings_format",
+    "doc_values_format",
+    "index_name",
+    "fielddata",
+];
+
+/// Settings of a completion field, without its analyzers.
+const COMPLETION: [&str; 6] = [
+    "fields",
+    "path",
+    "payloads",
+    "preserve_separators",
+    "preserve_position_increments",
+    "max_input_length",
+];
+
+/// Settings of a geographic point.
+const POINT: [&str; 11] = [
+    "precision_step",
+    "lat_lon",
+    "geohash",
+    "geohash_prefix",
+    "geohash_precision",
+    "validate",
+    "validate_lat",
+    "validate_lon",
+    "normalize",
+    "normalize_lat",
+    "normalize_lon",
+];
+
+fn is_analyzer(key: &str) -> bool {
+    matches!(key, "analyzer" | "index_analyzer" | "search_analyzer")
+}
+
+/// Returns whether a completion field has a setting.
+pub(super) fn is_completion_setting(key: &str) -> bool {
+    COMPLETION.contains(&key) || is_analyzer(key) || matches!(key, "type" | "context")
+}
+
+/// Returns whether `null` is an error for a setting of a type of fields. Other settings are ignored then.
+pub(super) fn needs_value(kind: Kind, key: &str) -> bool {
+    match kind {
+        Kind::Completion => COMPLETION.contains(&key) || is_analyzer(key),
+        Kind::Boolean | Kind::Binary => WITH_VALUE.contains(&key),
+        _ if WITH_VALUE.contains(&key) || matches!(key, "fields" | "path") => true,
+        Kind::String => key == "search_quote_analyzer",
+        Kind::GeoPoint => POINT.contains(&key),
+        Kind::Date if matches!(key, "format" | "numeric_resolution" | "locale") => true,
+        Kind::TokenCount if key == "null_value" => true,
+        _ => matches!(key, "precision_step" | "ignore_malformed" | "coerce"),
+    }
+}
 
 /// Returns the error of Elasticsearch for an invalid number in a setting: status 500.
 fn number_error(error: SearchError) -> SearchError {
@@ -73,21 +146,17 @@ impl FieldType {
             let reason = format!("Analyzer must be set for field [{name}] but wasn't.");
             return Err(SearchError::mapping(reason));
         }
-        let has_values = definition.get("doc_values").is_some_and(truth);
-        if self.kind == Kind::String && self.indexing == Indexing::Analyzed && has_values {
-            let reason = format!("Field [{name}] cannot be analyzed and have doc values");
-            return Err(SearchError::mapping(reason));
-        }
         Ok(())
     }
 
     fn check_setting(&self, name: &str, key: &str, value: &Value) -> Result<()> {
         let text = value.as_str();
         match key {
-            "null_value" if value.is_null() && self.kind == Kind::TokenCount => {
-                Err(SearchError::new(500, "NullPointerException", "null"))
-            }
-            "null_value" if value.is_null() => Err(SearchError::mapping("Property [null_value] cannot be null.")),
+            "null_value" if value.is_null() => match self.kind {
+                Kind::Binary | Kind::GeoPoint | Kind::Hash => Ok(()),
+                _ => Err(SearchError::mapping("Property [null_value] cannot be null.")),
+            },
+            _ if value.is_null() => Ok(()),
             "null_value" if self.kind.is_numeric() && !matches!(self.kind, Kind::Date | Kind::Ip) => match text {
                 Some(text) => self.encode_text(text).map(drop).map_err(number_error),
                 None => Ok(()),
@@ -172,10 +241,6 @@ mod tests {
     #[case(
         json!({"type": "string", "path": "sideways"}),
         "MapperParsingException[Wrong value for pathType [sideways] for object [x]]"
-    )]
-    #[case(
-        json!({"type": "string", "doc_values": true}),
-        "MapperParsingException[Field [x] cannot be analyzed and have doc values]"
     )]
     #[case(json!({"type": "token_count"}), "MapperParsingException[Analyzer must be set for field [x] but wasn't.]")]
     fn invalid_settings_are_errors(#[case] definition: Value, #[case] expected: &str) {

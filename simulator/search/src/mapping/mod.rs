@@ -5,9 +5,10 @@
 //! - Fields with the same name and type in several document types share one ordinal, and so one index field.
 //! - A mapping is returned as it was defined, with the fields that dynamic mapping added.
 //!
-//! Limits: field types are those of `field.rs`, objects and nested objects; a bounded number of fields per index.
+//! Limits: field types are those of `kind.rs`, objects and nested objects; a bounded number of fields per index.
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
+mod analyzers;
 mod contexts;
 mod default_type;
 mod defaults;
@@ -15,6 +16,7 @@ mod describe;
 mod dynamic;
 mod field;
 mod field_checks;
+mod kind;
 mod metadata;
 mod point_fields;
 mod saved;
@@ -37,7 +39,8 @@ pub(crate) use contexts::Contexts;
 use default_type::{DEFAULT, add_defaults};
 pub(crate) use defaults::{metadata_fields, with_defaults};
 pub(crate) use dynamic::{guess, object_of_template};
-pub(crate) use field::{FieldType, Indexing, Kind, out_of_range, sortable, truth, unsortable};
+pub(crate) use field::{FieldType, Indexing, out_of_range, sortable, truth, unsortable};
+pub(crate) use kind::Kind;
 pub(crate) use point_fields::geohash_levels;
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, illegal_ttl, ttl_millis};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
@@ -72,6 +75,8 @@ pub(crate) struct Field {
     pub(crate) index_analyzer: Analyzer,
     /// Analyzer at query time.
     pub(crate) search_analyzer: Analyzer,
+    /// Analyzer of quoted texts in query strings.
+    pub(crate) quote_analyzer: Analyzer,
 }
 
 /// The mapping of an index: the mappings of its types.
@@ -108,7 +113,8 @@ impl Mapping {
             name: "_all".to_owned(),
             field_type: FieldType::of(Kind::String),
             index_analyzer: default.clone(),
-            search_analyzer: default,
+            search_analyzer: default.clone(),
+            quote_analyzer: default,
         };
         Ok(Mapping {
             types: IndexMap::default(),
@@ -283,21 +289,17 @@ impl Mapping {
         if !conflicts.is_empty() && !ignore_conflicts {
             return Err(merge_conflict(&conflicts));
         }
-        self.replace_type(type_name, fresh)
-    }
-
-    /// Fails for an unknown analyzer of a type.
-    fn check_root_analyzers(&self, type_name: &str, definition: &Value) -> Result<()> {
-        let keys = ["analyzer", "index_analyzer", "search_analyzer"];
-        let given = keys
+        if fresh
+            .root
+            .leaves()
             .iter()
-            .filter_map(|key| Some((key, definition.get(*key)?.as_str()?)));
-        for (key, name) in given {
-            Analyzer::configured(name, self.analysis.as_ref()).map_err(|error| {
-                SearchError::mapping(format!("{} for {key} setting on root type [{type_name}]", error.reason))
-            })?;
+            .any(|(_, node)| node.field_type.analyzes_quotes_only())
+        {
+            let reason = format!("failed to serialize source for type [{type_name}]");
+            let error = SearchError::new(500, "ElasticsearchGenerationException", reason);
+            return Err(error.caused_by(SearchError::null_pointer()));
         }
-        Ok(())
+        self.replace_type(type_name, fresh)
     }
 
     /// Adds an empty mapping of a type, unless the type is mapped.
@@ -401,39 +403,16 @@ impl Mapping {
         Ok(())
     }
 
-    /// Returns the analyzers of a field, at index time and at query time.
-    fn analyzers(&self, full_name: &str, field: &FieldType) -> Result<(Analyzer, Analyzer)> {
-        let analyzer = |name: Option<&str>| match (field.indexing, field.kind) {
-            (Indexing::Analyzed, Kind::Completion) => {
-                let own = name.unwrap_or("simple");
-                let unknown = format!("Can't find default or mapped analyzer with name [{own}]");
-                Analyzer::configured(own, self.analysis.as_ref()).map_err(|_| SearchError::illegal(unknown))
-            }
-            (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
-                let own = name.unwrap_or("default");
-                Analyzer::configured(own, self.analysis.as_ref())
-                    .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name)))
-            }
-            _ => match name {
-                Some(own) => Analyzer::configured(own, self.analysis.as_ref())
-                    .map(|_| Analyzer::keyword())
-                    .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name))),
-                None => Ok(Analyzer::keyword()),
-            },
-        };
-        let search = field.search_analyzer.as_deref().or(field.analyzer.as_deref());
-        Ok((analyzer(field.analyzer.as_deref())?, analyzer(search)?))
-    }
-
     /// Creates a field without an ordinal.
     fn new_field(&self, name: String, field_type: &FieldType) -> Result<Field> {
-        let (index_analyzer, search_analyzer) = self.analyzers(&name, field_type)?;
+        let [index_analyzer, search_analyzer, quote_analyzer] = self.analyzers(&name, field_type)?;
         Ok(Field {
             ordinal: 0,
             name,
             field_type: field_type.clone(),
             index_analyzer,
             search_analyzer,
+            quote_analyzer,
         })
     }
 

@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::field::{FieldType, Kind, truth};
+use super::Kind;
+use super::field::{FieldType, truth};
 use crate::error::{Result, SearchError};
 use crate::query::{MAX_GEOHASH_LENGTH, geohash_length, metres};
 

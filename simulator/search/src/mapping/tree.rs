@@ -4,8 +4,9 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::Kind;
 use super::contexts::Contexts;
-use super::field::{FieldType, Kind, truth};
+use super::field::{FieldType, Indexing, truth};
 use super::point_fields;
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
@@ -86,6 +87,8 @@ impl FieldNode {
         let others = match definition.get("fields") {
             None => &empty,
             Some(Value::Object(others)) => others,
+            // Some types ignore the setting.
+            Some(Value::Null) => &empty,
             Some(other) if is_empty_list(other) => &empty,
             Some(other) => {
                 return Err(SearchError::mapping(format!(
@@ -124,6 +127,19 @@ impl FieldNode {
             fields.insert(other.to_owned(), FieldNode::of(subfield));
         }
         Ok(FieldNode { field_type, fields })
+    }
+
+    /// Fails for an analyzed string with doc values.
+    fn check_doc_values(&self, path: &str) -> Result<()> {
+        if self.field_type.kind == Kind::String
+            && self.field_type.indexing == Indexing::Analyzed
+            && self.field_type.setting("doc_values").is_some_and(truth)
+        {
+            let reason = format!("Field [{path}] cannot be analyzed and have doc values");
+            return Err(SearchError::mapping(reason));
+        }
+        let mut fields = self.fields.iter();
+        fields.try_for_each(|(name, field)| field.check_doc_values(&format!("{path}.{name}")))
     }
 
     /// Merges another definition. Adds settings that cannot be changed to `conflicts`.
@@ -176,6 +192,13 @@ impl ObjectNode {
     ) -> Result<()> {
         if depth > 20 {
             return Err(SearchError::mapping("objects are nested too deeply"));
+        }
+        let with_value = ["dynamic", "enabled", "include_in_all", "path"];
+        if with_value
+            .iter()
+            .any(|key| definition.get(*key).is_some_and(Value::is_null))
+        {
+            return Err(SearchError::null_pointer());
         }
         if let Some(dynamic) = definition.get("dynamic") {
             self.dynamic = Some(match dynamic.as_str() {
@@ -245,7 +268,9 @@ impl ObjectNode {
                     known.merge(definition, &full, depth + 1, conflicts)?;
                 }
                 (Some(Node::Field(known)), false) => {
-                    known.merge(FieldNode::parse(name, definition)?, &full, conflicts)?;
+                    let fresh = FieldNode::parse(name, definition)?;
+                    fresh.check_doc_values(&full)?;
+                    known.merge(fresh, &full, conflicts)?;
                 }
                 (Some(Node::Field(known)), true) => conflicts.push(format!(
                     "mapper [{full}] of different type, current_type [{}], merged_type [ObjectMapper]",
@@ -260,8 +285,9 @@ impl ObjectNode {
                     self.properties.insert(name.clone(), Node::Object(Box::new(node)));
                 }
                 (None, false) => {
-                    self.properties
-                        .insert(name.clone(), Node::Field(Box::new(FieldNode::parse(name, definition)?)));
+                    let fresh = FieldNode::parse(name, definition)?;
+                    fresh.check_doc_values(&full)?;
+                    self.properties.insert(name.clone(), Node::Field(Box::new(fresh)));
                 }
             }
         }

@@ -24,19 +24,20 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
             .caused_by(SearchError::new(400, error.kind, error.message))
     };
     let clauses = parse(text).map_err(failed)?;
-    let forced = match &settings.analyzer {
-        None => None,
-        Some(name) => Some(Analyzer::configured(name, context.mapping.analysis()).map_err(|_| {
-            SearchError::query(format!(
-                "[{}] [query_string] analyzer [{name}] not found",
-                context.index
-            ))
-        })?),
+    let forced = |key: &str, name: &Option<String>| {
+        let analyzer = |name: &String| {
+            Analyzer::configured(name, context.mapping.analysis()).map_err(|_| {
+                let reason = format!("[{}] [query_string] {key} [{name}] not found", context.index);
+                SearchError::query(reason)
+            })
+        };
+        name.as_ref().map(analyzer).transpose()
     };
     let builder = Builder {
         context,
         settings,
-        forced,
+        forced: forced("analyzer", &settings.analyzer)?,
+        forced_for_quotes: forced("quote_analyzer", &settings.quote_analyzer)?,
     };
     let query = match clauses.as_slice() {
         [
@@ -65,6 +66,7 @@ struct Builder<'a> {
     context: &'a Context<'a>,
     settings: &'a StringSettings,
     forced: Option<Analyzer>,
+    forced_for_quotes: Option<Analyzer>,
 }
 
 impl Builder<'_> {
@@ -287,6 +289,13 @@ impl Builder<'_> {
         }
     }
 
+    fn quote_analyzer(&self, name: &str) -> Analyzer {
+        match self.forced_for_quotes.as_ref().or(self.forced.as_ref()) {
+            Some(forced) => forced.clone(),
+            None => self.context.quote_analyzer(name),
+        }
+    }
+
     /// Analyzes the text between the wildcards of a pattern.
     fn analyzed_pattern(&self, name: &str, pattern: &str) -> String {
         let analyzer = self.analyzer(name);
@@ -321,6 +330,11 @@ impl Builder<'_> {
             }
             _ => {}
         }
+        let with_suffix = format!("{name}{}", self.settings.quote_field_suffix);
+        let name = match quoted && self.context.mapped(&with_suffix).is_some() {
+            true => with_suffix.as_str(),
+            false => name,
+        };
         if !quoted && text.chars().nth(1).is_some() {
             if let Some((bound, included)) = one_sided(text, '>') {
                 return self.range(name, Some((bound.to_owned(), included)), None).map(Some);
@@ -340,13 +354,11 @@ impl Builder<'_> {
             slop,
             occur: self.settings.operator.occur(),
         };
-        analyzed(
-            self.context,
-            &self.context.field(name),
-            &self.analyzer(name),
-            text,
-            style,
-        )
+        let analyzer = match quoted {
+            true => self.quote_analyzer(name),
+            false => self.analyzer(name),
+        };
+        analyzed(self.context, &self.context.field(name), &analyzer, text, style)
     }
 
     fn range(&self, name: &str, lower: super::text::Bound, upper: super::text::Bound) -> Result<Query> {

@@ -216,8 +216,9 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
 
 /// Renders the query of a `template`.
 fn templated(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value> {
-    let missing = || SearchError::new(500, "NullPointerException", "null");
-    let rendered = Template::of_query(object).ok_or_else(missing)?.render()?;
+    let rendered = Template::of_query(object)
+        .ok_or_else(SearchError::null_pointer)?
+        .render()?;
     let query = crate::json::object(rendered.as_bytes()).map_err(|error| match error.kind {
         "JsonParseException" => parsing_error(context, "Failed to parse").caused_by(error),
         _ => error,

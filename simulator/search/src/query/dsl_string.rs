@@ -107,6 +107,8 @@ pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -
             }
             "default_operator" => settings.operator = crate::find::operator(value.as_str())?,
             "analyzer" => settings.analyzer = value.as_str().map(str::to_owned),
+            "quote_analyzer" => settings.quote_analyzer = Some(text_of(value)),
+            "quote_field_suffix" => settings.quote_field_suffix = text_of(value),
             "lowercase_expanded_terms" => settings.lowercase_expanded_terms = truth(value),
             "analyze_wildcard" => settings.analyze_wildcard = truth(value),
             "allow_leading_wildcard" => settings.allow_leading_wildcard = truth(value),
@@ -135,8 +137,6 @@ pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -
             | "fuzzy_rewrite"
             | "locale"
             | "_name"
-            | "quote_analyzer"
-            | "quote_field_suffix"
             | "escape"
             | "flags"
             | "max_determinized_states" => {}

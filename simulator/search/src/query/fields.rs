@@ -123,10 +123,12 @@ impl<'a> Context<'a> {
 
     /// Search analyzer of a field. Default: that of `_all`.
     pub(crate) fn search_analyzer(&self, name: &str) -> Analyzer {
-        self.mapped(name).map_or_else(
-            || self.mapping.all().search_analyzer.clone(),
-            |field| field.search_analyzer.clone(),
-        )
+        self.mapped(name).unwrap_or(self.mapping.all()).search_analyzer.clone()
+    }
+
+    /// Analyzer of quoted texts in a field. Default: that of `_all`.
+    pub(crate) fn quote_analyzer(&self, name: &str) -> Analyzer {
+        self.mapped(name).unwrap_or(self.mapping.all()).quote_analyzer.clone()
     }
 
     /// Records a named query.

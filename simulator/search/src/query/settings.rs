@@ -29,6 +29,10 @@ pub(crate) struct StringSettings {
     pub(crate) fields: Vec<(String, f32)>,
     pub(crate) operator: Operator,
     pub(crate) analyzer: Option<String>,
+    /// Analyzer of quoted texts. Default: `analyzer`.
+    pub(crate) quote_analyzer: Option<String>,
+    /// Suffix of the field that a quoted text is searched in, if there is one.
+    pub(crate) quote_field_suffix: String,
     pub(crate) lowercase_expanded_terms: bool,
     pub(crate) analyze_wildcard: bool,
     pub(crate) lenient: bool,
@@ -48,6 +52,8 @@ impl Default for StringSettings {
             fields: vec![("_all".to_owned(), 1.0)],
             operator: Operator::Or,
             analyzer: None,
+            quote_analyzer: None,
+            quote_field_suffix: String::new(),
             lowercase_expanded_terms: true,
             analyze_wildcard: false,
             lenient: false,

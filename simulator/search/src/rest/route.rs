@@ -5,7 +5,7 @@ use http::Method;
 use super::{Answer, RestRequest};
 use crate::api::{
     aliases, analyze, cat, cluster, deletion, documents, indices, mappings, multi_get, nodes, query, scroll, search,
-    state, stats, suggest, templates, vectors, warmers,
+    snapshots, state, stats, suggest, templates, vectors, warmers,
 };
 use crate::cluster::check_wildcards;
 use crate::error::{Result, SearchError, problems};
@@ -293,6 +293,7 @@ fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resu
         (&Method::PUT | &Method::POST, ["_template", name]) => templates::put(shared, request, name)?,
         (&Method::DELETE, ["_template", name]) => templates::delete(shared, name)?,
         (&Method::DELETE, ["_all"]) => indices::delete(shared, request, "_all")?,
+        (_, ["_snapshot", below @ ..]) => return snapshots::handle(request, below),
         _ => return Ok(None),
     };
     Ok(Some(answer))

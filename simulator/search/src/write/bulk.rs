@@ -106,7 +106,7 @@ fn lenient_line(line: &[u8]) -> Result<Line<'static>> {
     let line = json::value(line)?;
     let action = line.as_object().and_then(|line| line.iter().next());
     let Some((name, meta)) = action else {
-        return Err(SearchError::new(500, "NullPointerException", "null"));
+        return Err(SearchError::null_pointer());
     };
     let mut plain = Map::new();
     for (key, value) in meta.as_object().into_iter().flatten() {
@@ -305,7 +305,7 @@ fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8
 /// A body that is no JSON.
 fn has_change(body: &[u8]) -> Result<bool> {
     if json::derivable(body).is_err() {
-        return Err(SearchError::new(500, "NullPointerException", "null"));
+        return Err(SearchError::null_pointer());
     }
     let body = json::value(body)?;
     Ok(["doc", "script", "script_id", "script_file"]

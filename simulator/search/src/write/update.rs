@@ -87,7 +87,7 @@ pub(crate) fn update(
                     return Err(SearchError::new(400, "DocumentSourceMissingException", reason));
                 };
                 if doc.is_some_and(|doc| !doc.is_object()) {
-                    return Err(SearchError::new(500, "NullPointerException", "null"));
+                    return Err(SearchError::null_pointer());
                 }
                 let before = before.into_owned();
                 let mut after = before.clone();

@@ -1,0 +1,36 @@
+//! The snapshot APIs, of a cluster without repositories: none can be created.
+
+use http::Method;
+use serde_json::json;
+
+use crate::error::{Result, SearchError};
+use crate::rest::{Answer, RestRequest};
+
+/// Handles a request below `/_snapshot`. `None` if the path is not one of the API.
+pub(crate) fn handle(request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
+    let missing = |names: &str| {
+        let name = names.split(',').next().unwrap_or_default();
+        Err(SearchError::new(
+            404,
+            "RepositoryMissingException",
+            format!("[{name}] missing"),
+        ))
+    };
+    match (&request.method, path) {
+        (&Method::GET, [] | ["_all"]) => Ok(Some(Answer::ok(json!({})))),
+        (&Method::GET, ["_status"] | [_, "_status"]) => Ok(Some(Answer::ok(json!({"snapshots": []})))),
+        (&Method::GET, [name] | [name, _] | [name, _, "_status"])
+        | (&Method::DELETE, [name] | [name, _])
+        | (&Method::POST, [name, "_verify"] | [name, _, "_restore"])
+        | (&Method::PUT | &Method::POST, [name, _]) => missing(name),
+        (&Method::PUT | &Method::POST, [name]) => {
+            if request.json()?.is_none_or(|body| body.get("type").is_none()) {
+                return Err(SearchError::validation("type is missing"));
+            }
+            let reason = format!("[{name}] failed to create repository");
+            let cause = SearchError::illegal("snapshots are not supported");
+            Err(SearchError::new(500, "RepositoryException", reason).caused_by(cause))
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,49 @@
+//! Analyzers of fields and types.
+
+use serde_json::Value;
+
+use super::{FieldType, Indexing, Kind, Mapping, unknown_analyzer};
+use crate::analysis::Analyzer;
+use crate::error::{Result, SearchError};
+
+impl Mapping {
+    /// Fails for an unknown analyzer of a type.
+    pub(super) fn check_root_analyzers(&self, type_name: &str, definition: &Value) -> Result<()> {
+        let keys = ["analyzer", "index_analyzer", "search_analyzer"];
+        let given = keys
+            .iter()
+            .filter_map(|key| Some((key, definition.get(*key)?.as_str()?)));
+        for (key, name) in given {
+            Analyzer::configured(name, self.analysis.as_ref()).map_err(|error| {
+                SearchError::mapping(format!("{} for {key} setting on root type [{type_name}]", error.reason))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the analyzers of a field: at index time, at query time, and of quoted texts.
+    pub(super) fn analyzers(&self, full_name: &str, field: &FieldType) -> Result<[Analyzer; 3]> {
+        let analyzer = |name: Option<&str>| match (field.indexing, field.kind) {
+            (Indexing::Analyzed, Kind::Completion) => {
+                let own = name.unwrap_or("simple");
+                let unknown = format!("Can't find default or mapped analyzer with name [{own}]");
+                Analyzer::configured(own, self.analysis.as_ref()).map_err(|_| SearchError::illegal(unknown))
+            }
+            (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
+                let own = name.unwrap_or("default");
+                Analyzer::configured(own, self.analysis.as_ref())
+                    .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name)))
+            }
+            _ => match name {
+                Some(own) => Analyzer::configured(own, self.analysis.as_ref())
+                    .map(|_| Analyzer::keyword())
+                    .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name))),
+                None => Ok(Analyzer::keyword()),
+            },
+        };
+        let index = field.analyzer.as_deref();
+        let search = field.search_analyzer.as_deref().or(index);
+        let quote = field.quote_analyzer.as_deref().or(search);
+        Ok([analyzer(index)?, analyzer(search)?, analyzer(quote)?])
+    }
+}

@@ -1,0 +1,109 @@
+//! Field types.
+
+/// The type of the values of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A string, analyzed or not.
+    String,
+    /// A 64-bit signed integer.
+    Long,
+    /// A 32-bit signed integer.
+    Integer,
+    /// A 16-bit signed integer.
+    Short,
+    /// An 8-bit signed integer.
+    Byte,
+    /// A 64-bit floating-point number.
+    Double,
+    /// A 32-bit floating-point number.
+    Float,
+    /// Milliseconds since 1970.
+    Date,
+    /// A boolean.
+    Boolean,
+    /// An IPv4 address.
+    Ip,
+    /// Bytes in base64, stored but not indexed.
+    Binary,
+    /// A geographic point.
+    GeoPoint,
+    /// A suggestion for the prefix of an input.
+    Completion,
+    /// The number of tokens of a string.
+    TokenCount,
+    /// The Murmur3 hash of a string.
+    Hash,
+}
+
+impl Kind {
+    /// Returns the type with this name in mappings.
+    pub(crate) fn named(name: &str) -> Option<Kind> {
+        Some(match name {
+            "string" | "multi_field" => Kind::String,
+            "long" => Kind::Long,
+            "integer" => Kind::Integer,
+            "short" => Kind::Short,
+            "byte" => Kind::Byte,
+            "double" => Kind::Double,
+            "float" => Kind::Float,
+            "date" => Kind::Date,
+            "boolean" => Kind::Boolean,
+            "ip" => Kind::Ip,
+            "binary" => Kind::Binary,
+            "geo_point" => Kind::GeoPoint,
+            "completion" => Kind::Completion,
+            "token_count" => Kind::TokenCount,
+            "murmur3" => Kind::Hash,
+            _ => return None,
+        })
+    }
+
+    /// The name in mappings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::String => "string",
+            Kind::Long => "long",
+            Kind::Integer => "integer",
+            Kind::Short => "short",
+            Kind::Byte => "byte",
+            Kind::Double => "double",
+            Kind::Float => "float",
+            Kind::Date => "date",
+            Kind::Boolean => "boolean",
+            Kind::Ip => "ip",
+            Kind::Binary => "binary",
+            Kind::GeoPoint => "geo_point",
+            Kind::Completion => "completion",
+            Kind::TokenCount => "token_count",
+            Kind::Hash => "murmur3",
+        }
+    }
+
+    /// Returns whether values are indexed and compared as numbers.
+    pub(crate) fn is_numeric(self) -> bool {
+        !matches!(
+            self,
+            Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion
+        )
+    }
+
+    /// The name in analyzers and the default precision step. `None` if the type is not numeric.
+    pub(crate) fn precision(self) -> Option<(&'static str, u32)> {
+        Some(match self {
+            Kind::Long | Kind::Hash => ("long", 16),
+            Kind::Integer | Kind::TokenCount => ("int", 8),
+            Kind::Short => ("short", 8),
+            Kind::Byte => ("byte", 2_147_483_647),
+            Kind::Double => ("double", 16),
+            Kind::Float => ("float", 8),
+            Kind::Date => ("date", 16),
+            Kind::Ip => ("ip", 16),
+            Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion => return None,
+        })
+    }
+
+    /// Returns whether values are floating-point numbers.
+    pub(crate) fn is_floating(self) -> bool {
+        matches!(self, Kind::Double | Kind::Float)
+    }
+}
