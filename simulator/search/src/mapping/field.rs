@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use super::Kind;
-use super::field_checks::{is_completion_setting, needs_value};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::json::java_text;
@@ -134,10 +133,10 @@ impl FieldType {
         for (key, value) in definition {
             let text = || value.as_str().map(str::to_owned);
             let analyzer = || Some(java_text(value));
-            if value.is_null() && needs_value(kind, key) {
+            if value.is_null() && kind.needs_value(key) {
                 return Err(SearchError::null_pointer());
             }
-            if kind == Kind::Completion && !is_completion_setting(key) {
+            if !kind.has_setting(key) {
                 return Err(SearchError::mapping(format!("Unknown field [{key}]")));
             }
             match key.as_str() {
@@ -252,7 +251,7 @@ impl FieldType {
         self.settings.get(name)
     }
 
-    /// Returns whether quoted texts have an analyzer, but others have none: Elasticsearch fails to write such a mapping.
+    /// Returns whether quoted texts have an analyzer, but others have none. Elasticsearch fails to write that.
     pub(super) fn analyzes_quotes_only(&self) -> bool {
         let gap = self.setting("position_offset_gap").and_then(Value::as_i64);
         self.quote_analyzer.is_some()

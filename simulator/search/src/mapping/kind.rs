@@ -1,5 +1,58 @@
 //! Field types.
 
+/// Settings of most fields that need a value.
+const WITH_VALUE: [&str; 20] = [
+    "index",
+    "tokenized",
+    "analyzer",
+    "index_analyzer",
+    "search_analyzer",
+    "store",
+    "boost",
+    "doc_values",
+    "include_in_all",
+    "copy_to",
+    "norms",
+    "omit_norms",
+    "omit_term_freq_and_positions",
+    "index_options",
+    "term_vector",
+    "similarity",
+    "postings_format",
+    "doc_values_format",
+    "index_name",
+    "fielddata",
+];
+
+/// Settings of a completion field, without its analyzers.
+const COMPLETION: [&str; 6] = [
+    "fields",
+    "path",
+    "payloads",
+    "preserve_separators",
+    "preserve_position_increments",
+    "max_input_length",
+];
+
+/// Settings of a geographic point.
+const POINT: [&str; 11] = [
+    "precision_step",
+    "lat_lon",
+    "geohash",
+    "geohash_prefix",
+    "geohash_precision",
+    "validate",
+    "validate_lat",
+    "validate_lon",
+    "normalize",
+    "normalize_lat",
+    "normalize_lon",
+];
+
+fn is_analyzer(key: &str) -> bool {
+    matches!(key, "analyzer" | "index_analyzer" | "search_analyzer")
+}
+
 /// The type of the values of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -105,5 +158,24 @@ impl Kind {
     /// Returns whether values are floating-point numbers.
     pub(crate) fn is_floating(self) -> bool {
         matches!(self, Kind::Double | Kind::Float)
+    }
+
+    /// Returns whether fields of the type may have a setting.
+    pub(super) fn has_setting(self, key: &str) -> bool {
+        self != Kind::Completion || COMPLETION.contains(&key) || is_analyzer(key) || matches!(key, "type" | "context")
+    }
+
+    /// Returns whether `null` is an error for a setting of the type. Other settings are ignored then.
+    pub(super) fn needs_value(self, key: &str) -> bool {
+        match self {
+            Kind::Completion => COMPLETION.contains(&key) || is_analyzer(key),
+            Kind::Boolean | Kind::Binary => WITH_VALUE.contains(&key),
+            _ if WITH_VALUE.contains(&key) || matches!(key, "fields" | "path") => true,
+            Kind::String => key == "search_quote_analyzer",
+            Kind::GeoPoint => POINT.contains(&key),
+            Kind::Date if matches!(key, "format" | "numeric_resolution" | "locale") => true,
+            Kind::TokenCount if key == "null_value" => true,
+            _ => matches!(key, "precision_step" | "ignore_malformed" | "coerce"),
+        }
     }
 }
