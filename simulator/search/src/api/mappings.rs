@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::cluster::{Block, Expand, refresh};
 use crate::error::{Result, SearchError};
 use crate::json;
-use crate::mapping::{FieldType, metadata_fields, with_defaults};
+use crate::mapping::{FieldType, TypeMapping, metadata_fields, with_defaults};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -127,6 +127,64 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
     Ok(Answer::acknowledged())
 }
 
+/// A field with its description.
+struct DescribedField {
+    /// Full name, name in the index, short name.
+    names: [String; 3],
+    description: Value,
+}
+
+/// Describes the fields of a type, with its metadata.
+fn described_fields(type_mapping: &TypeMapping, defaults: bool) -> Vec<DescribedField> {
+    let leaves = type_mapping.root.leaves().into_iter().map(|(name, node)| {
+        let short = name.rsplit('.').next().unwrap_or(&name).to_owned();
+        let own = node.field_type.setting("index_name").and_then(Value::as_str);
+        let index_name = own.unwrap_or(&name).to_owned();
+        let definition = match defaults {
+            true => with_defaults(&short, node),
+            false => node.describe(FieldType::describe),
+        };
+        DescribedField {
+            description: json!({"full_name": name, "mapping": {&short: definition}}),
+            names: [name, index_name, short],
+        }
+    });
+    let metadata = metadata_fields(type_mapping).into_iter().map(|(name, settings)| {
+        let mut inner = Map::new();
+        match type_mapping.metadata(&name) {
+            Some(own) if !defaults => drop(inner.insert(name.clone(), own.clone())),
+            _ if defaults && !settings.is_null() => drop(inner.insert(name.clone(), settings)),
+            _ => {}
+        }
+        DescribedField {
+            description: json!({"full_name": name, "mapping": inner}),
+            names: [name.clone(), name.clone(), name],
+        }
+    });
+    leaves.chain(metadata).collect()
+}
+
+/// Adds the fields that a name or pattern stands for: by full name, else by name in the index, else by short name. A
+/// name stands for one field, which is added by that name.
+fn add_fields(wanted: &str, fields: &[DescribedField], found: &mut Map<String, Value>) {
+    if wanted.contains('*') {
+        for field in fields {
+            if let Some(name) = field.names.iter().find(|name| pattern::matches(wanted, name)) {
+                found.insert(name.clone(), field.description.clone());
+            }
+        }
+        return;
+    }
+    let named = |kind: usize| {
+        fields
+            .iter()
+            .find(|field| field.names.get(kind).is_some_and(|name| name == wanted))
+    };
+    if let Some(field) = (0..3).find_map(named) {
+        found.insert(wanted.to_owned(), field.description.clone());
+    }
+}
+
 /// `GET [/index]/_mapping[/type]/field/name`.
 pub(crate) fn fields(
     shared: &Shared,
@@ -154,34 +212,10 @@ pub(crate) fn fields(
                 continue;
             };
             has_type = true;
-            let mut found: Map<String, Value> = type_mapping
-                .root
-                .leaves()
-                .into_iter()
-                .filter(|(name, _)| pattern::matches_any(fields, name))
-                .map(|(name, node)| {
-                    let last = name.rsplit('.').next().unwrap_or(&name).to_owned();
-                    let mut inner = Map::new();
-                    let definition = if defaults {
-                        with_defaults(&last, node)
-                    } else {
-                        node.describe(FieldType::describe)
-                    };
-                    inner.insert(last, definition);
-                    (name.clone(), json!({"full_name": name, "mapping": inner}))
-                })
-                .collect();
-            for (name, settings) in metadata_fields(type_mapping) {
-                if !pattern::matches_any(fields, &name) {
-                    continue;
-                }
-                let mut inner = Map::new();
-                match type_mapping.metadata(&name) {
-                    Some(own) if !defaults => drop(inner.insert(name.clone(), own.clone())),
-                    _ if defaults && !settings.is_null() => drop(inner.insert(name.clone(), settings)),
-                    _ => {}
-                }
-                found.insert(name.clone(), json!({"full_name": name, "mapping": inner}));
+            let described = described_fields(type_mapping, defaults);
+            let mut found = Map::new();
+            for wanted in fields.split(',') {
+                add_fields(wanted, &described, &mut found);
             }
             if !found.is_empty() {
                 by_type.insert(type_name.to_owned(), found.into());

@@ -13,28 +13,14 @@ use crate::aggs::{self, Aggregation};
 use crate::budget::Budget;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
+use crate::find::query_source::{QuerySource, first_entry};
 use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::{SourceFilter, names};
 use crate::highlight;
 use crate::json;
 use crate::mapping::truth;
 use crate::options::Limits;
-use crate::query::StringSettings;
 use crate::script::Script;
-
-/// The query of a request, before it is parsed for an index.
-#[derive(Clone, Debug, Default)]
-pub(crate) enum QuerySource {
-    /// No query: matches all documents.
-    #[default]
-    All,
-    /// A query string.
-    Text(String, Box<StringSettings>),
-    /// A query of the DSL.
-    Body(Value),
-    /// A body that cannot be parsed, and its error.
-    Invalid(SearchError),
-}
 
 /// An element of a source, in the order of parsing.
 #[derive(Clone, Debug)]
@@ -187,44 +173,6 @@ pub(super) fn hit_count(name: &str, number: i64) -> Result<usize> {
     })
 }
 
-impl QuerySource {
-    /// Creates the query of the parameter `q`, or of a body that has only a query.
-    ///
-    /// # Errors
-    /// Parameters that cannot be parsed.
-    pub(crate) fn parse(params: &BTreeMap<String, String>, body: &[u8], limits: &Limits) -> Result<QuerySource> {
-        if let Some(text) = params.get("q") {
-            return QuerySource::text(text, params, limits);
-        }
-        if body.iter().all(u8::is_ascii_whitespace) {
-            return Ok(QuerySource::All);
-        }
-        Ok(match json::object(body) {
-            Err(error) => QuerySource::Invalid(error),
-            Ok(body) => match body.iter().find(|(key, _)| *key != "query") {
-                Some((other, _)) => {
-                    QuerySource::Invalid(SearchError::query(format!("request does not support [{other}]")))
-                }
-                None => match body.get("query") {
-                    Some(query) => QuerySource::Body(query.clone()),
-                    None => QuerySource::Invalid(SearchError::query("Required query is missing")),
-                },
-            },
-        })
-    }
-
-    /// Counts the parts of the query in a budget.
-    ///
-    /// # Errors
-    /// More parts than the queries of one request may have.
-    pub(crate) fn check(&self, budget: &Budget) -> Result<()> {
-        match self {
-            QuerySource::Body(body) => budget.query(body),
-            _ => Ok(()),
-        }
-    }
-}
-
 impl SearchRequest {
     /// Whether the best hits of each shard are collected apart.
     pub(super) fn separates_shards(&self) -> bool {
@@ -334,7 +282,7 @@ impl SearchRequest {
                 for (key, value) in &object {
                     match self.read_element(key, value, limits) {
                         Ok(element) => {
-                            let is_query = matches!(element, Some(Element::Query));
+                            let is_query = matches!(element, Some(Element::Query | Element::PostFilter));
                             source.elements.extend(element);
                             // A query has one key. Elasticsearch fails on a second one, because it expects the end of
                             // the object.
@@ -342,9 +290,9 @@ impl SearchRequest {
                                 .as_object()
                                 .filter(|_| is_query)
                                 .and_then(|query| query.iter().nth(1))
-                                && inner.is_object()
                             {
-                                let reason = format!("Expected field name but got START_OBJECT \"{second}\"");
+                                let token = json::token_of(inner);
+                                let reason = format!("Expected field name but got {token} \"{second}\"");
                                 source.elements.push(Element::Invalid(SearchError::parse(reason)));
                                 break;
                             }
@@ -378,7 +326,7 @@ impl SearchRequest {
         let yes = truth(value);
         match key {
             "query" => {
-                self.query = QuerySource::Body(value.clone());
+                self.query = QuerySource::Body(first_entry(value));
                 return Ok(Some(Element::Query));
             }
             "query_binary" | "queryBinary" => {
@@ -391,7 +339,7 @@ impl SearchRequest {
                 return Ok(Some(Element::Query));
             }
             "filter" | "post_filter" | "postFilter" => {
-                self.post_filter = Some(value.clone());
+                self.post_filter = Some(first_entry(value));
                 return Ok(Some(Element::PostFilter));
             }
             "from" => {

@@ -13,8 +13,8 @@ use crate::mustache::Template;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
 use crate::query::dsl_parts::{
-    boost_of, check_keys, check_minimum, is_scalar, minimum, number, parse_clauses, parsing_error, unsupported,
-    with_boost,
+    boost_of, check_keys, check_minimum, check_part, is_scalar, minimum, number, parse_clauses, parsing_error,
+    replaced, second, unsupported, with_boost,
 };
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
@@ -45,8 +45,8 @@ const NUMBERS: [&str; 15] = [
 ///
 /// # Errors
 /// A body that is not a query, or that is nested too deeply.
-pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
-    let context = &context.nested()?;
+pub(crate) fn parse_body(outer: &Context<'_>, body: &Value) -> Result<Query> {
+    let context = &outer.nested()?;
     let Value::Object(object) = body else {
         return Err(parsing_error(
             context,
@@ -68,7 +68,7 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
         None => leaf(context, name, inner)?,
     };
     context.name(object.get("_name").or_else(|| name_beside_value(name, object)), &query);
-    Ok(query)
+    replaced(outer, body, query, parse_body)
 }
 
 /// Returns whether a query has its settings under the name of a field.
@@ -108,7 +108,8 @@ fn check_numbers(query: &str, object: &Map<String, Value>) -> Result<()> {
 fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
     let given = |key: &str| match object.get(key).filter(|part| !part.is_null()) {
         Some(part) if is_scalar(part) => Err(unsupported(context, name, key)),
-        part => Ok(part),
+        Some(part) => check_part(context, name, key, part).map(|()| Some(part)),
+        None => Ok(None),
     };
     let part = |key: &str| given(key)?.map(|part| context.parse_query(part)).transpose();
     let filter = |key: &str| {
@@ -311,7 +312,11 @@ pub(super) fn boolean(
                 ));
             }
         };
-        if !matches!(value, Value::Object(_) | Value::Array(_)) {
+        let is_read = match value {
+            Value::Object(_) => second(value).is_none_or(|(_, other)| other.is_object() || other.is_null()),
+            other => other.is_array(),
+        };
+        if !is_read {
             return Err(parsing_error(
                 context,
                 &format!("[bool] {kind} does not support [{key}]"),

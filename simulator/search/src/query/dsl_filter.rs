@@ -2,7 +2,7 @@
 //!
 //! Source: the filter parsers of Elasticsearch 1.5.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::find::extract;
@@ -10,7 +10,7 @@ use crate::mapping::{Kind, truth};
 use crate::query::dsl::{boolean, indices, unwrap};
 use crate::query::dsl_geo::{geo, geohash_cell};
 use crate::query::dsl_leaf::{ids_query, one_field, range_query};
-use crate::query::dsl_parts::{parse_clauses, parsing_error, text_of, with_flags};
+use crate::query::dsl_parts::{parse_clauses, parsing_error, replaced, second, text_of, with_flags};
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::value::{matching, prefix, term};
@@ -21,8 +21,8 @@ use crate::script::Script;
 ///
 /// # Errors
 /// A body that is not a filter, or that is nested too deeply.
-pub(crate) fn parse_filter(context: &Context<'_>, body: &Value) -> Result<Query> {
-    let context = &context.nested()?;
+pub(crate) fn parse_filter(outer: &Context<'_>, body: &Value) -> Result<Query> {
+    let context = &outer.nested()?;
     let object = match body {
         Value::Object(object) => object,
         Value::Array(_) => return parse_clauses(context, body, parse_filter).map(Query::every),
@@ -43,9 +43,11 @@ pub(crate) fn parse_filter(context: &Context<'_>, body: &Value) -> Result<Query>
     let empty = Map::new();
     let settings = inner.as_object().unwrap_or(&empty);
     let filter = filter(context, name, inner, settings)?;
-    // `_name` can also be beside the name of the filter.
-    context.name(settings.get("_name").or_else(|| object.get("_name")), &filter);
-    Ok(filter)
+    context.name(settings.get("_name"), &filter);
+    match second(body) {
+        Some((_, Value::Object(other))) if other.is_empty() => Ok(filter),
+        _ => replaced(outer, body, filter, parse_filter),
+    }
 }
 
 fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
@@ -73,8 +75,14 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             }
         }
         "not" => {
-            let inner = object.get("filter").unwrap_or(inner);
-            Query::not(parse_filter(context, inner)?).filter(FilterClass::Not, cached(false))
+            // The last filter counts.
+            let last = object.iter().rev().find(|(_, filter)| filter.is_object());
+            let negated = match (object.get("filter"), last) {
+                (Some(filter), _) => parse_filter(context, filter)?,
+                (None, Some((name, filter))) => parse_filter(context, &json!({name: filter}))?,
+                (None, None) => parse_filter(context, inner)?,
+            };
+            Query::not(negated).filter(FilterClass::Not, cached(false))
         }
         "query" => wrapper(context.parse_query(inner)?, Caching::Uncached),
         "fquery" => {

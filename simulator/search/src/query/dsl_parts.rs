@@ -2,7 +2,7 @@
 //!
 //! Source: Elasticsearch 1.5's query parsers and `Queries.calculateMinShouldMatch`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::mapping::{Field, Kind};
@@ -56,6 +56,49 @@ pub(super) fn flattened(context: &Context<'_>, name: &str, object: &Map<String, 
     Ok(flat)
 }
 
+/// Returns the second entry of a query or filter, which has only one.
+pub(super) fn second(body: &Value) -> Option<(&String, &Value)> {
+    body.as_object()?.iter().nth(1)
+}
+
+/// Applies the second entry of a query or filter. Elasticsearch's parser reads it as another value of the setting that
+/// has the query or filter, and fails unless it is a query or filter, too.
+pub(super) fn replaced(
+    context: &Context<'_>,
+    body: &Value,
+    first: Query,
+    parse: fn(&Context<'_>, &Value) -> Result<Query>,
+) -> Result<Query> {
+    match second(body) {
+        None | Some((_, Value::Null)) => Ok(first),
+        Some((_, other @ Value::Object(_))) => parse(context, other),
+        Some((key, _)) => Err(parsing_error(context, &format!("[_na] query does not support [{key}]"))),
+    }
+}
+
+/// Fails for a part of a query with values that Elasticsearch's parser takes for those of `key`, or for other settings.
+pub(super) fn check_part(context: &Context<'_>, name: &str, key: &str, part: &Value) -> Result<()> {
+    match (second(part), part.as_object().and_then(|part| part.keys().nth(2))) {
+        (Some((_, other)), _) if !other.is_object() && !other.is_null() => Err(unsupported(context, name, key)),
+        (_, Some(third)) => Err(unsupported(context, name, third)),
+        _ => Ok(()),
+    }
+}
+
+/// Parses an item of an array of queries or filters. Elasticsearch's parser takes its second entry for the next item.
+fn parse_item(context: &Context<'_>, item: &Value, parse: fn(&Context<'_>, &Value) -> Result<Query>) -> Result<Query> {
+    let (Some((_, next)), Some((key, value))) = (second(item), item.as_object().and_then(|item| item.iter().next()))
+    else {
+        return parse(context, item);
+    };
+    parse(context, &json!({key: value}))?;
+    if next.is_object() {
+        parse(context, next)?;
+    }
+    // The message of the array's parser, which expects an object there.
+    parse(context, &Value::Null)
+}
+
 /// Parses one query or an array of queries. Values before a query in an array are skipped.
 pub(super) fn parse_clauses(
     context: &Context<'_>,
@@ -67,7 +110,7 @@ pub(super) fn parse_clauses(
         Value::Array(items) => {
             let is_skipped = |at: usize, item: &Value| is_scalar(item) && items.get(at + 1).is_some();
             let kept = items.iter().enumerate().filter(|(at, item)| !is_skipped(*at, item));
-            kept.map(|(_, item)| parse(context, item)).collect()
+            kept.map(|(_, item)| parse_item(context, item, parse)).collect()
         }
         other => Ok(vec![parse(context, other)?]),
     }
