@@ -1,5 +1,6 @@
 //! The delete-by-query API.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -23,8 +24,14 @@ pub(crate) fn delete_by_query(
     if body.is_empty() && request.param("q").is_none() {
         return Err(SearchError::validation("source is missing"));
     }
+    // A body takes precedence over `q`.
+    let params = if body.is_empty() {
+        &request.params
+    } else {
+        &BTreeMap::new()
+    };
     let wanted = crate::find::SearchRequest {
-        query: crate::find::QuerySource::parse(&request.params, body, limits)?,
+        query: crate::find::QuerySource::parse(params, body, limits)?,
         size: Some(limits.window),
         types: super::search::types_of(types),
         routing: request.param("routing").map(str::to_owned),
@@ -40,11 +47,18 @@ pub(crate) fn delete_by_query(
     check_open(&named)?;
     named.iter().try_for_each(|index| index.check_block(Block::Write))?;
     refresh(&named)?;
+    let routing = shared
+        .cluster
+        .search_routing(indices, wanted.routing.as_deref(), None)?;
+    let visited = |index: &Arc<Index>| {
+        let shards = (0..index.shard_count()).filter(|shard| routing.visits(index, *shard));
+        shards.count() as u32
+    };
     let now = (shared.cluster.options.ticks)();
     loop {
         let outcome = crate::find::search(&shared.cluster, indices, request.expand(), &wanted)?;
         if let Some(failure) = outcome.failures.first() {
-            return Ok(Answer::json(failure.error.status, deleted(&named, &outcome)));
+            return Ok(Answer::json(failure.error.status, deleted(&named, visited, &outcome)));
         }
         delete_hits(&outcome, now)?;
         refresh(&named)?;
@@ -53,17 +67,17 @@ pub(crate) fn delete_by_query(
             break;
         }
     }
-    Ok(Answer::ok(deleted(&named, &Outcome::default())))
+    Ok(Answer::ok(deleted(&named, visited, &Outcome::default())))
 }
 
-/// Returns the result of a deletion by query, by index.
-fn deleted(named: &[Arc<Index>], outcome: &Outcome) -> Value {
+/// Returns the result of a deletion by query, by index. `visited` counts the shards that have documents of its routing.
+fn deleted(named: &[Arc<Index>], visited: impl Fn(&Arc<Index>) -> u32, outcome: &Outcome) -> Value {
     let response: Map<String, Value> = named
         .iter()
         .map(|index| {
             let failures = outcome.failures.iter().filter(|failure| failure.index == index.name);
             let failures: Vec<Failure> = failures.cloned().collect();
-            let shards = shards_json(index.shard_count(), &failures, |failure| {
+            let shards = shards_json(visited(index), &failures, |failure| {
                 let error = super::query::parse_failure(&failure.index, failure.error.clone());
                 json!({"index": failure.index, "shard": failure.shard, "reason": error.to_string()})
             });

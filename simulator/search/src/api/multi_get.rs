@@ -79,6 +79,12 @@ pub(crate) fn mget(
                 shared.cluster.now(),
             )
         });
+        // A closed index fails the request, a missing one only its documents.
+        if let Err(error) = &read
+            && error.kind == "IndexClosedException"
+        {
+            return Err(error.clone());
+        }
         Ok(read.unwrap_or_else(|error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.reason})))
     });
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))

@@ -21,7 +21,10 @@ fn search_request(shared: &Shared, request: &RestRequest, types: Option<&str>) -
         )?,
         size: Some(0),
         min_score: request.float("min_score")?,
-        terminate_after: request.count("terminate_after")?.filter(|max| *max > 0),
+        terminate_after: request
+            .integer("terminate_after")?
+            .and_then(|max| u64::try_from(max).ok())
+            .filter(|max| *max > 0),
         types: types_of(types),
         routing: request.param("routing").map(str::to_owned),
         preference: request.param("preference").map(str::to_owned),
@@ -64,6 +67,9 @@ pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     check_preference(shared, request.param("preference").unwrap_or_default())?;
     let wanted = search_request(shared, request, types)?;
+    if request.integer("terminate_after")?.is_some_and(|max| max < 0) {
+        return Err(SearchError::illegal("terminateAfter must be > 0"));
+    }
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
     let status = match outcome.failures.first() {
         Some(failure) if outcome.failed() == outcome.shards => {

@@ -22,7 +22,7 @@ pub(crate) fn guess(mapping: &TypeMapping, path: &[String], value: &Value) -> Re
     };
     let name = path.last().map_or("", String::as_str);
     if let Some(definition) = template(mapping, path, name, kind.name()) {
-        return field_of_template(name, &definition).map(Some);
+        return field_of_template(path, &definition).map(Some);
     }
     Ok(Some(FieldNode::of(match format {
         Some(format) => FieldType::detected_date(format),
@@ -43,7 +43,7 @@ pub(crate) fn object_of_template(mapping: &TypeMapping, path: &[String]) -> Resu
     Ok(Some(if is_object {
         Node::Object(Box::new(ObjectNode::parse(&definition, &path.join("."))?))
     } else {
-        Node::Field(Box::new(field_of_template(name, &definition)?))
+        Node::Field(Box::new(field_of_template(path, &definition)?))
     }))
 }
 
@@ -81,13 +81,18 @@ fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: &str) -> O
 ///
 /// # Errors
 /// An unknown type, or an invalid setting.
-fn field_of_template(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
+fn field_of_template(path: &[String], definition: &Map<String, Value>) -> Result<FieldNode> {
+    let name = path.last().map_or("", String::as_str);
     match definition.get("type").and_then(Value::as_str) {
         Some(kind) if Kind::named(kind).is_none() => {
             let reason = format!("failed to find type parsed [{kind}] for [{name}]");
             Err(SearchError::mapping(reason))
         }
-        _ => FieldNode::parse(name, definition),
+        _ => {
+            let node = FieldNode::parse(name, definition)?;
+            node.check_doc_values(&path.join("."))?;
+            Ok(node)
+        }
     }
 }
 

@@ -130,7 +130,9 @@ impl FieldType {
             SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]"))
         })?;
         let mut field = FieldType::of(kind);
-        for (key, value) in definition {
+        let mut settings: Vec<(&String, &Value)> = definition.iter().collect();
+        settings.sort_by_key(|(key, _)| kind.order_of(key));
+        for (key, value) in settings {
             let text = || value.as_str().map(str::to_owned);
             let analyzer = || Some(java_text(value));
             if value.is_null() && kind.needs_value(key) {
@@ -139,6 +141,7 @@ impl FieldType {
             if !kind.has_setting(key) {
                 return Err(SearchError::mapping(format!("Unknown field [{key}]")));
             }
+            field.check_setting(name, key, value)?;
             match key.as_str() {
                 "index" => {
                     field.indexing = Indexing::parse(value).ok_or_else(|| {
@@ -193,7 +196,10 @@ impl FieldType {
             .map(truth);
         let norms = norms.or_else(|| definition.get("omit_norms").map(|omitted| !truth(omitted)));
         field.norms = kind == Kind::String && norms.unwrap_or(field.indexing == Indexing::Analyzed);
-        field.check(name, definition)?;
+        if kind == Kind::TokenCount && field.analyzer.is_none() {
+            let reason = format!("Analyzer must be set for field [{name}] but wasn't.");
+            return Err(SearchError::mapping(reason));
+        }
         let analyzers = [
             ("index_analyzer", &field.analyzer),
             (SEARCH_ANALYZER, &field.search_analyzer),

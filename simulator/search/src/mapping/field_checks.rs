@@ -2,7 +2,7 @@
 //!
 //! Source: `TypeParsers` and the field mappers of Elasticsearch 1.5.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Kind;
 use super::field::FieldType;
@@ -65,19 +65,8 @@ fn check_time_unit(name: &str) -> Result<()> {
 }
 
 impl FieldType {
-    /// Fails for settings that are invalid for the field.
-    pub(super) fn check(&self, name: &str, definition: &Map<String, Value>) -> Result<()> {
-        definition
-            .iter()
-            .try_for_each(|(key, value)| self.check_setting(name, key, value))?;
-        if self.kind == Kind::TokenCount && self.analyzer.is_none() {
-            let reason = format!("Analyzer must be set for field [{name}] but wasn't.");
-            return Err(SearchError::mapping(reason));
-        }
-        Ok(())
-    }
-
-    fn check_setting(&self, name: &str, key: &str, value: &Value) -> Result<()> {
+    /// Fails for a setting that is invalid for the field.
+    pub(super) fn check_setting(&self, name: &str, key: &str, value: &Value) -> Result<()> {
         let text = value.as_str();
         match key {
             "null_value" if value.is_null() => match self.kind {

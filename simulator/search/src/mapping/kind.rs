@@ -165,6 +165,15 @@ impl Kind {
         self != Kind::Completion || COMPLETION.contains(&key) || is_analyzer(key) || matches!(key, "type" | "context")
     }
 
+    /// Returns when a setting is parsed: those of most fields first, then those of numbers, then those of the type.
+    pub(super) fn order_of(self, key: &str) -> u8 {
+        match key {
+            _ if WITH_VALUE.contains(&key) => 0,
+            "precision_step" | "ignore_malformed" | "coerce" => 1,
+            _ => 2,
+        }
+    }
+
     /// Returns whether `null` is an error for a setting of the type. Other settings are ignored then.
     pub(super) fn needs_value(self, key: &str) -> bool {
         match self {

@@ -130,7 +130,7 @@ impl FieldNode {
     }
 
     /// Fails for an analyzed string with doc values.
-    fn check_doc_values(&self, path: &str) -> Result<()> {
+    pub(super) fn check_doc_values(&self, path: &str) -> Result<()> {
         if self.field_type.kind == Kind::String
             && self.field_type.indexing == Indexing::Analyzed
             && self.field_type.setting("doc_values").is_some_and(truth)

@@ -75,7 +75,8 @@ pub(crate) fn update(
             (None, Some(upsert)) => (
                 upsert.clone(),
                 Condition {
-                    create: true,
+                    create: version.is_none(),
+                    version,
                     ..Condition::default()
                 },
                 false,
