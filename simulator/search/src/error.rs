@@ -27,14 +27,18 @@ pub(crate) fn problems<const N: usize>(checks: [(bool, &'static str); N]) -> imp
 
 impl fmt::Display for SearchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}[{}]", self.kind, self.reason)?;
-        let mut next = self.cause.as_deref();
-        if next.is_some() {
-            formatter.write_str("; ")?;
+        if self.cause.is_none() {
+            return write!(formatter, "{}[{}]", self.kind, self.reason);
         }
-        while let Some(cause) = next {
-            write!(formatter, "nested: {}[{}]; ", cause.kind, cause.reason)?;
-            next = cause.cause.as_deref();
+        let mut next = Some(self);
+        while let Some(error) = next {
+            formatter.write_str(error.kind)?;
+            // An exception without a message, which is `null` outside a chain.
+            if error.kind != "NullPointerException" && !error.reason.is_empty() {
+                write!(formatter, "[{}]", error.reason)?;
+            }
+            next = error.cause.as_deref();
+            formatter.write_str(if next.is_some() { "; nested: " } else { "; " })?;
         }
         Ok(())
     }

@@ -283,6 +283,8 @@ async fn a_scroll_continues_without_a_deleted_index(#[case] search: &str, #[case
 #[case("/i*/_count?expand_wildcards=open,closed", 403)]
 #[case("/i*/_search?expand_wildcards=closed&ignore_unavailable=true", 200)]
 #[case("/i*/_mapping?expand_wildcards=closed", 200)]
+#[case("/_refresh?expand_wildcards=all", 200)]
+#[case("/_stats?expand_wildcards=all", 200)]
 #[tokio::test]
 async fn a_pattern_can_match_closed_indices(#[case] path: &str, #[case] status: u16) {
     let backend = backend().await;
@@ -292,6 +294,17 @@ async fn a_pattern_can_match_closed_indices(#[case] path: &str, #[case] status: 
     if status == 403 {
         answer.expect_error(403, "IndexClosedException[[i] closed]");
     }
+}
+
+#[rstest]
+#[case("/_search?expand_wildcards=closed")]
+#[case("/_all/_count?expand_wildcards=all")]
+#[tokio::test]
+async fn a_search_of_all_indices_is_blocked_by_closed_ones(#[case] path: &str) {
+    let backend = backend().await;
+    ask(&backend, "POST", "/i/_close", json!(null)).await;
+    let answer = backend.get(path).await;
+    answer.expect_error(403, "ClusterBlockException[blocked by: [FORBIDDEN/4/index closed];]");
 }
 
 #[rstest]

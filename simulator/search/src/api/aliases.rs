@@ -32,10 +32,15 @@ pub(crate) fn get(
     strict: bool,
 ) -> Result<Answer> {
     let mut response = Map::new();
+    // A pattern does not match closed indices.
+    let expand = match indices.is_empty() {
+        true => request.expand_all(),
+        false => request.expand(),
+    };
     let expand = Expand {
         forbid_closed: false,
         ignore_unavailable: !strict || request.flag("ignore_unavailable"),
-        ..request.expand_all()
+        ..expand
     };
     for index in shared.cluster.named(indices, expand)? {
         let aliases = index.aliases.read();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::aggs::REDUCE;
 use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
@@ -205,6 +206,12 @@ fn execute(
         ..wanted.clone()
     };
     let mut outcome = run(shared, indices, request.expand(), &first)?;
+    if wanted.search_type == SearchType::Count && outcome.shards > 0 {
+        // A count has no page to go on from.
+        let reason = "Failed to execute phase [query], [reduce] ";
+        let cause = SearchError::new(503, "ElasticsearchIllegalStateException", "");
+        return Err(SearchError::new(503, REDUCE, reason).caused_by(cause));
+    }
     if size == 0 || scan {
         outcome.max_score = Some(0.0);
     }

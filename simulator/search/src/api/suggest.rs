@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::search::insert_first;
-use crate::cluster::Index;
+use crate::cluster::{Index, check_open};
+
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, shards_json};
 use crate::rest::{Answer, RestRequest};
@@ -18,6 +19,7 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
         .json()?
         .ok_or_else(|| SearchError::illegal("no content or source provided to execute suggestion"))?;
     let named = shared.cluster.named(indices, request.expand())?;
+    check_open(&named)?;
     named
         .iter()
         .try_for_each(|index| shared.cluster.refresh_if_due(index))?;

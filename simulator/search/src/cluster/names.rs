@@ -43,7 +43,7 @@ impl Cluster {
     /// Resolves an index expression, sorted by name. An empty expression means all indices.
     ///
     /// # Errors
-    /// A name of a missing or closed index, unless `expand` allows it.
+    /// A name of a missing or closed index, unless `expand` allows it. "All indices" may have closed ones.
     pub(crate) fn resolve(&self, expression: &str, expand: Expand) -> Result<Vec<Target>> {
         let all = self.indices();
         let open = |index: &Arc<Index>| if index.is_closed() { expand.closed } else { expand.open };
@@ -83,7 +83,7 @@ impl Cluster {
             let part = part.strip_prefix('+').unwrap_or(part);
             if part.contains('*') {
                 for index in all.iter().filter(|index| open(index)) {
-                    if pattern::matches(part, &index.name) && is_usable(index)? {
+                    if everything || pattern::matches(part, &index.name) && is_usable(index)? {
                         matched.push((index.name.clone(), index.clone(), None));
                     }
                     for (name, alias) in index
@@ -159,13 +159,15 @@ impl Cluster {
         }
     }
 
-    /// Resolves an index expression for an operation on shards. One that matches no index means all indices.
+    /// Resolves an index expression for an operation on shards, which closed indices have not. One that matches no
+    /// index means all indices.
     pub(crate) fn broadcast(&self, expression: &str, expand: Expand) -> Result<Vec<Arc<Index>>> {
-        let named = self.named(expression, expand)?;
-        match named.is_empty() {
-            true => self.named("", Expand::default()),
-            false => Ok(named),
+        let mut named = self.named(expression, expand)?;
+        if named.is_empty() {
+            return self.named("", Expand::default());
         }
+        named.retain(|index| !index.is_closed());
+        Ok(named)
     }
 
     /// Resolves an index expression without alias filters.
@@ -195,8 +197,8 @@ pub(super) fn closed(index: &Index) -> SearchError {
 }
 
 /// Fails if an index is closed, as an operation on shards does.
-pub(crate) fn check_open(named: &[Arc<Index>]) -> Result<()> {
-    if named.iter().any(|index| index.is_closed()) {
+pub(crate) fn check_open<'a>(named: impl IntoIterator<Item = &'a Arc<Index>>) -> Result<()> {
+    if named.into_iter().any(|index| index.is_closed()) {
         let reason = "blocked by: [FORBIDDEN/4/index closed];";
         return Err(SearchError::new(403, "ClusterBlockException", reason));
     }

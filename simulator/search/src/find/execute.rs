@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::aggs::{self, facets};
-use crate::cluster::{Block, Cluster, Expand, Index};
+use crate::cluster::{Block, Cluster, Expand, Index, check_open};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collection::{Collection, collect_all, query_failure};
@@ -95,6 +95,7 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
     let targets = cluster.resolve(names, expand)?;
     let routing = cluster.search_routing(names, request.routing.as_deref(), request.preference.as_deref())?;
     let mut outcome = Outcome::default();
+    check_open(targets.iter().map(|(index, _)| index))?;
     for (index, _) in &targets {
         index.check_block(Block::Read)?;
         cluster.refresh_if_due(index)?;

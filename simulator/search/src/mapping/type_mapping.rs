@@ -48,6 +48,17 @@ pub(super) fn merge_conflict(conflicts: &[String]) -> SearchError {
     SearchError::new(400, "MergeMappingException", reason)
 }
 
+/// Parses the formats of dynamic dates.
+fn date_formats(value: &Value) -> Result<Vec<DateFormat>> {
+    match value {
+        Value::Array(formats) => formats
+            .iter()
+            .map(|format| DateFormat::new(&java_text(format)))
+            .collect(),
+        one => Ok(vec![DateFormat::new(&java_text(one))?]),
+    }
+}
+
 impl TypeMapping {
     /// Merges a definition. Returns its conflicts with a mapping that `is_known`.
     pub(crate) fn merge(&mut self, definition: &Value, is_known: bool) -> Result<Vec<String>> {
@@ -84,6 +95,9 @@ impl TypeMapping {
                     if is_known =>
                 {
                     metadata::check(key, value)?;
+                    if matches!(key.as_str(), "dynamic_date_formats" | "date_formats") {
+                        date_formats(value)?;
+                    }
                     continue;
                 }
                 "_field_names" if is_known && value.get("enabled").is_none() => continue,
@@ -101,15 +115,9 @@ impl TypeMapping {
                     }
                 }
                 "dynamic_date_formats" | "date_formats" => {
-                    let formats = match value {
-                        Value::Array(formats) => formats.iter().map(java_text).collect(),
-                        one => vec![java_text(one)],
-                    };
-                    self.date_formats = formats
-                        .iter()
-                        .map(|format| DateFormat::new(format))
-                        .collect::<Result<_>>()?;
-                    self.meta.insert(key.clone(), formats.into());
+                    self.date_formats = date_formats(value)?;
+                    let formats = self.date_formats.iter().map(|format| json!(format.as_str()));
+                    self.meta.insert(key.clone(), formats.collect());
                     continue;
                 }
                 key if key.starts_with('_')

@@ -6,8 +6,8 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 
 use super::RestRequest;
+use super::yaml::yaml_of;
 use crate::error::SearchError;
-use crate::json::java_number;
 
 /// Content of a response.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,73 +144,6 @@ fn write_pretty(value: &Value, level: usize, text: &mut String) {
     }
 }
 
-/// Prints JSON as YAML in block style.
-fn yaml_of(value: &Value) -> String {
-    match value {
-        Value::Object(object) if object.is_empty() => return "--- {}\n".to_owned(),
-        Value::Array(items) if items.is_empty() => return "--- []\n".to_owned(),
-        _ => {}
-    }
-    let mut text = String::from("---\n");
-    write_yaml(value, 0, &mut text);
-    text
-}
-
-fn write_yaml(value: &Value, level: usize, text: &mut String) {
-    match value {
-        Value::Object(object) if !object.is_empty() => {
-            for (key, value) in object {
-                text.extend(std::iter::repeat_n("  ", level));
-                text.push_str(key);
-                text.push(':');
-                write_yaml_below(value, level, text);
-            }
-        }
-        Value::Array(items) if !items.is_empty() => {
-            for item in items {
-                text.extend(std::iter::repeat_n("  ", level));
-                text.push('-');
-                let start = text.len();
-                write_yaml_below(item, level, text);
-                // The first entry of an object is on the line of its dash.
-                if item.as_object().is_some_and(|object| !object.is_empty()) {
-                    let indent = 1 + 2 * (level + 1);
-                    text.replace_range(start..start + indent, " ");
-                }
-            }
-        }
-        leaf => {
-            text.extend(std::iter::repeat_n("  ", level));
-            text.push_str(&scalar(leaf));
-            text.push('\n');
-        }
-    }
-}
-
-fn write_yaml_below(value: &Value, level: usize, text: &mut String) {
-    let branch = match value {
-        Value::Object(object) => !object.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        _ => false,
-    };
-    if branch {
-        text.push('\n');
-        // A list is not indented below its key.
-        let inner = if value.is_array() { level } else { level + 1 };
-        write_yaml(value, inner, text);
-    } else {
-        text.push(' ');
-        text.push_str(&scalar(value));
-        text.push('\n');
-    }
-}
-
-/// Prints a scalar in YAML. Floating-point numbers are formatted as in Java.
-fn scalar(value: &Value) -> String {
-    let float = value.as_f64().filter(|_| value.is_f64());
-    float.map_or_else(|| value.to_string(), java_number)
-}
-
 /// Format of a response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Format {
@@ -297,11 +230,5 @@ mod tests {
         camel_case(&mut value);
         let expected = json!({"Id": "1", "maxScore": 1, "_source": {"a_b": 1}, "hits": [{"Index": "a"}]});
         assert_eq!(value, expected);
-    }
-
-    #[test]
-    fn a_large_number_is_formatted_as_in_java() {
-        let value = json!({"a": 1e10, "b": 1.5, "c": 2.5e-5});
-        assert_eq!(yaml_of(&value), "---\na: 1.0E10\nb: 1.5\nc: 2.5E-5\n");
     }
 }

@@ -10,6 +10,7 @@ mod answer;
 mod request;
 mod route;
 mod server;
+mod yaml;
 
 pub(crate) use answer::{Answer, Content};
 pub(crate) use request::RestRequest;
