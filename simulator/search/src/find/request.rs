@@ -156,13 +156,48 @@ fn check_rescorer(settings: &Value) -> Result<()> {
     if let Value::Array(items) = settings {
         return items.iter().try_for_each(check_rescorer);
     }
+    let unsupported = |key: &str| Err(SearchError::illegal(format!("rescore doesn't support [{key}]")));
+    let is_scalar = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
+    for (key, value) in settings.as_object().into_iter().flatten() {
+        match key.as_str() {
+            "window_size" => check_number(value, |text| text.parse::<i32>().is_ok())?,
+            "query" if !value.is_object() && is_scalar(value) => {
+                return Err(SearchError::parse(
+                    "rescore type malformed, must start with start_object",
+                ));
+            }
+            other if other != "query" && is_scalar(value) => return unsupported(other),
+            _ => {}
+        }
+    }
     let query = settings
         .get("query")
         .ok_or_else(|| SearchError::illegal("missing rescore type"))?;
+    for (key, value) in query.as_object().into_iter().flatten() {
+        match key.as_str() {
+            "query_weight" | "rescore_query_weight" => check_number(value, |text| text.parse::<f32>().is_ok())?,
+            "score_mode" => {}
+            other if is_scalar(value) => return unsupported(other),
+            _ => {}
+        }
+    }
     match query.get("score_mode").and_then(Value::as_str) {
         None | Some("avg" | "max" | "min" | "total" | "multiply") => Ok(()),
         Some(mode) => Err(SearchError::illegal(format!("[rescore] illegal score_mode [{mode}]"))),
     }
+}
+
+/// Fails for a text that is no number.
+fn check_number(value: &Value, is_number: impl Fn(&str) -> bool) -> Result<()> {
+    match value.as_str().filter(|text| !is_number(text)) {
+        Some(text) => Err(SearchError::number(text)),
+        None => Ok(()),
+    }
+}
+
+/// Reads a number, which may be a text.
+pub(super) fn number_of(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
 /// Converts `from` or `size`.
@@ -416,7 +451,7 @@ impl SearchRequest {
                     .as_object()
                     .into_iter()
                     .flatten()
-                    .filter_map(|(name, boost)| Some((name.clone(), boost.as_f64()? as f32)))
+                    .filter_map(|(name, boost)| Some((name.clone(), number_of(boost)? as f32)))
                     .collect()
             }
             "script_fields" | "scriptFields" => {

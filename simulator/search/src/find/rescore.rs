@@ -7,15 +7,14 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::find::Searched;
-use crate::find::request::SearchRequest;
+use crate::find::request::{SearchRequest, number_of};
 use crate::find::top_docs::Candidate;
 use crate::query::{Context, Query, parse_body};
 use crate::score::{Explained, Explanation, Weight};
 
 /// Number of the best hits of a shard that are rescored.
 pub(super) fn window(settings: &Value) -> usize {
-    let window = settings.get("window_size").and_then(Value::as_u64).unwrap_or(10);
-    usize::try_from(window).unwrap_or(usize::MAX)
+    settings.get("window_size").and_then(number_of).unwrap_or(10.0) as usize
 }
 
 /// A rescorer of a request.
@@ -34,7 +33,7 @@ fn rescorers(request: &SearchRequest) -> impl Iterator<Item = Rescorer<'_>> {
     let all = request.rescore.iter().filter(|_| request.sort.is_empty());
     all.filter_map(|settings| {
         let query = settings.get("query")?;
-        let factor = |key: &str| query.get(key).and_then(Value::as_f64).unwrap_or(1.0) as f32;
+        let factor = |key: &str| query.get(key).and_then(number_of).unwrap_or(1.0) as f32;
         Some(Rescorer {
             query: query.get("rescore_query")?,
             window: window(settings),

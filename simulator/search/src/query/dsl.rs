@@ -13,8 +13,8 @@ use crate::mustache::Template;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
 use crate::query::dsl_parts::{
-    boost_of, check_keys, check_minimum, check_part, is_scalar, minimum, number, parse_clauses, parsing_error,
-    replaced, second, unsupported, with_boost,
+    boost_of, check_keys, check_minimum, check_part, check_settings, is_scalar, minimum, number, parse_clauses,
+    parsing_error, replaced, second, unsupported, with_boost,
 };
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
@@ -120,7 +120,8 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
     };
     let query = match name {
         "match_all" => {
-            check_keys(context, name, object, &["boost", "_name"])?;
+            let values = object.keys().filter(|key| object.get(*key).is_some_and(is_scalar));
+            check_settings(context, name, values, &["boost", "_name"])?;
             match boost_of(object) {
                 1.0 => QueryKind::All.into(),
                 boost => Query::from(QueryKind::AllDocs).boosted(boost),

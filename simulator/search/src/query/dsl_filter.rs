@@ -10,7 +10,7 @@ use crate::mapping::{Kind, truth};
 use crate::query::dsl::{boolean, indices, unwrap};
 use crate::query::dsl_geo::{geo, geohash_cell};
 use crate::query::dsl_leaf::{ids_query, one_field, range_query};
-use crate::query::dsl_parts::{parse_clauses, parsing_error, replaced, second, text_of, with_flags};
+use crate::query::dsl_parts::{is_scalar, parse_clauses, parsing_error, replaced, second, text_of, with_flags};
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::value::{matching, prefix, term};
@@ -287,6 +287,9 @@ fn check_values(context: &Context<'_>, name: &str, object: &Map<String, Value>) 
     check_settings(context, name, values, &["_cache", "_cache_key", "_cacheKey", "_name"])
 }
 
+/// Settings of most filters.
+const CACHING: [&str; 4] = ["_name", "_cache", "_cache_key", "_cacheKey"];
+
 /// Checks that a filter has its required elements.
 fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<()> {
     match name {
@@ -307,6 +310,18 @@ fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<St
         )?,
         _ => {}
     }
+    // Values beside the field or the filter.
+    let beside: Option<&[&str]> = match name {
+        "range" | "terms" => Some(&["execution"]),
+        "nested" => Some(&["path", "boost", "join"]),
+        _ => None,
+    };
+    if let Some(beside) = beside {
+        let values = object
+            .iter()
+            .filter(|(key, value)| is_scalar(value) && !CACHING.contains(&key.as_str()));
+        check_settings(context, name, values.map(|(key, _)| key), beside)?;
+    }
     let is_empty = inner.as_object().is_some_and(Map::is_empty);
     let has = |keys: &[&str]| keys.iter().any(|key| object.contains_key(*key));
     let reason = match name {
@@ -322,6 +337,9 @@ fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<St
         "terms" | "in" if is_empty => "terms filter requires a field name, followed by array of terms".to_owned(),
         "range" | "numeric_range" if is_empty => format!("[{name}] filter no field specified for {name} filter"),
         "prefix" | "regexp" | "limit" if is_empty => format!("No value specified for {name} filter"),
+        "prefix" if object.values().any(|value| value.as_array().is_some_and(Vec::is_empty)) => {
+            "No value specified for prefix filter".to_owned()
+        }
         _ => return Ok(()),
     };
     Err(parsing_error(context, &reason))

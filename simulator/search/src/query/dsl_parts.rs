@@ -20,7 +20,17 @@ pub(super) fn unsupported(context: &Context<'_>, name: &str, key: &str) -> Searc
 
 /// Checks the keys of a query object.
 pub(super) fn check_keys(context: &Context<'_>, name: &str, object: &Map<String, Value>, keys: &[&str]) -> Result<()> {
-    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+    check_settings(context, name, object.keys(), keys)
+}
+
+/// Checks settings of a query.
+pub(super) fn check_settings<'k>(
+    context: &Context<'_>,
+    name: &str,
+    mut settings: impl Iterator<Item = &'k String>,
+    known: &[&str],
+) -> Result<()> {
+    match settings.find(|key| !known.contains(&key.as_str())) {
         Some(key) => Err(unsupported(context, name, key)),
         None => Ok(()),
     }
