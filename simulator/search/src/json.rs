@@ -129,6 +129,16 @@ pub(crate) fn java_text(value: &Value) -> String {
     }
 }
 
+/// Reads a number, which may be a text.
+pub(crate) fn number_of(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Returns whether a value is neither an object nor an array nor null.
+pub(crate) fn is_scalar(value: &Value) -> bool {
+    value.is_string() || value.is_number() || value.is_boolean()
+}
+
 /// Returns the error for a value that is no object where one is required.
 pub(crate) fn not_a_map(value: &Value) -> SearchError {
     let reason = format!("{} cannot be cast to java.util.Map", java_class(value));

@@ -10,7 +10,7 @@ use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::millis;
 use crate::error::{Result, SearchError};
-use crate::json::int;
+use crate::json::{int, number_of};
 use crate::mapping::truth;
 
 /// Bucket interval: numbers or milliseconds, or a calendar unit.
@@ -57,11 +57,7 @@ impl Rounding {
             post_offset: 0,
         };
         if !dates {
-            let width = wanted
-                .as_f64()
-                .or_else(|| wanted.as_str()?.parse().ok())
-                .map(|width| width as i64)
-                .filter(|width| *width > 0);
+            let width = number_of(wanted).map(|width| width as i64).filter(|width| *width > 0);
             rounding.width = Width::Fixed(width.ok_or_else(missing)?);
             let number = |keys: [&str; 2]| {
                 keys.iter()

@@ -8,6 +8,7 @@ use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of};
 use crate::aggs::{Aggregation, Matches, Scope};
 use crate::error::Result;
 use crate::find::{SearchRequest, best_of, render};
+use crate::json::number_of;
 use crate::mapping::truth;
 
 /// Computes a numeric metrics aggregation.
@@ -121,7 +122,7 @@ fn numbers(aggregation: &Aggregation, key: &str) -> Option<Vec<f64>> {
         .get(key)?
         .as_array()?
         .iter()
-        .filter_map(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()))
+        .filter_map(number_of)
         .collect();
     numbers.sort_by(f64::total_cmp);
     Some(numbers)

@@ -208,9 +208,9 @@ fn execute(
     let mut outcome = run(shared, indices, request.expand(), &first)?;
     if wanted.search_type == SearchType::Count && outcome.shards > 0 {
         // A count has no page to go on from.
-        let reason = "Failed to execute phase [query], [reduce] ";
         let cause = SearchError::new(503, "ElasticsearchIllegalStateException", "");
-        return Err(SearchError::new(503, REDUCE, reason).caused_by(cause));
+        let error = SearchError::new(503, REDUCE, "").caused_by(cause);
+        return Err(wanted.search_type.reduce(outcome.shards, error));
     }
     if size == 0 || scan {
         outcome.max_score = Some(0.0);

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::search::insert_first;
 use crate::cluster::{Index, check_open};
-
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, shards_json};
 use crate::rest::{Answer, RestRequest};

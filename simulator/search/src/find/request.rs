@@ -17,7 +17,7 @@ use crate::find::query_source::{QuerySource, first_entry};
 use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::{SourceFilter, names};
 use crate::highlight;
-use crate::json;
+use crate::json::{self, is_scalar, number_of};
 use crate::mapping::truth;
 use crate::options::Limits;
 use crate::script::Script;
@@ -82,7 +82,7 @@ impl SearchType {
     }
 
     /// Adds the phase to an error of the reduce phase.
-    pub(super) fn reduce(self, shards: u32, error: SearchError) -> SearchError {
+    pub(crate) fn reduce(self, shards: u32, error: SearchError) -> SearchError {
         let phase = match self {
             SearchType::QueryThenFetch | SearchType::DfsQueryThenFetch if shards > 1 => "fetch",
             SearchType::Count => "query",
@@ -157,16 +157,15 @@ fn check_rescorer(settings: &Value) -> Result<()> {
         return items.iter().try_for_each(check_rescorer);
     }
     let unsupported = |key: &str| Err(SearchError::illegal(format!("rescore doesn't support [{key}]")));
-    let is_scalar = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
     for (key, value) in settings.as_object().into_iter().flatten() {
         match key.as_str() {
             "window_size" => check_number(value, |text| text.parse::<i32>().is_ok())?,
-            "query" if !value.is_object() && is_scalar(value) => {
+            "query" if is_scalar(value) => {
                 return Err(SearchError::parse(
                     "rescore type malformed, must start with start_object",
                 ));
             }
-            other if other != "query" && is_scalar(value) => return unsupported(other),
+            other if is_scalar(value) => return unsupported(other),
             _ => {}
         }
     }
@@ -193,11 +192,6 @@ fn check_number(value: &Value, is_number: impl Fn(&str) -> bool) -> Result<()> {
         Some(text) => Err(SearchError::number(text)),
         None => Ok(()),
     }
-}
-
-/// Reads a number, which may be a text.
-pub(super) fn number_of(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
 /// Converts `from` or `size`.
@@ -400,8 +394,7 @@ impl SearchRequest {
             "version" => self.version = yes,
             "min_score" | "minScore" => {
                 let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let score = value.as_f64().or_else(|| value.as_str()?.parse().ok());
-                self.min_score = Some(score.ok_or_else(|| SearchError::number(&text()))? as f32);
+                self.min_score = Some(number_of(value).ok_or_else(|| SearchError::number(&text()))? as f32);
             }
             "terminate_after" => self.terminate_after = u64::try_from(number()?).ok().filter(|after| *after > 0),
             "timeout" => {

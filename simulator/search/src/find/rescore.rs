@@ -7,8 +7,9 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::find::Searched;
-use crate::find::request::{SearchRequest, number_of};
+use crate::find::request::SearchRequest;
 use crate::find::top_docs::Candidate;
+use crate::json::number_of;
 use crate::query::{Context, Query, parse_body};
 use crate::score::{Explained, Explanation, Weight};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{FieldType, Indexing, Kind, Mapping, unknown_analyzer};
+use super::{FieldType, Indexing, Kind, Mapping};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 
@@ -21,6 +21,17 @@ impl Mapping {
         Ok(())
     }
 
+    /// Returns the analyzer with a name that a field has.
+    pub(super) fn field_analyzer(&self, name: &str, field: &str) -> Result<Analyzer> {
+        Analyzer::configured(name, self.analysis.as_ref()).map_err(|error| {
+            if error.reason == format!("Analyzer [{name}] not found") {
+                let field = field.rsplit('.').next().unwrap_or(field);
+                return SearchError::mapping(format!("{} for field [{field}]", error.reason));
+            }
+            SearchError::mapping(error.reason)
+        })
+    }
+
     /// Returns the analyzers of a field: at index time, at query time, and of quoted texts.
     pub(super) fn analyzers(&self, full_name: &str, field: &FieldType) -> Result<[Analyzer; 3]> {
         let analyzer = |name: Option<&str>| match (field.indexing, field.kind) {
@@ -30,14 +41,10 @@ impl Mapping {
                 Analyzer::configured(own, self.analysis.as_ref()).map_err(|_| SearchError::illegal(unknown))
             }
             (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
-                let own = name.unwrap_or("default");
-                Analyzer::configured(own, self.analysis.as_ref())
-                    .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name)))
+                self.field_analyzer(name.unwrap_or("default"), full_name)
             }
             _ => match name {
-                Some(own) => Analyzer::configured(own, self.analysis.as_ref())
-                    .map(|_| Analyzer::keyword())
-                    .map_err(|error| SearchError::mapping(unknown_analyzer(error.reason, own, full_name))),
+                Some(own) => self.field_analyzer(own, full_name).map(|_| Analyzer::keyword()),
                 None => Ok(Analyzer::keyword()),
             },
         };

@@ -8,19 +8,7 @@ use crate::json::{java_text, leaves};
 
 use super::Kind;
 use super::field::{FieldType, Indexing, truth};
-
-/// Boolean settings of `geo_point` fields, with their defaults.
-const POINT_SETTINGS: [(&str, bool); 9] = [
-    ("lat_lon", false),
-    ("geohash", false),
-    ("geohash_prefix", false),
-    ("validate", true),
-    ("validate_lat", true),
-    ("validate_lon", true),
-    ("normalize", true),
-    ("normalize_lat", true),
-    ("normalize_lon", true),
-];
+use super::kind::POINT_SETTINGS;
 
 impl FieldType {
     /// Returns the definition of the field, normalized and without default values.

@@ -88,11 +88,7 @@ fn field_of_template(path: &[String], definition: &Map<String, Value>) -> Result
             let reason = format!("failed to find type parsed [{kind}] for [{name}]");
             Err(SearchError::mapping(reason))
         }
-        _ => {
-            let node = FieldNode::parse(name, definition)?;
-            node.check_doc_values(&path.join("."))?;
-            Ok(node)
-        }
+        _ => FieldNode::parse_at(name, &path.join("."), definition),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Kind;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
-use crate::json::java_text;
+use crate::json::{java_text, number_of};
 
 /// The setting `index` of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,8 +181,7 @@ impl FieldType {
                 "ignore_malformed" => field.ignore_malformed = truth(value),
                 "store" => field.store = truth(value),
                 "boost" => {
-                    let number = value.as_f64().or_else(|| value.as_str()?.parse().ok());
-                    field.boost = number.unwrap_or(1.0) as f32;
+                    field.boost = number_of(value).unwrap_or(1.0) as f32;
                 }
                 "type" | "fields" | "path" | "properties" => continue,
                 // Settings without effect, such as `doc_values` and `precision_step`, are only stored and returned.

@@ -34,19 +34,17 @@ const COMPLETION: [&str; 6] = [
     "max_input_length",
 ];
 
-/// Settings of a geographic point.
-const POINT: [&str; 11] = [
-    "precision_step",
-    "lat_lon",
-    "geohash",
-    "geohash_prefix",
-    "geohash_precision",
-    "validate",
-    "validate_lat",
-    "validate_lon",
-    "normalize",
-    "normalize_lat",
-    "normalize_lon",
+/// Boolean settings of `geo_point` fields, with their defaults.
+pub(super) const POINT_SETTINGS: [(&str, bool); 9] = [
+    ("lat_lon", false),
+    ("geohash", false),
+    ("geohash_prefix", false),
+    ("validate", true),
+    ("validate_lat", true),
+    ("validate_lon", true),
+    ("normalize", true),
+    ("normalize_lat", true),
+    ("normalize_lon", true),
 ];
 
 fn is_analyzer(key: &str) -> bool {
@@ -181,7 +179,10 @@ impl Kind {
             Kind::Boolean | Kind::Binary => WITH_VALUE.contains(&key),
             _ if WITH_VALUE.contains(&key) || matches!(key, "fields" | "path") => true,
             Kind::String => key == "search_quote_analyzer",
-            Kind::GeoPoint => POINT.contains(&key),
+            Kind::GeoPoint => {
+                matches!(key, "precision_step" | "geohash_precision")
+                    || POINT_SETTINGS.iter().any(|(own, _)| *own == key)
+            }
             Kind::Date if matches!(key, "format" | "numeric_resolution" | "locale") => true,
             Kind::TokenCount if key == "null_value" => true,
             _ => matches!(key, "precision_step" | "ignore_malformed" | "coerce"),

@@ -355,9 +355,7 @@ impl Mapping {
                     let search = node.field_type.search_analyzer.as_deref();
                     let search_analyzer = match search {
                         Some(name) if known.field_type.search_analyzer.as_deref() != Some(name) => {
-                            Analyzer::configured(name, self.analysis.as_ref()).map_err(|error| {
-                                SearchError::mapping(unknown_analyzer(error.reason, name, &known.name))
-                            })?
+                            self.field_analyzer(name, &known.name)?
                         }
                         _ => known.search_analyzer.clone(),
                     };
@@ -453,13 +451,4 @@ pub(crate) fn check_type_name(name: &str) -> Result<()> {
         return Ok(());
     };
     Err(SearchError::new(400, "InvalidTypeNameException", reason))
-}
-
-/// Returns the error for an unknown analyzer of a field.
-fn unknown_analyzer(error: String, analyzer: &str, field: &str) -> String {
-    if error == format!("Analyzer [{analyzer}] not found") {
-        let field = field.rsplit('.').next().unwrap_or(field);
-        return format!("{error} for field [{field}]");
-    }
-    error
 }

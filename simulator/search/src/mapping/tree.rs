@@ -80,7 +80,14 @@ impl FieldNode {
         }
     }
 
-    pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
+    /// Parses the field at a path.
+    pub(super) fn parse_at(name: &str, path: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
+        let node = FieldNode::parse(name, definition)?;
+        node.check_doc_values(path)?;
+        Ok(node)
+    }
+
+    fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
         let mut fields = IndexMap::default();
         let mut own = definition.clone();
         let empty = Map::new();
@@ -130,7 +137,7 @@ impl FieldNode {
     }
 
     /// Fails for an analyzed string with doc values.
-    pub(super) fn check_doc_values(&self, path: &str) -> Result<()> {
+    fn check_doc_values(&self, path: &str) -> Result<()> {
         if self.field_type.kind == Kind::String
             && self.field_type.indexing == Indexing::Analyzed
             && self.field_type.setting("doc_values").is_some_and(truth)
@@ -268,9 +275,7 @@ impl ObjectNode {
                     known.merge(definition, &full, depth + 1, conflicts)?;
                 }
                 (Some(Node::Field(known)), false) => {
-                    let fresh = FieldNode::parse(name, definition)?;
-                    fresh.check_doc_values(&full)?;
-                    known.merge(fresh, &full, conflicts)?;
+                    known.merge(FieldNode::parse_at(name, &full, definition)?, &full, conflicts)?;
                 }
                 (Some(Node::Field(known)), true) => conflicts.push(format!(
                     "mapper [{full}] of different type, current_type [{}], merged_type [ObjectMapper]",
@@ -285,8 +290,7 @@ impl ObjectNode {
                     self.properties.insert(name.clone(), Node::Object(Box::new(node)));
                 }
                 (None, false) => {
-                    let fresh = FieldNode::parse(name, definition)?;
-                    fresh.check_doc_values(&full)?;
+                    let fresh = FieldNode::parse_at(name, &full, definition)?;
                     self.properties.insert(name.clone(), Node::Field(Box::new(fresh)));
                 }
             }

@@ -8,13 +8,14 @@ use base64::Engine;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json::is_scalar;
 use crate::mapping::truth;
 use crate::mustache::Template;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
 use crate::query::dsl_parts::{
-    boost_of, check_keys, check_minimum, check_part, check_settings, is_scalar, minimum, number, parse_clauses,
-    parsing_error, replaced, second, unsupported, with_boost,
+    boost_of, check_keys, check_minimum, check_part, check_settings, has_no_value, minimum, number, parse_clauses,
+    parsing_error, replaced, unsupported, values, with_boost,
 };
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
@@ -120,8 +121,7 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
     };
     let query = match name {
         "match_all" => {
-            let values = object.keys().filter(|key| object.get(*key).is_some_and(is_scalar));
-            check_settings(context, name, values, &["boost", "_name"])?;
+            check_settings(context, (name, "query"), values(object), &["boost", "_name"])?;
             match boost_of(object) {
                 1.0 => QueryKind::All.into(),
                 boost => Query::from(QueryKind::AllDocs).boosted(boost),
@@ -313,11 +313,7 @@ pub(super) fn boolean(
                 ));
             }
         };
-        let is_read = match value {
-            Value::Object(_) => second(value).is_none_or(|(_, other)| other.is_object() || other.is_null()),
-            other => other.is_array(),
-        };
-        if !is_read {
+        if !matches!(value, Value::Object(_) | Value::Array(_)) || !has_no_value(value) {
             return Err(parsing_error(
                 context,
                 &format!("[bool] {kind} does not support [{key}]"),

@@ -6,16 +6,22 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::find::extract;
+use crate::json::is_scalar;
 use crate::mapping::{Kind, truth};
 use crate::query::dsl::{boolean, indices, unwrap};
 use crate::query::dsl_geo::{geo, geohash_cell};
 use crate::query::dsl_leaf::{ids_query, one_field, range_query};
-use crate::query::dsl_parts::{is_scalar, parse_clauses, parsing_error, replaced, second, text_of, with_flags};
+use crate::query::dsl_parts::{
+    check_settings, parse_clauses, parsing_error, replaced, second, text_of, values, with_flags,
+};
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::value::{matching, prefix, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 use crate::script::Script;
+
+/// Settings of most filters.
+const CACHING: [&str; 4] = ["_name", "_cache", "_cache_key", "_cacheKey"];
 
 /// Parses a filter of the DSL.
 ///
@@ -174,18 +180,16 @@ fn term_of<'a>(context: &Context<'_>, object: &'a Map<String, Value>) -> Result<
     for (key, value) in object {
         match value {
             Value::Object(settings) => {
-                check_settings(context, "term", settings.keys(), &TERM_SETTINGS)?;
+                check_settings(context, ("term", "filter"), settings.keys(), &TERM_SETTINGS)?;
                 let value = settings.get("value").or_else(|| settings.get("term"));
                 found = Some((key, value.unwrap_or(&Value::Null)));
             }
             Value::Array(items) => {
-                let last = items
-                    .iter()
-                    .rfind(|item| item.is_string() || item.is_number() || item.is_boolean());
+                let last = items.iter().rfind(|item| is_scalar(item));
                 found = last.map(|value| (key, value)).or(found);
             }
             Value::Null => {}
-            _ if matches!(key.as_str(), "_name" | "_cache" | "_cache_key" | "_cacheKey") => {}
+            _ if CACHING.contains(&key.as_str()) => {}
             value => found = Some((key, value)),
         }
     }
@@ -264,47 +268,28 @@ fn missing(context: &Context<'_>, field: &str, object: &Map<String, Value>) -> R
     })
 }
 
-/// Checks the settings of a filter.
-fn check_settings<'k>(
-    context: &Context<'_>,
-    name: &str,
-    mut settings: impl Iterator<Item = &'k String>,
-    known: &[&str],
-) -> Result<()> {
-    let unknown = settings.find(|key| !known.contains(&key.as_str()));
-    unknown.map_or(Ok(()), |key| {
-        Err(parsing_error(
-            context,
-            &format!("[{name}] filter does not support [{key}]"),
-        ))
-    })
-}
-
 /// Checks the settings of a filter that contains other filters.
 fn check_values(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<()> {
     let is_value = |value: &Value| !value.is_array() && !value.is_object();
     let values = object.iter().filter(|(_, value)| is_value(value)).map(|(key, _)| key);
-    check_settings(context, name, values, &["_cache", "_cache_key", "_cacheKey", "_name"])
+    check_settings(context, (name, "filter"), values, &CACHING)
 }
-
-/// Settings of most filters.
-const CACHING: [&str; 4] = ["_name", "_cache", "_cache_key", "_cacheKey"];
 
 /// Checks that a filter has its required elements.
 fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<()> {
     match name {
         "and" | "or" | "not" | "fquery" => check_values(context, name, object)?,
-        "exists" => check_settings(context, name, object.keys(), &["field", "_name"])?,
+        "exists" => check_settings(context, (name, "filter"), object.keys(), &["field", "_name"])?,
         "missing" => check_settings(
             context,
-            name,
+            (name, "filter"),
             object.keys(),
             &["field", "null_value", "existence", "_name"],
         )?,
-        "limit" => check_settings(context, name, object.keys(), &["value"])?,
+        "limit" => check_settings(context, (name, "filter"), object.keys(), &["value"])?,
         "ids" => check_settings(
             context,
-            name,
+            (name, "filter"),
             object.keys(),
             &["type", "types", "_type", "values", "_name"],
         )?,
@@ -317,10 +302,8 @@ fn check_shape(context: &Context<'_>, name: &str, inner: &Value, object: &Map<St
         _ => None,
     };
     if let Some(beside) = beside {
-        let values = object
-            .iter()
-            .filter(|(key, value)| is_scalar(value) && !CACHING.contains(&key.as_str()));
-        check_settings(context, name, values.map(|(key, _)| key), beside)?;
+        let own = values(object).filter(|key| !CACHING.contains(&key.as_str()));
+        check_settings(context, (name, "filter"), own, beside)?;
     }
     let is_empty = inner.as_object().is_some_and(Map::is_empty);
     let has = |keys: &[&str]| keys.iter().any(|key| object.contains_key(*key));

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::dates::{Fill, parse_math};
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
+use crate::json::number_of;
 use crate::mapping::Kind;
 use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of};
 use crate::query::function::Decay;
@@ -240,10 +241,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
                 Value::String(text) if dates => duration(text)
                     .map(|length| length.as_millis() as f64)
                     .ok_or_else(malformed),
-                other => other
-                    .as_f64()
-                    .or_else(|| other.as_str()?.parse().ok())
-                    .ok_or_else(malformed),
+                other => number_of(other).ok_or_else(malformed),
             })
             .transpose()
     };
@@ -257,10 +255,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             Origin::Number(parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)? as f64)
         }
         None if dates => Origin::Number(context.now as f64),
-        Some(value) => {
-            let number = value.as_f64().or_else(|| value.as_str()?.parse().ok());
-            Origin::Number(number.ok_or_else(malformed)?)
-        }
+        Some(value) => Origin::Number(number_of(value).ok_or_else(malformed)?),
         None => {
             return Err(SearchError::parse(
                 "Both origin and scale must be set for numeric fields.",
@@ -274,9 +269,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             "Both origin and scale must be set for numeric fields."
         })
     })?;
-    let share = settings.get("decay");
-    let share = share.and_then(|share| share.as_f64().or_else(|| share.as_str()?.parse().ok()));
-    let share = share.unwrap_or(0.5);
+    let share = settings.get("decay").and_then(number_of).unwrap_or(0.5);
     if scale <= 0.0 || share <= 0.0 || share >= 1.0 {
         return Err(SearchError::new(
             400,

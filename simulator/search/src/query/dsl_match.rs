@@ -5,10 +5,11 @@ use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
+use crate::json::is_scalar;
 use crate::mapping::truth;
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_minimum, flattened, is_scalar, minimum, parsing_error, rewrite_of,
-    text_of, unsupported, with_boost,
+    auto_edits, boost_of, check_fuzziness, check_minimum, flattened, minimum, parsing_error, rewrite_of, text_of,
+    unsupported, with_boost,
 };
 use crate::query::frequency::FrequencyQuery;
 use crate::query::text::{Style, analyzed};

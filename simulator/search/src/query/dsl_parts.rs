@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
+use crate::json::{is_scalar, number_of};
 use crate::mapping::{Field, Kind};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, Query, Rewrite};
@@ -20,25 +21,28 @@ pub(super) fn unsupported(context: &Context<'_>, name: &str, key: &str) -> Searc
 
 /// Checks the keys of a query object.
 pub(super) fn check_keys(context: &Context<'_>, name: &str, object: &Map<String, Value>, keys: &[&str]) -> Result<()> {
-    check_settings(context, name, object.keys(), keys)
+    check_settings(context, (name, "query"), object.keys(), keys)
 }
 
-/// Checks settings of a query.
+/// Checks settings of a query or filter.
 pub(super) fn check_settings<'k>(
     context: &Context<'_>,
-    name: &str,
+    (name, kind): (&str, &str),
     mut settings: impl Iterator<Item = &'k String>,
     known: &[&str],
 ) -> Result<()> {
     match settings.find(|key| !known.contains(&key.as_str())) {
-        Some(key) => Err(unsupported(context, name, key)),
+        Some(key) => Err(parsing_error(
+            context,
+            &format!("[{name}] {kind} does not support [{key}]"),
+        )),
         None => Ok(()),
     }
 }
 
-/// Returns whether a value is neither an object nor an array nor null.
-pub(super) fn is_scalar(value: &Value) -> bool {
-    value.is_string() || value.is_number() || value.is_boolean()
+/// Returns the settings of a query or filter that have a value.
+pub(super) fn values(object: &Map<String, Value>) -> impl Iterator<Item = &String> {
+    object.iter().filter(|(_, value)| is_scalar(value)).map(|(key, _)| key)
 }
 
 /// Reads the settings of a query as Elasticsearch's parser does: an array counts as its last value, and the keys of an
@@ -86,12 +90,18 @@ pub(super) fn replaced(
     }
 }
 
+/// Returns whether the second entry of a query or filter, if any, is no value that Elasticsearch's parser takes for one
+/// of the setting.
+pub(super) fn has_no_value(part: &Value) -> bool {
+    second(part).is_none_or(|(_, other)| other.is_object() || other.is_null())
+}
+
 /// Fails for a part of a query with values that Elasticsearch's parser takes for those of `key`, or for other settings.
 pub(super) fn check_part(context: &Context<'_>, name: &str, key: &str, part: &Value) -> Result<()> {
-    match (second(part), part.as_object().and_then(|part| part.keys().nth(2))) {
-        (Some((_, other)), _) if !other.is_object() && !other.is_null() => Err(unsupported(context, name, key)),
-        (_, Some(third)) => Err(unsupported(context, name, third)),
-        _ => Ok(()),
+    match part.as_object().and_then(|part| part.keys().nth(2)) {
+        _ if !has_no_value(part) => Err(unsupported(context, name, key)),
+        Some(third) => Err(unsupported(context, name, third)),
+        None => Ok(()),
     }
 }
 
@@ -127,11 +137,7 @@ pub(super) fn parse_clauses(
 }
 
 pub(super) fn number(value: Option<&Value>) -> Option<f32> {
-    let value = value?;
-    value
-        .as_f64()
-        .or_else(|| value.as_str()?.parse().ok())
-        .map(|number| number as f32)
+    value.and_then(number_of).map(|number| number as f32)
 }
 
 pub(super) fn boost_of(object: &Map<String, Value>) -> f32 {

@@ -217,13 +217,15 @@ impl Weight {
                     score: self.term_score(field, segment)?,
                 })
             }
-            WeightKind::Phrase { .. } => match self.frequent_phrase_scorer(at, segment)? {
-                Some(scorer) => Box::new(scorer),
-                None => match self.phrase_scorer(at, segment)? {
-                    Some(scorer) => Box::new(scorer),
-                    None => return Ok(None),
-                },
-            },
+            WeightKind::Phrase { .. } => {
+                if let Some(scorer) = self.frequent_phrase_scorer(at, segment)? {
+                    Box::new(scorer)
+                } else if let Some(scorer) = self.phrase_scorer(at, segment)? {
+                    Box::new(scorer)
+                } else {
+                    return Ok(None);
+                }
+            }
             WeightKind::MultiTerm { infos, .. } => match infos.get(at).map(Vec::as_slice) {
                 None | Some([]) => return Ok(None),
                 Some([only]) => {

@@ -9,10 +9,10 @@ use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 
-use super::term::number;
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::index::{View, field_prefix, term_key};
+use crate::json::number_of;
 use crate::mapping::FieldOrdinal;
 use crate::score::END;
 
@@ -49,7 +49,7 @@ pub(super) fn smoothing(value: &Value) -> Result<Smoothing> {
         .as_object()
         .and_then(|object| object.iter().next())
         .ok_or_else(|| SearchError::illegal("smoothing must be an object"))?;
-    let part = |key: &str, default: f64| own.get(key).and_then(number).unwrap_or(default);
+    let part = |key: &str, default: f64| own.get(key).and_then(number_of).unwrap_or(default);
     match name.as_str() {
         "stupid_backoff" | "stupidBackoff" => Ok(Smoothing::StupidBackoff(part("discount", 0.4))),
         "laplace" => Ok(Smoothing::Laplace(part("alpha", 0.5))),

@@ -12,11 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::collate::Collate;
 use super::language_model::{Model, ModelSettings, Smoothing, Word, smoothing};
-use super::term::{Settings, number};
+use super::term::Settings;
 use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
+use crate::json::number_of;
 use crate::query::QueryField;
 use crate::score::score_json;
 
@@ -65,8 +66,8 @@ impl Phrase {
         };
         for (key, value) in own {
             let text = || value.as_str().unwrap_or("").to_owned();
-            let float = || number(value).unwrap_or(0.0);
-            let whole = || number(value).unwrap_or(0.0) as usize;
+            let float = || number_of(value).unwrap_or(0.0);
+            let whole = || number_of(value).unwrap_or(0.0) as usize;
             match key.as_str() {
                 "field" => phrase.field = text(),
                 "analyzer" => phrase.analyzer = Some(text()),

@@ -13,6 +13,7 @@ use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 use crate::index::View;
+use crate::json::number_of;
 use crate::mapping::truth;
 use crate::query::{QueryField, similar_terms};
 use crate::score::score_json;
@@ -56,10 +57,6 @@ pub(super) struct Settings {
     distance: Distance,
 }
 
-pub(super) fn number(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| value.as_str()?.parse().ok())
-}
-
 impl Settings {
     pub(super) fn parse(own: &Map<String, Value>, text: &str) -> Result<Settings> {
         let mut settings = Settings {
@@ -82,8 +79,8 @@ impl Settings {
         };
         for (key, value) in own {
             let text = || value.as_str().unwrap_or("").to_owned();
-            let float = || number(value).unwrap_or(0.0) as f32;
-            let whole = || number(value).unwrap_or(0.0) as usize;
+            let float = || number_of(value).unwrap_or(0.0) as f32;
+            let whole = || number_of(value).unwrap_or(0.0) as usize;
             match key.as_str() {
                 "field" => settings.field = text(),
                 "analyzer" => settings.analyzer = Some(text()),
