@@ -6,6 +6,11 @@ cd "$(dirname "$0")/.."
 
 if [ -t 1 ]; then colour=always; else colour=never; fi
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-$colour}"
+# Files of incremental compilation take as much disk as all others, and nothing is compiled twice here.
+export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
+if [ "$(df --output=avail -k . | tail -n 1)" -lt 8000000 ]; then
+  echo 'less than 8 GB of disk space are free: builds and etcd may fail' >&2
+fi
 logs=target/check
 rm -rf "$logs"
 mkdir -p "$logs"

@@ -8,7 +8,7 @@
 
 #![allow(clippy::expect_used, reason = "a benchmark that cannot run fails by panicking")]
 
-#[path = "../tests/origin/mod.rs"]
+#[path = "../tests/integration/origin.rs"]
 mod origin;
 
 use bytes::Bytes;

@@ -9,7 +9,7 @@
 //! | open, save, compare, import and export sessions | [`Cassette`] |
 //! | define what is secret | [`Redaction`] |
 //!
-//! Layers, each importing only those to its left (`tests/layers.rs`):
+//! Layers, each importing only those to its left (checked by `ci/architecture`):
 //! `interaction < format < matcher, bindings, redactor < differ, har, transport < recorder, replayer, verifier < once,
 //! cassette`.
 

@@ -6,7 +6,7 @@
     reason = "a failed precondition fails the test"
 )]
 
-#[path = "../client/mod.rs"]
+#[path = "../integration/client.rs"]
 mod client;
 mod cluster;
 mod deployments;

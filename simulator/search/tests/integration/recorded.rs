@@ -1,0 +1,73 @@
+//! The answers of Elasticsearch 1.5.2 to recorded requests: searches of the same documents (`recorded/library.jsonl`,
+//! `recorded/lines.jsonl`), and requests about documents, mappings and indices (`recorded/documents.jsonl`).
+//!
+//! A line without `status` prepares the index. `answer` is without times and shard counts; `reason` is the innermost
+//! error.
+
+use std::sync::LazyLock;
+
+use crate::support::Backend;
+use regex::Regex;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| Regex::new("@[0-9a-f]+").unwrap());
+
+/// Returns whether an answer is the recorded one. Numbers may differ by rounding, and texts by addresses of objects.
+fn is_same(recorded: &Value, answered: &Value) -> bool {
+    match (recorded, answered) {
+        (Value::Object(recorded), Value::Object(answered)) => {
+            recorded.len() == answered.len()
+                && recorded
+                    .iter()
+                    .all(|(key, value)| answered.get(key).is_some_and(|other| is_same(value, other)))
+        }
+        (Value::Array(recorded), Value::Array(answered)) => {
+            recorded.len() == answered.len() && recorded.iter().zip(answered).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Number(recorded), Value::Number(answered)) => {
+            let [recorded, answered] = [recorded, answered].map(|number| number.as_f64().unwrap());
+            (recorded - answered).abs() <= 1e-5 * recorded.abs()
+        }
+        (Value::String(recorded), Value::String(answered)) => {
+            ADDRESS.replace_all(recorded, "@") == ADDRESS.replace_all(answered, "@")
+        }
+        _ => recorded == answered,
+    }
+}
+
+#[rstest]
+#[case::of_a_library(include_str!("../recorded/library.jsonl"), 150)]
+#[case::of_log_lines(include_str!("../recorded/lines.jsonl"), 120)]
+#[case::of_documents(include_str!("../recorded/documents.jsonl"), 150)]
+#[tokio::test]
+async fn requests_are_answered_as_by_elasticsearch(#[case] recorded: &str, #[case] at_least: usize) {
+    let backend = Backend::new();
+    let mut differing = Vec::new();
+    let mut count = 0;
+    for line in recorded.lines() {
+        let recorded: Value = serde_json::from_str(line).unwrap();
+        let text = |key: &str| recorded[key].as_str().unwrap_or_default();
+        let response = backend.send(text("method"), text("path"), text("body")).await;
+        let Some(status) = recorded["status"].as_u64() else {
+            assert_eq!(response.status, 200, "{}", response.text);
+            continue;
+        };
+        count += 1;
+        let mut answered: Value = serde_json::from_str(&response.text).unwrap_or_else(|_| json!({}));
+        for unjudged in ["took", "timed_out", "_shards"] {
+            answered.as_object_mut().unwrap().remove(unjudged);
+        }
+        let is_same = match recorded.get("answer") {
+            Some(answer) => is_same(answer, &answered),
+            None => {
+                let error = answered["error"].as_str().unwrap_or_default();
+                response.text.contains(text("reason")) || error.contains(text("reason"))
+            }
+        };
+        if u64::from(response.status) != status || !is_same {
+            differing.push(format!("{line}\n{}\n", response.text));
+        }
+    }
+    assert!(count > at_least && differing.is_empty(), "{}", differing.join("\n"));
+}
