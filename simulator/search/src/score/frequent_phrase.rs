@@ -32,11 +32,11 @@ pub(super) struct Word {
     shift: u32,
     /// Documents of the window, as bits from its start.
     bits: Vec<u64>,
-    /// Number of each of these documents, by its distance to the start.
-    numbers: Vec<u16>,
-    /// Start of the positions of each of them, and the end of the last.
-    starts: Vec<u32>,
-    /// Their positions, each as the distance to the previous one of the document.
+    /// Start and number of the positions of each of these documents, by its distance to the start.
+    places: Vec<(u32, u32)>,
+    /// Number of the positions of the window.
+    count: u32,
+    /// Their positions, each as the distance to the previous one of the document, and one more number.
     distances: Vec<u32>,
 }
 
@@ -49,8 +49,8 @@ impl Word {
             passed: 0,
             shift,
             bits: Vec::new(),
-            numbers: Vec::new(),
-            starts: Vec::new(),
+            places: Vec::new(),
+            count: 0,
             distances: Vec::new(),
         }
     }
@@ -83,32 +83,26 @@ impl Word {
     fn read_docs(&mut self, start: u32, width: u32) {
         self.bits.clear();
         self.bits.resize(width.div_ceil(64) as usize, 0);
-        self.numbers.resize(LARGEST_WINDOW as usize, 0);
-        self.starts.clear();
-        self.starts.push(0);
-        let (mut number, mut total) = (0, 0);
+        self.places.resize(LARGEST_WINDOW as usize, (0, 0));
+        self.count = 0;
         loop {
             let docs = self.blocks.docs().get(self.at..).unwrap_or_default();
             let count = docs.partition_point(|doc| *doc < start + width);
+            let frequencies = self.blocks.freqs().get(self.at..).unwrap_or_default();
             let (mut word, mut bits) = (0, 0_u64);
-            for doc in docs.iter().take(count) {
+            for (doc, frequency) in docs.iter().zip(frequencies).take(count) {
                 let at = (doc - start) as usize;
                 if at / 64 != word {
                     add_bits(&mut self.bits, word, bits);
                     (word, bits) = (at / 64, 0);
                 }
                 bits |= 1 << (at % 64);
-                if let Some(own) = self.numbers.get_mut(at) {
-                    *own = number;
+                if let Some(place) = self.places.get_mut(at) {
+                    *place = (self.count, *frequency);
                 }
-                number += 1;
+                self.count += frequency;
             }
             add_bits(&mut self.bits, word, bits);
-            let frequencies = self.blocks.freqs().get(self.at..self.at + count).unwrap_or_default();
-            self.starts.extend(frequencies.iter().map(|frequency| {
-                total += frequency;
-                total
-            }));
             self.at += count;
             if self.blocks.block_len() == 0 || self.at < self.blocks.block_len() {
                 return;
@@ -118,31 +112,49 @@ impl Word {
         }
     }
 
-    /// Number of the positions of the window.
-    fn count(&self) -> u32 {
-        self.starts.last().copied().unwrap_or(0)
-    }
-
     /// Reads the positions of the window.
     fn read_positions(&mut self) {
-        self.distances.clear();
-        self.distances.resize(self.count() as usize, 0);
-        self.positions.read(self.passed, &mut self.distances);
+        let count = self.count as usize;
+        self.distances.resize(count + 1, 0);
+        if let Some(distances) = self.distances.get_mut(..count) {
+            self.positions.read(self.passed, distances);
+        }
+    }
+
+    /// Distances of the positions of a document and of those after it, and the number of those of the document.
+    fn distances_in(&self, doc: usize) -> (&[u32], usize) {
+        let (start, count) = self.places.get(doc).copied().unwrap_or_default();
+        let distances = self.distances.get(start as usize..).unwrap_or_default();
+        (distances, count as usize)
     }
 
     /// Positions in a document of the window, which has the word.
     fn positions_in(&self, doc: usize) -> Positions<'_> {
-        let number = usize::from(self.numbers.get(doc).copied().unwrap_or(0));
-        let distances = match self.starts.get(number..) {
-            Some([start, end, ..]) => self.distances.get(*start as usize..*end as usize),
-            _ => None,
-        };
+        let (distances, count) = self.distances_in(doc);
         let mut positions = Positions {
             position: self.shift,
-            left: distances.unwrap_or_default(),
+            left: distances.get(..count).unwrap_or_default(),
         };
         positions.step();
         positions
+    }
+
+    /// Positions in a document of the window, which has the word, as bits. `None` if one is too large.
+    ///
+    /// Most documents have a word once or twice, which takes no branch that depends on it.
+    fn position_bits_in(&self, doc: usize) -> Option<u64> {
+        let (distances, count) = self.distances_in(doc);
+        let ([first, second], rest) = distances.split_first_chunk()?;
+        let first = self.shift + first;
+        let mut last = if count > 1 { first.wrapping_add(*second) } else { first };
+        let mut bits = 1_u64.checked_shl(first)? | 1_u64.checked_shl(last)?;
+        if count > 2 {
+            for distance in rest.get(..count - 2)? {
+                last += distance;
+                bits |= 1_u64.checked_shl(last)?;
+            }
+        }
+        Some(bits)
     }
 }
 
@@ -221,7 +233,7 @@ impl FrequentPhrase {
         }
         self.find(start);
         for word in &mut self.words {
-            word.passed += u64::from(word.count());
+            word.passed += u64::from(word.count);
         }
         true
     }
@@ -250,17 +262,15 @@ impl FrequentPhrase {
 
     /// Returns how often a document of the window has the phrase.
     fn frequency_in(&self, doc: usize) -> u32 {
-        let positions = |word| Word::positions_in(word, doc);
-        // Most phrases have two or three words, whose positions need no list.
-        match self.words.as_slice() {
-            [first, second] => common(first.positions_in(doc), &mut [second].map(positions)),
-            [first, second, third] => common(first.positions_in(doc), &mut [second, third].map(positions)),
-            [first, rest @ ..] => common(
-                first.positions_in(doc),
-                &mut rest.iter().map(positions).collect::<Vec<_>>(),
-            ),
-            [] => 0,
+        let mut bits = self.words.iter().map(|word| word.position_bits_in(doc));
+        if let Some(common) = bits.try_fold(u64::MAX, |common, bits| Some(common & bits?)) {
+            return common.count_ones();
         }
+        let Some((first, rest)) = self.words.split_first() else {
+            return 0;
+        };
+        let mut rest: Vec<Positions<'_>> = rest.iter().map(|word| word.positions_in(doc)).collect();
+        common(first.positions_in(doc), &mut rest)
     }
 }
 
