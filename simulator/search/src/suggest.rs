@@ -72,7 +72,7 @@ pub(crate) fn check(wanted: Option<&Value>) -> Result<()> {
     wanted.map_or(Ok(()), |wanted| parse(wanted).map(drop))
 }
 
-/// Computes the suggestions of a request over indices, by name.
+/// Computes the suggestions of a request over indices, by name. There are none if there is no document.
 ///
 /// # Errors
 /// A suggester that does not exist, or invalid settings.
@@ -83,6 +83,7 @@ pub(crate) fn suggest(
     budget: &Budget,
 ) -> Result<Map<String, Value>> {
     let mut suggested = Map::new();
+    let has_documents = indices.iter().any(|index| index.live_docs() > 0);
     for Suggestion { name, text, kind } in parse(wanted)? {
         budget.elements("suggestions", 1)?;
         let entries = match kind {
@@ -90,7 +91,9 @@ pub(crate) fn suggest(
             Suggester::Phrase(settings) => phrase::phrases(cluster, indices, settings, text, budget)?,
             Suggester::Completion(settings) => completion::completions(indices, settings, text, budget)?,
         };
-        suggested.insert(name.clone(), entries);
+        if has_documents {
+            suggested.insert(name.clone(), entries);
+        }
     }
     Ok(suggested)
 }

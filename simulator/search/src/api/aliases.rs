@@ -12,6 +12,12 @@ use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
+/// How actions resolve their indices, whatever the options of the request are.
+const CHANGED: Expand = Expand {
+    closed: false,
+    ..Expand::CHANGES
+};
+
 /// Returns the aliases of an index as JSON.
 pub(crate) fn describe(index: &Index) -> Value {
     index
@@ -33,15 +39,11 @@ pub(crate) fn get(
 ) -> Result<Answer> {
     let mut response = Map::new();
     // A pattern does not match closed indices.
-    let expand = match indices.is_empty() {
-        true => request.expand_all(),
-        false => request.expand(),
-    };
-    let expand = Expand {
-        forbid_closed: false,
-        ignore_unavailable: !strict || request.flag("ignore_unavailable"),
-        ..expand
-    };
+    let expand = request.expand_or(Expand {
+        ignore_unavailable: !strict,
+        closed: indices.is_empty(),
+        ..Expand::METADATA
+    });
     for index in shared.cluster.named(indices, expand)? {
         let aliases = index.aliases.read();
         let kept: Map<String, Value> = aliases
@@ -64,7 +66,10 @@ pub(crate) fn get(
 
 /// `HEAD [/index]/_alias/name`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Answer {
-    let named = shared.cluster.named(indices, request.expand()).unwrap_or_default();
+    let named = shared
+        .cluster
+        .named(indices, request.expand_or(Expand::METADATA))
+        .unwrap_or_default();
     Answer::exists(named.iter().any(|index| {
         let aliases = index.aliases.read();
         aliases
@@ -99,18 +104,13 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
         return Err(SearchError::validation(reason));
     }
     let definition = Alias::parse(&body);
-    let named = shared.cluster.named(
-        indices,
-        Expand {
-            allow_no_indices: false,
-            forbid_closed: false,
-            ..request.expand()
-        },
-    )?;
+    let named = shared.cluster.named(indices, CHANGED)?;
     check(shared, named.first().map_or(indices, |index| &index.name), alias)?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
+    named
+        .iter()
+        .try_for_each(|index| index.check_alias(&shared.cluster, alias, &definition))?;
     for index in &named {
-        index.check_alias(&shared.cluster, alias, &definition)?;
         index.aliases.write().insert(alias.to_owned(), definition.clone());
     }
     shared.cluster.changed(&named)?;
@@ -121,11 +121,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let mut found = false;
     request.check_timeouts()?;
-    let expand = Expand {
-        forbid_closed: false,
-        ..request.expand_all()
-    };
-    let named = shared.cluster.named(indices, expand)?;
+    let named = shared.cluster.named(indices, CHANGED)?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.aliases.write().retain(|name, _| {
@@ -223,14 +219,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         definition,
     } in actions
     {
-        let named = shared.cluster.named(
-            &indices.join(","),
-            Expand {
-                allow_no_indices: false,
-                forbid_closed: false,
-                ..Expand::default()
-            },
-        )?;
+        let named = shared.cluster.named(&indices.join(","), CHANGED)?;
         named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
         for alias in &aliases {
             let is_known =

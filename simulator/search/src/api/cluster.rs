@@ -37,10 +37,8 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     let named = shared.cluster.named(
         indices.unwrap_or(""),
         Expand {
-            ignore_unavailable: true,
             closed: true,
-            forbid_closed: false,
-            ..request.expand()
+            ..Expand::FILTER
         },
     )?;
     let health = shared.cluster.health(&named);

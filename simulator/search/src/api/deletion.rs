@@ -38,11 +38,10 @@ pub(crate) fn delete_by_query(
         budget: request.budget.clone(),
         ..Default::default()
     };
-    let expand = Expand {
-        allow_no_indices: request.flag_or("allow_no_indices", false),
-        forbid_closed: request.flag("ignore_unavailable"),
-        ..request.expand()
-    };
+    let expand = request.expand_or(Expand {
+        allow_no_indices: false,
+        ..Expand::METADATA
+    });
     let named = shared.cluster.named(indices, expand)?;
     check_open(&named)?;
     named.iter().try_for_each(|index| index.check_block(Block::Write))?;

@@ -32,14 +32,11 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
 /// `DELETE /index`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     request.check_timeouts()?;
-    // Wildcards match closed indices, too.
-    let named = shared.cluster.named(
-        indices,
-        Expand {
-            forbid_closed: false,
-            ..request.expand_all()
-        },
-    )?;
+    let expand = request.expand_or(Expand {
+        closed: true,
+        ..Expand::METADATA
+    });
+    let named = shared.cluster.named(indices, expand)?;
     if named.is_empty()
         && !request.flag("ignore_unavailable")
         && !indices.contains('*')
@@ -58,11 +55,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
 
 /// `HEAD /index`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str) -> Answer {
-    let expand = Expand {
-        allow_no_indices: false,
-        forbid_closed: false,
-        ..request.expand()
-    };
+    let expand = request.expand_or(Expand::CHANGES);
     Answer::exists(shared.cluster.named(indices, expand).is_ok())
 }
 
@@ -78,14 +71,7 @@ pub(super) fn settings_json(index: &Index, request: &RestRequest) -> Value {
 
 /// `GET /index[/_settings,_mappings,...]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, features: &[&str]) -> Result<Answer> {
-    let named = shared.cluster.named(
-        indices,
-        Expand {
-            allow_no_indices: false,
-            forbid_closed: false,
-            ..request.expand()
-        },
-    )?;
+    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
     let wants = |names: [&str; 2]| features.is_empty() || features.iter().any(|feature| names.contains(feature));
     let mut response = Map::new();
     for index in named {
@@ -110,13 +96,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, feature
 
 /// `GET [/index]/_settings[/name]`.
 pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, name: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(
-        indices,
-        Expand {
-            forbid_closed: false,
-            ..request.expand()
-        },
-    )?;
+    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
     let mut response = Map::new();
     for index in named {
         let mut settings = settings_json(&index, request);
@@ -158,13 +138,10 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
     if fresh.is_empty() {
         return Err(SearchError::validation("no settings to update"));
     }
-    let named = shared.cluster.named(
-        indices,
-        Expand {
-            forbid_closed: false,
-            ..request.expand_all()
-        },
-    )?;
+    let mut named = shared.cluster.named(indices, request.expand_or(Expand::CHANGES))?;
+    if named.is_empty() {
+        named = shared.cluster.indices();
+    }
     if !fresh.only_unblock() {
         named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     }
@@ -193,15 +170,12 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
         return Err(SearchError::validation("index is missing"));
     }
     request.check_timeouts()?;
-    let named = shared.cluster.named(
-        indices,
-        Expand {
-            allow_no_indices: request.flag("allow_no_indices"),
-            closed: true,
-            forbid_closed: false,
-            ..request.expand()
-        },
-    )?;
+    let expand = request.expand_or(Expand {
+        open: closed,
+        closed: !closed,
+        ..Expand::CHANGES
+    });
+    let named = shared.cluster.named(indices, expand)?;
     if named.is_empty() {
         return Err(SearchError::illegal("Index name is required"));
     }

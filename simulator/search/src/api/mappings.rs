@@ -12,13 +12,7 @@ use crate::shared::Shared;
 
 /// `GET [/index]/_mapping[/type]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(
-        indices,
-        Expand {
-            forbid_closed: false,
-            ..request.expand()
-        },
-    )?;
+    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
     let wanted = types.unwrap_or_default();
     let types = types.filter(|types| *types != "_all");
     let mut response = Map::new();
@@ -34,7 +28,6 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
     }
     let first = |list: &str| list.split(',').next().unwrap_or_default().to_owned();
     match (response.is_empty(), indices.is_empty(), wanted.is_empty()) {
-        (true, false, true) if !indices.contains('*') => Err(SearchError::index_missing(&first(indices))),
         (true, true, false) => Err(SearchError::new(
             404,
             "TypeMissingException",
@@ -46,7 +39,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
 
 /// `HEAD /index/type`.
 pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Answer {
-    let Ok(named) = shared.cluster.named(indices, request.expand()) else {
+    let Ok(named) = shared.cluster.named(indices, request.expand_or(Expand::METADATA)) else {
         return Answer::exists(false);
     };
     let has = |name: &str| named.iter().all(|index| index.mapping().type_mapping(name).is_some());
@@ -61,13 +54,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
         return Err(SearchError::validation("mapping source is empty"));
     }
     let now = (shared.cluster.options.ticks)();
-    let named = shared.cluster.named(
-        indices,
-        Expand {
-            allow_no_indices: false,
-            ..request.expand()
-        },
-    )?;
+    let named = shared.cluster.named(indices, request.expand_or(Expand::CHANGES))?;
     if json::derivable(source).is_err() {
         return Err(SearchError::null_pointer());
     }
@@ -79,6 +66,9 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     if type_name.starts_with('_') && type_name != "_default_" {
         let reason = "Document mapping type name can't start with '_'";
         return Err(SearchError::new(400, "InvalidTypeNameException", reason));
+    }
+    if named.is_empty() {
+        return Err(SearchError::new(500, "NoSuchElementException", "null"));
     }
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
@@ -194,12 +184,9 @@ pub(crate) fn fields(
     fields: &str,
 ) -> Result<Answer> {
     let defaults = request.flag("include_defaults");
+    let types = types.filter(|types| !matches!(*types, "*" | "_all"));
     let mut response = Map::new();
-    let expand = Expand {
-        forbid_closed: false,
-        ..request.expand()
-    };
-    let named = shared.cluster.named(indices, expand)?;
+    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
     for index in named.iter().filter(|index| !index.is_closed()) {
         let mapping = index.mapping();
         let mut by_type = Map::new();
@@ -225,10 +212,12 @@ pub(crate) fn fields(
             response.insert(index.name.clone(), json!({"mappings": by_type}));
         }
     }
-    let status = if response.is_empty() && types.is_some() {
-        404
-    } else {
-        200
-    };
+    let is_pattern = |text: &str| text.contains([',', '*']);
+    let is_single = named.len() == 1 && types.is_some_and(|types| !types.contains(',')) && !is_pattern(fields);
+    let status = if response.is_empty() { 404 } else { 200 };
+    // A single field that is missing is no error.
+    if is_single && response.values().all(|index| index["mappings"] == json!({})) {
+        response.clear();
+    }
     Ok(Answer::json(status, response.into()))
 }

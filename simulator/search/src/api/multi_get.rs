@@ -85,7 +85,14 @@ pub(crate) fn mget(
         {
             return Err(error.clone());
         }
-        Ok(read.unwrap_or_else(|error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.reason})))
+        Ok(read.unwrap_or_else(|error| {
+            // Failures before a shard is asked have no name.
+            let text = match error.kind {
+                "IndexMissingException" | "RoutingMissingException" => error.reason,
+                _ => error.to_string(),
+            };
+            json!({"_index": index, "_type": type_name, "_id": id, "error": text})
+        }))
     });
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
 }

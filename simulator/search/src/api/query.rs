@@ -118,11 +118,10 @@ fn qualified(error: &SearchError) -> String {
 
 /// `GET|POST [/index[/type]]/_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let expand = Expand {
-        allow_no_indices: request.flag_or("allow_no_indices", false),
-        forbid_closed: request.flag("ignore_unavailable"),
-        ..request.expand()
-    };
+    let expand = request.expand_or(Expand {
+        allow_no_indices: false,
+        ..Expand::METADATA
+    });
     let targets = shared.cluster.resolve(indices, expand)?;
     let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
     check_open(&indices)?;
@@ -159,12 +158,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 
 /// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let expand = Expand {
-        ignore_unavailable: request.flag_or("ignore_unavailable", true),
-        forbid_closed: false,
-        ..request.expand()
-    };
-    let named = shared.cluster.named(indices, expand)?;
+    let named = shared.cluster.named(indices, request.expand_or(Expand::FILTER))?;
     if let Some(closed) = named.iter().find(|index| index.is_closed()) {
         return Err(SearchError::index_missing(&closed.name));
     }

@@ -213,7 +213,7 @@ fn single(
     let expand = Expand {
         ignore_unavailable: flag("ignore_unavailable", request.flag("ignore_unavailable")),
         allow_no_indices: flag("allow_no_indices", true),
-        ..Expand::default()
+        ..Expand::SHARDS
     };
     let outcome = run(shared, &indices, expand, &wanted)?;
     answer(shared, &wanted, &outcome, &outcome.hits, began)

@@ -18,14 +18,10 @@ pub(crate) fn state(
     metrics: Option<&str>,
     indices: Option<&str>,
 ) -> Result<Answer> {
-    let named = shared.cluster.named(
-        indices.unwrap_or(""),
-        Expand {
-            closed: true,
-            forbid_closed: false,
-            ..request.expand()
-        },
-    )?;
+    let named = match indices {
+        None | Some("") => shared.cluster.indices(),
+        Some(indices) => shared.cluster.named(indices, request.expand_or(Expand::FILTER))?,
+    };
     let mut response = Map::new();
     response.insert("cluster_name".to_owned(), json!(shared.cluster.options.cluster_name));
     let metrics = metrics.or(request.param("metric"));

@@ -26,12 +26,13 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
     let (mut response, failures) = match suggest::suggest(&shared.cluster, &named, &body, &request.budget) {
         Ok(suggested) => (Value::Object(suggested), vec![]),
         Err(error) if request.budget.is_exceeded() => return Err(error),
-        // An invalid suggester fails on every shard, but the request succeeds.
+        // An invalid suggester fails on every shard.
         Err(error) => (json!({}), failures_of_all_shards(&named, &error)),
     };
     let counts = shards_json(shards, &failures, super::query::broadcast_failure);
     insert_first(&mut response, "_shards", counts);
-    Ok(Answer::ok(response))
+    let status = if failures.is_empty() { 200 } else { 500 };
+    Ok(Answer::json(status, response))
 }
 
 /// Returns a failure for every shard.

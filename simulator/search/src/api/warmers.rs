@@ -11,11 +11,7 @@ use crate::shared::Shared;
 /// `GET [/index]/_warmer[/name]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, wanted: Option<&str>) -> Result<Answer> {
     let mut response = Map::new();
-    let expand = Expand {
-        forbid_closed: false,
-        ..request.expand()
-    };
-    for index in shared.cluster.named(indices, expand)? {
+    for index in shared.cluster.named(indices, request.expand_or(Expand::METADATA))? {
         let warmers = index.warmers.read();
         let kept: Map<String, Value> = warmers
             .iter()
@@ -54,7 +50,11 @@ pub(crate) fn put(
 /// `DELETE /index/_warmer/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let mut found = false;
-    let named = shared.cluster.named(indices, request.expand())?;
+    let expand = request.expand_or(Expand {
+        closed: false,
+        ..Expand::CHANGES
+    });
+    let named = shared.cluster.named(indices, expand)?;
     for index in &named {
         index.warmers.write().retain(|name, _| {
             let removed = pattern::matches_any(wanted, name);

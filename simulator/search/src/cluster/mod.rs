@@ -35,7 +35,7 @@ use crate::ties::object_in_hash_order;
 pub(crate) use alias::{Alias, same_as_index};
 pub use gateway::DataDirectorySummary;
 pub(crate) use index::Index;
-pub(crate) use names::{Expand, check_open, check_wildcards};
+pub(crate) use names::{Expand, check_open, check_wildcards, resolve};
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub(crate) use refresh::refresh;
 pub(crate) use settings::{Block, Settings};

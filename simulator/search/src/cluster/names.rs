@@ -1,6 +1,6 @@
 //! Resolution of index expressions: names, lists, patterns, aliases and exclusions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::pattern;
+use crate::ties::in_hash_order;
 
 /// Options for resolving an index expression, as `IndicesOptions` of Elasticsearch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +25,38 @@ pub(crate) struct Expand {
     pub(crate) forbid_closed: bool,
 }
 
-impl Default for Expand {
-    fn default() -> Expand {
-        Expand {
-            ignore_unavailable: false,
-            allow_no_indices: true,
-            open: true,
-            closed: false,
-            forbid_closed: true,
-        }
+impl Expand {
+    /// Of operations on shards: patterns match open indices, and may match none.
+    pub(crate) const SHARDS: Expand = Expand {
+        ignore_unavailable: false,
+        allow_no_indices: true,
+        open: true,
+        closed: false,
+        forbid_closed: true,
+    };
+
+    /// Of reading metadata, which closed indices have, too.
+    pub(crate) const METADATA: Expand = Expand {
+        forbid_closed: false,
+        ..Expand::SHARDS
+    };
+
+    /// Of changing metadata: each pattern must match an index, open or closed.
+    pub(crate) const CHANGES: Expand = Expand {
+        allow_no_indices: false,
+        closed: true,
+        ..Expand::METADATA
+    };
+
+    /// Of filtering: names of nothing are ignored.
+    pub(crate) const FILTER: Expand = Expand {
+        ignore_unavailable: true,
+        ..Expand::METADATA
+    };
+
+    /// Returns whether patterns match an index, by its state.
+    fn matches(self, index: &Index) -> bool {
+        if index.is_closed() { self.closed } else { self.open }
     }
 }
 
@@ -43,98 +67,10 @@ impl Cluster {
     /// Resolves an index expression, sorted by name. An empty expression means all indices.
     ///
     /// # Errors
-    /// A name of a missing or closed index, unless `expand` allows it. "All indices" may have closed ones.
+    /// A name of a missing or closed index, or a pattern of nothing, unless `expand` allows it. "All indices" may have
+    /// closed ones.
     pub(crate) fn resolve(&self, expression: &str, expand: Expand) -> Result<Vec<Target>> {
-        let all = self.indices();
-        let open = |index: &Arc<Index>| if index.is_closed() { expand.closed } else { expand.open };
-        let is_usable = |index: &Arc<Index>| match index.is_closed() && expand.forbid_closed {
-            true if expand.ignore_unavailable => Ok(false),
-            true => Err(closed(index)),
-            false => Ok(true),
-        };
-        let parts: Vec<&str> = expression
-            .split(',')
-            .map(str::trim)
-            .filter(|part| !part.is_empty())
-            .collect();
-        let everything = parts.is_empty() || parts == ["_all"];
-        let parts = if everything { vec!["*"] } else { parts };
-        // Names of indices and aliases, with their index. `None` instead of a filter: all documents.
-        let mut matched: Vec<(String, Arc<Index>, Option<Value>)> = Vec::new();
-        let mut without: Vec<&str> = Vec::new();
-        // An exclusion without a wildcard applies only as the first part, or after a wildcard, `+` or another
-        // exclusion.
-        let mut is_set = false;
-        for (at, part) in parts.into_iter().enumerate() {
-            let excluded = part
-                .strip_prefix('-')
-                .filter(|excluded| at == 0 || is_set || excluded.contains('*'));
-            if let Some(excluded) = excluded.filter(|_| all.iter().all(|index| index.name != part)) {
-                if at == 0 {
-                    all.iter()
-                        .filter(|index| open(index))
-                        .for_each(|index| matched.push((index.name.clone(), index.clone(), None)));
-                }
-                is_set = true;
-                without.push(excluded);
-                continue;
-            }
-            is_set |= part.contains('*') || part.starts_with('+');
-            let part = part.strip_prefix('+').unwrap_or(part);
-            if part.contains('*') {
-                for index in all.iter().filter(|index| open(index)) {
-                    if everything || pattern::matches(part, &index.name) && is_usable(index)? {
-                        matched.push((index.name.clone(), index.clone(), None));
-                    }
-                    for (name, alias) in index
-                        .aliases
-                        .read()
-                        .iter()
-                        .filter(|(name, _)| pattern::matches(part, name))
-                    {
-                        matched.push((name.clone(), index.clone(), alias.filter.clone()));
-                    }
-                }
-                continue;
-            }
-            let mut is_known = false;
-            for index in &all {
-                if index.name == part {
-                    is_known = true;
-                    if !is_usable(index)? {
-                        continue;
-                    }
-                    matched.push((part.to_owned(), index.clone(), None));
-                }
-                if let Some(alias) = index.aliases.read().get(part) {
-                    is_known = true;
-                    if is_usable(index)? {
-                        matched.push((part.to_owned(), index.clone(), alias.filter.clone()));
-                    }
-                }
-            }
-            if !is_known && !expand.ignore_unavailable {
-                return Err(SearchError::index_missing(part));
-            }
-        }
-        matched.retain(|(name, ..)| !without.iter().any(|excluded| pattern::matches(excluded, name)));
-        // By index name. `None` if all documents were named, else the filters of the aliases.
-        let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
-        for (_, index, filter) in matched {
-            let name = index.name.clone();
-            let (_, filters) = found.entry(name).or_insert_with(|| (index, Some(vec![])));
-            match (filter, &mut *filters) {
-                (Some(filter), Some(filters)) => filters.push(filter),
-                _ => *filters = None,
-            }
-        }
-        if found.is_empty() && !expand.allow_no_indices {
-            return Err(SearchError::index_missing(expression));
-        }
-        Ok(found
-            .into_values()
-            .map(|(index, filters)| (index, filters.unwrap_or_default()))
-            .collect())
+        resolve(&self.indices(), expression, expand)
     }
 
     /// Resolves the name of one index or of an alias of one index.
@@ -164,7 +100,7 @@ impl Cluster {
     pub(crate) fn broadcast(&self, expression: &str, expand: Expand) -> Result<Vec<Arc<Index>>> {
         let mut named = self.named(expression, expand)?;
         if named.is_empty() {
-            return self.named("", Expand::default());
+            return self.named("", Expand::SHARDS);
         }
         named.retain(|index| !index.is_closed());
         Ok(named)
@@ -177,6 +113,137 @@ impl Cluster {
             .into_iter()
             .map(|(index, _)| index)
             .collect())
+    }
+}
+
+/// Resolves an index expression among these indices, as [`Cluster::resolve`] does.
+pub(crate) fn resolve(all: &[Arc<Index>], expression: &str, expand: Expand) -> Result<Vec<Target>> {
+    let parts: Vec<&str> = expression.split(',').filter(|part| !part.is_empty()).collect();
+    let has_wildcards = expand.open || expand.closed;
+    if has_wildcards && (parts.is_empty() || parts == ["_all"]) {
+        let named: Vec<Target> = all
+            .iter()
+            .filter(|index| expand.matches(index))
+            .map(|index| (index.clone(), vec![]))
+            .collect();
+        return match named.is_empty() && !expand.allow_no_indices {
+            true => Err(SearchError::index_missing("_all")),
+            false => Ok(named),
+        };
+    }
+    let names = match has_wildcards {
+        true => expanded(all, &parts, expand)?,
+        false => parts.iter().map(|part| (*part).to_owned()).collect(),
+    };
+    if names.is_empty() && !expand.allow_no_indices {
+        let reason = "no indices were specified and wildcard expansion is disabled.";
+        return Err(SearchError::illegal(reason));
+    }
+    let may_be_missing = match names.len() {
+        1 => expand.allow_no_indices,
+        _ => expand.ignore_unavailable,
+    };
+    // By index name. `None` if all documents were named, else the filters of the aliases.
+    let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
+    for name in &names {
+        let named = with_name(all, name);
+        if named.is_empty() && !may_be_missing {
+            return Err(SearchError::index_missing(name));
+        }
+        for (index, filter) in named {
+            if index.is_closed() && expand.forbid_closed {
+                match expand.ignore_unavailable {
+                    true => continue,
+                    false => return Err(closed(&index)),
+                }
+            }
+            let name = index.name.clone();
+            let (_, filters) = found.entry(name).or_insert_with(|| (index, Some(vec![])));
+            match (filter, &mut *filters) {
+                (Some(filter), Some(filters)) => filters.push(filter),
+                _ => *filters = None,
+            }
+        }
+    }
+    if found.is_empty() && !expand.allow_no_indices {
+        return Err(SearchError::index_missing(&format!("[{}]", names.join(", "))));
+    }
+    Ok(found
+        .into_values()
+        .map(|(index, filters)| (index, filters.unwrap_or_default()))
+        .collect())
+}
+
+/// Returns the indices with a name: the one that has it, or all that have an alias of it, with its filter.
+fn with_name(all: &[Arc<Index>], name: &str) -> Vec<(Arc<Index>, Option<Value>)> {
+    if let Some(index) = all.iter().find(|index| index.name == name) {
+        return vec![(index.clone(), None)];
+    }
+    let aliased = |index: &Arc<Index>| Some((index.clone(), index.aliases.read().get(name)?.filter.clone()));
+    all.iter().filter_map(aliased).collect()
+}
+
+/// Returns the names of indices and aliases that the parts of an expression stand for.
+///
+/// Once a part is a pattern, or has a sign, the names are a set: a part adds to it, or takes out with a `-`, which as
+/// the first part takes out of all indices.
+///
+/// # Errors
+/// A name of nothing, or a pattern of nothing, unless `expand` allows it.
+fn expanded(all: &[Arc<Index>], parts: &[&str], expand: Expand) -> Result<Vec<String>> {
+    let matching = || {
+        all.iter()
+            .filter(|index| expand.matches(index))
+            .map(|index| &index.name)
+    };
+    let mut set: Option<Vec<String>> = None;
+    let add = |set: &mut Vec<String>, name: &str| {
+        if !set.iter().any(|own| own == name) {
+            set.push(name.to_owned());
+        }
+    };
+    for (at, part) in parts.iter().enumerate() {
+        if !with_name(all, part).is_empty() {
+            if let Some(set) = &mut set {
+                add(set, part);
+            }
+            continue;
+        }
+        let adds = !part.starts_with('-');
+        let pattern = part.strip_prefix(['+', '-']).unwrap_or(part);
+        if at == 0 && pattern != *part {
+            set = Some(if adds { vec![] } else { matching().cloned().collect() });
+        }
+        let names: Vec<String> = if pattern.contains('*') {
+            let aliases: BTreeSet<String> = all
+                .iter()
+                .flat_map(|index| index.aliases.read().keys().cloned().collect::<Vec<_>>())
+                .collect();
+            let names = matching().cloned().chain(aliases);
+            names.filter(|name| pattern::matches(pattern, name)).collect()
+        } else if !expand.ignore_unavailable && with_name(all, pattern).is_empty() {
+            return Err(SearchError::index_missing(pattern));
+        } else {
+            vec![pattern.to_owned()]
+        };
+        if names.is_empty() && !expand.allow_no_indices {
+            return Err(SearchError::index_missing(pattern));
+        }
+        if set.is_none() && pattern.contains('*') {
+            set = Some(parts.iter().take(at).map(|part| (*part).to_owned()).collect());
+        }
+        match &mut set {
+            Some(set) if adds => names.iter().for_each(|name| add(set, name)),
+            Some(set) => set.retain(|own| !names.contains(own)),
+            None => {}
+        }
+    }
+    match set {
+        Some(set) if set.is_empty() && !expand.allow_no_indices => {
+            Err(SearchError::index_missing(&format!("[{}]", parts.join(", "))))
+        }
+        Some(set) => Ok(in_hash_order(set, String::clone)),
+        None => Ok(parts.iter().map(|part| (*part).to_owned()).collect()),
     }
 }
 

@@ -158,7 +158,11 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         }
     }
     execute(cluster, request, &mut outcome)?;
-    if let Some(wanted) = request.suggest.as_ref().filter(|_| !outcome.is_failed()) {
+    if let Some(wanted) = request
+        .suggest
+        .as_ref()
+        .filter(|_| !outcome.is_failed() && !targets.is_empty())
+    {
         let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
         outcome.suggestions = Some(suggest(cluster, &indices, wanted, &request.budget)?.into());
     }

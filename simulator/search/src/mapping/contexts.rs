@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::field::truth;
 use crate::error::{Result, SearchError};
-use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, geohash_length, metres, neighbors};
+use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, enclosing_geohash_length, metres, neighbors};
 
 /// Maximum number of context combinations of one value.
 const MAX_COMBINATIONS: usize = 10_000;
@@ -243,7 +243,7 @@ fn geohash_prefix(hash: &str, length: usize) -> String {
 fn precisions(setting: Option<&Value>) -> Result<BTreeSet<usize>> {
     let one = |value: &Value| {
         let length = value.as_u64().and_then(|length| usize::try_from(length).ok());
-        let length = length.or_else(|| metres(value, None).map(geohash_length));
+        let length = length.or_else(|| metres(value, None).map(enclosing_geohash_length));
         length
             .map(|length| length.clamp(1, MAX_GEOHASH_LENGTH))
             .ok_or_else(|| SearchError::parse(format!("invalid precision [{value}]")))

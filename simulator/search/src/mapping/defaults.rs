@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::kind::MAX_PRECISION_STEP;
 use super::times::{TIMESTAMP, TTL};
 use crate::mapping::{FieldNode, Indexing, Kind, TypeMapping};
 use crate::query::MAX_GEOHASH_LENGTH;
@@ -37,10 +38,15 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             definition.extend(settings);
         }
     };
-    if let Some((kind, step)) = field.kind.precision() {
+    if let (Some((kind, _)), Some(step)) = (field.kind.precision(), field.precision_step()) {
+        let search_analyzer = format!("_{kind}/max");
+        // Both analyzers are the same object, except those of small numbers and addresses.
+        let is_same = step == MAX_PRECISION_STEP && !matches!(field.kind, Kind::Short | Kind::Byte | Kind::Ip);
+        add(match is_same {
+            true => json!({"analyzer": search_analyzer}),
+            false => json!({"index_analyzer": format!("_{kind}/{step}"), "search_analyzer": search_analyzer}),
+        });
         add(json!({
-            "index_analyzer": format!("_{kind}/{step}"),
-            "search_analyzer": format!("_{kind}/max"),
             "ignore_malformed": false,
             "coerce": true,
             "precision_step": step,

@@ -8,7 +8,7 @@ use crate::json::{java_text, leaves};
 
 use super::Kind;
 use super::field::{FieldType, Indexing, truth};
-use super::kind::POINT_SETTINGS;
+use super::kind::{MAX_PRECISION_STEP, POINT_SETTINGS};
 
 impl FieldType {
     /// Returns the definition of the field, normalized and without default values.
@@ -156,9 +156,13 @@ impl FieldType {
             }
             Kind::Binary => keep(&["compress", "compress_threshold"]),
             Kind::Completion => keep(&["context"]),
-            Kind::GeoPoint => keep(&["geohash_precision", "precision_step"]),
+            Kind::GeoPoint => keep(&["precision_step"]),
             _ => {}
         }
+        definition.extend(
+            self.geohash_setting()
+                .map(|own| ("geohash_precision".to_owned(), json!(own))),
+        );
         if self.kind == Kind::Binary && definition.contains_key("compress_threshold") {
             definition.insert("compress".to_owned(), json!(true));
         }
@@ -183,8 +187,8 @@ impl FieldType {
             for key in ["ignore_malformed", "coerce"] {
                 definition.extend(self.setting(key).map(|value| (key.to_owned(), json!(truth(value)))));
             }
-            let default = self.kind.precision().map(|(_, step)| i64::from(step));
-            if let Some(own) = number("precision_step").filter(|own| Some(*own) != default) {
+            let default = self.kind.precision().map(|(_, step)| step);
+            if let Some(own) = self.precision_step().filter(|own| Some(*own) != default) {
                 definition.insert("precision_step".to_owned(), json!(own));
             }
         }
@@ -239,10 +243,18 @@ impl FieldType {
             .and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()))
     }
 
-    /// Returns the precision step of a number.
-    fn precision_step(&self) -> Option<i64> {
-        let default = self.kind.precision().map(|(_, step)| i64::from(step));
-        self.whole_number("precision_step").or(default)
+    /// Returns the precision step of a number. A step of all bits or more is [`MAX_PRECISION_STEP`].
+    pub(super) fn precision_step(&self) -> Option<u32> {
+        let (_, default) = self.kind.precision()?;
+        let own = self.whole_number("precision_step").map(|own| {
+            let own = u32::try_from(own).unwrap_or(MAX_PRECISION_STEP);
+            if own < self.kind.bits() {
+                own
+            } else {
+                MAX_PRECISION_STEP
+            }
+        });
+        Some(own.unwrap_or(default))
     }
 
     /// Returns the settings of a completion field that conflict with those of another one.

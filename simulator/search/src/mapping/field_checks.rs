@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Kind;
 use super::field::FieldType;
+use super::point_fields::geohash_setting;
 use super::tree::path_type;
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
@@ -104,6 +105,7 @@ impl FieldType {
             )),
             "precision_step" if self.kind.is_numeric() => check_precision(value),
             "precision_step" if self.kind == Kind::GeoPoint => check_integer(value),
+            "geohash_precision" if self.kind == Kind::GeoPoint => geohash_setting(value).map(drop),
             "numeric_resolution" if self.kind == Kind::Date => check_time_unit(&java_text(value)),
             "postings_format" if !matches!(text, Some("default" | "es090" | "Lucene41")) => {
                 let reason = format!("failed to find postings_format [{}]", java_text(value));

@@ -1,5 +1,8 @@
 //! Field types.
 
+/// Step that indexes numbers with all of their bits only.
+pub(super) const MAX_PRECISION_STEP: u32 = i32::MAX as u32;
+
 /// Settings of most fields that need a value.
 const WITH_VALUE: [&str; 20] = [
     "index",
@@ -144,13 +147,21 @@ impl Kind {
             Kind::Long | Kind::Hash => ("long", 16),
             Kind::Integer | Kind::TokenCount => ("int", 8),
             Kind::Short => ("short", 8),
-            Kind::Byte => ("byte", 2_147_483_647),
+            Kind::Byte => ("byte", MAX_PRECISION_STEP),
             Kind::Double => ("double", 16),
             Kind::Float => ("float", 8),
             Kind::Date => ("date", 16),
             Kind::Ip => ("ip", 16),
             Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion => return None,
         })
+    }
+
+    /// Number of bits of a number, from which on a precision step has no effect.
+    pub(super) fn bits(self) -> u32 {
+        match self {
+            Kind::Long | Kind::Hash | Kind::Double | Kind::Date | Kind::Ip => 64,
+            _ => 32,
+        }
     }
 
     /// Returns whether values are floating-point numbers.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Kind;
 use super::field::{FieldType, truth};
 use crate::error::{Result, SearchError};
+use crate::json::java_text;
 use crate::query::{MAX_GEOHASH_LENGTH, geohash_length, metres};
 
 /// Names of the subfields, and the settings that enable them.
@@ -51,9 +52,27 @@ impl FieldType {
 
     /// Maximum length of an indexed geohash, in characters.
     pub(crate) fn geohash_precision(&self) -> usize {
-        self.setting("geohash_precision")
-            .and_then(|setting| geohash_levels(setting).ok())
-            .unwrap_or(MAX_GEOHASH_LENGTH)
+        self.geohash_setting()
+            .map_or(MAX_GEOHASH_LENGTH, |own| usize::try_from(own).unwrap_or(0))
+    }
+
+    /// Returns the length of the indexed geohashes, if it is set.
+    pub(super) fn geohash_setting(&self) -> Option<i64> {
+        let own = self
+            .setting("geohash_precision")
+            .filter(|_| self.kind == Kind::GeoPoint)?;
+        geohash_setting(own).ok()
+    }
+}
+
+/// Parses the length of indexed geohashes. In contrast to that of a query, a number with a fraction is a distance.
+///
+/// # Errors
+/// A text that is not a distance.
+pub(super) fn geohash_setting(setting: &Value) -> Result<i64> {
+    match setting.as_i64() {
+        Some(length) => Ok(length),
+        None => geohash_levels(&json!(java_text(setting))).map(|levels| levels as i64),
     }
 }
 

@@ -230,7 +230,8 @@ pub(crate) fn neighbors(hash: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the length of the geohashes with the smallest cells that are not smaller than a distance in metres.
+/// Returns the length of the geohashes with the largest cells that are not larger than a distance in metres, by the
+/// number of such cells along the equator.
 pub(crate) fn geohash_length(metres: f64) -> usize {
     let (equator, meridian) = (2.0 * PI * EQUATORIAL_RADIUS, PI * POLAR_RADIUS);
     if metres <= 0.0 {
@@ -241,14 +242,15 @@ pub(crate) fn geohash_length(metres: f64) -> usize {
     // Of every ten bits, five are of the longitude: three in the first character, two in the second.
     let (full, rest) = (bits / 5, bits % 5);
     let length = 2 * full + usize::from(rest > 0) + usize::from(rest > 3);
-    let (height, width) = cell_degrees(length);
-    let size = (height / 180.0 * meridian).hypot(width / 360.0 * equator);
-    let length = if size < metres {
-        length.saturating_sub(1)
-    } else {
-        length
-    };
     length.clamp(1, MAX_GEOHASH_LENGTH)
+}
+
+/// As [`geohash_length`], but cells are not smaller than the distance.
+pub(crate) fn enclosing_geohash_length(metres: f64) -> usize {
+    let length = geohash_length(metres);
+    let (height, width) = cell_degrees(length);
+    let size = (height / 180.0 * PI * POLAR_RADIUS).hypot(width / 360.0 * 2.0 * PI * EQUATORIAL_RADIUS);
+    if size < metres { length.max(2) - 1 } else { length }
 }
 
 /// Returns whether a geohash can have the character.
@@ -442,9 +444,9 @@ mod tests {
     fn a_distance_maps_to_a_geohash_length() {
         let lengths = ["5km", "10m", "500km", "0m", "99999km"].map(|text| {
             let distance = metres(&json!(text), None).unwrap_or(-1.0);
-            geohash_length(distance)
+            (geohash_length(distance), enclosing_geohash_length(distance))
         });
-        assert_eq!(lengths, [5, 8, 2, 12, 1]);
+        assert_eq!(lengths, [(6, 5), (9, 8), (3, 2), (12, 12), (1, 1)]);
     }
 
     #[test]

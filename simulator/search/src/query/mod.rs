@@ -58,7 +58,8 @@ pub(crate) use filter_label::filter_label;
 pub(crate) use frequency::{FrequencyQuery, Rewrite};
 pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, Origin, ScoreFunction};
 pub(crate) use geo::{
-    DistanceType, GeoPoint, GeoShape, MAX_GEOHASH_LENGTH, geohash_length, is_geohash_character, metres, neighbors,
+    DistanceType, GeoPoint, GeoShape, MAX_GEOHASH_LENGTH, enclosing_geohash_length, geohash_length,
+    is_geohash_character, metres, neighbors,
 };
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};

@@ -1,7 +1,7 @@
 //! Responses and their serialization.
 
 use bytes::Bytes;
-use http::{Response, StatusCode, header};
+use http::{Method, Response, StatusCode, header};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
@@ -197,6 +197,36 @@ fn camel_case(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(camel_case),
         _ => {}
     }
+}
+
+/// Response to a request for the site of a plugin, of which there are none.
+pub(super) fn plugin_site(method: &Method, path: &str) -> Option<Response<Full<Bytes>>> {
+    let below = path.strip_prefix("/_plugin/").filter(|_| method != Method::OPTIONS)?;
+    // A quote would end the attribute of the page.
+    let is_site = method == Method::GET && !below.contains(['/', '"']);
+    let (status, body) = match is_site {
+        // The quote at the end is missing there, too.
+        true => (
+            StatusCode::MOVED_PERMANENTLY,
+            format!("<head><meta http-equiv=\"refresh\" content=\"0; URL={path}/></head>"),
+        ),
+        false if method == Method::GET => (StatusCode::NOT_FOUND, String::new()),
+        false => (StatusCode::FORBIDDEN, String::new()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    let kind = if is_site {
+        "text/html"
+    } else {
+        "text/plain; charset=UTF-8"
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static(kind));
+    if is_site {
+        let location = header::HeaderValue::try_from(format!("{path}/")).ok()?;
+        headers.insert(header::LOCATION, location);
+    }
+    Some(response)
 }
 
 /// Error response to a JSONP request.

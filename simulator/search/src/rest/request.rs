@@ -181,23 +181,21 @@ impl RestRequest {
         json::value(body).map(Some)
     }
 
-    /// As [`RestRequest::expand`], but by default wildcards match closed indices, too.
-    pub(crate) fn expand_all(&self) -> Expand {
-        Expand {
-            closed: !self.params.contains_key("expand_wildcards") || self.expand().closed,
-            ..self.expand()
-        }
+    /// Parses the options for index names: missing indices and patterns.
+    pub(crate) fn expand(&self) -> Expand {
+        self.expand_or(Expand::SHARDS)
     }
 
-    /// Parses the options for index names: missing indices and wildcards.
-    pub(crate) fn expand(&self) -> Expand {
-        let wildcards = self.param("expand_wildcards").unwrap_or("open");
+    /// As [`RestRequest::expand`], with the options that the request does not have.
+    pub(crate) fn expand_or(&self, default: Expand) -> Expand {
+        let given = self.param("expand_wildcards");
+        let expands = |state: &str| given.map(|given| given.contains(state) || given.contains("all"));
         Expand {
-            ignore_unavailable: self.flag("ignore_unavailable"),
-            allow_no_indices: self.flag_or("allow_no_indices", true),
-            open: wildcards.contains("open") || wildcards.contains("all"),
-            closed: wildcards.contains("closed") || wildcards.contains("all"),
-            forbid_closed: true,
+            ignore_unavailable: self.flag_or("ignore_unavailable", default.ignore_unavailable),
+            allow_no_indices: self.flag_or("allow_no_indices", default.allow_no_indices),
+            open: expands("open").unwrap_or(default.open),
+            closed: expands("closed").unwrap_or(default.closed),
+            forbid_closed: default.forbid_closed,
         }
     }
 }

@@ -241,7 +241,7 @@ fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Res
     let strict = action.first() == Some(&"_alias");
     let answer = match (&request.method, action) {
         (&Method::POST, ["_aliases"]) if names.is_empty() => aliases::update(shared, request)?,
-        (&Method::GET, [_]) => aliases::get(shared, request, names, None, strict)?,
+        (&Method::GET, [_]) => aliases::get(shared, request, names, None, false)?,
         (&Method::GET, [_, wanted]) => aliases::get(shared, request, names, Some(wanted), strict)?,
         (&Method::HEAD, [_]) => Answer::exists(
             shared

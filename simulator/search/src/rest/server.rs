@@ -22,7 +22,7 @@ use stuntdouble_server::{Peer, Shutdown, serve};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::answer::{Answer, Format, jsonp_disabled};
+use super::answer::{Answer, Format, jsonp_disabled, plugin_site};
 use super::request::RestRequest;
 use super::route;
 use crate::budget::Budget;
@@ -136,6 +136,9 @@ impl SearchServer {
         };
         if let Some(callback) = request.param("callback") {
             return jsonp_disabled(callback);
+        }
+        if let Some(response) = plugin_site(&request.method, head.uri.path()) {
+            return response;
         }
         let format = Format::of(&request);
         let budget = Budget::new(&self.shared.cluster.options);

@@ -16,6 +16,7 @@ mod frequent_phrases;
 mod fuzzed;
 mod geohashes;
 mod highlight;
+mod index_expressions;
 mod joins;
 mod limits;
 mod mappings;

@@ -4,9 +4,11 @@ mod indices;
 mod nodes;
 mod table;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use crate::cluster::Expand;
+use crate::cluster::{Expand, Index, resolve};
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -28,25 +30,18 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
     if !matches!(page, "count" | "recovery") {
         request.check_duration("master_timeout")?;
     }
-    let named = || {
-        shared.cluster.named(
-            names.unwrap_or(""),
-            Expand {
-                closed: page == "indices",
-                ignore_unavailable: page == "shards" || request.flag("ignore_unavailable"),
-                forbid_closed: false,
-                ..request.expand()
-            },
-        )
-    };
+    let expression = names.unwrap_or("");
     let table = match page {
-        "indices" => indices::indices(shared, request, &named()?),
-        "shards" => indices::shards(shared, request, &named()?),
-        "segments" => indices::segments(shared, request, &named()?),
-        "recovery" => indices::recovery(shared, &named()?),
+        "indices" => indices::indices(shared, request, &listed(shared, expression)?),
+        "shards" => indices::shards(shared, request, &routed(shared, expression)),
+        "segments" => indices::segments(shared, request, &shared.cluster.broadcast(expression, Expand::SHARDS)?),
+        "recovery" => indices::recovery(shared, &shared.cluster.broadcast(expression, request.expand())?),
         "count" => {
             let mut row = Row::new(&time(shared));
-            row.set("count", indices::count(shared, &named()?)?.to_string());
+            row.set(
+                "count",
+                indices::count(shared, &shared.cluster.broadcast(expression, Expand::SHARDS)?)?.to_string(),
+            );
             one_row(page, row)
         }
         "nodes" => nodes::nodes(shared, request),
@@ -62,6 +57,30 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         }
     };
     table.answer(request)
+}
+
+/// Returns the indices of the page `indices`: an expression is resolved among the indices that it has filtered.
+fn listed(shared: &Shared, expression: &str) -> Result<Vec<Arc<Index>>> {
+    let everything = Expand {
+        closed: true,
+        ..Expand::METADATA
+    };
+    if expression.is_empty() {
+        return shared.cluster.named(expression, everything);
+    }
+    let filtered = shared.cluster.named(expression, Expand::FILTER)?;
+    let listed = resolve(&filtered, expression, everything)?;
+    Ok(listed.into_iter().map(|(index, _)| index).collect())
+}
+
+/// Returns the indices of the page `shards`: open ones, which must be named without patterns and aliases.
+fn routed(shared: &Shared, expression: &str) -> Vec<Arc<Index>> {
+    let mut indices = shared.cluster.indices();
+    indices.retain(|index| {
+        let is_named = expression.is_empty() || expression.split(',').any(|name| name == index.name);
+        is_named && !index.is_closed()
+    });
+    indices
 }
 
 /// Fails for an unknown page.
