@@ -127,6 +127,10 @@ pub(crate) fn delete_document(
     let name = index;
     let index = shared.cluster.index_for_write(name)?;
     let routing = shared.cluster.index_routing(name, placement.value())?;
+    // A deletion creates the type, as a write does.
+    if type_name != "_default_" {
+        check_type_name(type_name)?;
+    }
     let now = (shared.cluster.options.ticks)();
     let written = index.delete(type_name, id, routing.as_deref(), condition, now)?;
     Ok(Indexed {

@@ -91,7 +91,7 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
 }
 
 fn mapped<'a>(facet: &Facet<'_>, context: &Context<'a>, field: &str, missing: &str) -> Result<&'a Field> {
-    context.mapped(field).ok_or_else(|| facet.refuse(missing))
+    context.mapped_in_types(field).ok_or_else(|| facet.refuse(missing))
 }
 
 fn numeric(field: &Field) -> Result<()> {

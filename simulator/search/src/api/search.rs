@@ -21,15 +21,8 @@ use crate::shared::Shared;
 
 /// Parses a comma-separated list of types. `_all` and an empty list mean all types.
 pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
-    text.filter(|text| *text != "_all")
-        .map(|text| {
-            text.split(',')
-                .map(str::trim)
-                .filter(|part| !part.is_empty())
-                .map(str::to_owned)
-                .collect()
-        })
-        .unwrap_or_default()
+    let parts = text.into_iter().flat_map(|text| text.split(','));
+    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// Runs a search.

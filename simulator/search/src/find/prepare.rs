@@ -3,6 +3,7 @@
 //! Source: Elasticsearch 1.5's `SearchService.parseSource` and the texts of `SearchParseException`.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -57,7 +58,7 @@ fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Va
     let mut restrictions = Vec::new();
     if !types.is_empty() {
         // Nested objects have types of their own.
-        let named = Context { types, ..*context }.type_names();
+        let named: BTreeSet<&str> = types.iter().map(String::as_str).collect();
         let of_types = context.of_types(named.iter().copied());
         restrictions.push(match named.len() {
             1 if context.mapping.has_nested() => {

@@ -238,9 +238,14 @@ pub(super) fn unmapped(spec: &SortSpec) -> Result<Kind> {
     }
 }
 
+/// Metadata fields that hits can be sorted by.
+const METADATA: [&str; 5] = ["_type", "_uid", "_id", "_index", TIMESTAMP];
+
 /// Checks that the fields are mapped and the nested paths are nested objects.
 pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {
     let mapping = context.mapping;
+    // Metadata fields are those of a type.
+    let has_type = context.types.is_empty() || !context.type_names().is_empty();
     for spec in specs {
         if let Some(path) = &spec.nested_path {
             check_nested(context, path)?;
@@ -248,15 +253,14 @@ pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
         if let Some(script) = &spec.script {
             script.mapped(mapping)?;
         } else if spec.geo.is_some() {
-            let field = mapping.field(&spec.field);
+            let field = context.mapped_in_types(&spec.field);
             if field.is_none_or(|field| field.field_type.kind != Kind::GeoPoint) {
                 return Err(GeoSettings::unmapped(&spec.field));
             }
-        } else if !matches!(
-            spec.field.as_str(),
-            "_score" | "_doc" | "_type" | "_uid" | "_id" | "_index" | TIMESTAMP
-        ) {
-            match mapping.field(&spec.field).map(|field| field.field_type.kind) {
+        } else if !matches!(spec.field.as_str(), "_score" | "_doc")
+            && !(has_type && METADATA.contains(&spec.field.as_str()))
+        {
+            match context.mapped_in_types(&spec.field).map(|field| field.field_type.kind) {
                 None => drop(unmapped(spec)?),
                 Some(Kind::GeoPoint) => {
                     return Err(SearchError::illegal(

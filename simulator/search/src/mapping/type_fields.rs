@@ -14,6 +14,17 @@ impl Mapping {
         own.or_else(|| self.fields.get(name))
     }
 
+    /// Returns whether a type has the field with a full name.
+    pub(crate) fn has_field(&self, type_name: &str, name: &str) -> bool {
+        let Some(own) = self.types.get(type_name) else {
+            return false;
+        };
+        // A field may have others below it, such as the latitude of a point.
+        let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
+        let mut paths = ends.filter_map(|end| name.get(..end));
+        name == "_all" || paths.any(|path| own.root.field(path).is_some())
+    }
+
     /// Splits a name into a type and a field of that type, if the name starts with a type.
     pub(crate) fn named_type<'a>(&self, name: &'a str) -> Option<(&'a str, &'a str)> {
         let (type_name, rest) = name.split_once('.')?;

@@ -90,7 +90,7 @@ pub(crate) fn parse_inner_hits(context: &Context<'_>, body: &Value) -> Result<Ve
 }
 
 fn nested(context: &Context<'_>, name: &str, path: &str, object: &Map<String, Value>) -> Result<InnerHits> {
-    if !context.mapping.is_nested(path) {
+    if !context.is_nested(path) {
         return Err(SearchError::illegal(format!("path [{path}] doesn't exist")));
     }
     let inside = Context {

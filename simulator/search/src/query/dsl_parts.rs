@@ -302,7 +302,7 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
 
 /// Message for a path without nested objects.
 fn not_nested(context: &Context<'_>, path: &str) -> String {
-    if context.mapping.field_names(&format!("{path}.*")).is_empty() {
+    if context.mapping.is_nested(path) || context.mapping.field_names(&format!("{path}.*")).is_empty() {
         format!("[nested] failed to find nested object under path [{path}]")
     } else {
         format!("[nested] nested object under path [{path}] is not of nested type")
@@ -311,7 +311,7 @@ fn not_nested(context: &Context<'_>, path: &str) -> String {
 
 /// Checks that there are nested objects at a path.
 pub(crate) fn check_nested(context: &Context<'_>, path: &str) -> Result<()> {
-    match context.mapping.is_nested(path) {
+    match context.is_nested(path) {
         true => Ok(()),
         false => Err(parsing_error(context, &not_nested(context, path))),
     }

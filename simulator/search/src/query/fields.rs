@@ -69,9 +69,27 @@ impl<'a> Context<'a> {
     pub(crate) fn type_names(&self) -> Vec<&'a str> {
         let is_searched = |name: &&str| {
             let mut types = self.types.iter();
-            self.types.is_empty() || types.any(|wanted| crate::pattern::matches(wanted, name))
+            self.types.is_empty() || types.any(|wanted| wanted == name)
         };
         self.mapping.type_names().filter(is_searched).collect()
+    }
+
+    /// Returns whether a path is mapped as nested, in one of the types that are searched.
+    pub(crate) fn is_nested(&self, path: &str) -> bool {
+        let has_path = |name: &str| {
+            let own = self.mapping.type_mapping(name);
+            own.is_some_and(|own| own.root.nested_paths().iter().any(|own| own == path))
+        };
+        let has_all = self.types.is_empty() || self.types == ["_all"];
+        self.mapping.is_nested(path) && (has_all || self.type_names().into_iter().any(has_path))
+    }
+
+    /// Returns a field, unless only other types than those that are searched have it. Its name may begin with a type.
+    pub(crate) fn mapped_in_types(&self, name: &str) -> Option<&'a Field> {
+        let field = self.mapping.field(name)?;
+        let has_field = |type_name: &str| self.mapping.has_field(type_name, &field.name);
+        let is_named = self.types.is_empty() || self.mapping.named_type(name).is_some();
+        (is_named || self.type_names().into_iter().any(has_field)).then_some(field)
     }
 
     pub(crate) fn mapped(&self, name: &str) -> Option<&'a Field> {

@@ -108,7 +108,7 @@ pub(super) fn nested(context: &Context<'_>, object: &Map<String, Value>) -> Resu
     let path = first_of(object, &["path"])
         .map(text_of)
         .ok_or_else(|| parsing_error(context, "[nested] requires 'path' field"))?;
-    if !context.mapping.is_nested(&path) {
+    if !context.is_nested(&path) {
         return Err(join_error(context, "nested", object));
     }
     let inside = Context {

@@ -20,7 +20,7 @@ struct Endpoint<'a> {
 
 /// Splits `[/indices[/types]]/_action...`.
 fn endpoint<'a>(path: &'a [&'a str]) -> Option<Endpoint<'a>> {
-    let is_action = |part: &&str| part.starts_with('_') && *part != "_all";
+    let is_action = |part: &&str| part.starts_with('_') && !matches!(*part, "_all" | "_default_");
     let mut at = path.iter().position(is_action)?;
     // The name of an index may begin with `_`.
     if at == 0 && path.first().is_some_and(|first| !is_known(first)) {
@@ -175,7 +175,7 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (&Method::POST, ["_close"]) => indices::set_closed(shared, request, names, true)?,
         (_, ["_mapping" | "_mappings", ..]) => return mapping(shared, request, endpoint),
         (_, ["_alias" | "_aliases", ..]) => return alias(shared, request, endpoint),
-        (&Method::GET, ["_warmer" | "_warmers"]) => warmers::get(shared, request, names, None)?,
+        (&Method::GET, ["_warmer" | "_warmers"]) if types.is_none() => warmers::get(shared, request, names, None)?,
         (&Method::GET, ["_warmer" | "_warmers", wanted]) => warmers::get(shared, request, names, Some(wanted))?,
         (&Method::PUT | &Method::POST, ["_warmer" | "_warmers", name]) => {
             warmers::put(shared, request, names, types, name)?
