@@ -11,8 +11,9 @@ use crate::rest::{Answer, RestRequest};
 use crate::score::Explained;
 use crate::shared::Shared;
 
-/// Parses the query of a request as a search without hits.
+/// Parses the query of a request as a search without hits. A minimum score is parsed, but has no effect.
 fn search_request(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result<SearchRequest> {
+    request.float("min_score")?;
     Ok(SearchRequest {
         query: QuerySource::parse(
             &request.params,
@@ -20,11 +21,6 @@ fn search_request(shared: &Shared, request: &RestRequest, types: Option<&str>) -
             &shared.cluster.options.limits,
         )?,
         size: Some(0),
-        min_score: request.float("min_score")?,
-        terminate_after: request
-            .integer("terminate_after")?
-            .and_then(|max| u64::try_from(max).ok())
-            .filter(|max| *max > 0),
         types: types_of(types),
         routing: request.param("routing").map(str::to_owned),
         preference: request.param("preference").map(str::to_owned),
@@ -66,9 +62,10 @@ pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
 /// `GET|POST [/index[/type]]/_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     check_preference(shared, request.param("preference").unwrap_or_default())?;
-    let wanted = search_request(shared, request, types)?;
-    if request.integer("terminate_after")?.is_some_and(|max| max < 0) {
-        return Err(SearchError::illegal("terminateAfter must be > 0"));
+    let mut wanted = search_request(shared, request, types)?;
+    if let Some(after) = request.integer("terminate_after")? {
+        let after = u64::try_from(after).map_err(|_| SearchError::illegal("terminateAfter must be > 0"))?;
+        wanted.terminate_after = (after > 0).then_some(after);
     }
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
     let status = match outcome.failures.first() {
@@ -112,7 +109,10 @@ fn qualified(error: &SearchError) -> String {
         "TooManyClauses" => "org.apache.lucene.search.BooleanQuery$",
         _ => "org.elasticsearch.",
     };
-    let cause = error.cause.as_ref().map(|cause| format!("; {}", qualified(cause)));
+    // The causes of an exception of another library are not told.
+    let is_own = package.starts_with("org.elasticsearch.") && !package.contains("jackson");
+    let cause = error.cause.as_ref().filter(|_| is_own);
+    let cause = cause.map(|cause| format!("; {}", qualified(cause)));
     format!("{package}{}: {}{}", error.kind, error.reason, cause.unwrap_or_default())
 }
 

@@ -83,7 +83,8 @@ impl Cluster {
                 None if whole => values.clear(),
                 None => {}
             }
-            if !values.is_empty() {
+            // Without values, a routing of the request visits no shard.
+            if !values.is_empty() || given.as_ref().is_some_and(BTreeSet::is_empty) {
                 found.insert(index.name.clone(), values);
             }
         }

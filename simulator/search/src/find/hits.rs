@@ -114,6 +114,9 @@ fn hit_json(
         for name in names {
             // Unmapped fields are not extracted from the source.
             let Some(field) = mapping.field(&name) else {
+                if mapping.is_object(&name) {
+                    return Err(SearchError::illegal(format!("field [{name}] isn't a leaf field")));
+                }
                 continue;
             };
             let Some(source) = (if field.field_type.store {

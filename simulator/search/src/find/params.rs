@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::values::unknown_operator;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::operator;
@@ -26,7 +27,12 @@ fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> 
     settings.analyze_wildcard = params.get("analyze_wildcard").is_some_and(|text| flag(text));
     settings.lowercase_expanded_terms = params.get("lowercase_expanded_terms").is_none_or(|text| flag(text));
     settings.lenient = params.get("lenient").is_some_and(|text| flag(text));
-    settings.operator = operator(params.get("default_operator").map(String::as_str))?;
+    let given = params.get("default_operator").map(String::as_str);
+    settings.operator = match given {
+        // In contrast to a body, a parameter is in upper case.
+        Some(text) if !matches!(text, "OR" | "AND") => return Err(unknown_operator(text)),
+        other => operator(other)?,
+    };
     Ok(settings)
 }
 
@@ -112,9 +118,6 @@ impl SearchRequest {
             };
             shown.insert("fields".to_owned(), shown_fields);
         }
-        if let Some(fields) = text("fielddata_fields") {
-            self.fielddata_fields = names(&json!(fields));
-        }
         self.read_source_filter(params);
         if let Some(order) = text("sort") {
             let (specs, order) = parse_sort_text(order);
@@ -123,13 +126,19 @@ impl SearchRequest {
             elements.push(Element::Sort);
         }
         if let Some(field) = text("suggest_field") {
-            let typed = text("suggest_text").or(text("q")).map_or("", String::as_str);
+            let typed = text("suggest_text").or(text("q"));
             let mode = text("suggest_mode").map_or("missing", String::as_str);
             let size = text("suggest_size")
                 .and_then(|size| size.parse::<u64>().ok())
                 .unwrap_or(5);
-            self.suggest =
-                Some(json!({field: {"text": typed, "term": {"field": field, "suggest_mode": mode, "size": size}}}));
+            let mut own = json!({"term": {"field": field, "size": size}});
+            if let Some(typed) = typed {
+                own["text"] = json!(typed);
+            }
+            shown.insert("suggest".to_owned(), json!({field: own}));
+            elements.push(Element::Suggest);
+            own["term"]["suggest_mode"] = json!(mode);
+            self.suggest = Some(json!({field: own}));
         }
         self.routing = text("routing").cloned();
         self.preference = text("preference").cloned();

@@ -258,7 +258,7 @@ pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
                 return Err(GeoSettings::unmapped(&spec.field));
             }
         } else if !matches!(spec.field.as_str(), "_score" | "_doc")
-            && !(has_type && METADATA.contains(&spec.field.as_str()))
+            && (!has_type || !METADATA.contains(&spec.field.as_str()))
         {
             match context.mapped_in_types(&spec.field).map(|field| field.field_type.kind) {
                 None => drop(unmapped(spec)?),

@@ -45,9 +45,14 @@ pub(crate) fn names(value: &Value) -> Vec<String> {
 impl SourceFilter {
     /// Parses `_source` of a body.
     pub(crate) fn parse(value: &Value) -> SourceFilter {
+        let word = match value {
+            Value::Bool(_) | Value::Number(_) => value.to_string(),
+            other => other.as_str().unwrap_or_default().to_owned(),
+        };
         match value {
-            Value::Bool(enabled) => SourceFilter {
-                enabled: *enabled,
+            _ if matches!(word.as_str(), "true" | "on" | "yes" | "1") => SourceFilter::default(),
+            _ if matches!(word.as_str(), "false" | "off" | "no" | "0") => SourceFilter {
+                enabled: false,
                 ..SourceFilter::default()
             },
             Value::Object(parts) => {
@@ -63,11 +68,6 @@ impl SourceFilter {
                     exclude: section(["exclude", "excludes"]),
                 }
             }
-            Value::String(text) if text == "false" => SourceFilter {
-                enabled: false,
-                ..SourceFilter::default()
-            },
-            Value::String(text) if text == "true" => SourceFilter::default(),
             other => SourceFilter {
                 enabled: true,
                 include: names(other),
@@ -83,14 +83,16 @@ impl SourceFilter {
     /// Returns the filtered source.
     pub(crate) fn apply(&self, source: &Value) -> Value {
         match source {
-            Value::Object(object) if !self.is_plain() => {
-                Value::Object(self.object("", object, self.include.is_empty()))
-            }
+            Value::Object(object) => Value::Object(self.object("", object, self.include.is_empty())),
             other => other.clone(),
         }
     }
 
-    fn object(&self, prefix: &str, object: &Map<String, Value>, included: bool) -> Map<String, Value> {
+    /// Filters an object. `is_included`: whether its path is.
+    fn object(&self, prefix: &str, object: &Map<String, Value>, is_included: bool) -> Map<String, Value> {
+        if is_included && self.exclude.is_empty() {
+            return object.clone();
+        }
         let mut kept = Map::new();
         for (key, value) in object {
             let path = if prefix.is_empty() {
@@ -98,38 +100,71 @@ impl SourceFilter {
             } else {
                 format!("{prefix}.{key}")
             };
-            let named = |patterns: &[String]| {
-                patterns.iter().any(|wanted| {
-                    pattern::matches(wanted, &path) || pattern::matches(wanted.trim_end_matches(".*"), &path)
-                })
-            };
-            if named(&self.exclude) {
+            if self.exclude.iter().any(|pattern| pattern::matches(pattern, &path)) {
                 continue;
             }
-            let included = included || named(&self.include);
-            if let Some(value) = self.value(&path, value, included) {
-                kept.insert(key.clone(), value);
-            }
+            let inclusion = if is_included {
+                Inclusion::Whole
+            } else {
+                self.inclusion(&path)
+            };
+            let is_whole = inclusion == Inclusion::Whole;
+            let value = match value {
+                _ if inclusion == Inclusion::None => continue,
+                Value::Object(inner) => {
+                    let inner = self.object(&path, inner, is_whole);
+                    (is_whole || !inner.is_empty()).then_some(Value::Object(inner))
+                }
+                Value::Array(items) => Some(Value::Array(self.array(&path, items, is_whole))),
+                value => is_whole.then(|| value.clone()),
+            };
+            kept.extend(value.map(|value| (key.clone(), value)));
         }
         kept
     }
 
-    fn value(&self, path: &str, value: &Value, included: bool) -> Option<Value> {
-        match value {
+    /// Filters an array, which has the path of its items. Items without a path are kept, empty ones are not.
+    fn array(&self, path: &str, items: &[Value], is_included: bool) -> Vec<Value> {
+        if is_included && self.exclude.is_empty() {
+            return items.to_vec();
+        }
+        let filtered = items.iter().filter_map(|item| match item {
             Value::Object(inner) => {
-                let inner = self.object(path, inner, included);
-                (included || !inner.is_empty()).then_some(Value::Object(inner))
+                let inner = self.object(path, inner, is_included);
+                (!inner.is_empty()).then_some(Value::Object(inner))
             }
-            Value::Array(items) if items.iter().any(Value::is_object) => {
-                let items: Vec<Value> = items
-                    .iter()
-                    .filter_map(|item| self.value(path, item, included))
-                    .collect();
-                (included || !items.is_empty()).then_some(Value::Array(items))
+            Value::Array(inner) => {
+                let inner = self.array(path, inner, is_included);
+                (!inner.is_empty()).then_some(Value::Array(inner))
             }
-            value => included.then(|| value.clone()),
+            value => Some(value.clone()),
+        });
+        filtered.collect()
+    }
+
+    /// Returns how far a path is included. A pattern that begins with a star may match below any path.
+    fn inclusion(&self, path: &str) -> Inclusion {
+        let has_parts = |include: &String| {
+            let below = include.strip_prefix(path);
+            include.starts_with('*') || below.is_some_and(|below| below.starts_with('.'))
+        };
+        if self.include.iter().any(|include| pattern::matches(include, path)) {
+            Inclusion::Whole
+        } else if self.include.iter().any(has_parts) {
+            Inclusion::Parts
+        } else {
+            Inclusion::None
         }
     }
+}
+
+/// How far the includes of a filter have a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inclusion {
+    Whole,
+    /// Perhaps what is below it.
+    Parts,
+    None,
 }
 
 /// Returns the part of a source that the mapping of a type stores. `None` if `_source` is disabled.

@@ -11,9 +11,13 @@ pub(crate) fn operator(text: Option<&str>) -> Result<Operator> {
     match text.map(str::to_ascii_lowercase).as_deref() {
         None | Some("or") => Ok(Operator::Or),
         Some("and") => Ok(Operator::And),
-        Some(_) => Err(SearchError::illegal(format!(
-            "Unsupported defaultOperator [{}], can either be [OR] or [AND]",
-            text.unwrap_or("")
-        ))),
+        Some(_) => Err(unknown_operator(text.unwrap_or_default())),
     }
+}
+
+/// Returns the error for an operator that does not exist.
+pub(super) fn unknown_operator(text: &str) -> SearchError {
+    SearchError::illegal(format!(
+        "Unsupported defaultOperator [{text}], can either be [OR] or [AND]"
+    ))
 }
