@@ -114,7 +114,7 @@ fn hit_json(
         for name in names {
             // Unmapped fields are not extracted from the source.
             let Some(field) = mapping.field(&name) else {
-                if mapping.is_object(&name) {
+                if mapping.is_object(&name) && !mapping.has_rejected(&name) {
                     return Err(SearchError::illegal(format!("field [{name}] isn't a leaf field")));
                 }
                 continue;

@@ -322,6 +322,12 @@ impl Mapping {
         }
     }
 
+    /// Returns whether a rejected document had a new field with a short name.
+    pub(crate) fn has_rejected(&self, short_name: &str) -> bool {
+        let mut rejected = self.rejected.values().flatten();
+        rejected.any(|(path, _)| path.last().is_some_and(|last| last == short_name))
+    }
+
     /// Adds dynamically mapped fields to a type.
     pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Unmapped) -> Result<()> {
         let mut fresh = self.types.get(type_name).cloned().unwrap_or_default();
