@@ -1,5 +1,6 @@
 //! Conversion of the syntax tree of a query string to a query for one index.
 
+use super::dsl_parts::{auto_edits, check_fuzziness};
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
@@ -262,10 +263,10 @@ impl Builder<'_> {
             let by = if similarity.is_empty() { "2" } else { similarity };
             return super::text::fuzzy_number(self.context, field, text, by).map(Some);
         }
-        // An invalid number means the default: 2 edits.
-        let similarity = similarity.parse::<f32>().unwrap_or(2.0);
         let term = self.expanded(text);
-        let edits = super::levenshtein::edits(similarity, term.chars().count());
+        let similarity = if similarity.is_empty() { "2" } else { similarity };
+        check_fuzziness(similarity)?;
+        let edits = auto_edits(similarity, &term);
         let matcher = Matcher::Fuzzy {
             term,
             edits,

@@ -201,9 +201,14 @@ pub(super) fn check_minimum(wanted: &Value) -> Result<()> {
         .try_for_each(number)
 }
 
+/// Parses the number of a fuzziness. Java takes the letter of a type for a part of it.
+fn fuzziness_number(text: &str) -> Option<f32> {
+    text.strip_suffix(['d', 'f', 'D', 'F']).unwrap_or(text).parse().ok()
+}
+
 /// Checks that a fuzziness is `AUTO` or a number.
 pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
-    if fuzziness.eq_ignore_ascii_case("auto") || fuzziness.parse::<f32>().is_ok() {
+    if fuzziness.eq_ignore_ascii_case("auto") || fuzziness_number(fuzziness).is_some() {
         return Ok(());
     }
     Err(SearchError::float(fuzziness))
@@ -296,7 +301,7 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
             _ => 2,
         }
     } else {
-        crate::query::levenshtein::edits(fuzziness.parse().unwrap_or(2.0), length)
+        crate::query::levenshtein::edits(fuzziness_number(fuzziness).unwrap_or(2.0), length)
     }
 }
 
