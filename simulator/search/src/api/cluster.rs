@@ -1,6 +1,5 @@
 //! The root page, cluster health, cluster statistics and cluster settings.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -8,9 +7,7 @@ use serde_json::{Map, Value, json};
 use super::human;
 use super::process::Process;
 use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections};
-use crate::durations::time;
 use crate::error::{Result, SearchError};
-use crate::json::{self, leaves};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -228,96 +225,4 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
         human::add_texts(&mut response);
     }
     Answer::ok(response)
-}
-
-/// Name prefixes of dynamic cluster settings.
-const DYNAMIC_PREFIXES: [&str; 6] = [
-    "action.destructive_requires_name",
-    "cluster.",
-    "indices.",
-    "discovery.",
-    "logger.",
-    "threadpool.",
-];
-
-fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
-    let mut nested = json!({});
-    for (name, value) in settings {
-        let parts: Vec<&str> = if flat { vec![name] } else { name.split('.').collect() };
-        let mut at = &mut nested;
-        for part in parts {
-            // If a name is both a value and a section, the section is shown.
-            if !at.is_object() {
-                *at = json!({});
-            }
-            at = &mut at[part];
-        }
-        *at = json!(value);
-    }
-    nested
-}
-
-/// Returns whether a cluster setting accepts a value. Invalid settings are ignored.
-fn is_valid(name: &str, value: &str) -> bool {
-    match name {
-        "indices.ttl.interval"
-        | "cluster.info.update.interval"
-        | "cluster.info.update.timeout"
-        | "indices.recovery.retry_delay_state_sync"
-        | "indices.recovery.retry_delay_network"
-        | "indices.recovery.internal_action_timeout"
-        | "indices.recovery.internal_action_long_timeout"
-        | "indices.recovery.activity_timeout"
-        | "discovery.zen.publish_timeout" => time(value).is_ok(),
-        "discovery.zen.minimum_master_nodes"
-        | "cluster.routing.allocation.cluster_concurrent_rebalance"
-        | "cluster.routing.allocation.node_concurrent_recoveries"
-        | "cluster.routing.allocation.node_initial_primaries_recoveries"
-        | "indices.recovery.concurrent_streams"
-        | "indices.recovery.concurrent_small_file_streams" => value.parse::<i32>().is_ok(),
-        _ => true,
-    }
-}
-
-/// `GET|PUT /_cluster/settings`.
-///
-/// Settings are stored and returned. Only `indices.ttl.interval` has an effect.
-pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer> {
-    let flat = request.flag("flat_settings");
-    let mut known = shared.cluster.settings.write();
-    let [persistent, transient] = &mut *known;
-    if request.method != http::Method::PUT {
-        return Ok(Answer::ok(json!({
-            "persistent": show_settings(persistent, flat),
-            "transient": show_settings(transient, flat),
-        })));
-    }
-    request.check_timeouts()?;
-    json::derivable(request.body_or_source())?;
-    let body = request.json()?.unwrap_or_default();
-    let has_settings = |section: &str| {
-        body.get(section)
-            .and_then(Value::as_object)
-            .is_some_and(|own| !own.is_empty())
-    };
-    if !has_settings("persistent") && !has_settings("transient") {
-        return Err(SearchError::validation("no settings to update"));
-    }
-    let mut response = json!({"acknowledged": true});
-    for (section, known) in [("persistent", persistent), ("transient", transient)] {
-        let mut fresh = BTreeMap::new();
-        if let Some(settings) = body.get(section) {
-            leaves("", settings, &mut |name, text| {
-                drop(fresh.insert(name.to_owned(), text))
-            });
-        }
-        fresh.retain(|name, value| {
-            DYNAMIC_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && is_valid(name, value)
-        });
-        response[section] = show_settings(&fresh, flat);
-        known.extend(fresh);
-    }
-    drop(known);
-    shared.cluster.metadata_changed()?;
-    Ok(Answer::ok(response))
 }

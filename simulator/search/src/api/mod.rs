@@ -6,6 +6,7 @@ pub(crate) mod aliases;
 pub(crate) mod analyze;
 pub(crate) mod cat;
 pub(crate) mod cluster;
+pub(crate) mod cluster_settings;
 pub(crate) mod deletion;
 pub(crate) mod documents;
 mod human;

@@ -38,7 +38,7 @@ pub(crate) use index::Index;
 pub(crate) use names::{Expand, check_open, check_wildcards, resolve};
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub(crate) use refresh::refresh;
-pub(crate) use settings::{Block, Settings};
+pub(crate) use settings::{Block, Settings, byte_size};
 pub(crate) use statistics::{Breakdown, bytes, field_data, sections};
 pub(crate) use template::{Template, merge};
 

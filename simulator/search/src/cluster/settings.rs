@@ -265,7 +265,7 @@ impl Settings {
                 Some(Form::Number) if text.parse::<f64>().is_err() => {
                     format!("cannot parse value [{text}] as a double")
                 }
-                Some(Form::Size) if text != "-1" && bytes(text).is_none() => format!("Failed to parse [{text}]"),
+                Some(Form::Size) if text != "-1" && byte_size(text).is_none() => format!("Failed to parse [{text}]"),
                 _ => continue,
             };
             return Err(refused(name, problem));
@@ -334,7 +334,7 @@ impl Settings {
 
     /// Returns a size setting, in bytes.
     pub(crate) fn bytes(&self, name: &str, default: u64) -> u64 {
-        self.get(name).and_then(bytes).unwrap_or(default)
+        self.get(name).and_then(byte_size).unwrap_or(default)
     }
 
     /// Returns the settings as nested JSON.
@@ -388,7 +388,7 @@ impl Settings {
 }
 
 /// Parses a size such as `512mb`, `1g`, `100k` or a number of bytes.
-fn bytes(text: &str) -> Option<u64> {
+pub(crate) fn byte_size(text: &str) -> Option<u64> {
     let at = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
@@ -417,6 +417,6 @@ mod tests {
     #[case("-1", None)]
     #[case("many", None)]
     fn sizes_have_units(#[case] text: &str, #[case] expected: Option<u64>) {
-        assert_eq!(bytes(text), expected);
+        assert_eq!(byte_size(text), expected);
     }
 }

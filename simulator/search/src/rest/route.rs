@@ -4,8 +4,8 @@ use http::Method;
 
 use super::{Answer, RestRequest};
 use crate::api::{
-    aliases, analyze, cat, cluster, deletion, documents, indices, mappings, multi_get, nodes, query, scroll, search,
-    snapshots, state, stats, suggest, templates, vectors, warmers,
+    aliases, analyze, cat, cluster, cluster_settings, deletion, documents, indices, mappings, multi_get, nodes, query,
+    scroll, search, snapshots, state, stats, suggest, templates, vectors, warmers,
 };
 use crate::cluster::check_wildcards;
 use crate::error::{Result, SearchError, problems};
@@ -272,7 +272,7 @@ fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resu
         }
         (_, ["_cluster", "stats", ..]) if get => cluster::stats(shared, request),
         (&Method::POST, ["_cluster", "reroute"]) => state::reroute(shared, request)?,
-        (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster::settings(shared, request)?,
+        (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster_settings::settings(shared, request)?,
         (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,
         (_, ["_cluster", "nodes", "hot_threads"] | ["_nodes", "hot_threads"]) if get => {
             nodes::hot_threads(shared, None)

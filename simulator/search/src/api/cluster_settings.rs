@@ -1,0 +1,262 @@
+//! The settings of the cluster.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::cluster::byte_size;
+use crate::durations::millis;
+use crate::error::{Result, SearchError};
+use crate::json::{self, leaves};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
+
+/// What values a dynamic setting may have. Others are ignored.
+#[derive(Clone, Copy)]
+enum Rule {
+    Any,
+    Flag,
+    Integer,
+    /// From 1 on.
+    Count,
+    /// At most the number of nodes.
+    Nodes,
+    Number,
+    /// From 0 on.
+    Ratio,
+    Time,
+    /// From 0 on.
+    Duration,
+    Bytes,
+    /// Bytes, or a percentage of the memory.
+    Memory,
+    Rebalance,
+}
+
+/// The dynamic settings. A name that ends with `*` stands for all that begin so.
+///
+/// Source: the validators of Elasticsearch 1.5.
+const DYNAMIC: [(&str, Rule); 59] = [
+    ("action.destructive_requires_name", Rule::Any),
+    ("cluster.blocks.read_only", Rule::Any),
+    ("cluster.info.update.interval", Rule::Duration),
+    ("cluster.info.update.timeout", Rule::Duration),
+    ("cluster.routing.allocation.allow_rebalance", Rule::Rebalance),
+    ("cluster.routing.allocation.awareness.attributes", Rule::Any),
+    ("cluster.routing.allocation.awareness.force.*", Rule::Any),
+    ("cluster.routing.allocation.balance.index", Rule::Number),
+    ("cluster.routing.allocation.balance.primary", Rule::Number),
+    ("cluster.routing.allocation.balance.shard", Rule::Number),
+    ("cluster.routing.allocation.balance.threshold", Rule::Ratio),
+    ("cluster.routing.allocation.cluster_concurrent_rebalance", Rule::Integer),
+    ("cluster.routing.allocation.disable_allocation", Rule::Any),
+    ("cluster.routing.allocation.disable_new_allocation", Rule::Any),
+    ("cluster.routing.allocation.disable_replica_allocation", Rule::Any),
+    ("cluster.routing.allocation.disk.include_relocations", Rule::Flag),
+    ("cluster.routing.allocation.disk.reroute_interval", Rule::Duration),
+    ("cluster.routing.allocation.disk.threshold_enabled", Rule::Flag),
+    ("cluster.routing.allocation.disk.watermark.high", Rule::Any),
+    ("cluster.routing.allocation.disk.watermark.low", Rule::Any),
+    ("cluster.routing.allocation.enable", Rule::Any),
+    ("cluster.routing.allocation.exclude.*", Rule::Any),
+    ("cluster.routing.allocation.include.*", Rule::Any),
+    ("cluster.routing.allocation.node_concurrent_recoveries", Rule::Integer),
+    (
+        "cluster.routing.allocation.node_initial_primaries_recoveries",
+        Rule::Integer,
+    ),
+    ("cluster.routing.allocation.require.*", Rule::Any),
+    ("cluster.routing.allocation.snapshot.relocation_enabled", Rule::Any),
+    ("discovery.zen.minimum_master_nodes", Rule::Nodes),
+    ("discovery.zen.no_master_block", Rule::Any),
+    ("discovery.zen.publish_timeout", Rule::Duration),
+    ("discovery.zen.rejoin_on_master_gone", Rule::Flag),
+    ("indices.breaker.fielddata.limit", Rule::Memory),
+    ("indices.breaker.fielddata.overhead", Rule::Ratio),
+    ("indices.breaker.request.limit", Rule::Memory),
+    ("indices.breaker.request.overhead", Rule::Ratio),
+    ("indices.breaker.total.limit", Rule::Memory),
+    ("indices.cache.filter.expire", Rule::Time),
+    ("indices.cache.filter.size", Rule::Any),
+    ("indices.mapping.additional_mapping_change_time", Rule::Time),
+    ("indices.recovery.compress", Rule::Any),
+    ("indices.recovery.concurrent_small_file_streams", Rule::Count),
+    ("indices.recovery.concurrent_streams", Rule::Count),
+    ("indices.recovery.file_chunk_size", Rule::Bytes),
+    ("indices.recovery.internal_action_long_timeout", Rule::Duration),
+    ("indices.recovery.internal_action_timeout", Rule::Duration),
+    ("indices.recovery.max_bytes_per_sec", Rule::Bytes),
+    ("indices.recovery.max_size_per_sec", Rule::Bytes),
+    ("indices.recovery.recovery_activity_timeout", Rule::Duration),
+    ("indices.recovery.retry_delay_network", Rule::Duration),
+    ("indices.recovery.retry_delay_state_sync", Rule::Duration),
+    ("indices.recovery.translog_ops", Rule::Integer),
+    ("indices.recovery.translog_size", Rule::Bytes),
+    ("indices.store.throttle.max_bytes_per_sec", Rule::Bytes),
+    ("indices.store.throttle.type", Rule::Any),
+    ("indices.ttl.interval", Rule::Time),
+    ("logger.*", Rule::Any),
+    ("threadpool.*", Rule::Any),
+    ("transport.tracer.exclude", Rule::Any),
+    ("transport.tracer.include", Rule::Any),
+];
+
+/// Returns the rule of a setting. `None` if the setting is not dynamic.
+fn rule_of(name: &str) -> Option<Rule> {
+    let is_named = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    };
+    let found = DYNAMIC.iter().find(|(pattern, _)| is_named(pattern));
+    found.map(|(_, rule)| *rule)
+}
+
+impl Rule {
+    /// Returns whether a setting may have a value. `nodes`: number of nodes.
+    fn allows(self, value: &str, nodes: usize) -> bool {
+        // Java takes the letter of a type for a part of a number, and ignores spaces around it.
+        let number = || -> Option<f64> {
+            let text = value.trim();
+            text.strip_suffix(['d', 'f', 'D', 'F']).unwrap_or(text).parse().ok()
+        };
+        let is_size = |text: &str| {
+            let text = text.strip_prefix('-').unwrap_or(text);
+            text.parse::<i64>().is_ok() || !text.ends_with(|c: char| c.is_ascii_digit()) && byte_size(text).is_some()
+        };
+        let share = value.strip_suffix('%').and_then(|share| share.parse::<f64>().ok());
+        match self {
+            Rule::Any => true,
+            Rule::Flag => matches!(value, "true" | "false" | "on" | "off" | "yes" | "no" | "1" | "0"),
+            Rule::Integer => value.parse::<i32>().is_ok(),
+            Rule::Count => value.parse::<i32>().is_ok_and(|count| count > 0),
+            Rule::Nodes => value.parse::<i64>().is_ok_and(|count| count <= nodes as i64),
+            Rule::Number => number().is_some(),
+            Rule::Ratio => number().is_some_and(|number| number >= 0.0),
+            Rule::Time => millis(value).is_ok(),
+            Rule::Duration => millis(value).is_ok_and(|millis| millis >= 0),
+            Rule::Bytes => is_size(value),
+            Rule::Memory => is_size(value) || share.is_some_and(|share| (0.0..=100.0).contains(&share)),
+            Rule::Rebalance => {
+                let known = ["always", "indices_primaries_active", "indices_all_active"];
+                known.iter().any(|own| own.eq_ignore_ascii_case(value))
+            }
+        }
+    }
+}
+
+fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
+    let mut nested = json!({});
+    for (name, value) in settings {
+        let parts: Vec<&str> = if flat { vec![name] } else { name.split('.').collect() };
+        let mut at = &mut nested;
+        for part in parts {
+            // If a name is both a value and a section, the section is shown.
+            if !at.is_object() {
+                *at = json!({});
+            }
+            at = &mut at[part];
+        }
+        *at = json!(value);
+    }
+    nested
+}
+
+/// `GET|PUT /_cluster/settings`.
+///
+/// Settings are stored and returned. Only `indices.ttl.interval` has an effect.
+pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    let flat = request.flag("flat_settings");
+    let mut known = shared.cluster.settings.write();
+    let [persistent, transient] = &mut *known;
+    if request.method != http::Method::PUT {
+        return Ok(Answer::ok(json!({
+            "persistent": show_settings(persistent, flat),
+            "transient": show_settings(transient, flat),
+        })));
+    }
+    request.check_timeouts()?;
+    json::derivable(request.body_or_source())?;
+    let body = request.json()?.unwrap_or_default();
+    let has_settings = |section: &str| {
+        body.get(section)
+            .and_then(Value::as_object)
+            .is_some_and(|own| !own.is_empty())
+    };
+    if !has_settings("persistent") && !has_settings("transient") {
+        return Err(SearchError::validation("no settings to update"));
+    }
+    let mut response = json!({"acknowledged": true});
+    for (section, known) in [("persistent", persistent), ("transient", transient)] {
+        let mut fresh = BTreeMap::new();
+        if let Some(settings) = body.get(section) {
+            leaves("", settings, &mut |name, text| {
+                drop(fresh.insert(name.to_owned(), text))
+            });
+        }
+        fresh.retain(|name, value| {
+            let rule = rule_of(name);
+            rule.is_some_and(|rule| rule.allows(value, shared.cluster.nodes().count()))
+        });
+        response[section] = show_settings(&fresh, flat);
+        known.extend(fresh);
+    }
+    drop(known);
+    shared.cluster.metadata_changed()?;
+    Ok(Answer::ok(response))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const VALUES: [&str; 20] = [
+        "x",
+        "5",
+        "-1",
+        "0",
+        "1",
+        "1.5",
+        "-1.5",
+        "10%",
+        "110%",
+        "10mb",
+        "10m",
+        "-10mb",
+        "true",
+        "off",
+        "1s",
+        "-1s",
+        "1d",
+        "",
+        "indices_all_active",
+        "1e3",
+    ];
+
+    /// The values that Elasticsearch 1.5.2 with two nodes accepts.
+    #[rstest]
+    #[case("cluster.routing.allocation.allow_rebalance", &["indices_all_active"])]
+    #[case("indices.recovery.concurrent_streams", &["5", "1"])]
+    #[case("discovery.zen.minimum_master_nodes", &["-1", "0", "1"])]
+    #[case("indices.recovery.translog_ops", &["5", "-1", "0", "1"])]
+    #[case("cluster.routing.allocation.disk.threshold_enabled", &["0", "1", "true", "off"])]
+    #[case("cluster.info.update.interval", &["5", "0", "1", "10m", "1s", "1d"])]
+    #[case("indices.ttl.interval", &["5", "-1", "0", "1", "10m", "1s", "-1s", "1d"])]
+    #[case("indices.breaker.request.overhead", &["5", "0", "1", "1.5", "1d", "1e3"])]
+    #[case("cluster.routing.allocation.balance.shard", &["5", "-1", "0", "1", "1.5", "-1.5", "1d", "1e3"])]
+    #[case("indices.recovery.max_bytes_per_sec", &["5", "-1", "0", "1", "10mb", "10m", "-10mb"])]
+    #[case("indices.breaker.total.limit", &["5", "-1", "0", "1", "10%", "10mb", "10m", "-10mb"])]
+    #[case("cluster.routing.allocation.include.zone", &VALUES)]
+    #[case("logger.action", &VALUES)]
+    #[case("threadpool.search.size", &VALUES)]
+    #[case("cluster.routing.rebalance.enable", &[])]
+    #[case("cluster.name", &[])]
+    #[case("index.refresh_interval", &[])]
+    fn a_dynamic_setting_has_the_values_of_its_rule(#[case] name: &str, #[case] expected: &[&str]) {
+        let rule = rule_of(name);
+        let accepted = VALUES
+            .into_iter()
+            .filter(|value| rule.is_some_and(|rule| rule.allows(value, 2)));
+        assert_eq!(accepted.collect::<Vec<_>>(), expected);
+    }
+}
