@@ -1,6 +1,7 @@
 //! The `_aliases` and `_alias` APIs.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -44,7 +45,7 @@ pub(crate) fn get(
         closed: indices.is_empty(),
         ..Expand::METADATA
     });
-    for index in shared.cluster.named(indices, expand)? {
+    for index in shared.cluster.allowed(indices, expand, Block::Metadata)? {
         let aliases = index.aliases.read();
         let kept: Map<String, Value> = aliases
             .iter()
@@ -65,17 +66,17 @@ pub(crate) fn get(
 }
 
 /// `HEAD [/index]/_alias/name`.
-pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Answer {
+pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let named = shared
         .cluster
-        .named(indices, request.expand_or(Expand::METADATA))
-        .unwrap_or_default();
-    Answer::exists(named.iter().any(|index| {
+        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata);
+    let has = |index: &Arc<Index>| {
         let aliases = index.aliases.read();
         aliases
             .keys()
             .any(|name| wanted.split(',').any(|wanted| pattern::matches(wanted, name)))
-    }))
+    };
+    Answer::found(named.map(|named| named.iter().any(has)))
 }
 
 /// Fails for an alias with the name of an index.

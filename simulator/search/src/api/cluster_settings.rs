@@ -4,38 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::cluster::byte_size;
-use crate::durations::millis;
+use crate::cluster::{Rule, rule_of};
 use crate::error::{Result, SearchError};
 use crate::json::{self, leaves};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-/// What values a dynamic setting may have. Others are ignored.
-#[derive(Clone, Copy)]
-enum Rule {
-    Any,
-    Flag,
-    Integer,
-    /// From 1 on.
-    Count,
-    /// At most the number of nodes.
-    Nodes,
-    Number,
-    /// From 0 on.
-    Ratio,
-    Time,
-    /// From 0 on.
-    Duration,
-    Bytes,
-    /// Bytes, or a percentage of the memory.
-    Memory,
-    Rebalance,
-}
-
-/// The dynamic settings. A name that ends with `*` stands for all that begin so.
-///
-/// Source: the validators of Elasticsearch 1.5.
+/// The dynamic settings. Values that their rules do not have are ignored.
 const DYNAMIC: [(&str, Rule); 59] = [
     ("action.destructive_requires_name", Rule::Any),
     ("cluster.blocks.read_only", Rule::Any),
@@ -80,8 +55,8 @@ const DYNAMIC: [(&str, Rule); 59] = [
     ("indices.cache.filter.size", Rule::Any),
     ("indices.mapping.additional_mapping_change_time", Rule::Time),
     ("indices.recovery.compress", Rule::Any),
-    ("indices.recovery.concurrent_small_file_streams", Rule::Count),
-    ("indices.recovery.concurrent_streams", Rule::Count),
+    ("indices.recovery.concurrent_small_file_streams", Rule::Positive),
+    ("indices.recovery.concurrent_streams", Rule::Positive),
     ("indices.recovery.file_chunk_size", Rule::Bytes),
     ("indices.recovery.internal_action_long_timeout", Rule::Duration),
     ("indices.recovery.internal_action_timeout", Rule::Duration),
@@ -100,49 +75,6 @@ const DYNAMIC: [(&str, Rule); 59] = [
     ("transport.tracer.exclude", Rule::Any),
     ("transport.tracer.include", Rule::Any),
 ];
-
-/// Returns the rule of a setting. `None` if the setting is not dynamic.
-fn rule_of(name: &str) -> Option<Rule> {
-    let is_named = |pattern: &str| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == pattern,
-    };
-    let found = DYNAMIC.iter().find(|(pattern, _)| is_named(pattern));
-    found.map(|(_, rule)| *rule)
-}
-
-impl Rule {
-    /// Returns whether a setting may have a value. `nodes`: number of nodes.
-    fn allows(self, value: &str, nodes: usize) -> bool {
-        // Java takes the letter of a type for a part of a number, and ignores spaces around it.
-        let number = || -> Option<f64> {
-            let text = value.trim();
-            text.strip_suffix(['d', 'f', 'D', 'F']).unwrap_or(text).parse().ok()
-        };
-        let is_size = |text: &str| {
-            let text = text.strip_prefix('-').unwrap_or(text);
-            text.parse::<i64>().is_ok() || !text.ends_with(|c: char| c.is_ascii_digit()) && byte_size(text).is_some()
-        };
-        let share = value.strip_suffix('%').and_then(|share| share.parse::<f64>().ok());
-        match self {
-            Rule::Any => true,
-            Rule::Flag => matches!(value, "true" | "false" | "on" | "off" | "yes" | "no" | "1" | "0"),
-            Rule::Integer => value.parse::<i32>().is_ok(),
-            Rule::Count => value.parse::<i32>().is_ok_and(|count| count > 0),
-            Rule::Nodes => value.parse::<i64>().is_ok_and(|count| count <= nodes as i64),
-            Rule::Number => number().is_some(),
-            Rule::Ratio => number().is_some_and(|number| number >= 0.0),
-            Rule::Time => millis(value).is_ok(),
-            Rule::Duration => millis(value).is_ok_and(|millis| millis >= 0),
-            Rule::Bytes => is_size(value),
-            Rule::Memory => is_size(value) || share.is_some_and(|share| (0.0..=100.0).contains(&share)),
-            Rule::Rebalance => {
-                let known = ["always", "indices_primaries_active", "indices_all_active"];
-                known.iter().any(|own| own.eq_ignore_ascii_case(value))
-            }
-        }
-    }
-}
 
 fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
     let mut nested = json!({});
@@ -194,8 +126,8 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
             });
         }
         fresh.retain(|name, value| {
-            let rule = rule_of(name);
-            rule.is_some_and(|rule| rule.allows(value, shared.cluster.nodes().count()))
+            let rule = rule_of(&DYNAMIC, name);
+            rule.is_some_and(|rule| rule.problem(name, value, shared.cluster.nodes().count()).is_none())
         });
         response[section] = show_settings(&fresh, flat);
         known.extend(fresh);
@@ -253,10 +185,9 @@ mod tests {
     #[case("cluster.name", &[])]
     #[case("index.refresh_interval", &[])]
     fn a_dynamic_setting_has_the_values_of_its_rule(#[case] name: &str, #[case] expected: &[&str]) {
-        let rule = rule_of(name);
-        let accepted = VALUES
-            .into_iter()
-            .filter(|value| rule.is_some_and(|rule| rule.allows(value, 2)));
-        assert_eq!(accepted.collect::<Vec<_>>(), expected);
+        let rule = rule_of(&DYNAMIC, name);
+        let is_accepted = |value: &&str| rule.is_some_and(|rule| rule.problem(name, value, 2).is_none());
+        let accepted: Vec<&str> = VALUES.into_iter().filter(is_accepted).collect();
+        assert_eq!(accepted, expected);
     }
 }

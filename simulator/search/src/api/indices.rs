@@ -32,10 +32,7 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
 /// `DELETE /index`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     request.check_timeouts()?;
-    let expand = request.expand_or(Expand {
-        closed: true,
-        ..Expand::METADATA
-    });
+    let expand = request.expand_or(Expand::ALL);
     let named = shared.cluster.named(indices, expand)?;
     if named.is_empty()
         && !request.flag("ignore_unavailable")
@@ -54,9 +51,10 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
 }
 
 /// `HEAD /index`.
-pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str) -> Answer {
+pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let expand = request.expand_or(Expand::CHANGES);
-    Answer::exists(shared.cluster.named(indices, expand).is_ok())
+    let named = shared.cluster.allowed(indices, expand, Block::Metadata);
+    Answer::found(named.map(|_| true))
 }
 
 /// The settings of an index, flat if the request says so.
@@ -71,7 +69,9 @@ pub(super) fn settings_json(index: &Index, request: &RestRequest) -> Value {
 
 /// `GET /index[/_settings,_mappings,...]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, features: &[&str]) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
+    let named = shared
+        .cluster
+        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata)?;
     let wants = |names: [&str; 2]| features.is_empty() || features.iter().any(|feature| names.contains(feature));
     let mut response = Map::new();
     for index in named {
@@ -96,7 +96,9 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, feature
 
 /// `GET [/index]/_settings[/name]`.
 pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, name: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
+    let named = shared
+        .cluster
+        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata)?;
     let mut response = Map::new();
     for index in named {
         let mut settings = settings_json(&index, request);
@@ -194,7 +196,7 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
 /// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
 pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
     request.integer("max_num_segments")?;
-    let named = shared.cluster.broadcast(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand(), Block::Metadata)?;
     let now = (shared.cluster.options.ticks)();
     match what {
         "_refresh" => refresh(&named)?,

@@ -1,8 +1,10 @@
 //! The mapping APIs: get, put, delete, and mappings of single fields.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Block, Expand, refresh};
+use crate::cluster::{Block, Expand, Index, refresh};
 use crate::error::{Result, SearchError};
 use crate::json;
 use crate::mapping::{FieldType, TypeMapping, metadata_fields, with_defaults};
@@ -12,7 +14,9 @@ use crate::shared::Shared;
 
 /// `GET [/index]/_mapping[/type]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
+    let named = shared
+        .cluster
+        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata)?;
     let wanted = types.unwrap_or_default();
     let types = types.filter(|types| *types != "_all");
     let mut response = Map::new();
@@ -38,12 +42,14 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
 }
 
 /// `HEAD /index/type`.
-pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Answer {
-    let Ok(named) = shared.cluster.named(indices, request.expand_or(Expand::METADATA)) else {
-        return Answer::exists(false);
-    };
-    let has = |name: &str| named.iter().all(|index| index.mapping().type_mapping(name).is_some());
-    Answer::exists(!named.is_empty() && types.split(',').all(has))
+pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Result<Answer> {
+    let named = shared
+        .cluster
+        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata);
+    Answer::found(named.map(|named| {
+        let has = |name: &str| named.iter().all(|index| index.mapping().type_mapping(name).is_some());
+        !named.is_empty() && types.split(',').all(has)
+    }))
 }
 
 /// `PUT /index/_mapping/type`.
@@ -187,7 +193,8 @@ pub(crate) fn fields(
     let types = types.filter(|types| !matches!(*types, "*" | "_all"));
     let mut response = Map::new();
     let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
-    for index in named.iter().filter(|index| !index.is_closed()) {
+    let is_readable = |index: &&Arc<Index>| !index.is_closed() && index.check_block(Block::Read).is_ok();
+    for index in named.iter().filter(is_readable) {
         let mapping = index.mapping();
         let mut by_type = Map::new();
         let mut has_type = types.is_none();

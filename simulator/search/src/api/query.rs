@@ -125,6 +125,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
     let targets = shared.cluster.resolve(indices, expand)?;
     let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
     check_open(&indices)?;
+    indices.iter().try_for_each(|index| index.check_block(Block::Read))?;
     let wanted = validated_request(shared, request, types).and_then(|wanted| {
         wanted.query.check(&request.budget)?;
         Ok(wanted)
@@ -158,7 +159,9 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 
 /// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.named(indices, request.expand_or(Expand::FILTER))?;
+    let named = shared
+        .cluster
+        .allowed(indices, request.expand_or(Expand::FILTER), Block::Metadata)?;
     if let Some(closed) = named.iter().find(|index| index.is_closed()) {
         return Err(SearchError::index_missing(&closed.name));
     }

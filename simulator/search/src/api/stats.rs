@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::human;
-use crate::cluster::{Breakdown, Index, LUCENE, ShardCopy, address, bytes, id_of, sections};
+use crate::cluster::{Block, Breakdown, Index, LUCENE, ShardCopy, address, bytes, id_of, sections};
 use crate::error::Result;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -79,7 +79,7 @@ fn by_shard(shared: &Shared, index: &Index, show: impl Fn(ShardCopy<'_>) -> Valu
 
 /// `GET [/index]/_stats[/metrics]`.
 pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metrics: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.broadcast(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand(), Block::Metadata)?;
     let stats = StatsRequest {
         metrics,
         breakdown: Breakdown {
@@ -109,7 +109,7 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
 
 /// `GET [/index]/_segments`.
 pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.broadcast(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand(), Block::Metadata)?;
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
@@ -202,7 +202,7 @@ fn recovery_json(copy: &ShardCopy<'_>) -> Value {
 
 /// `GET [/index]/_recovery`.
 pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.broadcast(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand(), Block::Read)?;
     if request.flag("active_only") {
         return Ok(Answer::ok(json!({})));
     }
@@ -261,7 +261,7 @@ fn status_sections(copies: &[ShardCopy<'_>]) -> Map<String, Value> {
 
 /// `GET [/index]/_status`.
 pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.broadcast(indices, request.expand())?;
+    let named = shared.cluster.broadcast(indices, request.expand(), Block::Metadata)?;
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::search::insert_first;
-use crate::cluster::{Index, check_open};
+use crate::cluster::{Block, Index, check_open};
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, shards_json};
 use crate::rest::{Answer, RestRequest};
@@ -17,7 +17,7 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
     let body = request
         .json()?
         .ok_or_else(|| SearchError::illegal("no content or source provided to execute suggestion"))?;
-    let named = shared.cluster.named(indices, request.expand())?;
+    let named = shared.cluster.allowed(indices, request.expand(), Block::Read)?;
     check_open(&named)?;
     named
         .iter()

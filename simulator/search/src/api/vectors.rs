@@ -10,6 +10,7 @@ use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 
+use crate::cluster::Block;
 use crate::error::{Result, SearchError, problems};
 use crate::find::{extract, names};
 use crate::index::{View, field_prefix};
@@ -249,6 +250,7 @@ fn term_vector(
     let [index] = indices.as_slice() else {
         return Err(SearchError::index_missing(index));
     };
+    index.check_block(Block::Read)?;
     let given = body.get("doc").filter(|_| id.is_none());
     let routing = body.get("_routing").or_else(|| body.get("routing")).map(text_of);
     let routing = routing

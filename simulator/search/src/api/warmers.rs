@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::Expand;
+use crate::cluster::{Block, Expand};
 use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
@@ -11,7 +11,10 @@ use crate::shared::Shared;
 /// `GET [/index]/_warmer[/name]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, wanted: Option<&str>) -> Result<Answer> {
     let mut response = Map::new();
-    for index in shared.cluster.named(indices, request.expand_or(Expand::METADATA))? {
+    for index in shared
+        .cluster
+        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata)?
+    {
         let warmers = index.warmers.read();
         let kept: Map<String, Value> = warmers
             .iter()
@@ -38,7 +41,7 @@ pub(crate) fn put(
         "source": request.json()?.unwrap_or_else(|| json!({})),
     });
     request.check_timeouts()?;
-    let named = shared.cluster.named(indices, request.expand())?;
+    let named = shared.cluster.allowed(indices, request.expand(), Block::Metadata)?;
     super::search::check_search(shared, request, indices, types)?;
     for index in &named {
         index.warmers.write().insert(name.to_owned(), warmer.clone());
@@ -54,7 +57,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         closed: false,
         ..Expand::CHANGES
     });
-    let named = shared.cluster.named(indices, expand)?;
+    let named = shared.cluster.allowed(indices, expand, Block::Metadata)?;
     for index in &named {
         index.warmers.write().retain(|name, _| {
             let removed = pattern::matches_any(wanted, name);

@@ -14,7 +14,9 @@ mod names;
 mod node;
 mod purge;
 mod refresh;
+mod rule;
 mod schedule;
+
 mod settings;
 mod statistics;
 mod template;
@@ -38,7 +40,8 @@ pub(crate) use index::Index;
 pub(crate) use names::{Expand, check_open, check_wildcards, resolve};
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub(crate) use refresh::refresh;
-pub(crate) use settings::{Block, Settings, byte_size};
+pub(crate) use rule::{Rule, rule_of};
+pub(crate) use settings::{Block, Settings};
 pub(crate) use statistics::{Breakdown, bytes, field_data, sections};
 pub(crate) use template::{Template, merge};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Cluster, Index};
+use super::{Block, Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::ties::in_hash_order;
@@ -44,6 +44,12 @@ impl Expand {
     /// Of changing metadata: each pattern must match an index, open or closed.
     pub(crate) const CHANGES: Expand = Expand {
         allow_no_indices: false,
+        closed: true,
+        ..Expand::METADATA
+    };
+
+    /// Of reading metadata of open and closed indices.
+    pub(crate) const ALL: Expand = Expand {
         closed: true,
         ..Expand::METADATA
     };
@@ -97,12 +103,25 @@ impl Cluster {
 
     /// Resolves an index expression for an operation on shards, which closed indices have not. One that matches no
     /// index means all indices.
-    pub(crate) fn broadcast(&self, expression: &str, expand: Expand) -> Result<Vec<Arc<Index>>> {
-        let mut named = self.named(expression, expand)?;
+    ///
+    /// # Errors
+    /// A setting of an index blocks the operation.
+    pub(crate) fn broadcast(&self, expression: &str, expand: Expand, operation: Block) -> Result<Vec<Arc<Index>>> {
+        let mut named = self.allowed(expression, expand, operation)?;
         if named.is_empty() {
-            return self.named("", Expand::SHARDS);
+            return self.allowed("", Expand::SHARDS, operation);
         }
         named.retain(|index| !index.is_closed());
+        Ok(named)
+    }
+
+    /// Resolves an index expression for an operation.
+    ///
+    /// # Errors
+    /// A setting of an index blocks the operation.
+    pub(crate) fn allowed(&self, expression: &str, expand: Expand, operation: Block) -> Result<Vec<Arc<Index>>> {
+        let named = self.named(expression, expand)?;
+        named.iter().try_for_each(|index| index.check_block(operation))?;
         Ok(named)
     }
 

@@ -5,69 +5,78 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::rule::{Rule, byte_size, rule_of};
 use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::json;
 
-/// Name prefixes of dynamic settings, which an open index can change, without `index.`.
-const DYNAMIC_PREFIXES: [&str; 19] = [
-    "number_of_replicas",
-    "auto_expand_replicas",
-    "refresh_interval",
-    "blocks.",
-    "routing.",
-    "translog.",
-    "gateway.local.sync",
-    "merge.",
-    "search.slowlog.",
-    "indexing.slowlog.",
-    "cache.",
-    "gc_deletes",
-    "codec.bloom.load",
-    "compound",
-    "concurrency",
-    "ttl.disable_purge",
-    "warmer.enabled",
-    "recovery.",
-    "store.throttle.",
+/// Dynamic settings, which an open index can change, without `index.`.
+const DYNAMIC: [(&str, Rule); 63] = [
+    ("auto_expand_replicas", Rule::Any),
+    ("blocks.metadata", Rule::Any),
+    ("blocks.read", Rule::Any),
+    ("blocks.read_only", Rule::Any),
+    ("blocks.write", Rule::Any),
+    ("cache.query.enable", Rule::Flag),
+    ("checksum_on_merge", Rule::Flag),
+    ("compound_format", Rule::Any),
+    ("compound_on_flush", Rule::Flag),
+    ("fail_on_corruption", Rule::Flag),
+    ("fail_on_merge_failure", Rule::Flag),
+    ("gc_deletes", Rule::Time),
+    ("indexing.slowlog.level", Rule::Any),
+    ("indexing.slowlog.reformat", Rule::Any),
+    ("indexing.slowlog.threshold.index.debug", Rule::Time),
+    ("indexing.slowlog.threshold.index.info", Rule::Time),
+    ("indexing.slowlog.threshold.index.trace", Rule::Time),
+    ("indexing.slowlog.threshold.index.warn", Rule::Time),
+    ("merge.policy.expunge_deletes_allowed", Rule::Number),
+    ("merge.policy.floor_segment", Rule::Bytes),
+    ("merge.policy.max_merge_at_once", Rule::AtLeastTwo),
+    ("merge.policy.max_merge_at_once_explicit", Rule::AtLeastTwo),
+    ("merge.policy.max_merge_docs", Rule::Positive),
+    ("merge.policy.max_merge_size", Rule::Bytes),
+    ("merge.policy.max_merged_segment", Rule::Bytes),
+    ("merge.policy.merge_factor", Rule::AtLeastTwo),
+    ("merge.policy.min_merge_docs", Rule::Positive),
+    ("merge.policy.min_merge_size", Rule::Bytes),
+    ("merge.policy.reclaim_deletes_weight", Rule::Ratio),
+    ("merge.policy.segments_per_tier", Rule::RatioFromTwo),
+    ("merge.scheduler.max_merge_count", Rule::Any),
+    ("merge.scheduler.max_thread_count", Rule::Any),
+    ("number_of_replicas", Rule::NonNegative),
+    ("recovery.initial_shards", Rule::Any),
+    ("refresh_interval", Rule::Time),
+    ("routing.allocation.disable_allocation", Rule::Any),
+    ("routing.allocation.disable_new_allocation", Rule::Any),
+    ("routing.allocation.disable_replica_allocation", Rule::Any),
+    ("routing.allocation.enable", Rule::Any),
+    ("routing.allocation.exclude.*", Rule::Any),
+    ("routing.allocation.include.*", Rule::Any),
+    ("routing.allocation.require.*", Rule::Any),
+    ("routing.allocation.total_shards_per_node", Rule::Integer),
+    ("search.slowlog.level", Rule::Any),
+    ("search.slowlog.reformat", Rule::Any),
+    ("search.slowlog.threshold.fetch.debug", Rule::Time),
+    ("search.slowlog.threshold.fetch.info", Rule::Time),
+    ("search.slowlog.threshold.fetch.trace", Rule::Time),
+    ("search.slowlog.threshold.fetch.warn", Rule::Time),
+    ("search.slowlog.threshold.query.debug", Rule::Time),
+    ("search.slowlog.threshold.query.info", Rule::Time),
+    ("search.slowlog.threshold.query.trace", Rule::Time),
+    ("search.slowlog.threshold.query.warn", Rule::Time),
+    ("store.throttle.max_bytes_per_sec", Rule::Bytes),
+    ("store.throttle.type", Rule::Any),
+    ("translog.disable_flush", Rule::Any),
+    ("translog.flush_threshold_ops", Rule::Integer),
+    ("translog.flush_threshold_period", Rule::Time),
+    ("translog.flush_threshold_size", Rule::Bytes),
+    ("translog.fs.type", Rule::Any),
+    ("translog.interval", Rule::Time),
+    ("ttl.disable_purge", Rule::Any),
+    ("warmer.enabled", Rule::Any),
 ];
-
-/// The form of the values of a dynamic setting.
-#[derive(Clone, Copy)]
-enum Form {
-    Time,
-    Size,
-    Integer,
-    Number,
-}
-
-/// Dynamic settings whose values are checked, without `index.`.
-const FORMS: [(&str, Form); 13] = [
-    ("refresh_interval", Form::Time),
-    ("gc_deletes", Form::Time),
-    ("translog.interval", Form::Time),
-    ("translog.flush_threshold_period", Form::Time),
-    ("translog.flush_threshold_ops", Form::Integer),
-    ("translog.flush_threshold_size", Form::Size),
-    ("routing.allocation.total_shards_per_node", Form::Integer),
-    ("store.throttle.max_bytes_per_sec", Form::Size),
-    ("merge.policy.floor_segment", Form::Size),
-    ("merge.policy.max_merged_segment", Form::Size),
-    ("merge.policy.max_merge_at_once", Form::Integer),
-    ("merge.policy.max_merge_at_once_explicit", Form::Integer),
-    ("merge.policy.expunge_deletes_allowed", Form::Number),
-];
-
-/// Returns the form of the values of a dynamic setting.
-fn form_of(name: &str) -> Option<Form> {
-    let name = name.strip_prefix("index.").unwrap_or(name);
-    let is_threshold = ["search.slowlog.threshold.", "indexing.slowlog.threshold."]
-        .iter()
-        .any(|prefix| name.starts_with(prefix));
-    let form = FORMS.iter().find(|(own, _)| *own == name).map(|(_, form)| *form);
-    form.or(is_threshold.then_some(Form::Time))
-}
 
 /// Operations that an index setting can block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +100,11 @@ const BLOCKS: [(&str, &str, &[Block]); 4] = [
     ("index.blocks.write", "8/index write (api)", &[Block::Write]),
     ("index.blocks.metadata", "9/index metadata (api)", &[Block::Metadata]),
 ];
+
+/// Returns whether a flag is set: by any text but these.
+fn is_set(text: &str) -> bool {
+    !matches!(text, "false" | "0" | "off" | "no")
+}
 
 /// Maximum number of shards of an index.
 const MAX_SHARDS: u32 = 1_024;
@@ -243,32 +257,11 @@ impl Settings {
         let refused = |name: &str, problem: String| {
             SearchError::illegal(format!("can't process the settings: [[{name}] - {problem}]"))
         };
-        let name = "index.number_of_replicas";
-        if let Some(text) = self.get(name) {
-            match text.parse::<i32>() {
-                Ok(0..) => {}
-                Ok(_) => {
-                    let problem = format!("the value of the setting {name} must be a non negative integer");
-                    return Err(refused(name, problem));
-                }
-                Err(_) => return Err(refused(name, format!("cannot parse value [{text}] as an integer"))),
-            }
-        }
         for (name, text) in &self.flat {
-            let problem = match form_of(name) {
-                Some(Form::Time) if text.parse::<i64>().is_err() && duration(text).is_none() => {
-                    format!("cannot parse value [{text}] as time")
-                }
-                Some(Form::Integer) if text.parse::<i32>().is_err() => {
-                    format!("cannot parse value [{text}] as an integer")
-                }
-                Some(Form::Number) if text.parse::<f64>().is_err() => {
-                    format!("cannot parse value [{text}] as a double")
-                }
-                Some(Form::Size) if text != "-1" && byte_size(text).is_none() => format!("Failed to parse [{text}]"),
-                _ => continue,
-            };
-            return Err(refused(name, problem));
+            let rule = rule_of(&DYNAMIC, name.strip_prefix("index.").unwrap_or(name));
+            if let Some(problem) = rule.and_then(|rule| rule.problem(name, text, 0)) {
+                return Err(refused(name, problem));
+            }
         }
         Ok(())
     }
@@ -277,7 +270,7 @@ impl Settings {
     pub(super) fn check_block(&self, block: Block) -> Result<()> {
         let set = BLOCKS
             .iter()
-            .filter(|(name, _, blocked)| blocked.contains(&block) && self.get(name) == Some("true"))
+            .filter(|(name, _, blocked)| blocked.contains(&block) && self.get(name).is_some_and(is_set))
             .filter(|(name, ..)| !self.inert.contains(*name));
         let reasons: String = set.map(|(_, reason, _)| format!("[FORBIDDEN/{reason}];")).collect();
         if reasons.is_empty() {
@@ -368,7 +361,7 @@ impl Settings {
     pub(crate) fn not_dynamic(&self) -> Vec<&str> {
         let dynamic = |name: &str| {
             let name = name.strip_prefix("index.").unwrap_or(name);
-            DYNAMIC_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            rule_of(&DYNAMIC, name).is_some()
         };
         self.flat
             .keys()
@@ -384,39 +377,5 @@ impl Settings {
             .map(|(name, value)| (name.clone(), json!(value)))
             .collect::<Map<_, _>>()
             .into()
-    }
-}
-
-/// Parses a size such as `512mb`, `1g`, `100k` or a number of bytes.
-pub(crate) fn byte_size(text: &str) -> Option<u64> {
-    let at = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(at)?;
-    let number: f64 = number.parse().ok()?;
-    let unit = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1u64,
-        "k" | "kb" => 1 << 10,
-        "m" | "mb" => 1 << 20,
-        "g" | "gb" => 1 << 30,
-        "t" | "tb" => 1 << 40,
-        _ => return None,
-    };
-    Some((number * unit as f64) as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("512mb", Some(512 << 20))]
-    #[case("1.5k", Some(1536))]
-    #[case("17", Some(17))]
-    #[case("-1", None)]
-    #[case("many", None)]
-    fn sizes_have_units(#[case] text: &str, #[case] expected: Option<u64>) {
-        assert_eq!(byte_size(text), expected);
     }
 }

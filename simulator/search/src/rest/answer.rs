@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::RestRequest;
 use super::yaml::yaml_of;
-use crate::error::SearchError;
+use crate::error::{Result, SearchError};
 
 /// Content of a response.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +50,14 @@ impl Answer {
         Answer {
             status: if exists { 200 } else { 404 },
             content: Content::None,
+        }
+    }
+
+    /// A response to a HEAD request, for which what is missing is no error.
+    pub(crate) fn found(exists: Result<bool>) -> Result<Answer> {
+        match exists {
+            Err(error) if error.status != 404 => Err(error),
+            exists => Ok(Answer::exists(exists.unwrap_or(false))),
         }
     }
 

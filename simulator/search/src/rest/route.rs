@@ -250,7 +250,7 @@ fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Res
                 .iter()
                 .any(|index| !index.aliases.read().is_empty()),
         ),
-        (&Method::HEAD, [_, wanted]) if strict => aliases::exists(shared, request, names, wanted),
+        (&Method::HEAD, [_, wanted]) if strict => aliases::exists(shared, request, names, wanted)?,
         (&Method::PUT, ["_alias"]) => aliases::put(shared, request, names, "")?,
         (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,
         (&Method::DELETE, [_, wanted]) if !names.is_empty() => aliases::delete(shared, request, names, wanted)?,
@@ -320,14 +320,14 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         (&Method::DELETE, []) => indices::delete(shared, request, "_all")?,
         (&Method::PUT | &Method::POST, [index]) => indices::create(shared, request, index)?,
         (&Method::DELETE, [indices]) => indices::delete(shared, request, indices)?,
-        (&Method::HEAD, [indices]) => indices::exists(shared, request, indices),
+        (&Method::HEAD, [indices]) => indices::exists(shared, request, indices)?,
         (&Method::GET, [features]) if is_feature_list(features) => {
             indices::get(shared, request, "", &features.split(',').collect::<Vec<_>>())?
         }
         (&Method::GET, [indices]) if !indices.starts_with('_') || *indices == "_all" => {
             indices::get(shared, request, indices, &[])?
         }
-        (&Method::HEAD, [indices, types]) => mappings::type_exists(shared, request, indices, types),
+        (&Method::HEAD, [indices, types]) => mappings::type_exists(shared, request, indices, types)?,
         (&Method::POST, [index, type_name]) => documents::index(shared, request, index, type_name, None, false)?,
         (&Method::DELETE, [indices, types]) => mappings::delete(shared, request, indices, types)?,
         (_, [index, type_name, id]) if writes => documents::index(shared, request, index, type_name, Some(id), false)?,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::cluster::{Expand, Index, resolve};
+use crate::cluster::{Block, Expand, Index, resolve};
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -34,13 +34,24 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
     let table = match page {
         "indices" => indices::indices(shared, request, &listed(shared, expression)?),
         "shards" => indices::shards(shared, request, &routed(shared, expression)),
-        "segments" => indices::segments(shared, request, &shared.cluster.broadcast(expression, Expand::SHARDS)?),
-        "recovery" => indices::recovery(shared, &shared.cluster.broadcast(expression, request.expand())?),
+        "segments" => indices::segments(
+            shared,
+            request,
+            &shared.cluster.broadcast(expression, Expand::SHARDS, Block::Metadata)?,
+        ),
+        "recovery" => indices::recovery(
+            shared,
+            &shared.cluster.broadcast(expression, request.expand(), Block::Read)?,
+        ),
         "count" => {
             let mut row = Row::new(&time(shared));
             row.set(
                 "count",
-                indices::count(shared, &shared.cluster.broadcast(expression, Expand::SHARDS)?)?.to_string(),
+                indices::count(
+                    shared,
+                    &shared.cluster.broadcast(expression, Expand::SHARDS, Block::Read)?,
+                )?
+                .to_string(),
             );
             one_row(page, row)
         }
@@ -50,7 +61,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         "thread_pool" => nodes::thread_pool(shared, request),
         "fielddata" => nodes::fielddata(shared, request, names),
         "health" => one_row(page, health(shared)),
-        "aliases" => aliases(shared, names),
+        "aliases" => aliases(shared, names)?,
         _ => {
             check_page(page)?;
             Table::new(page)
@@ -61,15 +72,11 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
 
 /// Returns the indices of the page `indices`: an expression is resolved among the indices that it has filtered.
 fn listed(shared: &Shared, expression: &str) -> Result<Vec<Arc<Index>>> {
-    let everything = Expand {
-        closed: true,
-        ..Expand::METADATA
-    };
     if expression.is_empty() {
-        return shared.cluster.named(expression, everything);
+        return shared.cluster.allowed(expression, Expand::ALL, Block::Metadata);
     }
-    let filtered = shared.cluster.named(expression, Expand::FILTER)?;
-    let listed = resolve(&filtered, expression, everything)?;
+    let filtered = shared.cluster.allowed(expression, Expand::FILTER, Block::Metadata)?;
+    let listed = resolve(&filtered, expression, Expand::ALL)?;
     Ok(listed.into_iter().map(|(index, _)| index).collect())
 }
 
@@ -119,11 +126,11 @@ fn health(shared: &Shared) -> Row {
     row
 }
 
-fn aliases(shared: &Shared, names: Option<&str>) -> Table {
+fn aliases(shared: &Shared, names: Option<&str>) -> Result<Table> {
     let mut table = Table::new("aliases");
     let wanted =
         |name: &str| names.is_none_or(|names| names.split(',').any(|wanted| crate::pattern::matches(wanted, name)));
-    for index in shared.cluster.indices() {
+    for index in shared.cluster.allowed("", Expand::ALL, Block::Metadata)? {
         for (name, alias) in index.aliases.read().iter().filter(|(name, _)| wanted(name)) {
             let definition = alias.describe();
             let routing = |key: &str| definition.get(key).and_then(Value::as_str).unwrap_or("-").to_owned();
@@ -136,7 +143,7 @@ fn aliases(shared: &Shared, names: Option<&str>) -> Table {
             ]));
         }
     }
-    table
+    Ok(table)
 }
 
 /// Paths of the pages.

@@ -1,0 +1,140 @@
+//! Values that dynamic settings may have.
+//!
+//! Source: the validators of Elasticsearch 1.5.
+
+use crate::durations::millis;
+
+/// What values a dynamic setting may have.
+#[derive(Clone, Copy)]
+pub(crate) enum Rule {
+    Any,
+    Flag,
+    Integer,
+    /// An integer from 0 on.
+    NonNegative,
+    /// An integer from 1 on.
+    Positive,
+    /// An integer from 2 on.
+    AtLeastTwo,
+    /// An integer, at most the number of nodes.
+    Nodes,
+    Number,
+    /// A number from 0 on.
+    Ratio,
+    /// A number from 2 on.
+    RatioFromTwo,
+    Time,
+    /// A time from 0 on.
+    Duration,
+    Bytes,
+    /// Bytes, or a percentage of the memory.
+    Memory,
+    Rebalance,
+}
+
+/// Returns the rule of a setting. A name in `rules` that ends with `*` stands for all that begin so.
+pub(crate) fn rule_of(rules: &[(&str, Rule)], name: &str) -> Option<Rule> {
+    let is_named = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    };
+    let found = rules.iter().find(|(pattern, _)| is_named(pattern));
+    found.map(|(_, rule)| *rule)
+}
+
+/// Parses a number. Java takes the letter of a type for a part of it, and ignores spaces around it.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    text.strip_suffix(['d', 'f', 'D', 'F']).unwrap_or(text).parse().ok()
+}
+
+fn is_size(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    text.parse::<i64>().is_ok() || !text.ends_with(|c: char| c.is_ascii_digit()) && byte_size(text).is_some()
+}
+
+impl Rule {
+    /// Returns why a setting cannot have a value. `nodes`: number of nodes.
+    pub(crate) fn problem(self, name: &str, value: &str, nodes: usize) -> Option<String> {
+        let must_be = |what: &str| format!("the value of the setting {name} must be {what}");
+        let parsed = |is_parsed: bool, kind: &str| match is_parsed {
+            true => Ok(()),
+            false => Err(format!("cannot parse value [{value}] as {kind}")),
+        };
+        let integer = value.parse::<i32>().ok();
+        let is_integer = || parsed(integer.is_some(), "an integer");
+        let is_number = || parsed(number(value).is_some(), "a double");
+        let is_time = || parsed(millis(value).is_ok(), "time");
+        let share = value.strip_suffix('%').and_then(|share| share.parse::<f64>().ok());
+        let (form, fits, range) = match self {
+            Rule::Any => return None,
+            Rule::Flag => {
+                let known = ["true", "false", "on", "off", "yes", "no", "1", "0"];
+                (parsed(known.contains(&value), "a boolean"), true, "")
+            }
+            Rule::Integer => (is_integer(), true, ""),
+            Rule::NonNegative => (is_integer(), integer >= Some(0), "a non negative integer"),
+            Rule::Positive => (is_integer(), integer > Some(0), "a positive integer"),
+            Rule::AtLeastTwo => (is_integer(), integer >= Some(2), ">= 2"),
+            Rule::Nodes => {
+                let count = i32::try_from(nodes).ok();
+                (is_integer(), integer <= count, "at most the number of nodes")
+            }
+            Rule::Number => (is_number(), true, ""),
+            Rule::Ratio => (is_number(), number(value) >= Some(0.0), "a non negative double"),
+            Rule::RatioFromTwo => (is_number(), number(value) >= Some(2.0), ">= 2.0"),
+            Rule::Time => (is_time(), true, ""),
+            Rule::Duration => (
+                is_time(),
+                millis(value).is_ok_and(|millis| millis >= 0),
+                "a non negative time",
+            ),
+            Rule::Bytes if is_size(value) => return None,
+            Rule::Bytes => return Some(format!("Failed to parse [{value}]")),
+            Rule::Memory => {
+                let is_share = share.is_some_and(|share| (0.0..=100.0).contains(&share));
+                (Ok(()), is_share || is_size(value), "a size or a percentage")
+            }
+            Rule::Rebalance => {
+                let known = ["always", "indices_primaries_active", "indices_all_active"];
+                let is_known = known.iter().any(|own| own.eq_ignore_ascii_case(value));
+                (Ok(()), is_known, "a rule of rebalancing")
+            }
+        };
+        form.err().or_else(|| (!fits).then(|| must_be(range)))
+    }
+}
+
+/// Parses a size such as `512mb`, `1g`, `100k` or a number of bytes.
+pub(crate) fn byte_size(text: &str) -> Option<u64> {
+    let at = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(at)?;
+    let number: f64 = number.parse().ok()?;
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1u64,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        "t" | "tb" => 1 << 40,
+        _ => return None,
+    };
+    Some((number * unit as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("512mb", Some(512 << 20))]
+    #[case("1.5k", Some(1536))]
+    #[case("17", Some(17))]
+    #[case("-1", None)]
+    #[case("many", None)]
+    fn sizes_have_units(#[case] text: &str, #[case] expected: Option<u64>) {
+        assert_eq!(byte_size(text), expected);
+    }
+}
