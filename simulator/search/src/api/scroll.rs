@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::search::{answer, insert_first, run, scroll_id, types_of};
-use crate::cluster::{Expand, check_wildcards};
+use super::search::{answer, check_preference, insert_first, run, scroll_id, types_of};
+use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::{Lost, Outcome, SearchRequest, SearchType, names};
-use crate::json;
+use crate::json::{self, java_text};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -150,14 +150,8 @@ pub(crate) fn msearch(
         if !header.is_object() {
             return Err(SearchError::null_pointer());
         }
-        if let Some(kind) = header.get("search_type").or_else(|| header.get("searchType")) {
-            SearchType::parse(kind.as_str().unwrap_or_default())?;
-        }
-        if let Some(wildcards) = header.get("expand_wildcards") {
-            names(wildcards)
-                .iter()
-                .try_for_each(|wildcards| check_wildcards(wildcards))?;
-        }
+        let expand = if blank { request.expand() } else { Expand::SHARDS };
+        let header = Header::parse(&header, expand)?;
         // The last line counts only if it ends with a newline.
         let Some(body) = lines.next().filter(|_| lines.clone().next().is_some()) else {
             break;
@@ -168,7 +162,7 @@ pub(crate) fn msearch(
             )));
         }
         responses.push(
-            single(shared, request, &header, body, index, types)
+            single(shared, request, header, body, index, types)
                 .unwrap_or_else(|error| json!({"error": error.to_string()})),
         );
     }
@@ -178,43 +172,91 @@ pub(crate) fn msearch(
     Ok(Answer::ok(json!({"responses": responses})))
 }
 
+/// The header of a search of `_msearch`. Objects and nulls are ignored.
+struct Header {
+    indices: Option<String>,
+    types: Option<String>,
+    search_type: Option<String>,
+    preference: Option<String>,
+    routing: Option<String>,
+    expand: Expand,
+}
+
+impl Header {
+    /// Parses a header, with the options that it does not have.
+    ///
+    /// # Errors
+    /// A search type or pattern option that does not exist, or an array where there must be one value.
+    fn parse(header: &Value, expand: Expand) -> Result<Header> {
+        let mut parsed = Header {
+            indices: None,
+            types: None,
+            search_type: None,
+            preference: None,
+            routing: None,
+            expand,
+        };
+        let entries = header.as_object().into_iter().flatten();
+        for (key, value) in entries.filter(|(_, value)| !value.is_null() && !value.is_object()) {
+            let text = match value {
+                Value::Array(items) => items.iter().map(java_text).collect::<Vec<_>>().join(","),
+                other => java_text(other),
+            };
+            match key.as_str() {
+                "index" | "indices" => parsed.indices = Some(text),
+                "type" | "types" => parsed.types = Some(text),
+                "expand_wildcards" | "expandWildcards" => {
+                    let given: Vec<&str> = text.split(',').filter(|state| !state.is_empty()).collect();
+                    if let Some(other) = given.iter().find(|state| !matches!(**state, "open" | "closed")) {
+                        let reason = format!("No valid expand wildcard value [{other}]");
+                        return Err(SearchError::illegal(reason));
+                    }
+                    parsed.expand.open |= given.contains(&"open");
+                    parsed.expand.closed |= given.contains(&"closed");
+                }
+                _ if value.is_array() => {
+                    let reason = format!("{key} doesn't support arrays");
+                    return Err(SearchError::parse(reason));
+                }
+                "search_type" | "searchType" => {
+                    SearchType::parse(&text)?;
+                    parsed.search_type = Some(text);
+                }
+                "preference" => parsed.preference = Some(text),
+                "routing" => parsed.routing = Some(text),
+                "ignore_unavailable" | "ignoreUnavailable" => {
+                    parsed.expand.ignore_unavailable = crate::mapping::truth(value);
+                }
+                "allow_no_indices" | "allowNoIndices" => {
+                    parsed.expand.allow_no_indices = crate::mapping::truth(value);
+                }
+                _ => {}
+            }
+        }
+        Ok(parsed)
+    }
+}
+
 fn single(
     shared: &Shared,
     request: &RestRequest,
-    header: &Value,
+    header: Header,
     body: &[u8],
     index: Option<&str>,
     types: Option<&str>,
 ) -> Result<Value> {
     let began = (shared.cluster.options.ticks)();
-    let list = |keys: [&str; 2]| {
-        keys.iter().find_map(|key| header.get(*key)).map(|value| match value {
-            Value::Number(number) => number.to_string(),
-            other => names(other).join(","),
-        })
-    };
-    let indices = list(["index", "indices"])
-        .or_else(|| index.map(str::to_owned))
-        .unwrap_or_default();
-    let types = list(["type", "types"]).or_else(|| types.map(str::to_owned));
+    check_preference(shared, header.preference.as_deref().unwrap_or_default())?;
     let mut params = std::collections::BTreeMap::new();
-    if let Some(kind) = header
-        .get("search_type")
-        .and_then(Value::as_str)
-        .or(request.param("search_type"))
-    {
+    if let Some(kind) = header.search_type.as_deref().or(request.param("search_type")) {
         params.insert("search_type".to_owned(), kind.to_owned());
     }
     let mut wanted = SearchRequest::parse(&params, body, &shared.cluster.options.limits)?;
-    wanted.types = types_of(types.as_deref());
-    wanted.routing = list(["routing", "_routing"]).or(wanted.routing);
+    wanted.types = types_of(header.types.as_deref().or(types));
+    wanted.routing = header.routing.or(wanted.routing);
+    wanted.preference = header.preference;
     wanted.budget = request.budget.clone();
-    let flag = |key: &str, default: bool| header.get(key).map_or(default, crate::mapping::truth);
-    let expand = Expand {
-        ignore_unavailable: flag("ignore_unavailable", request.flag("ignore_unavailable")),
-        allow_no_indices: flag("allow_no_indices", true),
-        ..Expand::SHARDS
-    };
-    let outcome = run(shared, &indices, expand, &wanted)?;
+    let indices = header.indices.as_deref().or(index).unwrap_or_default();
+    let outcome = run(shared, indices, header.expand, &wanted)?;
     answer(shared, &wanted, &outcome, &outcome.hits, began)
 }
