@@ -19,7 +19,7 @@ use crate::rest::{Answer, RestRequest};
 use crate::scroll::Scroll;
 use crate::shared::Shared;
 
-/// Parses a comma-separated list of types. `_all` and an empty list mean all types.
+/// Parses a comma-separated list of types. An empty list means all types.
 pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
     let parts = text.into_iter().flat_map(|text| text.split(','));
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
