@@ -264,8 +264,9 @@ impl Builder<'_> {
             return super::text::fuzzy_number(self.context, field, text, by).map(Some);
         }
         let term = self.expanded(text);
-        let similarity = if similarity.is_empty() { "2" } else { similarity };
-        check_fuzziness(similarity)?;
+        // A text that is no number means the default, 2 edits, as in Lucene. Elasticsearch 1.5.2 refuses it.
+        let is_number = check_fuzziness(similarity).is_ok();
+        let similarity = if is_number { similarity } else { "2" };
         let edits = auto_edits(similarity, &term);
         let matcher = Matcher::Fuzzy {
             term,
