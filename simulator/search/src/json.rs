@@ -6,6 +6,7 @@
 mod syntax;
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -132,6 +133,16 @@ pub(crate) fn java_text(value: &Value) -> String {
 /// Reads a number, which may be a text.
 pub(crate) fn number_of(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Returns whether the text of a flag means that it is set.
+pub(crate) fn is_set(text: &str) -> bool {
+    !matches!(text, "false" | "0" | "off" | "no")
+}
+
+/// Parses a number. Java takes the letter of a type for a part of it.
+pub(crate) fn typed_number<N: FromStr>(text: &str) -> Option<N> {
+    text.strip_suffix(['d', 'f', 'D', 'F']).unwrap_or(text).parse().ok()
 }
 
 /// Returns whether a value is neither an object nor an array nor null.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::left::{get, left};
+use crate::server::PROGRAM;
 use rstest::rstest;
 use stuntdouble_simulator::Simulator;
 
@@ -24,7 +25,7 @@ async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
         "core/v1/configmaps/",
         "core/v1/services/create",
     ];
-    let mut run = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+    let mut run = Command::new(PROGRAM)
         .args([
             "conformance",
             "--allow-cluster-wide",
@@ -54,10 +55,7 @@ async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
 
     let clean_up = |run: &str| {
         let arguments = ["conformance", "--target", &url, "--clean-up", run];
-        Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
-            .args(arguments)
-            .output()
-            .unwrap()
+        Command::new(PROGRAM).args(arguments).output().unwrap()
     };
     let before = left(&url).await;
     assert!(clean_up("another").status.success());
@@ -73,7 +71,7 @@ async fn the_pod_that_probes_for_containers_has_the_label_of_the_run() {
     drop(rustls::crypto::ring::default_provider().install_default());
     let server = Simulator::builder().start().await.unwrap();
     let url = server.url();
-    let run = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+    let run = Command::new(PROGRAM)
         .args([
             "conformance",
             "--run",

@@ -15,6 +15,7 @@ use stuntdouble_etcd::{Cluster, Fault, FaultyLink};
 use tokio::time::timeout;
 
 use crate::replica::{Replica, config_map, revision};
+use crate::server::PROGRAM;
 
 const OBJECTS: &str = "/api/v1/namespaces/default/configmaps";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
@@ -315,7 +316,7 @@ async fn servers_over_etcd_with_tls_show_a_certificate() {
         (&["--etcd-ca", authority][..], "etcd does not answer"),
         (&[][..], "an https URL needs the authority"),
     ] {
-        let refused = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+        let refused = Command::new(PROGRAM)
             .args(["serve", "--bare", "--listen", "127.0.0.1:0", "--etcd", &urls])
             .args(arguments)
             .stdout(Stdio::null())

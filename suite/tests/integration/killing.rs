@@ -13,7 +13,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
-use crate::server::Server;
+use crate::server::{PROGRAM, Server};
 
 /// Returns the number of kills: that of `STUNTDOUBLE_KILLS`, or `default`.
 pub(crate) fn kills(default: u64) -> u64 {
@@ -36,7 +36,7 @@ impl Killed {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
+        let mut command = Command::new(PROGRAM);
         command
             .args(self.arguments)
             .args(["--listen", "127.0.0.1:0", "--data-dir"]);

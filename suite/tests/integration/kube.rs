@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::server::Server;
+use crate::server::{PROGRAM, Server};
 use futures::StreamExt;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
@@ -30,7 +30,7 @@ impl Cluster {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let server = Server::of(
-            Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+            Command::new(PROGRAM)
                 .args([
                     "serve",
                     "--bare",

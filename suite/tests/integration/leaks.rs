@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, path::Path, process::Command};
 
+use crate::server::PROGRAM;
 use base64::Engine;
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -138,7 +139,7 @@ async fn no_report_has_a_secret_of_others(#[case] fault: Fault, #[case] filters:
         "write-expectations",
     ];
     let reports = named.iter().flat_map(|name| [format!("--{name}"), file(name)]);
-    let output = tokio::process::Command::from(Command::new(env!("CARGO_BIN_EXE_stuntdouble")))
+    let output = tokio::process::Command::from(Command::new(PROGRAM))
         .args(["conformance", "--target", &target, "--timeout", "60"])
         .args(reports)
         .args(filters)

@@ -2,6 +2,7 @@
 
 use std::process::{Command, Output};
 
+use crate::server::PROGRAM;
 use serde_json::{Value, json};
 use stuntdouble_suite::catalog::Catalog;
 use wiremock::{
@@ -10,10 +11,7 @@ use wiremock::{
 };
 
 fn stuntdouble(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
-        .args(arguments)
-        .output()
-        .unwrap()
+    Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
 fn code(arguments: &[&str]) -> i32 {

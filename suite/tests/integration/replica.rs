@@ -5,7 +5,7 @@ use std::process::Command;
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server::{PROGRAM, Server};
 
 /// A running server over an etcd cluster. Dropping it kills it (SIGKILL).
 pub(crate) struct Replica(Server);
@@ -14,7 +14,7 @@ impl Replica {
     /// Starts a server over the etcd cluster at these URLs.
     pub(crate) fn start(etcd: &[String], arguments: &[&str]) -> Self {
         Self(Server::of(
-            Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+            Command::new(PROGRAM)
                 .args(["serve", "--listen", "127.0.0.1:0", "--etcd", &etcd.join(",")])
                 .args(arguments),
         ))

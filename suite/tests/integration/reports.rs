@@ -7,6 +7,7 @@ use std::{
     sync::LazyLock,
 };
 
+use crate::server::PROGRAM;
 use quick_xml::{Reader, events::Event};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -38,7 +39,7 @@ static RUN: LazyLock<Run> = LazyLock::new(|| {
     std::fs::write(&known, entries.concat()).unwrap();
     let names = ["junit.xml", "html", "json", "summary", "markdown", "badge.svg"];
     let reports = names.map(|name| [format!("--{}", name.split('.').next().unwrap()), file(name)]);
-    let output = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+    let output = Command::new(PROGRAM)
         .args(["conformance", "--timeout", "60", "--expectations", &known])
         .args(reports.concat())
         .args(FILTERS)
@@ -252,11 +253,7 @@ fn a_badge_is_svg_or_json() {
     let badge = folder.path().join("badge.json");
     let run = |path: &Path| {
         let arguments = ["conformance", "core/v1/configmaps/read/present", "--badge"];
-        Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
-            .args(arguments)
-            .arg(path)
-            .output()
-            .unwrap()
+        Command::new(PROGRAM).args(arguments).arg(path).output().unwrap()
     };
     assert!(run(&badge).status.success());
     let badge: Value = serde_json::from_str(&std::fs::read_to_string(badge).unwrap()).unwrap();
@@ -283,7 +280,7 @@ async fn the_gate_writes_every_report_and_has_the_exit_code_of_the_suite() {
         .arg(server.url())
         .arg("core/v1/configmaps/read/present");
     let command = command
-        .env("STUNTDOUBLE", env!("CARGO_BIN_EXE_stuntdouble"))
+        .env("STUNTDOUBLE", PROGRAM)
         .env("REPORTS", &reports)
         .env("GITHUB_OUTPUT", &outputs);
     let output = command.output().await.unwrap();

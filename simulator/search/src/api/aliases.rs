@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::described;
 use crate::cluster::{Alias, Block, Expand, Index, same_as_index};
 use crate::error::{Result, SearchError};
 use crate::find::names;
@@ -12,12 +13,6 @@ use crate::json;
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
-
-/// How actions resolve their indices, whatever the options of the request are.
-const CHANGED: Expand = Expand {
-    closed: false,
-    ..Expand::CHANGES
-};
 
 /// Returns the aliases of an index as JSON.
 pub(crate) fn describe(index: &Index) -> Value {
@@ -67,9 +62,7 @@ pub(crate) fn get(
 
 /// `HEAD [/index]/_alias/name`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
-    let named = shared
-        .cluster
-        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata);
+    let named = described(shared, request, indices);
     let has = |index: &Arc<Index>| {
         let aliases = index.aliases.read();
         aliases
@@ -105,7 +98,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
         return Err(SearchError::validation(reason));
     }
     let definition = Alias::parse(&body);
-    let named = shared.cluster.named(indices, CHANGED)?;
+    let named = shared.cluster.named(indices, Expand::MATCHED)?;
     check(shared, named.first().map_or(indices, |index| &index.name), alias)?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     named
@@ -122,8 +115,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let mut found = false;
     request.check_timeouts()?;
-    let named = shared.cluster.named(indices, CHANGED)?;
-    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
+    let named = shared.cluster.allowed(indices, Expand::MATCHED, Block::Metadata)?;
     for index in &named {
         index.aliases.write().retain(|name, _| {
             let removed = wanted == "_all" || pattern::matches_any(wanted, name);
@@ -220,8 +212,9 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         definition,
     } in actions
     {
-        let named = shared.cluster.named(&indices.join(","), CHANGED)?;
-        named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
+        let named = shared
+            .cluster
+            .allowed(&indices.join(","), Expand::MATCHED, Block::Metadata)?;
         for alias in &aliases {
             let is_known =
                 || added.contains(alias) || named.iter().any(|index| index.aliases.read().contains_key(alias));

@@ -38,10 +38,7 @@ pub(crate) fn delete_by_query(
         budget: request.budget.clone(),
         ..Default::default()
     };
-    let expand = request.expand_or(Expand {
-        allow_no_indices: false,
-        ..Expand::METADATA
-    });
+    let expand = request.expand_or(Expand::MATCHED);
     let named = shared.cluster.named(indices, expand)?;
     check_open(&named)?;
     named.iter().try_for_each(|index| index.check_block(Block::Write))?;

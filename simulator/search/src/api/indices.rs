@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
+use super::described;
 use crate::cluster::{Block, Expand, Index, Settings, check_sections, refresh};
 use crate::error::{Result, SearchError};
 use crate::index::Shard;
@@ -32,8 +33,9 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
 /// `DELETE /index`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     request.check_timeouts()?;
-    let expand = request.expand_or(Expand::ALL);
-    let named = shared.cluster.named(indices, expand)?;
+    let named = shared
+        .cluster
+        .allowed(indices, request.expand_or(Expand::ALL), Block::Metadata)?;
     if named.is_empty()
         && !request.flag("ignore_unavailable")
         && !indices.contains('*')
@@ -42,7 +44,6 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
     {
         return Err(SearchError::index_missing(indices));
     }
-    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in named {
         shared.cluster.remove(&index.name)?;
         shared.scrolls.remove_index(&index.name);
@@ -69,9 +70,7 @@ pub(super) fn settings_json(index: &Index, request: &RestRequest) -> Value {
 
 /// `GET /index[/_settings,_mappings,...]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, features: &[&str]) -> Result<Answer> {
-    let named = shared
-        .cluster
-        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata)?;
+    let named = described(shared, request, indices)?;
     let wants = |names: [&str; 2]| features.is_empty() || features.iter().any(|feature| names.contains(feature));
     let mut response = Map::new();
     for index in named {
@@ -96,9 +95,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, feature
 
 /// `GET [/index]/_settings[/name]`.
 pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, name: Option<&str>) -> Result<Answer> {
-    let named = shared
-        .cluster
-        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata)?;
+    let named = described(shared, request, indices)?;
     let mut response = Map::new();
     for index in named {
         let mut settings = settings_json(&index, request);
@@ -177,11 +174,10 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
         closed: !closed,
         ..Expand::CHANGES
     });
-    let named = shared.cluster.named(indices, expand)?;
+    let named = shared.cluster.allowed(indices, expand, Block::Metadata)?;
     if named.is_empty() {
         return Err(SearchError::illegal("Index name is required"));
     }
-    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     for index in &named {
         index.closed.store(closed, Ordering::Relaxed);
         if closed {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::described;
 use crate::cluster::{Block, Expand, Index, refresh};
 use crate::error::{Result, SearchError};
 use crate::json;
@@ -14,9 +15,7 @@ use crate::shared::Shared;
 
 /// `GET [/index]/_mapping[/type]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let named = shared
-        .cluster
-        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata)?;
+    let named = described(shared, request, indices)?;
     let wanted = types.unwrap_or_default();
     let types = types.filter(|types| *types != "_all");
     let mut response = Map::new();
@@ -43,9 +42,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
 
 /// `HEAD /index/type`.
 pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Result<Answer> {
-    let named = shared
-        .cluster
-        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata);
+    let named = described(shared, request, indices);
     Answer::found(named.map(|named| {
         let has = |name: &str| named.iter().all(|index| index.mapping().type_mapping(name).is_some());
         !named.is_empty() && types.split(',').all(has)
@@ -91,8 +88,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Result<Answer> {
     let now = (shared.cluster.options.ticks)();
     let mut found = false;
-    let named = shared.cluster.named(indices, request.expand())?;
-    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
+    let named = shared.cluster.allowed(indices, request.expand(), Block::Metadata)?;
     for index in &named {
         let names: Vec<String> = index
             .mapping()

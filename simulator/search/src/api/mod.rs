@@ -25,3 +25,19 @@ pub(crate) mod suggest;
 pub(crate) mod templates;
 pub(crate) mod vectors;
 pub(crate) mod warmers;
+
+use std::sync::Arc;
+
+use crate::cluster::{Block, Expand, Index};
+use crate::error::Result;
+use crate::rest::RestRequest;
+use crate::shared::Shared;
+
+/// Resolves the indices of a request that reads metadata.
+///
+/// # Errors
+/// As those of [`Cluster::allowed`](crate::cluster::Cluster::allowed).
+fn described(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Vec<Arc<Index>>> {
+    let expand = request.expand_or(Expand::METADATA);
+    shared.cluster.allowed(indices, expand, Block::Metadata)
+}

@@ -118,10 +118,7 @@ fn qualified(error: &SearchError) -> String {
 
 /// `GET|POST [/index[/type]]/_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let expand = request.expand_or(Expand {
-        allow_no_indices: false,
-        ..Expand::METADATA
-    });
+    let expand = request.expand_or(Expand::MATCHED);
     let targets = shared.cluster.resolve(indices, expand)?;
     let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
     check_open(&indices)?;

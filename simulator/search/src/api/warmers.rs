@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::described;
 use crate::cluster::{Block, Expand};
 use crate::error::{Result, SearchError};
 use crate::pattern;
@@ -11,10 +12,7 @@ use crate::shared::Shared;
 /// `GET [/index]/_warmer[/name]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, wanted: Option<&str>) -> Result<Answer> {
     let mut response = Map::new();
-    for index in shared
-        .cluster
-        .allowed(indices, request.expand_or(Expand::METADATA), Block::Metadata)?
-    {
+    for index in described(shared, request, indices)? {
         let warmers = index.warmers.read();
         let kept: Map<String, Value> = warmers
             .iter()
@@ -53,11 +51,9 @@ pub(crate) fn put(
 /// `DELETE /index/_warmer/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
     let mut found = false;
-    let expand = request.expand_or(Expand {
-        closed: false,
-        ..Expand::CHANGES
-    });
-    let named = shared.cluster.allowed(indices, expand, Block::Metadata)?;
+    let named = shared
+        .cluster
+        .allowed(indices, request.expand_or(Expand::MATCHED), Block::Metadata)?;
     for index in &named {
         index.warmers.write().retain(|name, _| {
             let removed = pattern::matches_any(wanted, name);

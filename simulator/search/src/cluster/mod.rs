@@ -16,7 +16,6 @@ mod purge;
 mod refresh;
 mod rule;
 mod schedule;
-
 mod settings;
 mod statistics;
 mod template;

@@ -41,11 +41,16 @@ impl Expand {
         ..Expand::SHARDS
     };
 
+    /// Each pattern must match an open index.
+    pub(crate) const MATCHED: Expand = Expand {
+        allow_no_indices: false,
+        ..Expand::METADATA
+    };
+
     /// Of changing metadata: each pattern must match an index, open or closed.
     pub(crate) const CHANGES: Expand = Expand {
-        allow_no_indices: false,
         closed: true,
-        ..Expand::METADATA
+        ..Expand::MATCHED
     };
 
     /// Of reading metadata of open and closed indices.
@@ -202,6 +207,12 @@ fn with_name(all: &[Arc<Index>], name: &str) -> Vec<(Arc<Index>, Option<Value>)>
     all.iter().filter_map(aliased).collect()
 }
 
+/// Returns whether an index or alias has a name.
+fn is_known(all: &[Arc<Index>], name: &str) -> bool {
+    let is_aliased = |index: &Arc<Index>| index.aliases.read().contains_key(name);
+    all.iter().any(|index| index.name == name) || all.iter().any(is_aliased)
+}
+
 /// Returns the names of indices and aliases that the parts of an expression stand for.
 ///
 /// Once a part is a pattern, or has a sign, the names are a set: a part adds to it, or takes out with a `-`, which as
@@ -222,7 +233,7 @@ fn expanded(all: &[Arc<Index>], parts: &[&str], expand: Expand) -> Result<Vec<St
         }
     };
     for (at, part) in parts.iter().enumerate() {
-        if !with_name(all, part).is_empty() {
+        if is_known(all, part) {
             if let Some(set) = &mut set {
                 add(set, part);
             }
@@ -240,7 +251,7 @@ fn expanded(all: &[Arc<Index>], parts: &[&str], expand: Expand) -> Result<Vec<St
                 .collect();
             let names = matching().cloned().chain(aliases);
             names.filter(|name| pattern::matches(pattern, name)).collect()
-        } else if !expand.ignore_unavailable && with_name(all, pattern).is_empty() {
+        } else if !expand.ignore_unavailable && !is_known(all, pattern) {
             return Err(SearchError::index_missing(pattern));
         } else {
             vec![pattern.to_owned()]

@@ -3,6 +3,7 @@
 //! Source: the validators of Elasticsearch 1.5.
 
 use crate::durations::millis;
+use crate::json::typed_number;
 
 /// What values a dynamic setting may have.
 #[derive(Clone, Copy)]
@@ -42,12 +43,6 @@ pub(crate) fn rule_of(rules: &[(&str, Rule)], name: &str) -> Option<Rule> {
     found.map(|(_, rule)| *rule)
 }
 
-/// Parses a number. Java takes the letter of a type for a part of it, and ignores spaces around it.
-fn number(text: &str) -> Option<f64> {
-    let text = text.trim();
-    text.strip_suffix(['d', 'f', 'D', 'F']).unwrap_or(text).parse().ok()
-}
-
 fn is_size(text: &str) -> bool {
     let text = text.strip_prefix('-').unwrap_or(text);
     text.parse::<i64>().is_ok() || !text.ends_with(|c: char| c.is_ascii_digit()) && byte_size(text).is_some()
@@ -62,9 +57,11 @@ impl Rule {
             false => Err(format!("cannot parse value [{value}] as {kind}")),
         };
         let integer = value.parse::<i32>().ok();
+        let number: Option<f64> = typed_number(value.trim());
+        let time = millis(value).ok();
         let is_integer = || parsed(integer.is_some(), "an integer");
-        let is_number = || parsed(number(value).is_some(), "a double");
-        let is_time = || parsed(millis(value).is_ok(), "time");
+        let is_number = || parsed(number.is_some(), "a double");
+        let is_time = || parsed(time.is_some(), "time");
         let share = value.strip_suffix('%').and_then(|share| share.parse::<f64>().ok());
         let (form, fits, range) = match self {
             Rule::Any => return None,
@@ -81,14 +78,10 @@ impl Rule {
                 (is_integer(), integer <= count, "at most the number of nodes")
             }
             Rule::Number => (is_number(), true, ""),
-            Rule::Ratio => (is_number(), number(value) >= Some(0.0), "a non negative double"),
-            Rule::RatioFromTwo => (is_number(), number(value) >= Some(2.0), ">= 2.0"),
+            Rule::Ratio => (is_number(), number >= Some(0.0), "a non negative double"),
+            Rule::RatioFromTwo => (is_number(), number >= Some(2.0), ">= 2.0"),
             Rule::Time => (is_time(), true, ""),
-            Rule::Duration => (
-                is_time(),
-                millis(value).is_ok_and(|millis| millis >= 0),
-                "a non negative time",
-            ),
+            Rule::Duration => (is_time(), time >= Some(0), "a non negative time"),
             Rule::Bytes if is_size(value) => return None,
             Rule::Bytes => return Some(format!("Failed to parse [{value}]")),
             Rule::Memory => {

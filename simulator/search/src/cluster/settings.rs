@@ -9,7 +9,7 @@ use super::rule::{Rule, byte_size, rule_of};
 use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
-use crate::json;
+use crate::json::{self, is_set};
 
 /// Dynamic settings, which an open index can change, without `index.`.
 const DYNAMIC: [(&str, Rule); 63] = [
@@ -78,6 +78,11 @@ const DYNAMIC: [(&str, Rule); 63] = [
     ("warmer.enabled", Rule::Any),
 ];
 
+/// Returns the rule of a setting that an open index can change.
+fn dynamic(name: &str) -> Option<Rule> {
+    rule_of(&DYNAMIC, name.strip_prefix("index.").unwrap_or(name))
+}
+
 /// Operations that an index setting can block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
@@ -100,11 +105,6 @@ const BLOCKS: [(&str, &str, &[Block]); 4] = [
     ("index.blocks.write", "8/index write (api)", &[Block::Write]),
     ("index.blocks.metadata", "9/index metadata (api)", &[Block::Metadata]),
 ];
-
-/// Returns whether a flag is set: by any text but these.
-fn is_set(text: &str) -> bool {
-    !matches!(text, "false" | "0" | "off" | "no")
-}
 
 /// Maximum number of shards of an index.
 const MAX_SHARDS: u32 = 1_024;
@@ -258,8 +258,7 @@ impl Settings {
             SearchError::illegal(format!("can't process the settings: [[{name}] - {problem}]"))
         };
         for (name, text) in &self.flat {
-            let rule = rule_of(&DYNAMIC, name.strip_prefix("index.").unwrap_or(name));
-            if let Some(problem) = rule.and_then(|rule| rule.problem(name, text, 0)) {
+            if let Some(problem) = dynamic(name).and_then(|rule| rule.problem(name, text, 0)) {
                 return Err(refused(name, problem));
             }
         }
@@ -359,14 +358,10 @@ impl Settings {
 
     /// Returns the names of the settings that an open index cannot change.
     pub(crate) fn not_dynamic(&self) -> Vec<&str> {
-        let dynamic = |name: &str| {
-            let name = name.strip_prefix("index.").unwrap_or(name);
-            rule_of(&DYNAMIC, name).is_some()
-        };
         self.flat
             .keys()
             .map(String::as_str)
-            .filter(|name| !dynamic(name))
+            .filter(|name| dynamic(name).is_none())
             .collect()
     }
 

@@ -11,9 +11,10 @@ use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::operator;
 use crate::find::query_source::QuerySource;
-use crate::find::request::{Element, SearchRequest, SearchType, Source, flag, hit_count};
+use crate::find::request::{Element, SearchRequest, SearchType, Source, hit_count};
 use crate::find::sort::parse_sort_text;
 use crate::find::source::{SourceFilter, names};
+use crate::json::is_set;
 use crate::options::Limits;
 use crate::query::StringSettings;
 
@@ -24,9 +25,9 @@ fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> 
         settings.fields = vec![(field.clone(), 1.0)];
     }
     settings.analyzer = params.get("analyzer").cloned();
-    settings.analyze_wildcard = params.get("analyze_wildcard").is_some_and(|text| flag(text));
-    settings.lowercase_expanded_terms = params.get("lowercase_expanded_terms").is_none_or(|text| flag(text));
-    settings.lenient = params.get("lenient").is_some_and(|text| flag(text));
+    settings.analyze_wildcard = params.get("analyze_wildcard").is_some_and(|text| is_set(text));
+    settings.lowercase_expanded_terms = params.get("lowercase_expanded_terms").is_none_or(|text| is_set(text));
+    settings.lenient = params.get("lenient").is_some_and(|text| is_set(text));
     let given = params.get("default_operator").map(String::as_str);
     settings.operator = match given {
         // In contrast to a body, a parameter is in upper case.
@@ -106,8 +107,8 @@ impl SearchRequest {
             ("track_scores", &mut self.track_scores),
         ] {
             if let Some(value) = params.get(name) {
-                *setting = flag(value);
-                shown.insert(name.to_owned(), json!(flag(value)));
+                *setting = is_set(value);
+                shown.insert(name.to_owned(), json!(is_set(value)));
             }
         }
         if let Some(fields) = text("fields") {
@@ -190,7 +191,7 @@ fn query_string_json(query: &str, params: &BTreeMap<String, String>) -> Value {
             shown.insert(key.to_owned(), json!(text));
         }
     }
-    let yes = |name: &str, default: bool| params.get(name).map_or(default, |text| flag(text));
+    let yes = |name: &str, default: bool| params.get(name).map_or(default, |text| is_set(text));
     shown.insert(
         "lowercase_expanded_terms".to_owned(),
         json!(yes("lowercase_expanded_terms", true)),

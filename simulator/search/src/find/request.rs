@@ -146,11 +146,6 @@ pub(crate) struct SearchRequest {
     pub(crate) budget: Arc<Budget>,
 }
 
-/// Parses a boolean parameter.
-pub(crate) fn flag(text: &str) -> bool {
-    !matches!(text, "false" | "0" | "off" | "no")
-}
-
 /// Checks the settings of a rescorer.
 fn check_rescorer(settings: &Value) -> Result<()> {
     if let Value::Array(items) = settings {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::index::Stored;
+use crate::json::{is_scalar, java_text};
 use crate::mapping::{Mapping, TIMESTAMP, TTL, truth};
 use crate::pattern;
 
@@ -45,9 +46,10 @@ pub(crate) fn names(value: &Value) -> Vec<String> {
 impl SourceFilter {
     /// Parses `_source` of a body.
     pub(crate) fn parse(value: &Value) -> SourceFilter {
-        let word = match value {
-            Value::Bool(_) | Value::Number(_) => value.to_string(),
-            other => other.as_str().unwrap_or_default().to_owned(),
+        let word = if is_scalar(value) {
+            java_text(value)
+        } else {
+            String::new()
         };
         match value {
             _ if matches!(word.as_str(), "true" | "on" | "yes" | "1") => SourceFilter::default(),

@@ -1,6 +1,6 @@
 //! Conversion of the syntax tree of a query string to a query for one index.
 
-use super::dsl_parts::{auto_edits, check_fuzziness};
+use super::dsl_parts::auto_edits;
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
@@ -265,8 +265,6 @@ impl Builder<'_> {
         }
         let term = self.expanded(text);
         // A text that is no number means the default, 2 edits, as in Lucene. Elasticsearch 1.5.2 refuses it.
-        let is_number = check_fuzziness(similarity).is_ok();
-        let similarity = if is_number { similarity } else { "2" };
         let edits = auto_edits(similarity, &term);
         let matcher = Matcher::Fuzzy {
             term,

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
-use crate::json::{is_scalar, number_of};
+use crate::json::{is_scalar, number_of, typed_number};
 use crate::mapping::{Field, Kind};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, Query, Rewrite};
@@ -201,14 +201,9 @@ pub(super) fn check_minimum(wanted: &Value) -> Result<()> {
         .try_for_each(number)
 }
 
-/// Parses the number of a fuzziness. Java takes the letter of a type for a part of it.
-fn fuzziness_number(text: &str) -> Option<f32> {
-    text.strip_suffix(['d', 'f', 'D', 'F']).unwrap_or(text).parse().ok()
-}
-
 /// Checks that a fuzziness is `AUTO` or a number.
 pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
-    if fuzziness.eq_ignore_ascii_case("auto") || fuzziness_number(fuzziness).is_some() {
+    if fuzziness.eq_ignore_ascii_case("auto") || typed_number::<f32>(fuzziness).is_some() {
         return Ok(());
     }
     Err(SearchError::float(fuzziness))
@@ -301,7 +296,7 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
             _ => 2,
         }
     } else {
-        crate::query::levenshtein::edits(fuzziness_number(fuzziness).unwrap_or(2.0), length)
+        crate::query::levenshtein::edits(typed_number(fuzziness).unwrap_or(2.0), length)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::index::VersionType;
-use crate::json;
+use crate::json::{self, is_set};
 
 /// A REST request.
 #[derive(Clone, Debug)]
@@ -100,8 +100,7 @@ impl RestRequest {
 
     /// Returns whether a parameter is present and not `false`, `0`, `off` or `no`.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        self.param(name)
-            .is_some_and(|text| !matches!(text, "false" | "0" | "off" | "no"))
+        self.param(name).is_some_and(is_set)
     }
 
     pub(crate) fn flag_or(&self, name: &str, default: bool) -> bool {

@@ -31,28 +31,16 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         request.check_duration("master_timeout")?;
     }
     let expression = names.unwrap_or("");
+    let broadcast = |expand, operation| shared.cluster.broadcast(expression, expand, operation);
     let table = match page {
         "indices" => indices::indices(shared, request, &listed(shared, expression)?),
         "shards" => indices::shards(shared, request, &routed(shared, expression)),
-        "segments" => indices::segments(
-            shared,
-            request,
-            &shared.cluster.broadcast(expression, Expand::SHARDS, Block::Metadata)?,
-        ),
-        "recovery" => indices::recovery(
-            shared,
-            &shared.cluster.broadcast(expression, request.expand(), Block::Read)?,
-        ),
+        "segments" => indices::segments(shared, request, &broadcast(Expand::SHARDS, Block::Metadata)?),
+        "recovery" => indices::recovery(shared, &broadcast(request.expand(), Block::Read)?),
         "count" => {
             let mut row = Row::new(&time(shared));
-            row.set(
-                "count",
-                indices::count(
-                    shared,
-                    &shared.cluster.broadcast(expression, Expand::SHARDS, Block::Read)?,
-                )?
-                .to_string(),
-            );
+            let count = indices::count(shared, &broadcast(Expand::SHARDS, Block::Read)?)?;
+            row.set("count", count.to_string());
             one_row(page, row)
         }
         "nodes" => nodes::nodes(shared, request),
