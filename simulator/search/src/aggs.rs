@@ -32,7 +32,7 @@ use crate::cluster::Cluster;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
-use crate::mapping::{Kind, truth};
+use crate::mapping::{DataUse, FieldData, Kind, truth};
 use crate::query::Context;
 use crate::script::Script;
 
@@ -207,6 +207,11 @@ pub(crate) fn count(wanted: &[Aggregation]) -> usize {
 pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Result<()> {
     for aggregation in wanted {
         check_format(aggregation, context)?;
+        if let Some(field) = aggregation.settings.get("field").and_then(Value::as_str)
+            && let Some(data) = context.mapping.field_data(field)
+        {
+            data.check(field)?;
+        }
         let filters: Vec<&Value> = match (aggregation.kind.as_str(), aggregation.settings.get("filters")) {
             ("filter", _) => vec![&aggregation.settings],
             ("filters", Some(Value::Object(named))) => named.values().collect(),
@@ -286,21 +291,48 @@ fn check_parts(scope: &Scope<'_>, wanted: &[Aggregation], parent: Option<&str>) 
                      only be defined as top level aggregations"
                 )));
             }
-            ("geohash_grid" | "geo_bounds" | "geo_distance", _) => {
-                values::check_points(scope, values::input_of(aggregation)?)?;
+            _ => {
+                for (data, field) in values::field_data(scope, aggregation) {
+                    check_use(aggregation, data, field)?;
+                }
             }
-            (
-                "min" | "max" | "sum" | "avg" | "stats" | "extended_stats" | "percentiles" | "percentile_ranks"
-                | "histogram" | "date_histogram" | "range" | "date_range" | "ip_range",
-                _,
-            ) if values::numeric_mismatch(scope, values::input_of(aggregation)?) => {
-                return Err(SearchError::no_numbers());
-            }
-            _ => {}
         }
         check_parts(scope, &aggregation.sub_aggregations, Some(name))?;
     }
     Ok(())
+}
+
+/// Fails for an aggregation that cannot use the values of its field.
+fn check_use(aggregation: &Aggregation, data: FieldData, field: &str) -> Result<()> {
+    data.check_loading(field)?;
+    match aggregation.kind.as_str() {
+        "geohash_grid" | "geo_bounds" | "geo_distance" => data.cast(field, DataUse::Points),
+        "min" | "max" | "sum" | "avg" | "stats" | "extended_stats" | "percentiles" | "percentile_ranks"
+        | "histogram" | "date_histogram" | "range" | "date_range" | "ip_range" => data.cast(field, DataUse::Numbers),
+        "terms" | "significant_terms" if data != FieldData::PagedBytes && has_pattern(aggregation) => {
+            Err(failed(format!(
+                "Aggregation [{}] cannot support regular expression style include/exclude settings as they can only \
+                 be applied to string fields. Use an array of numeric values for include/exclude clauses used to \
+                 filter numeric fields",
+                aggregation.name
+            )))
+        }
+        kind @ ("terms" | "significant_terms") if data == FieldData::Points => {
+            let name = if kind == "terms" { kind } else { "sigfnificant_terms" };
+            Err(failed(format!(
+                "{name} aggregation cannot be applied to field [{field}]. It can only be applied to numeric or string \
+                 fields."
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether the terms of an aggregation are chosen by a pattern.
+fn has_pattern(aggregation: &Aggregation) -> bool {
+    let choices = ["include", "exclude"].into_iter();
+    let mut choices = choices.filter_map(|key| aggregation.settings.get(key));
+    choices.any(|names| !names.is_array())
 }
 
 fn all(scope: &Scope<'_>, wanted: &[Aggregation], matches: &Matches) -> Result<Map<String, Value>> {

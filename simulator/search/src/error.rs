@@ -33,8 +33,7 @@ impl fmt::Display for SearchError {
         let mut next = Some(self);
         while let Some(error) = next {
             formatter.write_str(error.kind)?;
-            // An exception without a message, which is `null` outside a chain.
-            if error.kind != "NullPointerException" && !error.reason.is_empty() {
+            if !error.reason.is_empty() {
                 write!(formatter, "[{}]", error.reason)?;
             }
             next = error.cause.as_deref();
@@ -148,16 +147,6 @@ impl SearchError {
             }
             _ => SearchError::number(text),
         }
-    }
-
-    /// A numeric operation on a field of strings.
-    pub(crate) fn no_numbers() -> SearchError {
-        SearchError::new(
-            500,
-            "ClassCastException",
-            "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to \
-             org.elasticsearch.index.fielddata.IndexNumericFieldData",
-        )
     }
 
     pub(crate) fn mapping(reason: impl Into<String>) -> SearchError {

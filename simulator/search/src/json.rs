@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::error::{Result, SearchError};
 
@@ -172,8 +172,20 @@ pub(crate) fn java_class(value: &Value) -> &'static str {
     }
 }
 
+/// Returns the text of a number in its source.
+pub(crate) fn literal(source: &[u8], number: &Number) -> String {
+    let text = number.to_string();
+    let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
+        return text;
+    };
+    if memchr::memmem::find(source, text.as_bytes()).is_some() {
+        return text;
+    }
+    find_literal(source, float).map_or(text, str::to_owned)
+}
+
 /// Finds the literal in `source` that was parsed as `number`.
-pub(crate) fn literal(source: &[u8], number: f64) -> Option<&str> {
+fn find_literal(source: &[u8], number: f64) -> Option<&str> {
     let text = std::str::from_utf8(source).ok()?;
     let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
     text.split(|c| !belongs(c)).find(|word| {
@@ -185,16 +197,10 @@ pub(crate) fn literal(source: &[u8], number: f64) -> Option<&str> {
     })
 }
 
-/// Finds the integer literal in `source` that overflows a long and was parsed as `number`.
-pub(crate) fn oversized_integer(source: &[u8], number: f64) -> Option<&str> {
-    if number.fract() != 0.0 || number.abs() < i64::MAX as f64 {
-        return None;
-    }
-    let is_integer = |word: &&str| {
-        let digits = word.strip_prefix('-').unwrap_or(word);
-        digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    literal(source, number).filter(is_integer)
+/// Returns whether a literal is an integer that overflows a long.
+pub(crate) fn is_oversized_integer(literal: &str) -> bool {
+    let digits = literal.strip_prefix('-').unwrap_or(literal);
+    digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit()) && literal.parse::<i64>().is_err()
 }
 
 /// Checks that the content type of a body can be derived.

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
+use crate::mapping::Mapping;
 
 /// A suggestion of a request: name, text, and suggester.
 struct Suggestion<'a> {
@@ -26,8 +27,39 @@ struct Suggestion<'a> {
 /// A suggester with its settings.
 enum Suggester<'a> {
     Term(term::Settings),
-    Phrase(&'a Map<String, Value>),
-    Completion(&'a Map<String, Value>),
+    Phrase(Box<phrase::Phrase>),
+    Completion(completion::Settings<'a>),
+}
+
+impl Suggester<'_> {
+    /// Checks the mapping of the field, as Elasticsearch does when it parses the suggester.
+    fn check(&self, mapping: &Mapping) -> Result<()> {
+        match self {
+            Suggester::Term(_) => Ok(()),
+            Suggester::Phrase(phrase) => phrase.mapped(mapping).map(drop),
+            Suggester::Completion(settings) => settings.check(mapping),
+        }
+    }
+
+    /// Checks the mapping of the field, as Elasticsearch does when it executes the suggester.
+    fn check_execution(&self, mapping: &Mapping) -> Result<()> {
+        let analyzed = match self {
+            Suggester::Term(settings) => settings.analyzed_field(),
+            Suggester::Phrase(phrase) => phrase.analyzed_field(),
+            Suggester::Completion(settings) => return settings.mapped(mapping).map(drop),
+        };
+        let field = analyzed.and_then(|name| mapping.field(name));
+        match field.filter(|field| field.field_type.kind.is_numeric()) {
+            Some(_) => {
+                let reason = "NumericTokenStream does not support CharTermAttribute.";
+                Err(SearchError {
+                    status: 500,
+                    ..SearchError::argument(reason)
+                })
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Parses the `suggest` element of a request.
@@ -58,18 +90,32 @@ fn suggestion<'a>(name: &'a String, definition: &'a Value, shared_text: Option<&
     let text = text.ok_or_else(|| SearchError::illegal("The required text option is missing"))?;
     let kind = match kind.as_str() {
         "term" => Suggester::Term(term::Settings::parse(settings, text)?),
-        "phrase" => Suggester::Phrase(settings),
-        _ => Suggester::Completion(settings),
+        "phrase" => Suggester::Phrase(Box::new(phrase::Phrase::parse(settings)?)),
+        _ => Suggester::Completion(completion::Settings::parse(settings)?),
     };
     Ok(Suggestion { name, text, kind })
 }
 
-/// Checks the `suggest` element of a request.
+/// Checks the `suggest` element of a request for an index.
 ///
 /// # Errors
-/// A suggester that does not exist, or invalid settings.
-pub(crate) fn check(wanted: Option<&Value>) -> Result<()> {
-    wanted.map_or(Ok(()), |wanted| parse(wanted).map(drop))
+/// A suggester that does not exist, invalid settings, or a field that is not mapped as the suggester needs it.
+pub(crate) fn check(wanted: &Value, mapping: &Mapping) -> Result<()> {
+    let suggestions = parse(wanted)?;
+    suggestions
+        .iter()
+        .try_for_each(|suggestion| suggestion.kind.check(mapping))
+}
+
+/// Checks what Elasticsearch notices when it executes the suggesters on an index.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_execution(wanted: &Value, mapping: &Mapping) -> Result<()> {
+    let suggestions = parse(wanted)?;
+    suggestions
+        .iter()
+        .try_for_each(|suggestion| suggestion.kind.check_execution(mapping))
 }
 
 /// Computes the suggestions of a request over indices, by name. There are none if there is no document.
@@ -88,8 +134,8 @@ pub(crate) fn suggest(
         budget.elements("suggestions", 1)?;
         let entries = match kind {
             Suggester::Term(settings) => term::terms(indices, &settings, budget)?,
-            Suggester::Phrase(settings) => phrase::phrases(cluster, indices, settings, text, budget)?,
-            Suggester::Completion(settings) => completion::completions(indices, settings, text, budget)?,
+            Suggester::Phrase(settings) => phrase::phrases(cluster, indices, &settings, text, budget)?,
+            Suggester::Completion(settings) => completion::completions(indices, &settings, text, budget)?,
         };
         if has_documents {
             suggested.insert(name.clone(), entries);

@@ -9,7 +9,7 @@ use crate::aggs::facets::{Facet, parse};
 use crate::aggs::geo_facet;
 use crate::aggs::histogram::Rounding;
 use crate::error::{Result, SearchError};
-use crate::mapping::{Field, Kind};
+use crate::mapping::{DataUse, FieldData};
 use crate::query::Context;
 
 /// Orders of terms.
@@ -63,7 +63,7 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
         match facet.kind {
             "query" => drop(context.parse_query(facet.settings)?),
             "filter" => drop(context.parse_filter(facet.settings)?),
-            "terms" => terms(&facet)?,
+            "terms" => terms(&facet, context)?,
             "date_histogram" => dates(&facet, context)?,
             "histogram" => histogram(&facet, context)?,
             "statistical" => statistical(&facet, context)?,
@@ -71,12 +71,7 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
             "range" => range(&facet, context)?,
             _ => {
                 for field in geo_facet::check(&facet, context)? {
-                    numeric(mapped(
-                        &facet,
-                        context,
-                        field,
-                        &format!("(key) field [{field}] not found"),
-                    )?)?;
+                    numeric(&facet, context, field, &format!("(key) field [{field}] not found"))?;
                 }
             }
         }
@@ -90,24 +85,32 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
     Ok(())
 }
 
-fn mapped<'a>(facet: &Facet<'_>, context: &Context<'a>, field: &str, missing: &str) -> Result<&'a Field> {
-    context.mapped_in_types(field).ok_or_else(|| facet.refuse(missing))
+/// Returns the field data of a field.
+///
+/// # Errors
+/// `missing` if the field is not mapped.
+fn mapped(facet: &Facet<'_>, context: &Context<'_>, field: &str, missing: &str) -> Result<FieldData> {
+    let data = context.mapping.field_data(field);
+    let data = data.filter(|_| field.starts_with('_') || context.mapped_in_types(field).is_some());
+    data.ok_or_else(|| facet.refuse(missing))
 }
 
-fn numeric(field: &Field) -> Result<()> {
-    match field.field_type.kind.is_numeric() {
-        true => Ok(()),
-        false => Err(SearchError::no_numbers()),
-    }
+fn numeric(facet: &Facet<'_>, context: &Context<'_>, field: &str, missing: &str) -> Result<()> {
+    mapped(facet, context, field, missing)?.cast(field, DataUse::Numbers)
 }
 
-/// What a field without numbers is called.
-fn kind_of(field: &Field) -> &'static str {
-    match field.field_type.kind {
-        Kind::GeoPoint => "geo_point",
-        Kind::Binary => "binary",
-        _ => "string",
-    }
+/// Fails for a field without numbers. `shown` is its name in the error.
+fn of_numbers(facet: &Facet<'_>, data: FieldData, shown: &str) -> Result<()> {
+    let kind = match data {
+        FieldData::None => return Err(SearchError::null_pointer()),
+        FieldData::Points => "geo_point",
+        FieldData::Disabled => "binary",
+        FieldData::Index => "_index",
+        FieldData::Parents => "_parent",
+        FieldData::PagedBytes => "string",
+        _ => return Ok(()),
+    };
+    Err(facet.refuse(&format!("{shown} isn't a number field, but a {kind}")))
 }
 
 /// Fails for an order that is none.
@@ -120,7 +123,7 @@ fn order(facet: &Facet<'_>, what: &str, orders: &[&str]) -> Result<()> {
     }
 }
 
-fn terms(facet: &Facet<'_>) -> Result<()> {
+fn terms(facet: &Facet<'_>, context: &Context<'_>) -> Result<()> {
     for (key, value) in facet.settings.as_object().into_iter().flatten() {
         let is_known = match value {
             Value::Object(_) => key == "params",
@@ -145,6 +148,16 @@ fn terms(facet: &Facet<'_>) -> Result<()> {
             facet.name
         )));
     }
+    let fields = facet.settings.get("fields").map(crate::find::names).unwrap_or_default();
+    for field in facet
+        .text(&["field"])
+        .into_iter()
+        .chain(fields.iter().map(String::as_str))
+    {
+        if let Some(data) = context.mapping.field_data(field) {
+            data.check(field)?;
+        }
+    }
     Ok(())
 }
 
@@ -154,20 +167,10 @@ fn dates(facet: &Facet<'_>, context: &Context<'_>) -> Result<()> {
         return Err(facet.refuse("[interval] is required to be set for histogram facet"));
     }
     let field = facet.histogram_field()?;
-    numeric(mapped(
-        facet,
-        context,
-        field,
-        &format!("(key) field [{field}] not found"),
-    )?)?;
+    numeric(facet, context, field, &format!("(key) field [{field}] not found"))?;
     Rounding::parse(facet.settings, true, facet.name)?;
     if let Some(field) = facet.value_field() {
-        numeric(mapped(
-            facet,
-            context,
-            field,
-            &format!("(value) field [{field}] not found"),
-        )?)?;
+        numeric(facet, context, field, &format!("(value) field [{field}] not found"))?;
     }
     Ok(())
 }
@@ -184,10 +187,10 @@ fn histogram(facet: &Facet<'_>, context: &Context<'_>) -> Result<()> {
 /// Checks the field of the keys and that of the values.
 fn pair(facet: &Facet<'_>, context: &Context<'_>, field: &str) -> Result<()> {
     let missing = format!("No mapping found for key_field [{field}]");
-    numeric(mapped(facet, context, field, &missing)?)?;
+    numeric(facet, context, field, &missing)?;
     if let Some(field) = facet.value_field() {
         let missing = format!("No mapping found for value_field [{field}]");
-        numeric(mapped(facet, context, field, &missing)?)?;
+        numeric(facet, context, field, &missing)?;
     }
     Ok(())
 }
@@ -200,13 +203,7 @@ fn statistical(facet: &Facet<'_>, context: &Context<'_>) -> Result<()> {
     }
     for field in fields.unwrap_or_else(|| single.map(str::to_owned).into_iter().collect()) {
         let found = mapped(facet, context, &field, &format!("No mapping found for field [{field}]"))?;
-        if !found.field_type.kind.is_numeric() {
-            return Err(facet.refuse(&format!(
-                "field [{}] isn't a number field, but a {}",
-                single.unwrap_or("null"),
-                kind_of(found)
-            )));
-        }
+        of_numbers(facet, found, &format!("field [{}]", single.unwrap_or("null")))?;
     }
     Ok(())
 }
@@ -222,13 +219,7 @@ fn terms_stats(facet: &Facet<'_>, context: &Context<'_>) -> Result<()> {
         .ok_or_else(|| facet.refuse("either [value_field] or [script] are required to be set for terms stats facet"))?;
     mapped(facet, context, key, &format!("failed to find mapping for {key}"))?;
     let found = mapped(facet, context, value, &format!("failed to find mapping for {value}"))?;
-    match found.field_type.kind.is_numeric() {
-        true => Ok(()),
-        false => Err(facet.refuse(&format!(
-            "value_field [{value}] isn't a number field, but a {}",
-            kind_of(found)
-        ))),
-    }
+    of_numbers(facet, found, &format!("value_field [{value}]"))
 }
 
 fn range(facet: &Facet<'_>, context: &Context<'_>) -> Result<()> {

@@ -7,6 +7,7 @@ use crate::aggs::facets::{Facet, each};
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
+use crate::mapping::DataUse;
 use crate::query::{Context, DistanceType, GeoPoint, metres};
 
 /// Setting names that are not the name of the field.
@@ -40,9 +41,9 @@ pub(super) fn check<'a>(facet: &'a Facet<'_>, context: &Context<'_>) -> Result<V
         return Err(facet.refuse("no ranges defined for geo_distance facet"));
     }
     let (field, point) = field_and_origin(facet).ok_or_else(|| facet.refuse("failed to find mapping for [null]"))?;
-    if context.mapped(field).is_none() {
-        return Err(facet.refuse(&format!("failed to find mapping for [{field}]")));
-    }
+    let data = context.mapping.field_data(field);
+    let data = data.ok_or_else(|| facet.refuse(&format!("failed to find mapping for [{field}]")))?;
+    data.cast(field, DataUse::Points)?;
     GeoPoint::parse(point).ok_or_else(|| SearchError::parse("geo_point expected"))?;
     Ok(facet.value_field().into_iter().collect())
 }

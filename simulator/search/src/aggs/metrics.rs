@@ -35,8 +35,10 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     let min = values.iter().copied().fold(f64::INFINITY, f64::min);
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let formatter = formatter(scope, aggregation)?;
-    let some = |value: f64| {
-        if count == 0 { Value::Null } else { json!(value) }
+    let some = |value: f64| match value {
+        _ if count == 0 => Value::Null,
+        _ if value.is_nan() => json!("NaN"),
+        _ => json!(value),
     };
     let with_text = |shown: Value, value: f64| single(shown, formatter.text(value).filter(|_| count > 0));
     let average = sum / count as f64;
@@ -59,10 +61,10 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             }
             if kind == "extended_stats" {
                 let squares: f64 = values.iter().map(|value| value * value).sum();
-                let variance = squares / count as f64 - average * average;
+                let variance = (squares - sum * sum / count as f64) / count as f64;
                 answer["sum_of_squares"] = some(squares);
                 answer["variance"] = some(variance);
-                let deviation = variance.max(0.0).sqrt();
+                let deviation = variance.sqrt();
                 let sigma = aggregation.settings.get("sigma").and_then(Value::as_f64).unwrap_or(2.0);
                 answer["std_deviation"] = some(deviation);
                 let bounds = [average + sigma * deviation, average - sigma * deviation];
@@ -143,37 +145,44 @@ fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>, formatter: &Valu
     )
 }
 
-/// Returns the percentage of the values below each wanted value. A value counts in part within half of the distance to
-/// its neighbours, as in a t-digest whose centroids have one value each.
+/// Returns the percentage of the values below each wanted value.
 fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>, formatter: &ValueFormatter) -> Value {
     let wanted = numbers(aggregation, "values").unwrap_or_default();
     values.sort_by(f64::total_cmp);
-    let count = values.len() as f64;
-    let rank = |wanted: f64| {
-        let (first, last) = (values.first()?, values.last()?);
-        if wanted < *first {
-            return Some(0.0);
-        }
-        if wanted > *last {
-            return Some(100.0);
-        }
-        let gap = |at: usize| Some((values.get(at + 1)? - values.get(at)?) / 2.0);
-        let below = values.partition_point(|value| *value <= wanted);
-        let rank_at = |at: usize| {
-            let value = values.get(at)?;
-            let before = gap(at.saturating_sub(1)).unwrap_or(0.0);
-            let after = gap(at).unwrap_or(before);
-            let share = (wanted - (value - before)) / (before + after);
-            (wanted < value + after).then_some((at as f64 + share) / count * 100.0)
-        };
-        let nearest = [below.saturating_sub(1), below];
-        nearest.into_iter().find_map(rank_at).or(Some(100.0))
-    };
+    let ranks = wanted.into_iter().map(|value| (value, share_below(&values, value)));
     by_key(
         aggregation,
-        wanted.into_iter().map(|value| (value, rank(value))).collect(),
+        ranks
+            .map(|(value, share)| (value, share.map(|share| share.clamp(0.0, 1.0) * 100.0)))
+            .collect(),
         formatter,
     )
+}
+
+/// Returns the share of the sorted values below `wanted`. A value counts in part within half of the distance to its
+/// neighbours, as in a t-digest whose centroids have one value each. Like the digest, it does not count the value
+/// before the last one in the ranks around the last one.
+fn share_below(values: &[f64], wanted: f64) -> Option<f64> {
+    let last = *values.last()?;
+    let gaps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]) / 2.0).collect();
+    let Some(last_gap) = gaps.last() else {
+        return Some(if wanted < last { 0.0 } else { 1.0 });
+    };
+    let share = |below: usize, value: f64, left: f64, right: f64| {
+        (below as f64 + (wanted - value + left) / (left + right)) / values.len() as f64
+    };
+    let inner = values.iter().zip(&gaps).enumerate().take(gaps.len() - 1);
+    for (at, (value, right)) in inner {
+        if wanted < value + right {
+            let left = gaps.get(at.saturating_sub(1)).unwrap_or(right);
+            return Some(share(at, *value, *left, *right));
+        }
+    }
+    Some(if wanted < last + last_gap {
+        share(gaps.len() - 1, last, *last_gap, *last_gap)
+    } else {
+        1.0
+    })
 }
 
 fn count(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<usize> {

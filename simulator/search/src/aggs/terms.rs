@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::order::{By, Order, compare_values, orders};
-use crate::aggs::values::{Input, Source, ValueFormatter, formatter, has_numbers, input_of, numeric_mismatch, plain};
+use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of, numeric_mismatch, plain};
 use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
 use crate::json;
@@ -62,17 +62,6 @@ fn check_field(scope: &Scope<'_>, aggregation: &Aggregation, input: Input<'_>) -
         return Err(SearchError::illegal(format!(
             "Unknown `execution_hint`: [{hint}], expected any of \
              [Lorg.elasticsearch.search.aggregations.bucket.terms.TermsAggregatorFactory$ExecutionMode;@1"
-        )));
-    }
-    let by_pattern = ["include", "exclude"]
-        .iter()
-        .any(|key| settings.get(*key).is_some_and(|names| !names.is_array()));
-    if by_pattern && has_numbers(scope, input) {
-        return Err(crate::aggs::failed(format!(
-            "Aggregation [{}] cannot support regular expression style include/exclude settings as they can only be \
-             applied to string fields. Use an array of numeric values for include/exclude clauses used to filter \
-             numeric fields",
-            aggregation.name
         )));
     }
     Ok(())

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::aggs::number_format::NumberFormat;
 use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::find::Searched;
 use crate::index::{Ordinals, Values};
-use crate::mapping::{Kind, sortable, unsortable};
+use crate::mapping::{FieldData, Kind, TIMESTAMP, sortable, unsortable};
 use crate::script::Script;
 
 /// The values of a field in a segment.
@@ -146,19 +146,16 @@ pub(super) fn numeric_mismatch(scope: &Scope<'_>, input: Input<'_>) -> bool {
     kinds(scope, input).any(|kind| !kind.is_numeric())
 }
 
-/// Fails for a field that is mapped as something other than `geo_point`.
-pub(super) fn check_points(scope: &Scope<'_>, input: Input<'_>) -> Result<()> {
-    let other = kinds(scope, input).find(|kind| *kind != Kind::GeoPoint);
-    let class = match other {
-        None => return Ok(()),
-        Some(Kind::Double) => "DoubleArray",
-        Some(Kind::Float) => "FloatArray",
-        Some(kind) if kind.is_numeric() => "PackedArray",
-        Some(_) => "PagedBytes",
-    };
-    let package = "org.elasticsearch.index.fielddata";
-    let reason = format!("{package}.plain.{class}IndexFieldData cannot be cast to {package}.IndexGeoPointFieldData");
-    Err(SearchError::new(500, "ClassCastException", reason))
+/// Field data of an aggregation's field in the searched shards that map it, with the name of the field.
+pub(super) fn field_data<'a>(
+    scope: &'a Scope<'_>,
+    aggregation: &'a Aggregation,
+) -> impl Iterator<Item = (FieldData, &'a str)> {
+    let name = aggregation.settings.get("field").and_then(Value::as_str);
+    name.into_iter().flat_map(|name| {
+        let searched = scope.searched.iter();
+        searched.filter_map(move |searched| Some((searched.mapping.field_data(name)?, name)))
+    })
 }
 
 /// Returns whether no searched index has the field.
@@ -168,11 +165,6 @@ pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
     };
     let is_absent = |searched: &Searched| searched.mapping.field(name).is_none();
     !name.starts_with('_') && scope.searched.iter().all(is_absent)
-}
-
-/// Returns whether any searched index maps the field as a number.
-pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
-    kinds(scope, input).any(Kind::is_numeric)
 }
 
 /// Returns the format of an aggregation: its `format` setting, or the format of the field in the first index that has
@@ -203,6 +195,7 @@ pub(super) fn formatter(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<
         }
     }
     Ok(match aggregation.kind.as_str() {
+        _ if field == TIMESTAMP => ValueFormatter::Date(own()?.unwrap_or_default()),
         "date_histogram" | "date_range" => ValueFormatter::Date(own()?.unwrap_or_default()),
         "ip_range" => ValueFormatter::Ipv4,
         _ => number(),

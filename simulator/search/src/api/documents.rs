@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::search::check_preference;
 use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError};
-use crate::find::{SourceFilter, extract, metadata_value, names, visible_source};
+use crate::find::{SourceFilter, extract, metadata_value, names, stored_values, value_of_source, visible_source};
 use crate::index::{Condition, Stored, VersionType};
 use crate::json;
-use crate::mapping::ttl_millis;
+use crate::mapping::{Kind, ttl_millis};
 use crate::rest::{Answer, Content, RestRequest};
 use crate::routing::Placement;
 use crate::shared::Shared;
@@ -275,24 +275,23 @@ pub(super) fn contents(
             taken.insert(field.clone(), value);
             continue;
         }
-        if mapping.is_object(field) {
-            return Err(SearchError::illegal(format!("field [{field}] isn't a leaf field")));
-        }
         // Unmapped fields are not returned.
         let Some(own) = mapping.field(field) else {
+            if mapping.is_object(field) {
+                return Err(SearchError::illegal(format!("field [{field}] isn't a leaf field")));
+            }
             continue;
         };
-        let from = if own.field_type.store {
-            Some(&whole)
-        } else {
-            source.as_deref()
-        };
         let path = mapping.source_path(stored.type_name(), &own.name);
-        let values = from.map_or(vec![], |from| extract(from, path));
-        let values: Vec<Value> = values
-            .into_iter()
-            .map(|value| own.field_type.read_value(value))
-            .collect();
+        let values: Vec<Value> = match source.as_deref() {
+            _ if own.field_type.store => stored_values(own, (&whole, stored.source()), path),
+            Some(source) if own.field_type.kind != Kind::TokenCount => {
+                let values = extract(source, path).into_iter().filter(|value| !value.is_object());
+                let values = values.map(|value| value_of_source(&own.field_type, value));
+                values.collect::<Result<_>>()?
+            }
+            _ => vec![],
+        };
         if !values.is_empty() {
             taken.insert(field.clone(), values.into());
         }

@@ -1,7 +1,5 @@
 //! The `_suggest` API.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::search::insert_first;
@@ -23,30 +21,43 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
         .iter()
         .try_for_each(|index| shared.cluster.refresh_if_due(index))?;
     let shards: u32 = named.iter().map(|index| index.shard_count()).sum();
-    let (mut response, failures) = match suggest::suggest(&shared.cluster, &named, &body, &request.budget) {
-        Ok(suggested) => (Value::Object(suggested), vec![]),
+    let mut failures = Vec::new();
+    let mut suggesting = Vec::new();
+    for index in named {
+        let mapping = index.mapping();
+        let checked = suggest::check(&body, &mapping).and_then(|()| match index.live_docs() {
+            0 => Ok(()),
+            _ => suggest::check_execution(&body, &mapping),
+        });
+        match checked {
+            Ok(()) => suggesting.push(index),
+            Err(error) => failures.extend(failures_of_shards(&index, &error)),
+        }
+    }
+    let mut response = match suggest::suggest(&shared.cluster, &suggesting, &body, &request.budget) {
+        _ if suggesting.is_empty() => json!({}),
+        Ok(suggested) => Value::Object(suggested),
         Err(error) if request.budget.is_exceeded() => return Err(error),
-        // An invalid suggester fails on every shard.
-        Err(error) => (json!({}), failures_of_all_shards(&named, &error)),
+        Err(error) => {
+            failures.extend(suggesting.iter().flat_map(|index| failures_of_shards(index, &error)));
+            json!({})
+        }
     };
     let counts = shards_json(shards, &failures, super::query::broadcast_failure);
     insert_first(&mut response, "_shards", counts);
-    let status = if failures.is_empty() { 200 } else { 500 };
+    let has_failed = !failures.is_empty() && failures.len() == shards as usize;
+    let status = if has_failed { 500 } else { 200 };
     Ok(Answer::json(status, response))
 }
 
-/// Returns a failure for every shard.
-fn failures_of_all_shards(indices: &[Arc<Index>], error: &SearchError) -> Vec<Failure> {
-    let error =
-        SearchError::new(error.status, "ElasticsearchException", "failed to execute suggest").caused_by(error.clone());
-    let of_index = |index: &Arc<Index>| {
-        let name = index.name.clone();
-        let error = error.clone();
-        (0..index.shard_count()).map(move |shard| Failure {
-            index: name.clone(),
-            shard,
-            error: error.clone(),
-        })
+/// Returns a failure for every shard of an index.
+fn failures_of_shards(index: &Index, error: &SearchError) -> Vec<Failure> {
+    let outer = SearchError::new(error.status, "ElasticsearchException", "failed to execute suggest");
+    let error = outer.caused_by(error.clone());
+    let failure = |shard| Failure {
+        index: index.name.clone(),
+        shard,
+        error: error.clone(),
     };
-    indices.iter().flat_map(of_index).collect()
+    (0..index.shard_count()).map(failure).collect()
 }

@@ -222,7 +222,8 @@ impl Index {
                 None => self.ensure_type(type_name)?,
                 Some(ParsedDocument::Rejected(found, error)) => {
                     if !found.is_empty() {
-                        self.change_mapping(|mapping| mapping.reject(type_name, found));
+                        // The error of the document matters, not that of its fields.
+                        drop(self.change_mapping(|mapping| mapping.add_hidden(type_name, found)));
                     }
                     return Err(error);
                 }

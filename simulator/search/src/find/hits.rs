@@ -7,13 +7,13 @@ use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::request::SearchRequest;
 use crate::find::rescore::explain_rescored;
+use crate::find::returned::stored_values;
 use crate::find::source::{SourceFilter, extract, metadata_value, visible_source};
 use crate::find::top_docs::Candidate;
 use crate::highlight::{Highlighting, highlight};
 use crate::index::Segment;
-use crate::json::java_text;
-use crate::mapping::{Field, Kind, Mapping, TIMESTAMP, TTL};
-use crate::query::label;
+use crate::mapping::{Kind, TIMESTAMP, TTL};
+use crate::query::{GeoPoint, label};
 use crate::score::score_json;
 
 /// Renders one hit of a search.
@@ -114,26 +114,22 @@ fn hit_json(
         for name in names {
             // Unmapped fields are not extracted from the source.
             let Some(field) = mapping.field(&name) else {
-                if mapping.is_object(&name) && !mapping.has_rejected(&name) {
+                if mapping.is_object(&name) {
                     return Err(SearchError::illegal(format!("field [{name}] isn't a leaf field")));
                 }
                 continue;
             };
-            let Some(source) = (if field.field_type.store {
-                Some(&whole_source)
-            } else {
-                source.as_deref()
-            }) else {
-                continue;
+            let values: Vec<Value> = match source.as_deref() {
+                _ if field.field_type.store => {
+                    let path = mapping.source_path(stored.type_name(), &field.name);
+                    stored_values(field, (&whole_source, stored.source()), path)
+                }
+                Some(source) => {
+                    let values = extract(source, &name).into_iter();
+                    values.filter(|value| !value.is_object()).cloned().collect()
+                }
+                None => continue,
             };
-            let mut values = match field.field_type.store {
-                true => multi_field_values(mapping, field, source),
-                false => vec![],
-            };
-            if values.is_empty() {
-                let extracted = extract(source, &name).into_iter();
-                values.extend(extracted.filter(|value| !value.is_object()).cloned());
-            }
             if !values.is_empty() {
                 fields.insert(name, values.into());
             }
@@ -210,6 +206,9 @@ fn hit_json(
 
 /// Returns the indexed values of a document.
 fn fielddata(searched: &Searched, segment: &Segment, doc: u32, name: &str) -> Result<Vec<Value>> {
+    if let Some(data) = searched.mapping.field_data(name) {
+        data.check_loading(name)?;
+    }
     match name {
         "_index" => return Ok(vec![json!(searched.index.name)]),
         "_type" => return Ok(vec![json!(segment.stored(doc)?.type_name())]),
@@ -233,10 +232,12 @@ fn fielddata(searched: &Searched, segment: &Segment, doc: u32, name: &str) -> Re
             shown.collect()
         }
         Kind::GeoPoint => {
-            let reason = "Can't write type [class org.elasticsearch.common.geo.GeoPoint]";
-            return Err(SearchError::new(500, "IOException", reason));
+            let points = segment.values(field.ordinal)?;
+            let points = points.of(doc).iter().map(|encoded| GeoPoint::decode(*encoded));
+            points
+                .map(|point| json!({"lat": point.lat, "lon": point.lon}))
+                .collect()
         }
-        Kind::Binary | Kind::Completion => vec![],
         _ => {
             let terms = segment.ordinals(field.ordinal)?;
             let ordinals = terms.of(doc).iter();
@@ -279,19 +280,4 @@ fn fetch_failure(error: SearchError, request: &SearchRequest, searched: &Searche
         ),
         ..error
     }
-}
-
-/// Returns the stored values of a field under `fields` of another field, which it gets from that field's values.
-fn multi_field_values(mapping: &Mapping, field: &Field, source: &Value) -> Vec<Value> {
-    let parent = field.name.rsplit_once('.').map(|(parent, _)| parent);
-    let Some(parent) = parent.filter(|parent| mapping.exact_field(parent).is_some()) else {
-        return vec![];
-    };
-    let values = extract(source, parent).into_iter();
-    let stored = values.filter(|value| !value.is_null() && !value.is_object());
-    let stored = stored.map(|value| match field.field_type.kind {
-        Kind::TokenCount => field.index_analyzer.analyze(&java_text(value), &mut |_| {}).into(),
-        _ => value.clone(),
-    });
-    stored.collect()
 }

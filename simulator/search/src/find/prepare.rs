@@ -216,7 +216,10 @@ pub(crate) fn prepare(
                 Element::Rescore => check_rescore_queries(request, &context),
                 Element::Highlight => highlight::check_queries(request.highlight.as_ref(), &context),
                 Element::Facets => aggs::check_facets(request.facets.as_ref(), &context),
-                Element::Suggest => suggest::check(request.suggest.as_ref()),
+                Element::Suggest => {
+                    let wanted = request.suggest.as_ref();
+                    wanted.map_or(Ok(()), |wanted| suggest::check(wanted, mapping))
+                }
                 Element::Invalid(error) => Err(error.clone()),
             };
             read.map_err(|error| {
@@ -227,6 +230,11 @@ pub(crate) fn prepare(
                 }
             })?;
         }
+    }
+    if let Some(wanted) = &request.suggest
+        && view.live_docs() > 0
+    {
+        suggest::check_execution(wanted, mapping)?;
     }
     let plain = target.boost == 1.0 && request.types.is_empty() && target.filters.is_empty() && !mapping.has_nested();
     let (query, weight) = match query {

@@ -8,6 +8,7 @@ use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
 use crate::mapping::{Kind, TIMESTAMP};
 use crate::query::{Context, check_nested};
+use crate::score::score_json;
 use crate::script::Script;
 
 /// A sort criterion.
@@ -162,7 +163,8 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
 /// Sort value of a hit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SortValue {
-    Score(f32),
+    /// A score, or a number of a field of single precision.
+    Single(f32),
     Whole(i64),
     Floating(f64),
     Text(Option<String>),
@@ -171,7 +173,7 @@ pub(crate) enum SortValue {
 impl SortValue {
     fn order(&self, other: &SortValue) -> Ordering {
         match (self, other) {
-            (SortValue::Score(a), SortValue::Score(b)) => a.total_cmp(b),
+            (SortValue::Single(a), SortValue::Single(b)) => a.total_cmp(b),
             (SortValue::Whole(a), SortValue::Whole(b)) => a.cmp(b),
             (SortValue::Floating(a), SortValue::Floating(b)) => a.total_cmp(b),
             (SortValue::Text(a), SortValue::Text(b)) => a.cmp(b),
@@ -184,7 +186,7 @@ impl SortValue {
 
     fn rank(&self) -> u8 {
         match self {
-            SortValue::Score(_) => 0,
+            SortValue::Single(_) => 0,
             SortValue::Whole(_) | SortValue::Floating(_) => 1,
             SortValue::Text(_) => 2,
         }
@@ -193,13 +195,23 @@ impl SortValue {
     /// Renders the value for a hit.
     pub(crate) fn json(&self) -> Value {
         match self {
-            SortValue::Score(score) => crate::score::score_json(*score),
+            SortValue::Single(number) if number.is_finite() => score_json(*number),
+            SortValue::Single(number) => not_finite(f64::from(*number)),
             SortValue::Whole(number) => json!(number),
             SortValue::Floating(number) if number.is_finite() => json!(number),
-            SortValue::Floating(number) => json!(if *number > 0.0 { "Infinity" } else { "-Infinity" }),
+            SortValue::Floating(number) => not_finite(*number),
             SortValue::Text(text) => json!(text),
         }
     }
+}
+
+/// Renders a number that JSON does not have.
+fn not_finite(number: f64) -> Value {
+    json!(match number {
+        _ if number.is_nan() => "NaN",
+        _ if number > 0.0 => "Infinity",
+        _ => "-Infinity",
+    })
 }
 
 /// Compares two hits by these criteria.
@@ -261,17 +273,16 @@ pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
             && (!has_type || !METADATA.contains(&spec.field.as_str()))
         {
             match context.mapped_in_types(&spec.field).map(|field| field.field_type.kind) {
+                None if spec.field == "_source" => {}
                 None => drop(unmapped(spec)?),
-                Some(Kind::GeoPoint) => {
-                    return Err(SearchError::illegal(
-                        "can't sort on geo_point field without using specific sorting feature, like geo_distance",
-                    ));
-                }
                 Some(Kind::Completion) => {
                     let reason = format!("Sorting not supported for field[{}]", spec.field);
                     return Err(SearchError::search(reason));
                 }
                 Some(_) => {}
+            }
+            if let Some(data) = mapping.field_data(&spec.field) {
+                data.check_sort(&spec.field)?;
             }
         }
     }

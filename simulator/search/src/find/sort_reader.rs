@@ -10,7 +10,7 @@ use crate::find::geo_sort::GeoSort;
 use crate::find::sort::{Missing, SortSpec, SortValue, unmapped};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
-use crate::mapping::{Field, FieldType, Kind, Mapping, TIMESTAMP, TYPE, UID, sortable, unsortable};
+use crate::mapping::{FieldType, Kind, Mapping, TIMESTAMP, TYPE, UID, sortable, unsortable};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
 
@@ -21,13 +21,14 @@ enum Reader {
     Document(i64),
     Numbers {
         values: Arc<Values>,
-        floating: bool,
+        kind: Kind,
         missing: i64,
     },
     Geo(Arc<Values>, GeoSort),
-    Terms(Arc<Ordinals>),
+    /// Terms, and the value of documents without one.
+    Terms(Arc<Ordinals>, SortValue),
     /// Terms of the nested objects, by document.
-    NestedTerms(Arc<Ordinals>, HashMap<u32, Vec<u32>>),
+    NestedTerms(Arc<Ordinals>, HashMap<u32, Vec<u32>>, SortValue),
     /// The same value for every document.
     Constant(SortValue),
 }
@@ -76,37 +77,34 @@ impl SortReader {
         self.readers
             .iter()
             .map(|(reader, descending, mode)| match reader {
-                Reader::Score => SortValue::Score(score),
+                Reader::Score => SortValue::Single(score),
                 Reader::Script(script) => SortValue::Floating(script.value(doc, score)),
                 Reader::Document(first) => SortValue::Whole(i64::from(doc) + first),
                 Reader::Constant(value) => value.clone(),
-                Reader::Numbers {
-                    values,
-                    floating,
-                    missing,
-                } => {
+                Reader::Numbers { values, kind, missing } => {
                     let own = values.of(doc);
-                    let encoded = pick(own, *descending, mode.as_deref(), *floating).unwrap_or(*missing);
-                    if *floating {
-                        SortValue::Floating(unsortable(encoded))
-                    } else {
-                        SortValue::Whole(encoded)
+                    let encoded = pick(own, *descending, mode.as_deref(), kind.is_floating()).unwrap_or(*missing);
+                    match kind {
+                        Kind::Float => SortValue::Single(unsortable(encoded) as f32),
+                        Kind::Double => SortValue::Floating(unsortable(encoded)),
+                        _ => SortValue::Whole(encoded),
                     }
                 }
                 Reader::Geo(values, geo) => {
                     SortValue::Floating(geo.value(values.of(doc), *descending, mode.as_deref()))
                 }
-                Reader::Terms(ordinals) => pick_term(ordinals, ordinals.of(doc), *descending, mode.as_deref()),
-                Reader::NestedTerms(ordinals, own) => {
+                Reader::Terms(ordinals, missing) => pick_term(ordinals, ordinals.of(doc), *descending, mode.as_deref())
+                    .unwrap_or_else(|| missing.clone()),
+                Reader::NestedTerms(ordinals, own, missing) => {
                     let own = own.get(&doc).map_or(&[][..], Vec::as_slice);
-                    pick_term(ordinals, own, *descending, mode.as_deref())
+                    pick_term(ordinals, own, *descending, mode.as_deref()).unwrap_or_else(|| missing.clone())
                 }
             })
             .collect()
     }
 }
 
-fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<&str>) -> SortValue {
+fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<&str>) -> Option<SortValue> {
     let last = match mode {
         Some("max") => true,
         Some("min") => false,
@@ -114,7 +112,7 @@ fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<&s
         _ => descending,
     };
     let picked = if last { own.last() } else { own.first() };
-    SortValue::Text(picked.map(|ordinal| ordinals.term(*ordinal).to_owned()))
+    picked.map(|ordinal| SortValue::Text(Some(ordinals.term(*ordinal).to_owned())))
 }
 
 /// Wraps a reader: root documents get the values of their nested objects that pass a filter.
@@ -147,22 +145,18 @@ fn joined(
             };
             Reader::Geo(Arc::new(Values::several((0..segment.max_doc()).map(of))), geo)
         }
-        Reader::Numbers {
-            values,
-            floating,
-            missing,
-        } => {
+        Reader::Numbers { values, kind, missing } => {
             let of = |doc: u32| {
                 let objects = objects.get(&doc).map_or(&[][..], Vec::as_slice);
                 objects.iter().flat_map(|object| values.of(*object)).copied().collect()
             };
             Reader::Numbers {
                 values: Arc::new(Values::several((0..segment.max_doc()).map(of))),
-                floating,
+                kind,
                 missing,
             }
         }
-        Reader::Terms(ordinals) => {
+        Reader::Terms(ordinals, missing) => {
             let terms = objects.into_iter().map(|(doc, objects)| {
                 let mut own: Vec<u32> = objects
                     .iter()
@@ -173,7 +167,7 @@ fn joined(
                 (doc, own)
             });
             let terms = terms.collect();
-            Reader::NestedTerms(ordinals, terms)
+            Reader::NestedTerms(ordinals, terms, missing)
         }
         other => other,
     })
@@ -210,34 +204,34 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
     }
     match spec.field.as_str() {
         "_score" => return Ok(Reader::Score),
-        "_type" => return Ok(Reader::Terms(view.segment.ordinals(TYPE)?)),
-        "_uid" => return Ok(Reader::Terms(view.segment.ordinals(UID)?)),
+        "_type" => return Ok(Reader::Terms(view.segment.ordinals(TYPE)?, SortValue::Text(None))),
+        "_uid" => return Ok(Reader::Terms(view.segment.ordinals(UID)?, SortValue::Text(None))),
         "_index" => return Ok(Reader::Constant(SortValue::Text(Some(index.to_owned())))),
         // `_id` is not indexed, and `_timestamp` only if the mapping enables it.
-        "_id" => return Ok(Reader::Constant(absent(spec, Kind::String, None))),
+        "_id" => return Ok(Reader::Constant(absent(spec, Kind::String))),
         TIMESTAMP if mapping.exact_field(TIMESTAMP).is_none() => {
-            return Ok(Reader::Constant(absent(spec, Kind::Long, None)));
+            return Ok(Reader::Constant(absent(spec, Kind::Long)));
         }
         _ => {}
     }
     let Some(field) = mapping.field(&spec.field) else {
-        return Ok(Reader::Constant(absent(spec, unmapped(spec)?, None)));
+        return Ok(Reader::Constant(absent(spec, unmapped(spec)?)));
     };
     let kind = field.field_type.kind;
     if let Some(geo) = &spec.geo {
         return Ok(Reader::Geo(view.segment.values(field.ordinal)?, geo.clone()));
     }
     if !kind.is_numeric() {
-        return Ok(Reader::Terms(view.segment.ordinals(field.ordinal)?));
+        return Ok(Reader::Terms(view.segment.ordinals(field.ordinal)?, absent(spec, kind)));
     }
-    let missing = match absent(spec, kind, Some(field)) {
+    let missing = match absent(spec, kind) {
         SortValue::Floating(number) => sortable(number),
         SortValue::Whole(number) => number,
         _ => 0,
     };
     Ok(Reader::Numbers {
         values: view.segment.values(field.ordinal)?,
-        floating: kind.is_floating(),
+        kind,
         missing,
     })
 }
@@ -263,15 +257,15 @@ pub(super) fn check_missing(specs: &[SortSpec], mapping: &Mapping) -> Result<()>
 }
 
 /// Returns the sort value of a document without a value.
-fn absent(spec: &SortSpec, kind: Kind, field: Option<&Field>) -> SortValue {
-    if let (Missing::As(text), Some(field)) = (&spec.missing, field)
-        && let Ok(encoded) = number_of(text, field.field_type.kind)
-    {
-        return if kind.is_floating() {
-            SortValue::Floating(unsortable(encoded))
-        } else {
-            SortValue::Whole(encoded)
-        };
+fn absent(spec: &SortSpec, kind: Kind) -> SortValue {
+    match (&spec.missing, kind) {
+        (Missing::As(text), _) if !kind.is_numeric() => return SortValue::Text(Some(text.clone())),
+        (Missing::As(text), _) => match number_of(text, kind) {
+            Ok(encoded) if kind.is_floating() => return SortValue::Floating(unsortable(encoded)),
+            Ok(encoded) => return SortValue::Whole(encoded),
+            Err(_) => {}
+        },
+        _ => {}
     }
     let high = (spec.missing == Missing::First) == spec.descending;
     match kind {

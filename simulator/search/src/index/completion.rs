@@ -5,6 +5,8 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::index::document::DocumentParser;
+use crate::index::encoded::MAX_TERM_BYTES;
 use crate::json::java_text;
 use crate::mapping::{Contexts, Field, truth};
 
@@ -67,7 +69,7 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
     let refuse = |reason: &str| Err(SearchError::illegal(reason));
     let empty = Map::new();
     let (inputs, own) = match value {
-        Value::String(_) | Value::Array(_) => (Some(value), &empty),
+        Value::String(_) => (Some(value), &empty),
         Value::Object(own) => (own.get("input"), own),
         _ => return refuse("expected a text, a list of texts or an object"),
     };
@@ -110,6 +112,46 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
         prefixes.iter().map(move |prefix| format!("{prefix}{offer}"))
     });
     Ok(terms.collect())
+}
+
+impl DocumentParser<'_> {
+    /// Indexes a suggestion, or those of an array.
+    pub(super) fn completions(&mut self, path: &[String], value: &Value, is_item: bool) -> Result<()> {
+        let name = path.last().map_or("", String::as_str);
+        match value {
+            Value::Null => Err(SearchError::mapping(format!(
+                "no object mapping found for null value in [{name}]"
+            ))),
+            Value::Array(items) => items.iter().try_for_each(|item| self.completions(path, item, true)),
+            Value::Number(_) | Value::Bool(_) if is_item => Err(SearchError::mapping(format!(
+                "object mapping for [{}] with array for [{name}] tried to parse as array, but got EOF, is there a mismatch \
+                 in types for the same field?",
+                self.object_name(path)
+            ))),
+            Value::Number(_) | Value::Bool(_) => Err(self.not_an_object(path)),
+            _ => self.completion(&path.join("."), value),
+        }
+    }
+
+    /// Indexes a value of a completion field.
+    fn completion(&mut self, name: &str, value: &Value) -> Result<()> {
+        let Some(field) = self.mapping.field_of(self.type_name, name) else {
+            return Ok(());
+        };
+        let at = |path: &str| match path {
+            "_type" => vec![Value::from(self.type_name)],
+            _ => crate::find::extract_members(self.document, path),
+        };
+        let terms = completion_terms(field, value, &at)
+            .map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
+        self.doc.add_field_name(field);
+        for term in terms {
+            if term.len() <= MAX_TERM_BYTES {
+                self.doc.encoded.push_term(field.ordinal, &term, 0);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Splits a term into its input and its suggestion.

@@ -13,12 +13,11 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
-use crate::index::completion::completion_terms;
 use crate::index::document_builder::DocumentBuilder;
-use crate::index::encoded::{Encoded, MAX_TERM_BYTES};
-use crate::index::mismatch::{boosted_value, check_base64, strict, unmappable_integer, unparsed};
-use crate::index::numbers::unreadable;
-use crate::json::java_text;
+use crate::index::encoded::Encoded;
+use crate::index::mismatch::{boosted_value, check_base64, check_boost, strict, unmappable_integer, unparsed};
+use crate::index::numbers::{check_range, check_value, not_numeric};
+use crate::json::{is_oversized_integer, java_text, literal};
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
     Unmapped, guess, object_of_template,
@@ -65,10 +64,15 @@ pub(crate) fn read<'a>(
         source,
         document,
         in_all: true,
+        boost: None,
     };
-    let parsed = parser.object(&mut Vec::new(), Some(&type_mapping.root), document);
+    let mut path = Vec::new();
+    let parsed = parser.object(&mut path, Some(&type_mapping.root), document);
     match parsed {
-        Err(error) => return Ok(ParsedDocument::Rejected(parser.unmapped, error)),
+        Err(error) => {
+            parser.forget_unfinished(&path);
+            return Ok(ParsedDocument::Rejected(parser.unmapped, error));
+        }
         Ok(()) if !parser.unmapped.is_empty() => return Ok(ParsedDocument::Unmapped(parser.unmapped)),
         Ok(()) => {}
     }
@@ -116,9 +120,11 @@ pub(super) struct DocumentParser<'a> {
     pub(super) unmapped_paths: HashSet<Vec<String>>,
     pub(super) source: &'a [u8],
     /// The members of the root document.
-    document: &'a Map<String, Value>,
+    pub(super) document: &'a Map<String, Value>,
     /// Default of `include_in_all` at the current object.
     in_all: bool,
+    /// Boost of the current value, if the value is within an object that has it.
+    pub(super) boost: Option<f32>,
 }
 
 impl<'a> DocumentParser<'a> {
@@ -206,29 +212,20 @@ impl<'a> DocumentParser<'a> {
         dynamic: bool,
     ) -> Result<()> {
         match (value, known) {
-            (_, Some(Node::Field(field))) if field.field_type.kind == Kind::GeoPoint => {
+            (_, Some(Node::Field(field))) if field.field_type.kind == Kind::GeoPoint && !value.is_null() => {
                 self.points(&dotted(path), field, value)
             }
-            (Value::Number(_) | Value::Bool(_), Some(Node::Field(field)))
-                if field.field_type.kind == Kind::Completion =>
-            {
-                Err(self.not_an_object(path))
-            }
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Completion => {
-                self.completion(&dotted(path), value)
+                self.completions(path, value, false)
             }
             (Value::Array(_), None) if dynamic && self.add_unmapped_list(path)? => Ok(()),
             (Value::Array(items), _) => self.items(path, known, items, dynamic),
             (Value::Object(object), Some(Node::Object(node))) if node.nested && self.flat == 0 => {
                 self.nested(path, node, object)
             }
-            (Value::Object(object), Some(Node::Object(node))) => {
-                self.doc.add_object_name(path.join("."));
-                self.object(path, Some(node), object)
-            }
+            (Value::Object(object), Some(Node::Object(node))) => self.object(path, Some(node), object),
             (Value::Object(object), None) => {
                 if dynamic {
-                    self.doc.add_object_name(path.join("."));
                     // If a template matches, the object is parsed again once the mapping has it.
                     if let Some(node) = object_of_template(self.type_mapping, path)? {
                         return self.add_unmapped(path, node);
@@ -245,7 +242,12 @@ impl<'a> DocumentParser<'a> {
                 check_base64(value).map_err(|error| unparsed(&dotted(path), error))
             }
             (Value::Object(object), Some(Node::Field(field))) => match boosted_value(&field.field_type, object) {
-                Ok(value) => self.value(path, known, value, dynamic),
+                Ok((value, boost)) => {
+                    self.boost = Some(boost);
+                    let read = self.value(path, known, value, dynamic);
+                    self.boost = None;
+                    read
+                }
                 Err(_) if field.field_type.ignore_malformed => Ok(()),
                 Err(error) => Err(unparsed(&dotted(path), error)),
             },
@@ -257,9 +259,12 @@ impl<'a> DocumentParser<'a> {
             (_, Some(Node::Field(field))) => self.copied_field(&dotted(path), field, value),
             (_, Some(Node::Object(node))) => self.plain_value(path, node, value),
             (_, None) => {
+                if dynamic && self.unmapped_paths.contains(path) {
+                    return self.check_new(path, value);
+                }
                 // A field that the type maps at the dotted path determines the definition.
-                if dynamic && !self.unmapped_paths.contains(path) {
-                    if self.oversized(value).is_some() {
+                if dynamic {
+                    if self.is_oversized(value) {
                         return Err(unmappable_integer());
                     }
                     let node = match self.type_mapping.root.field(&dotted(path)) {
@@ -361,62 +366,36 @@ impl<'a> DocumentParser<'a> {
         Ok(())
     }
 
-    /// Returns the literal of an integer that overflows a long.
-    pub(super) fn oversized(&self, value: &Value) -> Option<String> {
-        if value.is_u64() && !value.is_i64() {
-            return Some(value.to_string());
-        }
-        let number = value.as_f64().filter(|_| value.is_f64())?;
-        crate::json::oversized_integer(self.source, number).map(str::to_owned)
-    }
-
-    /// Fails for a number outside of the range that the parser reads for a field.
-    fn check_size(&self, path: &str, kind: Kind, value: &Value) -> Result<()> {
-        let (min, max, range) = match kind {
-            Kind::Long | Kind::Date => (i64::MIN, i64::MAX, "long"),
-            Kind::Integer | Kind::Boolean => (i64::from(i32::MIN), i64::from(i32::MAX), "int"),
-            Kind::Short | Kind::Byte => (i64::from(i16::MIN), i64::from(i16::MAX), "Java short"),
-            _ => return Ok(()),
-        };
-        let fits = match (value.as_i64(), value.as_f64()) {
-            (Some(whole), _) => (min..=max).contains(&whole),
-            (None, Some(float)) => (min as f64..max as f64 + 1.0).contains(&float),
-            (None, None) => true,
-        };
-        if fits {
-            return Ok(());
-        }
-        let literal = value
-            .as_f64()
-            .and_then(|number| crate::json::literal(self.source, number));
-        let literal = literal.map_or_else(|| value.to_string(), str::to_owned);
-        let bounds = if range == "Java short" {
-            String::new()
-        } else {
-            format!(" ({min} - {max})")
-        };
-        let reason = format!("Numeric value ({literal}) out of range of {range}{bounds}");
-        Err(unparsed(path, unreadable(&reason)))
-    }
-
-    /// Indexes a value of a completion field.
-    fn completion(&mut self, name: &str, value: &Value) -> Result<()> {
-        let Some(field) = self.mapping.field_of(self.type_name, name).filter(|_| !value.is_null()) else {
+    /// Checks another value of a new field.
+    fn check_new(&self, path: &[String], value: &Value) -> Result<()> {
+        let found = self.unmapped.iter().find(|(own, _)| own == path);
+        let Some((_, Node::Field(field))) = found else {
             return Ok(());
         };
-        let at = |path: &str| match path {
-            "_type" => vec![Value::from(self.type_name)],
-            _ => crate::find::extract_members(self.document, path),
+        let field = &field.field_type;
+        let text = match value {
+            Value::Number(number) => literal(self.source, number),
+            other => java_text(other),
         };
-        let terms = completion_terms(field, value, &at)
-            .map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
-        self.doc.add_field_name(field);
-        for term in terms {
-            if term.len() <= MAX_TERM_BYTES {
-                self.doc.encoded.push_term(field.ordinal, &term, 0);
-            }
+        check_value(field, value, &text).map_err(|error| unparsed(&dotted(path), error))
+    }
+
+    /// Forgets the new fields in a new object that contains the invalid value at `path`: an object is mapped when it
+    /// is complete.
+    fn forget_unfinished(&mut self, path: &[String]) {
+        let is_above = |(own, node): &&(Vec<String>, Node)| matches!(node, Node::Object(_)) && path.starts_with(own);
+        let outermost = self.unmapped.iter().find(is_above);
+        if let Some(object) = outermost.map(|(own, _)| own.clone()) {
+            self.unmapped.retain(|(own, _)| !own.starts_with(&object));
         }
-        Ok(())
+    }
+
+    /// Returns whether a value is an integer that overflows a long.
+    pub(super) fn is_oversized(&self, value: &Value) -> bool {
+        match value {
+            Value::Number(number) => !number.is_i64() && is_oversized_integer(&literal(self.source, number)),
+            _ => false,
+        }
     }
 
     /// Indexes a value in its field and in the fields of `copy_to`.
@@ -450,18 +429,21 @@ impl<'a> DocumentParser<'a> {
         let owned;
         let text = match value {
             Value::String(text) => text.as_str(),
+            Value::Number(number) => {
+                owned = literal(self.source, number);
+                check_range(field.field_type.kind, number, &owned).map_err(|error| unparsed(&field.name, error))?;
+                owned.as_str()
+            }
             other => {
                 owned = other.to_string();
                 owned.as_str()
             }
         };
-        if value.is_number() {
-            self.check_size(&field.name, field.field_type.kind, value)?;
-        }
         let in_all = in_all
             && self.flat == 0
             && field.field_type.include_in_all
             && field.field_type.kind != Kind::Boolean
+            && !(field.field_type.kind == Kind::Date && value.is_number())
             && (self.in_all || field.field_type.setting("include_in_all").is_some())
             && self.type_mapping.all_enabled
             && field.field_type.indexing != Indexing::No;
@@ -471,7 +453,11 @@ impl<'a> DocumentParser<'a> {
             && field.field_type.has_frequencies()
             && field.index_analyzer.same_as_standard()
             && mapping.all().index_analyzer.same_as_standard();
-        let taken = self.index(field, value, text, shared);
+        let taken = match check_boost(&field.field_type, self.boost) {
+            Ok(()) => self.index(field, value, text, shared),
+            Err(error) => check_value(&field.field_type, value, text).and(Err(error)),
+        };
+        let boost = self.boost.take();
         match taken {
             Ok(()) => {}
             // `ignore_malformed` does not cover errors of the JSON parser.
@@ -481,8 +467,16 @@ impl<'a> DocumentParser<'a> {
         if in_all && !shared {
             self.analyze((ALL, true), &mapping.all().index_analyzer, text, true, 1.0)?;
         }
+        // Multi-fields read the end of an object in place of the value within it.
+        let end = Value::from("}");
         for (other, node) in &node.fields {
-            self.field(&format!("{name}.{other}"), node, value, false)?;
+            let path = format!("{name}.{other}");
+            let value = match boost {
+                None => value,
+                Some(_) if node.field_type.kind == Kind::String => &end,
+                Some(_) => return Err(unparsed(&path, not_numeric("END_OBJECT"))),
+            };
+            self.field(&path, node, value, false)?;
         }
         Ok(())
     }

@@ -8,11 +8,11 @@ use crate::mapping::{FIELD_NAMES, Field, FieldOrdinal, TYPE};
 use crate::score::norm_of_length;
 
 /// State of a field: its length and its next position.
-#[derive(Default)]
 pub(super) struct FieldState {
     pub(super) length: u32,
     pub(super) position: u32,
     pub(super) norms: bool,
+    /// Product of the boosts of its values.
     pub(super) boost: f32,
     /// Whether its name is in `_field_names`.
     pub(super) named: bool,
@@ -20,12 +20,25 @@ pub(super) struct FieldState {
     pub(super) unique: HashSet<Box<str>>,
 }
 
+impl Default for FieldState {
+    fn default() -> FieldState {
+        FieldState {
+            length: 0,
+            position: 0,
+            norms: false,
+            boost: 1.0,
+            named: false,
+            unique: HashSet::default(),
+        }
+    }
+}
+
 /// Builder of a root document or of a nested object.
 #[derive(Default)]
 pub(super) struct DocumentBuilder {
     pub(super) encoded: Encoded,
     pub(super) states: HashMap<FieldOrdinal, FieldState>,
-    /// Paths of objects that are in `_field_names`.
+    /// Paths of the objects with values, which are in `_field_names`.
     pub(super) objects: HashSet<String>,
     /// Path of a nested object; empty for the root document.
     pub(super) path: String,
@@ -57,19 +70,19 @@ impl DocumentBuilder {
         encoded
     }
 
-    /// Adds the name of a field to `_field_names`.
+    /// Adds the name of a field to `_field_names`, with the names of the objects that contain it.
     pub(super) fn add_field_name(&mut self, field: &Field) {
         let state = self.states.entry(field.ordinal).or_default();
-        if !std::mem::replace(&mut state.named, true) {
-            self.encoded.push_term(FIELD_NAMES, &field.name, 0);
+        if std::mem::replace(&mut state.named, true) {
+            return;
         }
-    }
-
-    /// Adds the path of an object to `_field_names`.
-    pub(super) fn add_object_name(&mut self, path: String) {
-        if !self.objects.contains(&path) {
-            self.encoded.push_term(FIELD_NAMES, &path, 0);
-            self.objects.insert(path);
+        self.encoded.push_term(FIELD_NAMES, &field.name, 0);
+        for (end, _) in field.name.match_indices('.') {
+            let object = field.name.get(..end).unwrap_or_default();
+            if !self.objects.contains(object) {
+                self.encoded.push_term(FIELD_NAMES, object, 0);
+                self.objects.insert(object.to_owned());
+            }
         }
     }
 

@@ -6,11 +6,10 @@
 use serde_json::Value;
 
 use crate::analysis::Analyzer;
-use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
 use crate::index::encoded::MAX_TERM_BYTES;
-use crate::index::numbers::encoded_number;
+use crate::index::numbers::{encoded_date, encoded_number};
 use crate::json::java_text;
 use crate::mapping::{ALL, Field, FieldOrdinal, Indexing, Kind};
 
@@ -31,9 +30,6 @@ impl DocumentParser<'_> {
     /// Indexes a value of a field. `shared`: also in `_all`.
     pub(super) fn index(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
         let kind = &field.field_type;
-        if kind.indexing == Indexing::No {
-            return Ok(());
-        }
         if kind.ignore_above.is_some_and(|limit| text.chars().count() > limit) && kind.kind == Kind::String {
             return Ok(());
         }
@@ -49,14 +45,24 @@ impl DocumentParser<'_> {
         };
         self.index_value(field, value, text, shared)?;
         // Skipped values do not count for `exists` filters.
-        self.doc.add_field_name(field);
+        if kind.is_kept() {
+            self.doc.add_field_name(field);
+        }
         Ok(())
+    }
+
+    /// Indexes a number, unless the field has none in the index.
+    fn push_number(&mut self, field: &Field, number: i64) {
+        if field.field_type.has_numbers() {
+            self.doc.encoded.push_number(field.ordinal, number);
+        }
     }
 
     /// Indexes a value that is not skipped.
     fn index_value(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
         let kind = &field.field_type;
         match kind.kind {
+            Kind::String | Kind::Boolean if kind.indexing == Indexing::No => Ok(()),
             Kind::String => {
                 if kind.indexing == Indexing::NotAnalyzed && text.len() > MAX_TERM_BYTES {
                     return Err(SearchError::illegal(format!(
@@ -73,7 +79,7 @@ impl DocumentParser<'_> {
                         &field.index_analyzer,
                         text,
                         kind.norms,
-                        kind.boost,
+                        kind.boost * self.boost.unwrap_or(1.0),
                     )
                 }
             }
@@ -91,46 +97,28 @@ impl DocumentParser<'_> {
                 )
             }
             Kind::Date => {
-                let millis = match value {
-                    Value::Number(number) => {
-                        let whole = number.as_i64().or_else(|| number.as_f64().map(|float| float as i64));
-                        whole.map(|number| kind.millis_of(number))
-                    }
-                    Value::String(text) => {
-                        let number = || text.parse().ok().map(|number| kind.millis_of(number));
-                        kind.format.parse(text, Fill::Floor).or_else(number)
-                    }
-                    _ => None,
-                };
-                let millis = millis.ok_or_else(|| {
-                    SearchError::mapping(format!(
-                        "failed to parse date field [{text}], tried both date format [{}], \
-                         and timestamp number with locale []",
-                        kind.format.as_str()
-                    ))
-                    .caused_by(kind.format.invalid(text))
-                })?;
-                self.doc.encoded.push_number(field.ordinal, millis);
+                let millis = encoded_date(kind, value, text)?;
+                self.push_number(field, millis);
                 Ok(())
             }
             Kind::Binary | Kind::GeoPoint | Kind::Completion => Ok(()),
             Kind::TokenCount => {
                 let count = i64::from(field.index_analyzer.analyze(text, &mut |_| {}));
-                self.doc.encoded.push_number(field.ordinal, count);
+                self.push_number(field, count);
                 Ok(())
             }
             Kind::Hash => {
-                self.doc.encoded.push_number(field.ordinal, hash(text));
+                self.push_number(field, hash(text));
                 Ok(())
             }
             Kind::Ip => {
                 let address = kind.encode_text(text)?;
-                self.doc.encoded.push_number(field.ordinal, address);
+                self.push_number(field, address);
                 Ok(())
             }
             _ => {
                 let number = encoded_number(kind, value, text)?;
-                self.doc.encoded.push_number(field.ordinal, number);
+                self.push_number(field, number);
                 Ok(())
             }
         }
@@ -151,7 +139,8 @@ impl DocumentParser<'_> {
             _ => &mut self.doc,
         };
         let state = doc.states.entry(field).or_default();
-        (state.norms, state.boost) = (norms, boost);
+        state.norms = norms;
+        state.boost *= boost;
         let base = state.position;
         let encoded = &mut doc.encoded;
         let end = analyzer.analyze(text, &mut |token| {
@@ -178,9 +167,11 @@ impl DocumentParser<'_> {
             encoded.push_last_term_in(ALL, all.saturating_add(token.position));
         });
         let kind = &field.field_type;
-        for (ordinal, norms, boost) in [(field.ordinal, kind.norms, kind.boost), (ALL, true, 1.0)] {
+        let boost = kind.boost * self.boost.unwrap_or(1.0);
+        for (ordinal, norms, boost) in [(field.ordinal, kind.norms, boost), (ALL, true, 1.0)] {
             let state = states.entry(ordinal).or_default();
-            (state.norms, state.boost) = (norms, boost);
+            state.norms = norms;
+            state.boost *= boost;
             state.length += length;
             state.position = state.position.saturating_add(end);
         }

@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
 use crate::index::numbers::unreadable;
-use crate::json::java_text;
+use crate::json::{java_text, number_of};
 use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
 
-/// Returns the value within an object that stands for a field's value with a boost.
+/// Returns the value and the boost within an object that stands for a field's value.
 ///
 /// # Errors
 /// A member other than the value and its boost, or a kind of field that has no such form.
-pub(super) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value>) -> Result<&'v Value> {
+pub(crate) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value>) -> Result<(&'v Value, f32)> {
     match field.kind {
         Kind::Boolean => {
             return Err(unreadable("Current token (START_OBJECT) not of boolean type"));
@@ -24,19 +24,25 @@ pub(super) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value
         }
         _ => {}
     }
-    let mut found = &Value::Null;
+    let (mut found, mut boost) = (&Value::Null, 1.0);
     for (name, value) in object {
         match name.as_str() {
             "value" | "_value" => found = value,
-            "boost" | "_boost" if field.norms || value.as_f64() == Some(1.0) => {}
-            "boost" | "_boost" => {
-                let reason = "You cannot set an index-time boost on an unindexed field, or one that omits norms";
-                return Err(SearchError::argument(reason));
-            }
+            "boost" | "_boost" => boost = number_of(value).unwrap_or(1.0) as f32,
             _ => return Err(SearchError::illegal(format!("unknown property [{name}]"))),
         }
     }
-    Ok(found)
+    Ok((found, boost))
+}
+
+/// Fails for a boost of a value of a field without norms.
+pub(super) fn check_boost(field: &FieldType, boost: Option<f32>) -> Result<()> {
+    let is_boosted = boost.is_some_and(|boost| boost != 1.0);
+    if is_boosted && !field.norms && field.is_kept() {
+        let reason = "You cannot set an index-time boost on an unindexed field, or one that omits norms";
+        return Err(SearchError::argument(reason));
+    }
+    Ok(())
 }
 
 /// Checks that the value of a stored binary field is base64.
@@ -105,11 +111,11 @@ impl<'a> DocumentParser<'a> {
         if node.enabled == Some(false) {
             return Ok(());
         }
-        if self.oversized(value).is_some() {
-            return Err(unmappable_integer());
-        }
         let name = path.last().cloned().unwrap_or_default();
         let known = node.properties.get(&name);
+        if known.is_none() && self.is_oversized(value) {
+            return Err(unmappable_integer());
+        }
         let policy = self.policy(Some(node));
         if known.is_none() && policy == Dynamic::Strict {
             return Err(strict(&name, &path.join(".")));
@@ -135,12 +141,18 @@ impl<'a> DocumentParser<'a> {
 
     /// Returns the error for a plain value at the path of an object.
     pub(super) fn not_an_object(&self, path: &[String]) -> SearchError {
-        let (name, above) = path.split_last().map_or(("", &[][..]), |(name, above)| (name, above));
-        let object = above.last().map_or(self.type_name, String::as_str);
+        let name = path.last().map_or("", String::as_str);
+        let object = self.object_name(path);
         SearchError::mapping(format!(
             "object mapping for [{object}] tried to parse field [{name}] as object, but got EOF, \
              has a concrete value been provided to it?"
         ))
+    }
+
+    /// Returns the name of the object that contains the member at a path.
+    pub(super) fn object_name<'p>(&'p self, path: &'p [String]) -> &'p str {
+        let above = path.split_last().and_then(|(_, above)| above.last());
+        above.map_or(self.type_name, String::as_str)
     }
 
     /// Reads the items of an array. Plain values are no items of an object.

@@ -35,6 +35,8 @@ pub(crate) use completion::{Completion, completion_key, completion_of, contexts_
 pub(crate) use counters::{Counters, Meter};
 pub(crate) use document::{ParsedDocument, read};
 pub(crate) use encoded::field_prefix;
+pub(crate) use mismatch::boosted_value;
+pub(crate) use numbers::{encoded_date, encoded_number};
 pub(crate) use ordinals::Ordinals;
 pub(crate) use segment::{Segment, term_key};
 pub(crate) use shard::Shard;

@@ -4,8 +4,9 @@
 
 use serde_json::{Number, Value};
 
+use crate::dates::Fill;
 use crate::error::{Result, SearchError};
-use crate::json::java_number;
+use crate::json::{is_oversized_integer, java_number};
 use crate::mapping::{FieldType, Kind, out_of_range, truth};
 
 /// Name of the Java class of a number, for error messages.
@@ -25,18 +26,23 @@ pub(super) fn unreadable(reason: &str) -> SearchError {
     SearchError::new(400, "JsonParseException", reason)
 }
 
+/// Returns the error for a token that is no number.
+pub(super) fn not_numeric(token: &str) -> SearchError {
+    unreadable(&format!(
+        "Current token ({token}) not numeric, can not use numeric value accessors"
+    ))
+}
+
 /// Encodes a value of a numeric field; the order of encoded values is that of the numbers. `text` is the value as text.
 ///
 /// # Errors
 /// A value that is not a number of the field's kind.
-pub(super) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
+pub(crate) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
     let coerces = field.setting("coerce").is_none_or(truth);
     match value {
         Value::Bool(own) => {
             let token = if *own { "VALUE_TRUE" } else { "VALUE_FALSE" };
-            Err(unreadable(&format!(
-                "Current token ({token}) not numeric, can not use numeric value accessors"
-            )))
+            Err(not_numeric(token))
         }
         Value::String(_) if !coerces => {
             let reason = format!("{} value passed as String", class(field.kind));
@@ -52,25 +58,78 @@ pub(super) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Re
     }
 }
 
+/// Converts a value of a date field to milliseconds since 1970. `text` is the value as text.
+///
+/// # Errors
+/// Neither a number nor a date of the field's format.
+pub(crate) fn encoded_date(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
+    let millis = match value {
+        Value::Number(number) => {
+            let whole = number.as_i64().or_else(|| number.as_f64().map(|float| float as i64));
+            whole.map(|number| field.millis_of(number))
+        }
+        Value::String(text) => {
+            let number = || text.parse().ok().map(|number| field.millis_of(number));
+            field.format.parse(text, Fill::Floor).or_else(number)
+        }
+        _ => None,
+    };
+    millis.ok_or_else(|| {
+        let reason = format!(
+            "failed to parse date field [{text}], tried both date format [{}], and timestamp number with locale []",
+            field.format.as_str()
+        );
+        SearchError::mapping(reason).caused_by(field.format.invalid(text))
+    })
+}
+
+/// Fails for a value that is no number or no date of a field.
+pub(super) fn check_value(field: &FieldType, value: &Value, text: &str) -> Result<()> {
+    if let Value::Number(number) = value {
+        check_range(field.kind, number, text)?;
+    }
+    match field.kind {
+        Kind::Date => encoded_date(field, value, text).map(drop),
+        Kind::Ip => field.encode_text(text).map(drop),
+        Kind::Long | Kind::Integer | Kind::Short | Kind::Byte | Kind::Double | Kind::Float => {
+            encoded_number(field, value, text).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Fails for a number outside of the range that the parser reads for a kind of field. `literal` is its text.
+pub(super) fn check_range(kind: Kind, number: &Number, literal: &str) -> Result<()> {
+    let float = number.as_f64().unwrap_or(f64::INFINITY);
+    let exceeded = match (kind, number.as_i64()) {
+        (Kind::Long | Kind::Date, Some(_)) => None,
+        (Kind::Long | Kind::Date, None) => {
+            let fits = (i64::MIN as f64..=i64::MAX as f64).contains(&float) && !is_oversized_integer(literal);
+            (!fits).then(|| format!("long ({} - {})", i64::MIN, i64::MAX))
+        }
+        (Kind::Integer | Kind::Boolean | Kind::Short | Kind::Byte, whole) => {
+            let own = whole.unwrap_or(float as i64);
+            let is_short = matches!(kind, Kind::Short | Kind::Byte) && i16::try_from(own).is_err();
+            match (i32::try_from(own), whole) {
+                (Ok(_), _) => is_short.then(|| "Java short".to_owned()),
+                (Err(_), Some(_)) => Some("int".to_owned()),
+                (Err(_), None) => Some(format!("int ({} - {})", i32::MIN, i32::MAX)),
+            }
+        }
+        _ => None,
+    };
+    match exceeded {
+        None => Ok(()),
+        Some(range) => Err(unreadable(&format!(
+            "Numeric value ({literal}) out of range of {range}"
+        ))),
+    }
+}
+
 /// Converts a number to an integer: truncates its fraction.
 fn integer(kind: Kind, number: &Number, coerces: bool) -> Result<i64> {
-    let (min, max, range) = match kind {
-        Kind::Integer => (
-            i64::from(i32::MIN),
-            i64::from(i32::MAX),
-            format!("int ({} - {})", i32::MIN, i32::MAX),
-        ),
-        Kind::Short | Kind::Byte => (i64::from(i16::MIN), i64::from(i16::MAX), "Java short".to_owned()),
-        _ => (i64::MIN, i64::MAX, format!("long ({} - {})", i64::MIN, i64::MAX)),
-    };
     let float = number.as_f64().unwrap_or(f64::INFINITY);
-    let own = number.as_i64().or_else(|| {
-        let fits = (i64::MIN as f64..i64::MAX as f64).contains(&float);
-        fits.then_some(float as i64)
-    });
-    let Some(own) = own.filter(|own| (min..=max).contains(own)) else {
-        return Err(unreadable(&format!("Numeric value ({number}) out of range of {range}")));
-    };
+    let own = number.as_i64().unwrap_or(float as i64);
     if !coerces && own as f64 != float {
         return Err(SearchError::argument(format!(
             "{} cannot be converted to {} without data loss",
@@ -91,6 +150,9 @@ mod tests {
         let definition = json!({"type": kind, "coerce": coerces});
         let field = FieldType::parse("n", definition.as_object().unwrap()).unwrap();
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if let Value::Number(number) = value {
+            check_range(field.kind, number, &text)?;
+        }
         encoded_number(&field, value, &text)
     }
 
@@ -115,8 +177,9 @@ mod tests {
         "integer",
         true,
         json!(3_000_000_000u32),
-        "JsonParseException[Numeric value (3000000000) out of range of int (-2147483648 - 2147483647)"
+        "JsonParseException[Numeric value (3000000000) out of range of int\n"
     )]
+    #[case("short", true, json!(3e9), "JsonParseException[Numeric value (3000000000.0) out of range of int (-2147")]
     #[case("byte", true, json!(40_000), "JsonParseException[Numeric value (40000) out of range of Java short")]
     #[case(
         "double",

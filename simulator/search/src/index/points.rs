@@ -36,7 +36,10 @@ fn malformed(value: &Value) -> SearchError {
                     "field must be either 'lat', 'lon' or 'geohash'".to_owned()
                 }
                 Some(missing) => format!("field [{missing}] missing"),
-                None => "geo_point expected".to_owned(),
+                None => {
+                    let text = parts.values().find_map(Value::as_str);
+                    return text.map_or_else(|| SearchError::parse("geo_point expected"), SearchError::float);
+                }
             })
         }
         _ => SearchError::parse("geo_point expected"),
@@ -49,9 +52,6 @@ impl DocumentParser<'_> {
         let Some(field) = self.mapping.field_of(self.type_name, name) else {
             return Ok(());
         };
-        if value.is_null() {
-            return Ok(());
-        }
         // The empty geohash is the cell of the whole earth.
         let whole = (*value == "").then_some(GeoPoint { lat: 0.0, lon: 0.0 });
         match (GeoPoint::parse(value).or(whole), value) {

@@ -67,11 +67,21 @@ impl FieldType {
     }
 
     /// Returns whether the field has doc values, if its settings say so.
-    fn doc_values(&self) -> Option<bool> {
+    pub(super) fn doc_values(&self) -> Option<bool> {
         let format = self.setting("fielddata").and_then(|settings| settings.get("format"));
         let by_format = || format.filter(|format| **format == "doc_values").map(|_| true);
         let own = self.setting("doc_values").map(truth).or_else(by_format);
         own.filter(|values| *values && self.kind != Kind::Boolean)
+    }
+
+    /// Returns whether the index has the numbers of the field.
+    pub(crate) fn has_numbers(&self) -> bool {
+        self.indexing != Indexing::No || self.doc_values() == Some(true)
+    }
+
+    /// Returns whether the index has its values: as terms, as numbers, or stored.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.has_numbers() || self.store
     }
 
     /// Returns whether the field has norms. A boost gives them to a number, whose scores ignore them here.

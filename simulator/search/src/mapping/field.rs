@@ -306,23 +306,6 @@ impl FieldType {
         })
     }
 
-    /// Converts a value of a source as Elasticsearch does when it returns the field of a document.
-    pub(crate) fn read_value(&self, value: &Value) -> Value {
-        let number = || value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-        let converted = match self.kind {
-            Kind::Boolean => Some(json!(truth(value))),
-            Kind::Double | Kind::Float => number().map(|number| json!(number)),
-            Kind::Long | Kind::Integer | Kind::Short | Kind::Byte => {
-                let whole = value.as_i64().or_else(|| value.as_str()?.parse().ok());
-                whole
-                    .or_else(|| number().map(|number| number as i64))
-                    .map(|number| json!(number))
-            }
-            _ => None,
-        };
-        converted.unwrap_or_else(|| value.clone())
-    }
-
     /// Converts a number of a date field to milliseconds, by `numeric_resolution`.
     pub(crate) fn millis_of(&self, number: i64) -> i64 {
         let resolution = self.setting("numeric_resolution").and_then(Value::as_str);

@@ -133,6 +133,27 @@ impl Kind {
         }
     }
 
+    /// The Java class of the mapper, within the package of mappers.
+    pub(crate) fn mapper(self) -> &'static str {
+        match self {
+            Kind::String => "core.StringFieldMapper",
+            Kind::Long => "core.LongFieldMapper",
+            Kind::Integer => "core.IntegerFieldMapper",
+            Kind::Short => "core.ShortFieldMapper",
+            Kind::Byte => "core.ByteFieldMapper",
+            Kind::Double => "core.DoubleFieldMapper",
+            Kind::Float => "core.FloatFieldMapper",
+            Kind::Date => "core.DateFieldMapper",
+            Kind::Boolean => "core.BooleanFieldMapper",
+            Kind::Ip => "ip.IpFieldMapper",
+            Kind::Binary => "core.BinaryFieldMapper",
+            Kind::GeoPoint => "geo.GeoPointFieldMapper",
+            Kind::Completion => "core.CompletionFieldMapper",
+            Kind::TokenCount => "core.TokenCountFieldMapper",
+            Kind::Hash => "core.Murmur3FieldMapper",
+        }
+    }
+
     /// Returns whether values are indexed and compared as numbers.
     pub(crate) fn is_numeric(self) -> bool {
         !matches!(

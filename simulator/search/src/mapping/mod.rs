@@ -16,6 +16,7 @@ mod describe;
 mod dynamic;
 mod field;
 mod field_checks;
+mod field_data;
 mod kind;
 mod metadata;
 mod point_fields;
@@ -40,6 +41,7 @@ use default_type::{DEFAULT, add_defaults};
 pub(crate) use defaults::{metadata_fields, with_defaults};
 pub(crate) use dynamic::{guess, object_of_template};
 pub(crate) use field::{FieldType, Indexing, out_of_range, sortable, truth, unsortable};
+pub(crate) use field_data::{DataUse, FieldData};
 pub(crate) use kind::Kind;
 pub(crate) use point_fields::geohash_levels;
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, illegal_ttl, ttl_millis};
@@ -97,8 +99,9 @@ pub(crate) struct Mapping {
     max_fields: usize,
     /// Paths of nested objects.
     nested: BTreeSet<String>,
-    /// New fields of rejected documents, by type. They become part of the mapping with the next new field of the type.
-    rejected: HashMap<String, Unmapped>,
+    /// Paths of the new fields of rejected documents, by type. They are used, but not shown until the type gets another
+    /// new field.
+    hidden: HashMap<String, Vec<Vec<String>>>,
 }
 
 impl Mapping {
@@ -126,7 +129,7 @@ impl Mapping {
             all,
             max_fields,
             nested: BTreeSet::new(),
-            rejected: HashMap::new(),
+            hidden: HashMap::new(),
         })
     }
 
@@ -197,10 +200,10 @@ impl Mapping {
         self.nested.contains(path)
     }
 
-    /// Returns whether a path is an object: it has fields below it and is not a field.
+    /// Returns whether a path is an object of a type.
     pub(crate) fn is_object(&self, path: &str) -> bool {
-        let is_below = |name: &String| name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
-        !self.fields.contains_key(path) && self.fields.keys().any(is_below)
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        self.types.values().any(|own| own.root.is_object(&path))
     }
 
     /// Returns whether any path is mapped as nested.
@@ -299,7 +302,13 @@ impl Mapping {
             let error = SearchError::new(500, "ElasticsearchGenerationException", reason);
             return Err(error.caused_by(SearchError::null_pointer()));
         }
-        self.replace_type(type_name, fresh)
+        self.replace_type(type_name, fresh)?;
+        if let Some(hidden) = self.hidden.get_mut(type_name) {
+            let mut own = TypeMapping::default();
+            own.merge(definition, false)?;
+            hidden.retain(|path| !own.root.contains(path));
+        }
+        Ok(())
     }
 
     /// Adds an empty mapping of a type, unless the type is mapped.
@@ -311,28 +320,25 @@ impl Mapping {
         }
     }
 
-    /// Keeps the new fields of a rejected document.
-    pub(crate) fn reject(&mut self, type_name: &str, found: Unmapped) {
-        let room = self.remaining_fields();
-        let kept = self.rejected.entry(type_name.to_owned()).or_default();
-        for (path, node) in found {
-            if kept.len() < room && kept.iter().all(|(own, _)| *own != path) {
-                kept.push((path, node));
-            }
-        }
+    /// Adds the new fields of a rejected document to a type. Each node of the cluster maps them for itself, so they are
+    /// not shown.
+    pub(crate) fn add_hidden(&mut self, type_name: &str, found: Unmapped) -> Result<()> {
+        let paths: Vec<Vec<String>> = found.iter().map(|(path, _)| path.clone()).collect();
+        self.add(type_name, found)?;
+        self.hidden.entry(type_name.to_owned()).or_default().extend(paths);
+        Ok(())
     }
 
-    /// Returns whether a rejected document had a new field with a short name.
-    pub(crate) fn has_rejected(&self, short_name: &str) -> bool {
-        let mut rejected = self.rejected.values().flatten();
-        rejected.any(|(path, _)| path.last().is_some_and(|last| last == short_name))
-    }
-
-    /// Adds dynamically mapped fields to a type.
+    /// Adds dynamically mapped fields to a type. All its fields are shown from now on.
     pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Unmapped) -> Result<()> {
+        self.add(type_name, found)?;
+        self.hidden.remove(type_name);
+        Ok(())
+    }
+
+    fn add(&mut self, type_name: &str, found: Unmapped) -> Result<()> {
         let mut fresh = self.types.get(type_name).cloned().unwrap_or_default();
-        let rejected = self.rejected.remove(type_name).unwrap_or_default();
-        for (path, node) in rejected.into_iter().chain(found) {
+        for (path, node) in found {
             fresh.root.insert(&path, node)?;
         }
         self.replace_type(type_name, fresh)
@@ -438,9 +444,17 @@ impl Mapping {
 
     /// Returns the mappings as JSON, by type.
     pub(crate) fn describe(&self) -> Map<String, Value> {
-        self.types
-            .iter()
-            .map(|(name, mapping)| (name.clone(), mapping.describe(FieldType::describe)))
+        let shown = |name: &String, mapping: &TypeMapping| match self.hidden.get(name) {
+            None => mapping.describe(FieldType::describe),
+            Some(hidden) => {
+                let mut mapping = mapping.clone();
+                hidden.iter().for_each(|path| mapping.root.remove(path));
+                mapping.describe(FieldType::describe)
+            }
+        };
+        let types = self.types.iter();
+        types
+            .map(|(name, mapping)| (name.clone(), shown(name, mapping)))
             .collect()
     }
 }

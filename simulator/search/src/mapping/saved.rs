@@ -30,6 +30,7 @@ impl Mapping {
             "fields": fields,
             "places": self.ordinal_count,
             "nested": self.nested,
+            "hidden": self.hidden,
             "all_norms": self.all.field_type.norms,
         })
     }
@@ -63,6 +64,8 @@ impl Mapping {
         }
         let nested = saved["nested"].as_array().ok_or_else(malformed)?;
         mapping.nested = nested.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let hidden = saved.get("hidden").map(|hidden| serde_json::from_value(hidden.clone()));
+        mapping.hidden = hidden.transpose().map_err(|_| malformed())?.unwrap_or_default();
         mapping.all.field_type.norms = saved["all_norms"].as_bool().ok_or_else(malformed)?;
         Ok(mapping)
     }

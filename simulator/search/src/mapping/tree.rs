@@ -1,5 +1,7 @@
 //! The object tree of a type's mapping.
 
+use std::collections::BTreeMap;
+
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -178,11 +180,12 @@ impl FieldNode {
             .fields
             .iter()
             .filter(|(name, _)| !point_fields::is_subfield(&self.field_type, name));
-        let own: Map<String, Value> = own
-            .map(|(name, field)| (name.clone(), field.describe(describe_field)))
-            .collect();
+        let own: BTreeMap<_, _> = own.collect();
         if !own.is_empty() {
-            definition.insert("fields".to_owned(), own.into());
+            let own = own
+                .into_iter()
+                .map(|(name, field)| (name.clone(), field.describe(describe_field)));
+            definition.insert("fields".to_owned(), Value::Object(own.collect()));
         }
         Value::Object(definition)
     }
@@ -326,6 +329,39 @@ impl ObjectNode {
         }
     }
 
+    /// Removes the field or object at a path.
+    pub(super) fn remove(&mut self, path: &[String]) {
+        match path {
+            [] => {}
+            [name] => drop(self.properties.shift_remove(name)),
+            [name, rest @ ..] => {
+                if let Some(Node::Object(object)) = self.properties.get_mut(name) {
+                    object.remove(rest);
+                }
+            }
+        }
+    }
+
+    /// Returns the field or object at a path.
+    fn node(&self, path: &[String]) -> Option<&Node> {
+        let (name, rest) = path.split_first()?;
+        match self.properties.get(name)? {
+            node if rest.is_empty() => Some(node),
+            Node::Object(object) => object.node(rest),
+            Node::Field(_) => None,
+        }
+    }
+
+    /// Returns whether there is a field or object at a path.
+    pub(super) fn contains(&self, path: &[String]) -> bool {
+        self.node(path).is_some()
+    }
+
+    /// Returns whether there is an object at a path.
+    pub(super) fn is_object(&self, path: &[String]) -> bool {
+        matches!(self.node(path), Some(Node::Object(_)))
+    }
+
     /// Returns the field at a dotted path.
     pub(crate) fn field(&self, path: &str) -> Option<&FieldNode> {
         if let Some(Node::Field(field)) = self.properties.get(path) {
@@ -406,7 +442,8 @@ impl ObjectNode {
             definition.insert("include_in_all".to_owned(), included.into());
         }
         if !self.properties.is_empty() {
-            let properties = self.properties.iter().map(|(name, node)| {
+            let properties: BTreeMap<_, _> = self.properties.iter().collect();
+            let properties = properties.into_iter().map(|(name, node)| {
                 let definition = match node {
                     Node::Object(object) => {
                         let mut definition = object.describe(describe_field);

@@ -8,7 +8,7 @@ use crate::dates::{Fill, parse_math};
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::json::number_of;
-use crate::mapping::Kind;
+use crate::mapping::{DataUse, Kind};
 use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of};
 use crate::query::function::Decay;
 use crate::query::{
@@ -183,8 +183,8 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                 let reason = format!("field_value_factor query does not support [{key}]");
                 return Err(parsing_error(context, &reason));
             }
-            if !field.field_type.kind.is_numeric() {
-                return Err(SearchError::no_numbers());
+            if let Some(data) = context.mapping.field_data(&name) {
+                data.cast(&name, DataUse::Numbers)?;
             }
             let modifier = value.get("modifier").and_then(Value::as_str).unwrap_or("none");
             Ok(Function::FieldValue {
@@ -228,8 +228,8 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
         return Err(parsing_error(
             context,
             &format!(
-                "Field [{name}] is of type [{}], but only numeric types are supported.",
-                kind.name()
+                "Field {name} is of type {}, but only numeric types are supported.",
+                field.field_type.lucene_text()
             ),
         ));
     }
@@ -249,7 +249,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
         origin if is_point => {
             let default = GeoPoint { lat: 0.0, lon: 0.0 };
             let point = origin.map_or(Some(default), GeoPoint::parse);
-            Origin::Point(point.ok_or_else(malformed)?)
+            Origin::Point(point.ok_or_else(|| SearchError::parse("geo_point expected"))?)
         }
         Some(Value::String(text)) if dates => {
             Origin::Number(parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)? as f64)

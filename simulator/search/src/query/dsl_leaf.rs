@@ -282,7 +282,7 @@ pub(super) fn range_query(context: &Context<'_>, kind: &str, field: &str, settin
         let range = date_range(mapped, lower, upper, above, |text, fill| {
             parse_math(text, format, context.now, fill, offset)
         })?;
-        let field = QueryField::of(mapped);
+        let field = QueryField::of_terms(mapped);
         let query = QueryKind::Range { field, range };
         return Ok(with_boost(query.into(), boost));
     }

@@ -161,7 +161,7 @@ impl<'a> Context<'a> {
         let below = self.mapping.field_names(&format!("{pattern}.*"));
         let names = match pattern {
             _ if pattern.contains('*') => self.mapping.field_names(pattern),
-            "_all" | "_id" | "_type" | "_uid" | "_source" | "_index" => return QueryKind::All.into(),
+            "_all" | "_type" | "_uid" | "_source" => return QueryKind::All.into(),
             // An object exists if one of its fields does.
             _ if self.mapping.exact_field(pattern).is_none() && !below.is_empty() => below,
             _ => vec![

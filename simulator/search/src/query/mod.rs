@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::mapping::{Field, FieldOrdinal};
+use crate::mapping::{Field, FieldOrdinal, Indexing};
 use crate::script::MappedScript;
 
 pub(crate) use build::parse_string;
@@ -89,6 +89,15 @@ impl QueryField {
             name: field.name.as_str().into(),
             ordinal: Some(field.ordinal),
             norms: field.field_type.norms,
+        }
+    }
+
+    /// The postings of a field; nothing if it is not indexed.
+    pub(super) fn of_terms(field: &Field) -> QueryField {
+        let is_indexed = field.field_type.indexing != Indexing::No;
+        QueryField {
+            ordinal: is_indexed.then_some(field.ordinal),
+            ..QueryField::of(field)
         }
     }
 

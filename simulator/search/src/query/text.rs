@@ -11,7 +11,7 @@ pub(super) type Bound = Option<(String, bool)>;
 
 /// Builds the query for one exact value, parsed according to the type of the field.
 pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<Query> {
-    let name = QueryField::of(field);
+    let name = QueryField::of_terms(field);
     match field.field_type.kind {
         Kind::String | Kind::Binary | Kind::GeoPoint => Ok(QueryKind::Term {
             field: name,
@@ -73,7 +73,7 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
         encode(context, field, text, fill, offset)
     })?;
     Ok(QueryKind::Range {
-        field: QueryField::of(field),
+        field: QueryField::of_terms(field),
         range,
     }
     .into())
@@ -125,7 +125,7 @@ pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuz
         }
     };
     Ok(QueryKind::Range {
-        field: QueryField::of(field),
+        field: QueryField::of_terms(field),
         range: NumericRange::new(kind, Some((lower, true)), Some((upper, true))),
     }
     .into())

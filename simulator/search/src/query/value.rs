@@ -41,7 +41,7 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
 pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -> Result<Query> {
     match millis_of(field, value) {
         Some(millis) => Ok(QueryKind::Range {
-            field: QueryField::of(field),
+            field: QueryField::of_terms(field),
             range: NumericRange::only(Kind::Date, millis),
         }
         .into()),

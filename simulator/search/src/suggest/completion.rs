@@ -16,7 +16,8 @@ use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 use crate::index::{Completion, View, completion_key, completion_of, contexts_of, field_prefix};
-use crate::mapping::{Field, Kind, truth};
+use crate::mapping::{Field, Kind, Mapping, truth};
+use crate::ties::in_hash_order;
 
 /// Settings of fuzzy completions.
 struct Fuzziness {
@@ -160,40 +161,85 @@ fn for_each_completion(
     Ok(())
 }
 
-/// Returns the completions of a text.
-pub(super) fn completions(
-    indices: &[Arc<Index>],
-    own: &Map<String, Value>,
-    text: &str,
-    budget: &Budget,
-) -> Result<Value> {
-    let mut size = 5;
-    let mut name = "";
-    let mut fuzziness = None;
-    let mut context = None;
-    for (key, value) in own {
-        match key.as_str() {
-            "field" => name = value.as_str().unwrap_or(""),
-            "size" => size = value.as_u64().map_or(5, |size| usize::try_from(size).unwrap_or(5)),
-            "shard_size" | "shardSize" | "analyzer" => {}
-            "fuzzy" => fuzziness = Fuzziness::parse(value),
-            "context" => context = Some(value),
-            other => {
-                let reason = format!("suggester [completion] doesn't support field [{other}]");
-                return Err(SearchError::illegal(reason));
+/// Settings of a completion suggester.
+pub(super) struct Settings<'a> {
+    field: &'a str,
+    size: usize,
+    fuzziness: Option<Fuzziness>,
+    context: Option<&'a Value>,
+}
+
+impl<'a> Settings<'a> {
+    pub(super) fn parse(own: &'a Map<String, Value>) -> Result<Settings<'a>> {
+        let mut settings = Settings {
+            field: "",
+            size: 5,
+            fuzziness: None,
+            context: None,
+        };
+        for (key, value) in own {
+            match key.as_str() {
+                "field" => settings.field = value.as_str().unwrap_or(""),
+                "size" => settings.size = value.as_u64().map_or(5, |size| usize::try_from(size).unwrap_or(5)),
+                "shard_size" | "shardSize" | "analyzer" => {}
+                "fuzzy" => settings.fuzziness = Fuzziness::parse(value),
+                "context" => settings.context = Some(value),
+                other => {
+                    let reason = format!("suggester [completion] doesn't support field [{other}]");
+                    return Err(SearchError::illegal(reason));
+                }
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Fails for a field of another type.
+    pub(super) fn check(&self, mapping: &Mapping) -> Result<()> {
+        if self.field.is_empty() {
+            return Err(SearchError::null_pointer());
+        }
+        match mapping.field(self.field).map(|field| field.field_type.kind) {
+            None | Some(Kind::Completion) => Ok(()),
+            Some(kind) => {
+                let mapper = "org.elasticsearch.index.mapper";
+                let reason = format!(
+                    "{mapper}.{} cannot be cast to {mapper}.core.CompletionFieldMapper",
+                    kind.mapper()
+                );
+                Err(SearchError::new(500, "ClassCastException", reason))
             }
         }
     }
+
+    /// Returns the field.
+    ///
+    /// # Errors
+    /// A field that is not mapped.
+    pub(super) fn mapped<'m>(&self, mapping: &'m Mapping) -> Result<&'m Field> {
+        self.check(mapping)?;
+        mapping.field(self.field).ok_or_else(|| {
+            let reason = format!("Field [{}] is not a completion suggest field", self.field);
+            SearchError::new(500, "ElasticsearchException", reason)
+        })
+    }
+}
+
+/// Returns the completions of a text.
+pub(super) fn completions(
+    indices: &[Arc<Index>],
+    settings: &Settings<'_>,
+    text: &str,
+    budget: &Budget,
+) -> Result<Value> {
     // The completion with the highest weight, by output.
     let mut best: BTreeMap<String, Completion> = BTreeMap::new();
     for index in indices {
         let mapping = index.mapping();
-        let field = mapping
-            .field(name)
-            .filter(|field| field.field_type.kind == Kind::Completion);
-        let field =
-            field.ok_or_else(|| SearchError::illegal(format!("Field [{name}] is not a completion suggest field")))?;
-        let contexts = contexts_of(field)?.of_search(context)?;
+        if index.live_docs() == 0 {
+            continue;
+        }
+        let field = settings.mapped(&mapping)?;
+        let contexts = contexts_of(field)?.of_search(settings.context)?;
         let input = completion_key(field, text, true);
         if input.is_empty() {
             continue;
@@ -204,7 +250,7 @@ pub(super) fn completions(
                 let wanted = CompletionPrefix {
                     context,
                     input: &input,
-                    fuzziness: fuzziness.as_ref(),
+                    fuzziness: settings.fuzziness.as_ref(),
                 };
                 for_each_completion(&shard.view(), field, &wanted, budget, &mut |found| {
                     let known = best.get(&found.text);
@@ -216,9 +262,9 @@ pub(super) fn completions(
             shard.counters.suggest.add(began);
         }
     }
-    let mut best: Vec<Completion> = best.into_values().collect();
+    let mut best = in_hash_order(best.into_values().collect(), |found: &Completion| found.text.clone());
     best.sort_by_key(|completion| std::cmp::Reverse(completion.weight));
-    best.truncate(size);
+    best.truncate(settings.size);
     let options: Vec<Value> = best
         .into_iter()
         .map(|found| {

@@ -18,11 +18,12 @@ use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::json::number_of;
+use crate::mapping::{Field, Mapping};
 use crate::query::QueryField;
 use crate::score::score_json;
 
 /// Settings of a phrase suggester.
-struct Phrase {
+pub(super) struct Phrase {
     field: String,
     analyzer: Option<String>,
     size: usize,
@@ -45,7 +46,21 @@ struct Correction {
 }
 
 impl Phrase {
-    fn parse(own: &Map<String, Value>) -> Result<Phrase> {
+    /// Returns the field whose analyzer splits the text.
+    pub(super) fn analyzed_field(&self) -> Option<&str> {
+        self.analyzer.is_none().then_some(self.field.as_str())
+    }
+
+    /// Returns the field of the suggester.
+    ///
+    /// # Errors
+    /// A field that is not mapped.
+    pub(super) fn mapped<'m>(&self, mapping: &'m Mapping) -> Result<&'m Field> {
+        let unmapped = || SearchError::illegal(format!("No mapping found for field [{}]", self.field));
+        mapping.field(&self.field).ok_or_else(unmapped)
+    }
+
+    pub(super) fn parse(own: &Map<String, Value>) -> Result<Phrase> {
         let mut phrase = Phrase {
             field: String::new(),
             analyzer: None,
@@ -233,17 +248,14 @@ fn choices(
 pub(super) fn phrases(
     cluster: &Cluster,
     indices: &[Arc<Index>],
-    own: &Map<String, Value>,
+    phrase: &Phrase,
     text: &str,
     budget: &Budget,
 ) -> Result<Value> {
-    let phrase = Phrase::parse(own)?;
     let mut options: HashMap<String, (Correction, bool)> = HashMap::new();
     for index in indices {
         let mapping = index.mapping();
-        let field = mapping
-            .field(&phrase.field)
-            .ok_or_else(|| SearchError::illegal(format!("No mapping found for field [{}]", phrase.field)))?;
+        let field = phrase.mapped(&mapping)?;
         let analyzer = match &phrase.analyzer {
             Some(name) => Analyzer::configured(name, mapping.analysis())
                 .map_err(|_| SearchError::illegal(format!("Analyzer [{name}] doesn't exists")))?,
@@ -267,7 +279,7 @@ pub(super) fn phrases(
             let began = Instant::now();
             let view = shard.view();
             let mut model = Model::new(&view, Some(field.ordinal), &phrase.model, gram_size, budget)?;
-            let choices = choices(&phrase, &mut model, &words, index, budget)?;
+            let choices = choices(phrase, &mut model, &words, index, budget)?;
             let given: Vec<Word> = choices.iter().map(|(given, _)| given.clone()).collect();
             let mut score = 0.0;
             for at in 0..given.len() {

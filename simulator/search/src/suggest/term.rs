@@ -58,6 +58,11 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// Returns the field whose analyzer splits the text.
+    pub(super) fn analyzed_field(&self) -> Option<&str> {
+        self.analyzer.is_none().then_some(self.field.as_str())
+    }
+
     pub(super) fn parse(own: &Map<String, Value>, text: &str) -> Result<Settings> {
         let mut settings = Settings {
             field: String::new(),
