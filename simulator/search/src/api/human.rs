@@ -4,39 +4,17 @@
 
 use serde_json::{Map, Value};
 
-fn text(value: f64, unit: &str) -> String {
-    let tenths = (value * 10.0).floor() as u64;
-    if tenths.is_multiple_of(10) {
-        format!("{}{unit}", tenths / 10)
-    } else {
-        format!("{}.{}{unit}", tenths / 10, tenths % 10)
-    }
-}
-
-/// Formats a size in bytes.
-pub(super) fn size(bytes: u64) -> String {
-    let units = ["kb", "mb", "gb", "tb"];
-    let mut value = bytes as f64;
-    let mut unit = "b";
-    for next in units {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    text(value, unit)
-}
+use crate::sizes::{size, with_decimal};
 
 /// Formats a time in milliseconds.
 pub(super) fn time(millis: u64) -> String {
     match millis {
         0 => "0s".to_owned(),
         1..1_000 => format!("{millis}ms"),
-        1_000..60_000 => text(millis as f64 / 1e3, "s"),
-        60_000..3_600_000 => text(millis as f64 / 6e4, "m"),
-        3_600_000..86_400_000 => text(millis as f64 / 3.6e6, "h"),
-        _ => text(millis as f64 / 8.64e7, "d"),
+        1_000..60_000 => with_decimal(millis as f64 / 1e3, "s"),
+        60_000..3_600_000 => with_decimal(millis as f64 / 6e4, "m"),
+        3_600_000..86_400_000 => with_decimal(millis as f64 / 3.6e6, "h"),
+        _ => with_decimal(millis as f64 / 8.64e7, "d"),
     }
 }
 
@@ -87,16 +65,6 @@ mod tests {
     use super::*;
     use rstest::rstest;
     use serde_json::json;
-
-    #[rstest]
-    #[case(7_566, "7.3kb")]
-    #[case(828, "828b")]
-    #[case(677_593, "661.7kb")]
-    #[case(1_297_481_728, "1.2gb")]
-    #[case(2_048, "2kb")]
-    fn sizes_have_one_decimal(#[case] bytes: u64, #[case] expected: &str) {
-        assert_eq!(size(bytes), expected);
-    }
 
     #[rstest]
     #[case(0, "0s")]

@@ -4,6 +4,7 @@
 
 use crate::durations::millis;
 use crate::json::typed_number;
+use crate::sizes::byte_size;
 
 /// What values a dynamic setting may have.
 #[derive(Clone, Copy)]
@@ -95,39 +96,5 @@ impl Rule {
             }
         };
         form.err().or_else(|| (!fits).then(|| must_be(range)))
-    }
-}
-
-/// Parses a size such as `512mb`, `1g`, `100k` or a number of bytes.
-pub(crate) fn byte_size(text: &str) -> Option<u64> {
-    let at = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(at)?;
-    let number: f64 = number.parse().ok()?;
-    let unit = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1u64,
-        "k" | "kb" => 1 << 10,
-        "m" | "mb" => 1 << 20,
-        "g" | "gb" => 1 << 30,
-        "t" | "tb" => 1 << 40,
-        _ => return None,
-    };
-    Some((number * unit as f64) as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("512mb", Some(512 << 20))]
-    #[case("1.5k", Some(1536))]
-    #[case("17", Some(17))]
-    #[case("-1", None)]
-    #[case("many", None)]
-    fn sizes_have_units(#[case] text: &str, #[case] expected: Option<u64>) {
-        assert_eq!(byte_size(text), expected);
     }
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::rule::{Rule, byte_size, rule_of};
+use super::rule::{Rule, rule_of};
 use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::json::{self, is_set};
+use crate::sizes::byte_size;
 
 /// Dynamic settings, which an open index can change, without `index.`.
 const DYNAMIC: [(&str, Rule); 63] = [

@@ -2,11 +2,13 @@
 //!
 //! Source: `include_defaults` of Elasticsearch 1.5's field mappings.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::kind::MAX_PRECISION_STEP;
 use super::times::{TIMESTAMP, TTL};
-use crate::mapping::{FieldNode, Indexing, Kind, TypeMapping};
+use crate::mapping::{FieldNode, FieldType, Indexing, Kind, TypeMapping, truth};
 use crate::query::MAX_GEOHASH_LENGTH;
 
 /// Returns a field with all of its settings. A completion field has no others than those that it always returns.
@@ -25,13 +27,12 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
         "store": false,
         "doc_values": false,
         "term_vector": "no",
-        "norms": {"enabled": text && !whole},
-        "index_options": if text && !whole { "positions" } else { "docs" },
+        "norms": {"enabled": field.kind == Kind::Binary || text && !whole},
+        "index_options": if field.kind == Kind::Binary || text && !whole { "positions" } else { "docs" },
         "postings_format": "default",
         "doc_values_format": "default",
         "similarity": "default",
         "fielddata": {},
-        "null_value": null,
     });
     let mut add = |settings: Value| {
         if let (Value::Object(definition), Value::Object(settings)) = (&mut definition, settings) {
@@ -61,8 +62,10 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             let analyzer = field.analyzer.as_deref().filter(|_| !whole).unwrap_or(default);
             add(json!({"analyzer": analyzer}));
         }
-        if field.kind == Kind::GeoPoint {
-            add(point_defaults());
+        match field.kind {
+            Kind::GeoPoint => add(point_defaults(field)),
+            Kind::Binary => add(json!({"compress": false, "compress_threshold": -1})),
+            _ => {}
         }
         if text {
             add(json!({
@@ -73,15 +76,18 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
             }));
         }
     }
+    if !matches!(field.kind, Kind::Binary | Kind::GeoPoint) {
+        add(json!({"null_value": null}));
+    }
     let mut own = field.describe();
     if let Some(Value::Object(norms)) = own.get_mut("norms") {
         norms.entry("enabled").or_insert(json!(text && !whole));
     }
     add(own.into());
-    if !node.fields.is_empty() {
-        let fields: Map<String, Value> = node
-            .fields
-            .iter()
+    let fields: BTreeMap<&String, &FieldNode> = node.own_fields().collect();
+    if !fields.is_empty() {
+        let fields = fields.into_iter();
+        let fields: Map<String, Value> = fields
             .map(|(name, node)| (name.clone(), with_defaults(name, node)))
             .collect();
         add(json!({"fields": fields}));
@@ -89,22 +95,28 @@ pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
     definition
 }
 
-/// The settings of points with their defaults.
-fn point_defaults() -> Value {
-    json!({
+/// The settings of points with their defaults. Those of both coordinates are shown as one if both are set.
+fn point_defaults(field: &FieldType) -> Value {
+    let mut defaults = json!({
         "path": "full",
         "lat_lon": false,
         "geohash": false,
         "geohash_prefix": false,
         "geohash_precision": MAX_GEOHASH_LENGTH,
         "precision_step": null,
-        "validate": true,
-        "validate_lat": true,
-        "validate_lon": true,
-        "normalize": true,
-        "normalize_lat": true,
-        "normalize_lon": true,
-    })
+    });
+    for name in ["validate", "normalize"] {
+        let parts = ["lat", "lon"].map(|part| format!("{name}_{part}"));
+        let is_set = |key: &str| field.setting(key).is_none_or(truth);
+        if parts.iter().all(|part| is_set(part)) && is_set(name) {
+            defaults[name] = json!(true);
+        } else {
+            for part in parts {
+                defaults[&part] = json!(is_set(&part) && is_set(name));
+            }
+        }
+    }
+    defaults
 }
 
 /// Returns the metadata fields of a type, with all of their settings.

@@ -10,6 +10,15 @@ use super::Kind;
 use super::field::{FieldType, Indexing, truth};
 use super::kind::{MAX_PRECISION_STEP, POINT_SETTINGS};
 
+/// Returns the setting `fielddata` with texts by dotted names.
+pub(super) fn fielddata_of(settings: Option<&Value>) -> Option<(String, Value)> {
+    let mut flat = Map::new();
+    leaves("", settings?, &mut |name, text| {
+        drop(flat.insert(name.to_owned(), text.into()))
+    });
+    Some(("fielddata".to_owned(), flat.into()))
+}
+
 impl FieldType {
     /// Returns the definition of the field, normalized and without default values.
     pub(crate) fn describe(&self) -> Map<String, Value> {
@@ -48,21 +57,15 @@ impl FieldType {
         for key in ["similarity", "copy_to", "postings_format", "doc_values_format"] {
             if let Some(value) = self.setting(key) {
                 let value = match (key, value) {
-                    ("copy_to", Value::String(_)) => json!([value]),
                     ("copy_to", Value::Array(targets)) if targets.is_empty() => continue,
                     _ => value.clone(),
                 };
                 definition.insert(key.to_owned(), value);
             }
         }
-        if let Some(settings) = self.setting("fielddata") {
-            let mut flat = Map::new();
-            leaves("", settings, &mut |name, text| {
-                drop(flat.insert(name.to_owned(), text.into()))
-            });
-            definition.insert("fielddata".to_owned(), flat.into());
-        }
+        definition.extend(fielddata_of(self.setting("fielddata")));
         self.describe_kind(&mut definition);
+        definition.extend(self.setting("path").map(|path| ("path".to_owned(), path.clone())));
         definition
     }
 
@@ -85,16 +88,21 @@ impl FieldType {
     }
 
     /// Returns whether the field has norms. A boost gives them to a number, whose scores ignore them here.
-    fn shows_norms(&self) -> bool {
-        let norms = self.setting("norms").and_then(|norms| norms.get("enabled"));
-        self.norms || self.kind.is_numeric() && (self.boost != 1.0 || norms.is_some_and(truth))
+    pub(super) fn shows_norms(&self) -> bool {
+        let given = self.setting("norms").and_then(|norms| norms.get("enabled")).map(truth);
+        let given = given.or_else(|| self.setting("omit_norms").map(|omitted| !truth(omitted)));
+        match self.kind {
+            Kind::String => self.norms,
+            Kind::Binary => given.unwrap_or(true),
+            kind => given.unwrap_or(kind.is_numeric() && self.boost != 1.0),
+        }
     }
 
     fn describe_norms(&self, definition: &mut Map<String, Value>) {
         let loading = self.setting("norms").and_then(|norms| norms.get("loading"));
-        let default = self.kind == Kind::String && self.indexing == Indexing::Analyzed;
+        let default = self.kind == Kind::Binary || self.kind == Kind::String && self.indexing == Indexing::Analyzed;
         let mut norms = Map::new();
-        if self.indexing != Indexing::No && self.shows_norms() != default {
+        if (self.indexing != Indexing::No || self.kind == Kind::Binary) && self.shows_norms() != default {
             norms.insert("enabled".to_owned(), json!(self.shows_norms()));
         }
         norms.extend(loading.map(|loading| ("loading".to_owned(), loading.clone())));
@@ -122,7 +130,7 @@ impl FieldType {
     }
 
     fn default_index_options(&self) -> &'static str {
-        if self.kind == Kind::String && self.indexing == Indexing::Analyzed {
+        if self.kind == Kind::Binary || self.kind == Kind::String && self.indexing == Indexing::Analyzed {
             "positions"
         } else {
             "docs"
@@ -176,7 +184,10 @@ impl FieldType {
         if self.kind == Kind::Binary && definition.contains_key("compress_threshold") {
             definition.insert("compress".to_owned(), json!(true));
         }
-        if !matches!(self.kind, Kind::Binary | Kind::Completion | Kind::GeoPoint) {
+        if self.kind == Kind::Hash {
+            definition.insert("null_value".to_owned(), json!(-1));
+        }
+        if !matches!(self.kind, Kind::Binary | Kind::Completion | Kind::GeoPoint | Kind::Hash) {
             definition.extend(
                 self.null_value
                     .as_ref()
@@ -197,7 +208,12 @@ impl FieldType {
             for key in ["ignore_malformed", "coerce"] {
                 definition.extend(self.setting(key).map(|value| (key.to_owned(), json!(truth(value)))));
             }
-            let default = self.kind.precision().map(|(_, step)| step);
+            // The default of a hash is that of a long, although it has another one.
+            let default = match self.kind {
+                Kind::Hash => Kind::Long.precision(),
+                kind => kind.precision(),
+            };
+            let default = default.map(|(_, step)| step);
             if let Some(own) = self.precision_step().filter(|own| Some(*own) != default) {
                 definition.insert("precision_step".to_owned(), json!(own));
             }

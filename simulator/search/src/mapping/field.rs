@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::Kind;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
-use crate::json::{java_text, number_of};
+use crate::json::{is_scalar, java_text, number_of};
+use crate::sizes::{byte_size, size};
 
 /// The setting `index` of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +126,8 @@ impl FieldType {
     /// # Errors
     /// An unknown type or an invalid setting.
     pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
-        let type_name = definition.get("type").and_then(Value::as_str).unwrap_or("string");
+        let type_name = definition.get("type").filter(|kind| is_scalar(kind)).map(java_text);
+        let type_name = type_name.as_deref().unwrap_or("string");
         let kind = Kind::named(type_name).ok_or_else(|| {
             SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]"))
         })?;
@@ -183,11 +185,31 @@ impl FieldType {
                 "boost" => {
                     field.boost = number_of(value).unwrap_or(1.0) as f32;
                 }
+                // A similarity that does not exist is ignored. Those of the index settings are not supported.
+                "similarity" if !matches!(value.as_str(), Some("default" | "BM25")) => continue,
+                "copy_to" => {
+                    field.settings.insert(key.clone(), copy_targets(value));
+                    continue;
+                }
+                "compress_threshold" if kind == Kind::Binary => {
+                    field.settings.insert(key.clone(), json!(size_of(value)?));
+                    continue;
+                }
+                "path" if kind.has_multi_fields() && *value == "just_name" => {}
                 "type" | "fields" | "path" | "properties" => continue,
                 // Settings without effect, such as `doc_values` and `precision_step`, are only stored and returned.
                 _ => {}
             }
             field.settings.insert(key.clone(), value.clone());
+        }
+        field.set_vectors();
+        if kind == Kind::Binary {
+            // Binary fields have neither boosts nor similarities.
+            field.boost = 1.0;
+            field.settings.remove("similarity");
+        }
+        if kind == Kind::GeoPoint {
+            (field.indexing, field.boost) = (Indexing::NotAnalyzed, 1.0);
         }
         let norms = definition
             .get("norms")
@@ -211,6 +233,23 @@ impl FieldType {
         Ok(field)
     }
 
+    /// Replaces the older settings of term vectors, one for each part, by the one for all.
+    fn set_vectors(&mut self) {
+        let is_kept = |part: &str| self.setting(&format!("store_term_vector{part}")).is_some_and(truth);
+        let parts = ["positions", "offsets", "payloads"]
+            .into_iter()
+            .filter(|part| is_kept(&format!("_{part}")));
+        let parts: Vec<&str> = parts.collect();
+        let kept = match parts.is_empty() {
+            true if is_kept("s") => "yes".to_owned(),
+            true => return,
+            false => format!("with_{}", parts.join("_")),
+        };
+        self.settings
+            .entry("term_vector")
+            .or_insert_with(|| Value::String(kept));
+    }
+
     fn set_search_analyzer(&mut self, name: Option<String>) {
         if self.kind == Kind::String && self.quote_analyzer.is_none() {
             self.quote_analyzer.clone_from(&name);
@@ -230,8 +269,15 @@ impl FieldType {
         for key in REPLACED {
             definition.remove(key);
         }
-        let norms = ["norms", "omit_norms"].iter().filter(|_| !fresh.norms);
-        for key in REPLACED.iter().chain(&ADDED).chain(norms) {
+        // Norms can be switched off, but not on. How they are loaded is always replaced.
+        let has_norms = self.shows_norms() && fresh.shows_norms();
+        for key in ["norms", "omit_norms"] {
+            definition.remove(key);
+        }
+        if self.setting("norms").or(self.setting("omit_norms")).is_some() || !fresh.shows_norms() {
+            definition.insert("norms".to_owned(), json!({"enabled": has_norms}));
+        }
+        for key in REPLACED.iter().chain(&ADDED) {
             let is_empty = |value: &&Value| value.as_array().is_some_and(Vec::is_empty);
             if let Some(value) = fresh.setting(key).filter(|value| !is_empty(value)) {
                 definition.insert((*key).to_owned(), value.clone());
@@ -328,6 +374,19 @@ impl FieldType {
             encoded as f64
         }
     }
+}
+
+/// Returns a size in bytes with its largest unit.
+pub(super) fn size_of(value: &Value) -> Result<String> {
+    let text = java_text(value);
+    let refused = || SearchError::parse(format!("Failed to parse [{text}]")).caused_by(SearchError::number(&text));
+    byte_size(&text).map(size).ok_or_else(refused)
+}
+
+/// Returns the targets of `copy_to` as a list of texts.
+fn copy_targets(value: &Value) -> Value {
+    let targets = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    targets.iter().map(|target| json!(java_text(target))).collect()
 }
 
 /// Returns the error for a text that is not a valid `byte` or `short`.

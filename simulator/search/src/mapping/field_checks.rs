@@ -21,9 +21,23 @@ const TERM_VECTORS: [&str; 7] = [
     "with_positions_offsets_payloads",
 ];
 
+/// Formats of doc values: the default, and those of Lucene 4.10.
+const DOC_VALUES_FORMATS: [&str; 6] = ["default", "Lucene40", "Lucene42", "Lucene45", "Lucene49", "Lucene410"];
+
 /// Returns the error of Elasticsearch for an invalid number in a setting: status 500.
 fn number_error(error: SearchError) -> SearchError {
     SearchError { status: 500, ..error }
+}
+
+/// Fails for an unknown format of doc values.
+pub(super) fn check_doc_values_format(value: &Value) -> Result<()> {
+    match value.as_str().is_some_and(|name| DOC_VALUES_FORMATS.contains(&name)) {
+        true => Ok(()),
+        false => {
+            let reason = format!("failed to find doc_values_format [{}]", java_text(value));
+            Err(SearchError::illegal(reason))
+        }
+    }
 }
 
 /// Fails for a string that is not an integer.
@@ -77,8 +91,19 @@ impl FieldType {
             _ if value.is_null() => Ok(()),
             "null_value" if self.kind.is_numeric() && !matches!(self.kind, Kind::Date | Kind::Ip) => match text {
                 Some(text) => self.encode_text(text).map(drop).map_err(number_error),
+                None if value.is_boolean() => Err(number_error(SearchError::number(&java_text(value)))),
                 None => Ok(()),
             },
+            "fielddata" if !value.is_object() => Err(SearchError::parse(format!(
+                "fielddata should be a hash but was of type: class {}",
+                java_class(value)
+            ))),
+            "doc_values_format" => check_doc_values_format(value),
+            "max_input_length" if self.kind == Kind::Completion => check_integer(value).and_then(|()| {
+                let length = value.as_i64().filter(|length| *length < 1);
+                let reason = |length| format!("max_input_length must be > 0 but was [{length}]");
+                length.map_or(Ok(()), |length| Err(SearchError::illegal(reason(length))))
+            }),
             "term_vector" if !text.is_some_and(|text| TERM_VECTORS.contains(&text)) => Err(SearchError::mapping(
                 format!("Wrong value for termVector [{}] for field [{name}]", java_text(value)),
             )),
@@ -92,10 +117,6 @@ impl FieldType {
             ))),
             "boost" if text.is_some_and(|text| text.parse::<f32>().is_err()) => {
                 Err(number_error(SearchError::number(&java_text(value))))
-            }
-            "max_input_length" if self.kind == Kind::Completion && value.as_i64().is_some_and(|length| length < 1) => {
-                let reason = format!("max_input_length must be > 0 but was [{}]", java_text(value));
-                Err(SearchError::illegal(reason))
             }
             "index" if self.kind == Kind::Boolean && text == Some("analyzed") => {
                 Err(SearchError::illegal("bool field can't be tokenized"))
@@ -112,7 +133,7 @@ impl FieldType {
                 Err(SearchError::illegal(reason))
             }
             "ignore_above" | "position_offset_gap" if self.kind == Kind::String => check_integer(value),
-            "path" => path_type(name, value).map(drop),
+            "path" if self.kind.has_multi_fields() => path_type(name, value).map(drop),
             _ => Ok(()),
         }
     }

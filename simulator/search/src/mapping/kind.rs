@@ -165,7 +165,8 @@ impl Kind {
     /// The name in analyzers and the default precision step. `None` if the type is not numeric.
     pub(crate) fn precision(self) -> Option<(&'static str, u32)> {
         Some(match self {
-            Kind::Long | Kind::Hash => ("long", 16),
+            Kind::Long => ("long", 16),
+            Kind::Hash => ("long", MAX_PRECISION_STEP),
             Kind::Integer | Kind::TokenCount => ("int", 8),
             Kind::Short => ("short", 8),
             Kind::Byte => ("byte", MAX_PRECISION_STEP),
@@ -175,6 +176,11 @@ impl Kind {
             Kind::Ip => ("ip", 16),
             Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion => return None,
         })
+    }
+
+    /// Returns whether fields of the type can have multi-fields.
+    pub(super) fn has_multi_fields(self) -> bool {
+        !matches!(self, Kind::Boolean | Kind::Binary)
     }
 
     /// Number of bits of a number, from which on a precision step has no effect.

@@ -43,6 +43,7 @@ pub(crate) use dynamic::{guess, object_of_template};
 pub(crate) use field::{FieldType, Indexing, out_of_range, sortable, truth, unsortable};
 pub(crate) use field_data::{DataUse, FieldData};
 pub(crate) use kind::Kind;
+use metadata::all_field;
 pub(crate) use point_fields::geohash_levels;
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, illegal_ttl, ttl_millis};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
@@ -273,6 +274,9 @@ impl Mapping {
             _ => definition,
         };
         self.check_root_analyzers(type_name, definition)?;
+        if let Some(all) = definition.get("_all").filter(|all| all.is_object()) {
+            self.analyzers("_all", &all_field(all)?)?;
+        }
         let known = self.types.get(type_name);
         let mut fresh = known.cloned().unwrap_or_default();
         let with_defaults = match (known, self.types.get(DEFAULT), definition) {

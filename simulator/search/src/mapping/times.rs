@@ -116,13 +116,17 @@ impl TimestampSettings {
                 "enabled" => self.enabled = Some(truth(value)),
                 "store" => self.store = truth(value),
                 "doc_values" => self.doc_values = Some(truth(value)),
-                "index" => self.indexing = Indexing::parse(value).unwrap_or(Indexing::NotAnalyzed),
+                "index" if *value == "no" => self.indexing = Indexing::No,
+                "index" => self.indexing = Indexing::NotAnalyzed,
                 "path" => self.path = Some(text(value)),
                 "format" => self.format = DateFormat::new(&text(value))?,
                 "default" if value.is_null() => return Err(malformed("default timestamp can not be set to null")),
                 "default" => {
                     self.default = text(value);
                     has_default = true;
+                }
+                "fielddata" if value.get("format").is_some_and(|format| *format == "doc_values") => {
+                    self.doc_values = Some(true);
                 }
                 "ignore_missing" => self.ignore_missing = (!value.is_null()).then(|| truth(value)),
                 _ => {}
@@ -176,6 +180,10 @@ impl TimestampSettings {
             "ignore_missing",
             self.ignore_missing.into(),
         );
+        // On its own it is not returned.
+        if settings.keys().eq(["ignore_missing"]) {
+            settings.clear();
+        }
         (!settings.is_empty()).then_some(Value::Object(settings))
     }
 
@@ -212,6 +220,7 @@ impl TimestampSettings {
             "type": "date",
             "index": self.indexing.name(),
             "store": self.store,
+            "doc_values": self.doc_values.unwrap_or(false),
             "format": self.format.as_str(),
         });
         FieldType::parse(TIMESTAMP, definition.as_object().unwrap_or(&Map::new()))
@@ -226,10 +235,13 @@ impl TimestampSettings {
                 self.default, other.default
             ));
         }
-        if let Some(path) = self.path.as_ref().filter(|path| other.path.as_ref() != Some(path)) {
+        if self.path != other.path {
+            // A path that is new is called missing.
+            let merged = other.path.as_deref().filter(|_| self.path.is_some());
             conflicts.push(format!(
-                "Cannot update path in _timestamp value. Value is {path} path in merged mapping is {}",
-                other.path.as_deref().unwrap_or("missing")
+                "Cannot update path in _timestamp value. Value is {} path in merged mapping is {}",
+                self.path.as_deref().unwrap_or("null"),
+                merged.unwrap_or("missing")
             ));
         }
         Ok(conflicts)
@@ -266,7 +278,8 @@ impl TtlSettings {
 
     /// Returns all settings as JSON.
     pub(super) fn with_defaults(&self) -> Value {
-        json!({"enabled": self.is_enabled(), "default": self.default.unwrap_or(-1)})
+        let default = self.default.filter(|_| self.is_enabled());
+        json!({"enabled": self.is_enabled(), "default": default.unwrap_or(-1)})
     }
 
     /// Returns the settings that differ from their defaults as JSON, if any.
@@ -280,11 +293,20 @@ impl TtlSettings {
 }
 
 impl TimeSettings {
-    /// Merges the definitions of both fields in a type definition.
-    pub(super) fn merge(&mut self, definition: &Map<String, Value>) -> Result<()> {
-        definition
-            .get(TIMESTAMP)
-            .map_or(Ok(()), |own| self.timestamp.merge(own))?;
+    /// Merges the definitions of both fields in a type definition. Of `_timestamp` of a type that `is_known`, only
+    /// `enabled` and `format` change.
+    pub(super) fn merge(&mut self, definition: &Map<String, Value>, is_known: bool) -> Result<()> {
+        if let Some(own) = definition.get(TIMESTAMP) {
+            let known = self.timestamp.clone();
+            self.timestamp.merge(own)?;
+            if is_known {
+                let fresh = std::mem::replace(&mut self.timestamp, known);
+                self.timestamp.enabled = fresh.enabled;
+                if own.get("format").is_some() {
+                    self.timestamp.format = fresh.format;
+                }
+            }
+        }
         definition.get(TTL).map_or(Ok(()), |own| self.ttl.merge(own))
     }
 
@@ -319,12 +341,13 @@ impl TimeSettings {
         Ok(fields)
     }
 
-    /// Returns the conflicts that prevent replacing these settings by those in `definition`.
+    /// Returns the conflicts that prevent replacing these settings by those in `definition`, merged as `fresh`.
     pub(super) fn conflicts(&self, fresh: &TimeSettings, definition: &Value) -> Result<Vec<String>> {
-        let mut conflicts = Vec::new();
-        if definition.get(TIMESTAMP).is_some() {
-            conflicts.extend(self.timestamp.conflicts(&fresh.timestamp)?);
+        let mut given = TimestampSettings::default();
+        if let Some(definition) = definition.get(TIMESTAMP) {
+            given.merge(definition)?;
         }
+        let mut conflicts = self.timestamp.conflicts(&given)?;
         if self.has_ttl() && !fresh.has_ttl() {
             conflicts.push("_ttl cannot be disabled once it was enabled.".to_owned());
         }

@@ -11,7 +11,7 @@ use super::contexts::Contexts;
 use super::field::{FieldType, Indexing, truth};
 use super::point_fields;
 use crate::error::{Result, SearchError};
-use crate::json::{java_class, java_text};
+use crate::json::{is_scalar, java_class, java_text};
 
 /// Conversion of a field to JSON: normalized for the API, or as it was defined.
 pub(crate) type DescribeField = fn(&FieldType) -> Map<String, Value>;
@@ -93,7 +93,9 @@ impl FieldNode {
         let mut fields = IndexMap::default();
         let mut own = definition.clone();
         let empty = Map::new();
+        let kind = definition.get("type").and_then(Value::as_str).and_then(Kind::named);
         let others = match definition.get("fields") {
+            _ if kind.is_some_and(|kind| !kind.has_multi_fields()) => &empty,
             None => &empty,
             Some(Value::Object(others)) => others,
             // Some types ignore the setting.
@@ -174,13 +176,15 @@ impl FieldNode {
         Ok(())
     }
 
+    /// Returns the multi-fields, without the fields of a point's parts.
+    pub(super) fn own_fields(&self) -> impl Iterator<Item = (&String, &FieldNode)> {
+        let is_own = |(name, _): &(&String, &FieldNode)| !point_fields::is_subfield(&self.field_type, name);
+        self.fields.iter().filter(is_own)
+    }
+
     pub(crate) fn describe(&self, describe_field: DescribeField) -> Value {
         let mut definition = describe_field(&self.field_type);
-        let own = self
-            .fields
-            .iter()
-            .filter(|(name, _)| !point_fields::is_subfield(&self.field_type, name));
-        let own: BTreeMap<_, _> = own.collect();
+        let own: BTreeMap<_, _> = self.own_fields().collect();
         if !own.is_empty() {
             let own = own
                 .into_iter()
@@ -222,7 +226,7 @@ impl ObjectNode {
             self.enabled = definition.get("enabled").map(truth);
             self.include_in_all = definition.get("include_in_all").map(truth);
         }
-        if let Some(own) = definition.get("path") {
+        if let Some(own) = definition.get("path").filter(|_| !path.is_empty()) {
             let object = path.rsplit('.').next().unwrap_or(path);
             self.path = path_type(object, own)?;
         }
@@ -248,7 +252,8 @@ impl ObjectNode {
                     )));
                 }
             };
-            let kind = definition.get("type").and_then(Value::as_str);
+            let kind = definition.get("type").filter(|kind| is_scalar(kind)).map(java_text);
+            let kind = kind.as_deref();
             let is_object = matches!(kind, Some("object" | "nested"))
                 || kind.is_none()
                     && (definition.contains_key("properties")

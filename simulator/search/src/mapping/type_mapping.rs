@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::dynamic::DynamicTemplate;
 use super::field::truth;
-use super::metadata;
+use super::metadata::{self, all_field};
 use super::times::{TIMESTAMP, TTL, TimeSettings};
 use super::tree::{DescribeField, ObjectNode};
 use crate::dates::{DateFormat, default_detection};
@@ -70,10 +70,18 @@ impl TypeMapping {
         if is_known {
             conflicts.extend(self.conflicts(definition));
         }
+        // A definition without it removes it.
+        if definition.get("_meta").is_none() {
+            self.meta.remove("_meta");
+        }
         let mut unknown = Vec::new();
         for (key, value) in definition {
             match key.as_str() {
-                "properties" | "dynamic" | "enabled" | "include_in_all" | TIMESTAMP | TTL => continue,
+                "properties" | "dynamic" | "enabled" | "include_in_all" => continue,
+                TIMESTAMP | TTL => {
+                    metadata::check(key, value)?;
+                    continue;
+                }
                 "dynamic_templates" => {
                     self.add_templates(value)?;
                     continue;
@@ -83,52 +91,61 @@ impl TypeMapping {
                 | "numeric_detection"
                 | "dynamic_date_formats"
                 | "date_formats"
-                | "_routing"
-                | "_parent"
-                | "_id"
-                | "_type"
-                | "_analyzer"
-                | "transform"
                 | "analyzer"
                 | "index_analyzer"
                 | "search_analyzer"
                     if is_known =>
                 {
-                    metadata::check(key, value)?;
                     if matches!(key.as_str(), "dynamic_date_formats" | "date_formats") {
                         date_formats(value)?;
                     }
                     continue;
                 }
-                "_field_names" if is_known && value.get("enabled").is_none() => continue,
-                "_all" => self.all_enabled = value.get("enabled").is_none_or(truth),
+                "_all" if !is_known => self.all_enabled = value.get("enabled").is_none_or(truth),
+                "transform" if !value.is_object() && !value.is_array() => {
+                    let reason = format!("Transform must be an object or an array but was:  {}", java_text(value));
+                    return Err(SearchError::mapping(reason));
+                }
                 "date_detection" => {
                     self.date_detection = truth(value);
-                    if self.date_detection {
-                        continue;
+                    if !self.date_detection {
+                        self.meta.insert(key.clone(), false.into());
                     }
+                    continue;
                 }
                 "numeric_detection" => {
                     self.numeric_detection = truth(value);
-                    if !self.numeric_detection {
-                        continue;
+                    if self.numeric_detection {
+                        self.meta.insert(key.clone(), true.into());
                     }
+                    continue;
                 }
                 "dynamic_date_formats" | "date_formats" => {
                     self.date_formats = date_formats(value)?;
                     let formats = self.date_formats.iter().map(|format| json!(format.as_str()));
-                    self.meta.insert(key.clone(), formats.collect());
+                    let formats: Vec<Value> = formats.collect();
+                    if !formats.is_empty() {
+                        self.meta.insert(key.clone(), formats.into());
+                    }
                     continue;
                 }
-                key if key.starts_with('_')
-                    || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}
+                "transform" if value.as_array().is_some_and(Vec::is_empty) => continue,
+                "analyzer" | "index_analyzer" | "search_analyzer" | "transform" => {
+                    self.meta.insert(key.clone(), value.clone());
+                    continue;
+                }
+                key if metadata::is_metadata(key) => {}
                 other => {
                     unknown.push(format!("[{other} : {}]", java_text(value)));
                     continue;
                 }
             }
             metadata::check(key, value)?;
-            match metadata::described(key, value) {
+            let settings = match is_known {
+                true => metadata::merged(key, self.meta.get(key), value),
+                false => metadata::described(key, value),
+            };
+            match settings {
                 Some(settings) => drop(self.meta.insert(key.clone(), settings)),
                 None => drop(self.meta.remove(key)),
             }
@@ -141,7 +158,7 @@ impl TypeMapping {
         if self.meta.contains_key("_parent") {
             self.meta.insert("_routing".to_owned(), json!({"required": true}));
         }
-        self.times.merge(definition)?;
+        self.times.merge(definition, is_known)?;
         let described = self.times.describe().into_iter();
         self.meta
             .extend(described.filter_map(|(name, settings)| Some((name.to_owned(), settings?))));
@@ -158,16 +175,18 @@ impl TypeMapping {
                 self.all_enabled
             ));
         }
+        let empty = json!({});
+        let all = [self.metadata("_all"), definition.get("_all")].map(|own| all_field(own.unwrap_or(&empty)));
+        if let [Ok(own), Ok(given)] = all {
+            conflicts.extend(own.conflicts(&given, "_all"));
+        }
         let parent_type = |settings: Option<&Value>| settings.and_then(|own| own.get("type")).map(java_text);
         let (own, given) = (
             parent_type(self.metadata("_parent")),
             parent_type(definition.get("_parent")),
         );
         if own != given {
-            let [own, given] = [own, given].map(|name| name.unwrap_or_else(|| "null".to_owned()));
-            conflicts.push(format!(
-                "The _parent field's type option can't be changed: [{own}]->[{given}]"
-            ));
+            conflicts.push("The _parent field's type option can't be changed".to_owned());
         }
         conflicts
     }

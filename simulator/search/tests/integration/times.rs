@@ -210,10 +210,14 @@ async fn a_timestamp_can_be_read_from_the_document_and_required() {
 #[rstest]
 #[case(
     json!({"_timestamp": {"enabled": true, "default": "1970-01-01"}}),
-    "Cannot update default in _timestamp value. Value is now now encountering 1970-01-01"
+    "mapper [_timestamp] has different store values, \
+     Cannot update default in _timestamp value. Value is now now encountering 1970-01-01"
 )]
 #[case(json!({"_timestamp": {"enabled": true, "store": false}}), "mapper [_timestamp] has different store values")]
-#[case(json!({"_ttl": {"enabled": false}}), "_ttl cannot be disabled once it was enabled.")]
+#[case(
+    json!({"_ttl": {"enabled": false}}),
+    "mapper [_timestamp] has different store values, _ttl cannot be disabled once it was enabled."
+)]
 #[tokio::test]
 async fn incompatible_changes_of_times_are_rejected(#[case] change: Value, #[case] conflict: &str) {
     let backend = Backend::new();

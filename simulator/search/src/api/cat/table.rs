@@ -109,7 +109,7 @@ pub(super) fn size(bytes: u64, request: &RestRequest) -> String {
         Some("k" | "kb") => 10,
         Some("m" | "mb") => 20,
         Some("g" | "gb") => 30,
-        _ => return human::size(bytes),
+        _ => return crate::sizes::size(bytes),
     };
     (bytes >> shift).to_string()
 }
