@@ -20,7 +20,7 @@ pub struct SearchError {
 }
 
 /// Returns the problems that a request has.
-pub(crate) fn problems<const N: usize>(checks: [(bool, &'static str); N]) -> impl Iterator<Item = &'static str> {
+pub(crate) fn problems<const N: usize>(checks: [(bool, &str); N]) -> impl Iterator<Item = &str> {
     let found = checks.into_iter().filter(|(is_found, _)| *is_found);
     found.map(|(_, problem)| problem)
 }

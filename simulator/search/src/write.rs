@@ -6,8 +6,14 @@ mod bulk;
 mod update;
 
 pub(crate) use bulk::bulk;
-pub(crate) use update::update;
+pub(crate) use update::{update, update_problems};
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written};
 use crate::json;
@@ -36,44 +42,36 @@ pub(crate) struct WriteParameters<'a> {
     pub(crate) ttl: Option<i64>,
 }
 
-/// Writes a document. Default of `id`: a generated one.
-pub(crate) fn index_document(
+/// A write of a document before it reaches its shard.
+pub(crate) struct Prepared<'a> {
+    index: Arc<Index>,
+    type_name: &'a str,
+    id: Cow<'a, str>,
+    routing: Option<String>,
+    parent: Option<&'a str>,
+    time: WriteTime,
+    condition: Condition,
+}
+
+/// Prepares a write to an index, which a request names as `name`. Default of `id`: a generated one.
+///
+/// # Errors
+/// Parameters that the mapping of the type does not allow.
+fn prepare<'a>(
     shared: &Shared,
-    index: &str,
-    type_name: &str,
-    id: Option<&str>,
-    parameters: WriteParameters<'_>,
+    (index, name): (Arc<Index>, &str),
+    type_name: &'a str,
+    id: Option<&'a str>,
+    parameters: WriteParameters<'a>,
     source: &[u8],
-) -> Result<Indexed> {
+) -> Result<Prepared<'a>> {
     let ttl = parameters.ttl;
     if let Some(ttl) = ttl.filter(|ttl| *ttl <= 0) {
         return Err(SearchError::illegal(illegal_ttl(ttl)));
     }
-    let name = index;
-    let index = shared.cluster.index_for_types(name, &[type_name])?;
+    let parent = parameters.placement.parent;
     let routing = shared.cluster.index_routing(name, parameters.placement.value())?;
-    let placement = Placement {
-        routing: routing.as_deref(),
-        parent: parameters.placement.parent,
-    };
-    check_type_name(type_name)?;
-    if id.is_some_and(|id| id.len() > MAX_ID_BYTES) {
-        return Err(SearchError::illegal(format!(
-            "id is too long, must be no longer than {MAX_ID_BYTES} bytes"
-        )));
-    }
-    if source.iter().all(u8::is_ascii_whitespace) {
-        return Err(SearchError::mapping("failed to parse, document is empty"));
-    }
-    if source.trim_ascii_start().first() != Some(&b'{') {
-        return Err(SearchError::mapping("failed to parse").caused_by(json::underivable_part(source)));
-    }
-    let document = json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
-    let id = id.map_or_else(|| shared.ids.next(), str::to_owned);
     let mapping = index.mapping();
-    if mapping.needs_routing(type_name) && placement.value().is_none() {
-        return Err(SearchError::routing_missing(&index.name, type_name, &id));
-    }
     let of_type = mapping.type_mapping(type_name);
     let default;
     let settings = match of_type.or_else(|| mapping.type_mapping("_default_")) {
@@ -83,36 +81,112 @@ pub(crate) fn index_document(
             &default
         }
     };
-    let now = shared.cluster.now();
-    let time = WriteTime {
-        now,
-        timestamp: settings.of(parameters.timestamp, &document, now)?,
-        ttl,
-    };
-    let is_mapped = of_type.is_some();
-    if !is_mapped && index.settings.read().get("index.mapper.dynamic") == Some("false") {
-        return Err(SearchError::new(
-            404,
-            "TypeMissingException",
-            format!(
-                "[{}] type[[{type_name}, trying to auto create mapping, but dynamic mapping is disabled]] missing",
-                index.name
-            ),
+    let mut timestamp = parameters.timestamp.map(|given| settings.parse(given)).transpose()?;
+    if mapping.needs_routing(type_name) && routing.is_none() && parent.is_none() {
+        return Err(SearchError::routing_missing(
+            &index.name,
+            type_name,
+            id.unwrap_or("null"),
         ));
     }
-    if placement.parent.is_some() && mapping.parent_type(type_name).is_none() {
+    if parent.is_some() && mapping.parent_type(type_name).is_none() {
         return Err(SearchError::illegal(
             "Can't specify parent if no parent field has been configured",
         ));
     }
-    let now = (shared.cluster.options.ticks)();
-    let condition = parameters.condition;
-    let written = index.write(type_name, &id, placement, time, source, &document, condition, now)?;
-    Ok(Indexed {
-        index: index.name.clone(),
-        id,
-        written,
+    if timestamp.is_none() && settings.reads_document() {
+        let found = json::object(source).and_then(|document| settings.in_document(&document));
+        timestamp = found.map_err(|error| {
+            let reason = "failed to parse doc to extract routing/timestamp/id";
+            SearchError::new(400, "ElasticsearchParseException", reason).caused_by(error)
+        })?;
+    }
+    let now = shared.cluster.now();
+    let timestamp = timestamp.map_or_else(|| settings.default_time(now), Ok)?;
+    Ok(Prepared {
+        type_name,
+        id: id.map_or_else(|| Cow::Owned(shared.ids.next()), Cow::Borrowed),
+        routing: routing.map(Cow::into_owned),
+        parent,
+        time: WriteTime { now, timestamp, ttl },
+        condition: parameters.condition,
+        index,
     })
+}
+
+/// Parses the source of a document.
+fn parsed(source: &[u8]) -> Result<Map<String, Value>> {
+    if source.iter().all(u8::is_ascii_whitespace) {
+        return Err(SearchError::mapping("failed to parse, document is empty"));
+    }
+    if source.trim_ascii_start().first() != Some(&b'{') {
+        return Err(SearchError::mapping("failed to parse").caused_by(json::underivable_part(source)));
+    }
+    json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))
+}
+
+impl Prepared<'_> {
+    /// Returns the id of the document.
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Writes the document.
+    fn write(&self, shared: &Shared, source: &[u8]) -> Result<Indexed> {
+        let (index, type_name, id) = (&self.index, self.type_name, &*self.id);
+        index.check_block(Block::Write)?;
+        check_type_name(type_name)?;
+        if id.len() > MAX_ID_BYTES {
+            return Err(SearchError::illegal(format!(
+                "id is too long, must be no longer than {MAX_ID_BYTES} bytes"
+            )));
+        }
+        let document = parsed(source)?;
+        let is_mapped = index.mapping().type_mapping(type_name).is_some();
+        if !is_mapped && index.settings.read().get("index.mapper.dynamic") == Some("false") {
+            return Err(SearchError::new(
+                404,
+                "TypeMissingException",
+                format!(
+                    "[{}] type[[{type_name}, trying to auto create mapping, but dynamic mapping is disabled]] missing",
+                    index.name
+                ),
+            ));
+        }
+        let placement = Placement {
+            routing: self.routing.as_deref(),
+            parent: self.parent,
+        };
+        let now = (shared.cluster.options.ticks)();
+        let written = index.write(
+            type_name,
+            id,
+            placement,
+            self.time,
+            source,
+            &document,
+            self.condition,
+            now,
+        )?;
+        Ok(Indexed {
+            index: index.name.clone(),
+            id: id.to_owned(),
+            written,
+        })
+    }
+}
+
+/// Writes a document. Default of `id`: a generated one.
+pub(crate) fn index_document(
+    shared: &Shared,
+    index: &str,
+    type_name: &str,
+    id: Option<&str>,
+    parameters: WriteParameters<'_>,
+    source: &[u8],
+) -> Result<Indexed> {
+    let own = shared.cluster.index_for_types(index, &[type_name])?;
+    prepare(shared, (own, index), type_name, id, parameters, source)?.write(shared, source)
 }
 
 /// Deletes a document.

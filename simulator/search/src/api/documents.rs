@@ -14,7 +14,7 @@ use crate::mapping::{Kind, ttl_millis};
 use crate::rest::{Answer, Content, RestRequest};
 use crate::routing::Placement;
 use crate::shared::Shared;
-use crate::write::{self, WriteParameters};
+use crate::write::{self, WriteParameters, update_problems};
 
 /// Returns the routing value and the parent of a request.
 pub(super) fn placement(request: &RestRequest) -> Placement<'_> {
@@ -150,17 +150,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         body.entry(name).or_insert_with(|| script.into());
     }
     let version = version_type.written(given);
-    if !matches!(version_type, VersionType::Internal | VersionType::Force) {
-        let reason = format!(
-            "version type [{}] is not supported by the update API",
-            version_type.name()
-        );
-        return Err(SearchError::validation(&reason));
-    }
-    if version.is_some() && retries > 0 {
-        let reason = "can't provide both retry_on_conflict and a specific version";
-        return Err(SearchError::validation(reason));
-    }
+    SearchError::validated(&update_problems(&body, given, version_type, retries))?;
     let condition = Condition {
         version,
         ..Condition::default()

@@ -121,16 +121,18 @@ impl Cluster {
     /// # Errors
     /// A closed or blocked index, or an alias of several indices.
     pub(crate) fn index_for_write(&self, name: &str) -> Result<Arc<Index>> {
-        self.index_for_types(name, &[])
+        let index = self.index_for_types(name, &[])?;
+        index.check_block(Block::Write)?;
+        Ok(index)
     }
 
-    /// Returns the index to write documents of some types to. A new index has the types.
+    /// Returns the open index of documents of some types, whether it may be written to or not. A new index has the
+    /// types.
     pub(crate) fn index_for_types(&self, name: &str, types: &[&str]) -> Result<Arc<Index>> {
         let index = self.get_or_create(name, types)?;
         if index.is_closed() {
             return Err(names::closed(&index));
         }
-        index.check_block(Block::Write)?;
         Ok(index)
     }
 

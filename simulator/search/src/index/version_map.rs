@@ -194,40 +194,34 @@ impl VersionMap {
         let known = self.slots.get(key).copied();
         let live = known.filter(|slot| slot.segment != TOMBSTONE);
         let name = || key.replace('\u{0}', "][");
-        if condition.create && live.is_some() {
-            return Err(SearchError::new(
-                409,
-                "DocumentAlreadyExistsException",
-                format!("[{}]: document already exists", name()),
-            ));
-        }
+        let conflict = |current: &str, given: u64| {
+            let reason = format!(
+                "[{}]: version conflict, current [{current}], provided [{given}]",
+                name()
+            );
+            Err(SearchError::new(409, "VersionConflictEngineException", reason))
+        };
+        // A deleted document still has a version.
         let current = known.map_or(0, |slot| slot.version);
-        if condition.version_type != VersionType::Internal {
-            let given = condition.version.unwrap_or(1);
-            if known.is_some() && condition.version_type.conflicts(current, given) {
-                return Err(SearchError::new(
-                    409,
-                    "VersionConflictEngineException",
-                    format!(
-                        "[{}]: version conflict, current [{current}], provided [{given}]",
-                        name()
-                    ),
-                ));
-            }
-            return Ok((given, live));
+        let is_internal = condition.version_type == VersionType::Internal;
+        let given = condition.version.unwrap_or(1);
+        if !is_internal && known.is_some() && condition.version_type.conflicts(current, given) {
+            return conflict(&current.to_string(), given);
         }
-        if let Some(wanted) = condition.version
-            && live.map(|slot| slot.version) != Some(wanted)
+        if let Some(wanted) = condition.version.filter(|_| is_internal)
+            && known.map(|slot| slot.version) != Some(wanted)
         {
-            let current = live.map_or_else(|| "-1".to_owned(), |slot| slot.version.to_string());
-            return Err(SearchError::new(
-                409,
-                "VersionConflictEngineException",
-                format!(
-                    "[{}]: version conflict, current [{current}], provided [{wanted}]",
-                    name()
-                ),
-            ));
+            return match known {
+                Some(slot) => conflict(&slot.version.to_string(), wanted),
+                None => conflict("-1", wanted),
+            };
+        }
+        if condition.create && live.is_some() {
+            let reason = format!("[{}]: document already exists", name());
+            return Err(SearchError::new(409, "DocumentAlreadyExistsException", reason));
+        }
+        if !is_internal {
+            return Ok((given, live));
         }
         Ok((current.saturating_add(1), live))
     }

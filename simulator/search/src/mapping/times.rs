@@ -188,22 +188,33 @@ impl TimestampSettings {
     }
 
     /// Parses a date or a number of milliseconds.
-    fn parse(&self, text: &str) -> Result<i64> {
+    ///
+    /// # Errors
+    /// Any other text.
+    pub(crate) fn parse(&self, text: &str) -> Result<i64> {
         let parsed = text.parse().ok().or_else(|| self.format.parse(text, Fill::Floor));
         parsed.ok_or_else(|| malformed(text))
     }
 
-    /// Returns the time of a document: that of the request, else of the document, else the default.
+    /// Returns whether documents have the time.
+    pub(crate) fn reads_document(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Returns the time that a document has.
     ///
     /// # Errors
-    /// An invalid date, or a missing time if the mapping requires one.
-    pub(crate) fn of(&self, given: Option<&str>, document: &Map<String, Value>, now: i64) -> Result<i64> {
-        if let Some(given) = given {
-            return self.parse(given);
-        }
-        if let Some(found) = self.path.as_ref().and_then(|path| value_at(document, path)) {
-            return self.parse(&text(found));
-        }
+    /// An invalid date.
+    pub(crate) fn in_document(&self, document: &Map<String, Value>) -> Result<Option<i64>> {
+        let found = self.path.as_ref().and_then(|path| value_at(document, path));
+        found.map(|found| self.parse(&text(found))).transpose()
+    }
+
+    /// Returns the time of a document without one.
+    ///
+    /// # Errors
+    /// A mapping that requires a time.
+    pub(crate) fn default_time(&self, now: i64) -> Result<i64> {
         if self.ignore_missing == Some(false) {
             return Err(malformed("timestamp is required by mapping"));
         }

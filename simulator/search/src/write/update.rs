@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Indexed, WriteParameters, index_document};
 use crate::error::{Result, SearchError, problems};
 use crate::find::visible_source;
-use crate::index::{Condition, Written};
+use crate::index::{Condition, VersionType, Written};
 use crate::mapping::truth;
 use crate::routing::Placement;
 use crate::shared::Shared;
@@ -19,17 +19,38 @@ pub(crate) struct Updated {
     pub(crate) source: Value,
 }
 
-/// Checks the combination of `script`, `doc` and `doc_as_upsert`.
-fn check(has_script: bool, has_doc: bool, doc_as_upsert: bool) -> Result<()> {
+/// Keys of a script.
+const SCRIPTS: [&str; 3] = ["script", "script_id", "script_file"];
+
+/// Returns the problems of an update with its body and its version.
+pub(crate) fn update_problems(
+    body: &Value,
+    version: Option<i64>,
+    version_type: VersionType,
+    retries: u64,
+) -> Vec<String> {
+    let has_script = SCRIPTS.iter().any(|key| body.get(*key).is_some());
+    let has_doc = body.get("doc").is_some();
+    let unsupported = format!(
+        "version type [{}] is not supported by the update API",
+        version_type.name()
+    );
+    let is_supported = matches!(version_type, VersionType::Internal | VersionType::Force);
+    let has_version = version_type.written(version).is_some();
     let found = problems([
+        (!is_supported, &*unsupported),
+        (
+            is_supported && has_version && retries > 0,
+            "can't provide both retry_on_conflict and a specific version",
+        ),
         (!has_script && !has_doc, "script or doc is missing"),
         (has_script && has_doc, "can't provide both script and doc"),
         (
-            doc_as_upsert && !has_doc,
+            body.get("doc_as_upsert").is_some_and(truth) && !has_doc,
             "doc must be specified if doc_as_upsert is enabled",
         ),
     ]);
-    SearchError::validated(&found.collect::<Vec<_>>())
+    found.map(str::to_owned).collect()
 }
 
 /// Merges `doc` of `body` into a document, or creates it from `upsert` if it does not exist. Retries up to `retries`
@@ -45,10 +66,8 @@ pub(crate) fn update(
 ) -> Result<Updated> {
     let (placement, version) = (parameters.placement, parameters.condition.version);
     let is_set = |key: &str| body.get(key).is_some_and(truth);
-    let scripts = ["script", "script_id", "script_file"];
-    let has_script = scripts.iter().any(|key| body.get(*key).is_some());
+    let has_script = SCRIPTS.iter().any(|key| body.get(*key).is_some());
     let doc = body.get("doc");
-    check(has_script, doc.is_some(), is_set("doc_as_upsert"))?;
     let upsert = doc.filter(|_| is_set("doc_as_upsert")).or_else(|| body.get("upsert"));
     let mut tries = 0;
     loop {

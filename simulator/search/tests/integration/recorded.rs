@@ -1,6 +1,7 @@
 //! The answers of Elasticsearch 1.5.2 to recorded requests: searches of the same documents (`recorded/library.jsonl`,
-//! `recorded/lines.jsonl`), requests about documents, mappings and indices (`recorded/documents.jsonl`), settings of
-//! mappings (`recorded/mappings.jsonl`), and values of fields of each kind (`recorded/values.jsonl`).
+//! `recorded/lines.jsonl`), requests about documents, mappings and indices (`recorded/documents.jsonl`), bulk requests
+//! (`recorded/bulk.jsonl`), settings of mappings (`recorded/mappings.jsonl`), and values of fields of each kind
+//! (`recorded/values.jsonl`).
 //!
 //! A line without `status` prepares the index. `answer` is without times and shard counts; `reason` is the innermost
 //! error.
@@ -41,6 +42,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_a_library(include_str!("../recorded/library.jsonl"), 150)]
 #[case::of_log_lines(include_str!("../recorded/lines.jsonl"), 120)]
 #[case::of_documents(include_str!("../recorded/documents.jsonl"), 150)]
+#[case::of_bulk_requests(include_str!("../recorded/bulk.jsonl"), 90)]
 #[case::of_mappings(include_str!("../recorded/mappings.jsonl"), 150)]
 #[case::of_values(include_str!("../recorded/values.jsonl"), 200)]
 #[tokio::test]
