@@ -17,7 +17,7 @@ use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written};
 use crate::json;
-use crate::mapping::{TimestampSettings, WriteTime, check_type_name, illegal_ttl};
+use crate::mapping::{TimestampSettings, WriteTime, check_ttl, check_type_name};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -66,9 +66,7 @@ fn prepare<'a>(
     source: &[u8],
 ) -> Result<Prepared<'a>> {
     let ttl = parameters.ttl;
-    if let Some(ttl) = ttl.filter(|ttl| *ttl <= 0) {
-        return Err(SearchError::illegal(illegal_ttl(ttl)));
-    }
+    check_ttl(ttl)?;
     let parent = parameters.placement.parent;
     let routing = shared.cluster.index_routing(name, parameters.placement.value())?;
     let mapping = index.mapping();

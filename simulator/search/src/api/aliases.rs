@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::described;
 use crate::cluster::{Alias, Block, Expand, Index, same_as_index};
-use crate::error::{Result, SearchError};
+use crate::error::{Result, SearchError, problems};
 use crate::find::names;
 use crate::json;
 use crate::pattern;
@@ -39,7 +39,7 @@ pub(crate) fn get(
         ignore_unavailable: !strict,
         closed: indices.is_empty(),
         ..Expand::METADATA
-    });
+    })?;
     for index in shared.cluster.allowed(indices, expand, Block::Metadata)? {
         let aliases = index.aliases.read();
         let kept: Map<String, Value> = aliases
@@ -88,15 +88,17 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
     let body = request.json()?.unwrap_or_else(|| json!({}));
     let text = |key: &str| body.get(key).and_then(Value::as_str);
     let (indices, alias) = (text("index").unwrap_or(indices), text("alias").unwrap_or(alias));
-    if alias.trim().is_empty() {
-        return Err(SearchError::validation(
+    let found = problems([
+        (
+            alias.trim().is_empty(),
             "Alias action [add] requires an [alias] to be set",
-        ));
-    }
-    if indices.is_empty() {
-        let reason = "Alias action [add]: Property [index] was either missing or null";
-        return Err(SearchError::validation(reason));
-    }
+        ),
+        (
+            indices.is_empty(),
+            "Alias action [add]: Property [index] was either missing or null",
+        ),
+    ]);
+    SearchError::validated(&found.collect::<Vec<_>>())?;
     let definition = Alias::parse(&body);
     let named = shared.cluster.named(indices, Expand::MATCHED)?;
     check(shared, named.first().map_or(indices, |index| &index.name), alias)?;
@@ -108,7 +110,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
         index.aliases.write().insert(alias.to_owned(), definition.clone());
     }
     shared.cluster.changed(&named)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
 /// `DELETE /index/_alias/name`.
@@ -131,7 +133,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         ));
     }
     shared.cluster.changed(&named)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
 /// An action of `POST /_aliases`.
@@ -254,5 +256,5 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         }
     }
     shared.cluster.changed(&changed)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }

@@ -29,6 +29,27 @@ pub(crate) fn root(shared: &Shared) -> Answer {
     }))
 }
 
+/// Returns whether there are as many nodes as wanted: `2`, `>=2`, `ge(2)` and so on.
+///
+/// # Errors
+/// No number.
+fn are_enough(nodes: usize, wanted: &str) -> Result<bool> {
+    type Comparison = fn(&usize, &usize) -> bool;
+    const OPERATORS: [(&str, &str, Comparison); 4] = [
+        (">=", "ge(", usize::ge),
+        ("<=", "le(", usize::le),
+        (">", "gt(", usize::gt),
+        ("<", "lt(", usize::lt),
+    ];
+    let found = OPERATORS.iter().find_map(|(sign, name, compare)| {
+        let named = || wanted.strip_prefix(name)?.strip_suffix(')');
+        Some((wanted.strip_prefix(sign).or_else(named)?, *compare))
+    });
+    let (number, compare) = found.unwrap_or((wanted, usize::eq));
+    let number = number.parse().map_err(|_| SearchError::number(number))?;
+    Ok(compare(&nodes, &number))
+}
+
 /// `GET /_cluster/health[/indices]`.
 pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&str>) -> Result<Answer> {
     let named = shared.cluster.named(
@@ -39,7 +60,7 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
         },
     )?;
     let health = shared.cluster.health(&named);
-    request.check_duration("timeout")?;
+    request.check_timeouts()?;
     request.integer("wait_for_relocating_shards")?;
     let wanted_shards = request.integer("wait_for_active_shards")?;
     // Nothing is pending: a condition holds now or never, so the request does not wait.
@@ -57,17 +78,8 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     }
     let missing = indices.is_some_and(|indices| !indices.is_empty() && !indices.contains('*') && named.is_empty());
     let nodes = shared.cluster.options.nodes.len();
-    let enough_nodes = request.param("wait_for_nodes").is_none_or(|wanted| {
-        let (operator, number) = wanted.split_at(wanted.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
-        let number: usize = number.trim_end_matches(')').parse().unwrap_or(0);
-        match operator {
-            ">" | "gt(" => nodes > number,
-            "<" | "lt(" => nodes < number,
-            "<=" | "le(" => nodes <= number,
-            "" => nodes == number,
-            _ => nodes >= number,
-        }
-    });
+    let wanted_nodes = request.param("wait_for_nodes").filter(|wanted| !wanted.is_empty());
+    let enough_nodes = wanted_nodes.map_or(Ok(true), |wanted| are_enough(nodes, wanted))?;
     let timed_out = missing
         || !enough_nodes
         || wanted_shards.is_some_and(|wanted| i64::from(wanted) > i64::from(health.active))

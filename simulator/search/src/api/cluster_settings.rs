@@ -117,7 +117,7 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
     if !has_settings("persistent") && !has_settings("transient") {
         return Err(SearchError::validation("no settings to update"));
     }
-    let mut response = json!({"acknowledged": true});
+    let mut response = json!({"acknowledged": request.acknowledged()?});
     for (section, known) in [("persistent", persistent), ("transient", transient)] {
         let mut fresh = BTreeMap::new();
         if let Some(settings) = body.get(section) {

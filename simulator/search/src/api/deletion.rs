@@ -38,7 +38,7 @@ pub(crate) fn delete_by_query(
         budget: request.budget.clone(),
         ..Default::default()
     };
-    let expand = request.expand_or(Expand::MATCHED);
+    let expand = request.expand_or(Expand::MATCHED)?;
     let named = shared.cluster.named(indices, expand)?;
     check_open(&named)?;
     named.iter().try_for_each(|index| index.check_block(Block::Write))?;
@@ -52,7 +52,7 @@ pub(crate) fn delete_by_query(
     };
     let now = (shared.cluster.options.ticks)();
     loop {
-        let outcome = crate::find::search(&shared.cluster, indices, request.expand(), &wanted)?;
+        let outcome = crate::find::search(&shared.cluster, indices, request.expand()?, &wanted)?;
         if let Some(failure) = outcome.failures.first() {
             return Ok(Answer::json(failure.error.status, deleted(&named, visited, &outcome)));
         }

@@ -1,5 +1,6 @@
 //! The APIs of single documents (index, get, update, delete), and bulk.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -10,7 +11,7 @@ use crate::error::{Result, SearchError};
 use crate::find::{SourceFilter, extract, metadata_value, names, stored_values, value_of_source, visible_source};
 use crate::index::{Condition, Stored, VersionType};
 use crate::json;
-use crate::mapping::{Kind, ttl_millis};
+use crate::mapping::{Kind, check_ttl, ttl_millis};
 use crate::rest::{Answer, Content, RestRequest};
 use crate::routing::Placement;
 use crate::shared::Shared;
@@ -24,17 +25,18 @@ pub(super) fn placement(request: &RestRequest) -> Placement<'_> {
     }
 }
 
-fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
+/// Returns the condition of a write. Default of `create`: what the request wants.
+fn condition(request: &RestRequest, create: Option<bool>) -> Result<Condition> {
     let (given, version_type) = request.version()?;
     check_write(request)?;
     if let Some(problem) = version_type.illegal_write(given) {
         return Err(SearchError::validation(&problem));
     }
     Ok(Condition {
-        create: create
-            || request
-                .param("op_type")
-                .is_some_and(|kind| kind.eq_ignore_ascii_case("create")),
+        create: create.unwrap_or_else(|| {
+            let kind = request.param("op_type");
+            kind.is_some_and(|kind| kind.eq_ignore_ascii_case("create"))
+        }),
         version: version_type.written(given),
         version_type,
     })
@@ -43,11 +45,13 @@ fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
 /// Returns the parameters of a write.
 fn write_parameters(request: &RestRequest, condition: Condition) -> Result<WriteParameters<'_>> {
     let ttl = request.param("ttl").filter(|text| !text.is_empty());
+    let ttl = ttl.map(|text| ttl_millis(&json!(text))).transpose()?;
+    check_ttl(ttl)?;
     Ok(WriteParameters {
         placement: placement(request),
         condition,
         timestamp: request.param("timestamp"),
-        ttl: ttl.map(|text| ttl_millis(&json!(text))).transpose()?,
+        ttl,
     })
 }
 
@@ -83,9 +87,10 @@ pub(crate) fn index(
     id: Option<&str>,
     create: bool,
 ) -> Result<Answer> {
-    let parameters = write_parameters(request, condition(request, create)?)?;
+    let parameters = write_parameters(request, condition(request, create.then_some(true))?)?;
     if let Some(kind) = request
         .param("op_type")
+        .filter(|_| !create)
         .filter(|kind| !["index", "create"].iter().any(|own| kind.eq_ignore_ascii_case(own)))
     {
         let reason = format!("opType [{kind}] not allowed, either [index] or [create] are allowed");
@@ -114,7 +119,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
         type_name,
         id,
         placement(request),
-        condition(request, false)?,
+        condition(request, Some(false))?,
     )?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 200 } else { 404 };
@@ -168,7 +173,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     let status = if done.indexed.written.fresh { 201 } else { 200 };
     let mut response =
         json!({"_index": done.indexed.index, "_type": type_name, "_id": id, "_version": done.indexed.written.version});
-    if let Some(fields) = request.param("fields") {
+    if let Some(fields) = request.param("fields").filter(|fields| !fields.is_empty()) {
         let mut get = json!({"found": true});
         let mut taken = Map::new();
         for field in fields.split(',').filter(|field| *field != "_source") {
@@ -358,12 +363,13 @@ fn read(
     type_name: &str,
     id: &str,
 ) -> Result<(Arc<Index>, Option<Versioned>)> {
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
     let realtime = request.flag_or("realtime", true);
     if !realtime {
         refresh(shared, request, index)?;
     }
-    find(shared, index, (type_name, id), placement(request).value(), realtime)
+    let found = find(shared, index, (type_name, id), placement(request).value(), realtime)?;
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    Ok(found)
 }
 
 /// Returns the version that a document must have to be read.
@@ -378,14 +384,15 @@ pub(super) fn read_version((given, version_type): (Option<i64>, VersionType)) ->
 
 /// `GET|HEAD /index/type/id`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (index, found) = read(shared, request, index, type_name, id)?;
-    // A check of existence ignores the version.
-    let given = if request.method == http::Method::HEAD {
+    // A check of existence ignores the version and the fields.
+    let is_check = request.method == http::Method::HEAD;
+    let given = if is_check {
         (None, VersionType::Internal)
     } else {
         request.version()?
     };
     let wanted = read_version(given)?;
+    let (index, found) = read(shared, request, index, type_name, id)?;
     check_version(
         &index,
         (type_name, id),
@@ -394,7 +401,8 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
         found.as_ref(),
     )?;
     let status = if found.is_some() { 200 } else { 404 };
-    let fields = request.param("fields").map(|text| names(&json!(text)));
+    let fields = request.param("fields").filter(|_| !is_check);
+    let fields = fields.map(|text| names(&json!(text)));
     Ok(Answer::json(
         status,
         document_json(
@@ -411,6 +419,10 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
 
 /// `GET|HEAD /index/type/id/_source`.
 pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
+    let filter = source_filter(request);
+    if filter.as_ref().is_some_and(|filter| !filter.enabled) {
+        return Err(SearchError::validation("fetching source can not be disabled"));
+    }
     let (index, found) = read(shared, request, index, type_name, id)?;
     let missing = || Answer {
         status: 404,
@@ -421,9 +433,18 @@ pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_n
     };
     let whole = crate::json::value(stored.source())?;
     let source = visible_source(&index.mapping(), stored.type_name(), &whole);
-    Ok(source.map_or_else(missing, |source| {
-        Answer::ok(source_filter(request).map_or_else(|| source.clone().into_owned(), |filter| filter.apply(&source)))
-    }))
+    let Some(source) = source else {
+        return Ok(missing());
+    };
+    let text = match (filter, source) {
+        (Some(filter), source) => filter.apply(&source).to_string().into_bytes(),
+        (None, Cow::Owned(source)) => source.to_string().into_bytes(),
+        (None, Cow::Borrowed(_)) => stored.source().to_vec(),
+    };
+    Ok(Answer {
+        status: 200,
+        content: Content::Source(text),
+    })
 }
 
 /// `POST [/index[/type]]/_bulk`.

@@ -27,7 +27,7 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
     body.as_ref().map_or(Ok(()), check_sections)?;
     request.check_timeouts()?;
     shared.cluster.create(index, body.as_ref())?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
 /// `DELETE /index`.
@@ -35,7 +35,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
     request.check_timeouts()?;
     let named = shared
         .cluster
-        .allowed(indices, request.expand_or(Expand::ALL), Block::Metadata)?;
+        .allowed(indices, request.expand_or(Expand::ALL)?, Block::Metadata)?;
     if named.is_empty()
         && !request.flag("ignore_unavailable")
         && !indices.contains('*')
@@ -48,12 +48,12 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
         shared.cluster.remove(&index.name)?;
         shared.scrolls.remove_index(&index.name);
     }
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
 /// `HEAD /index`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let expand = request.expand_or(Expand::CHANGES);
+    let expand = request.expand_or(Expand::CHANGES)?;
     let named = shared.cluster.allowed(indices, expand, Block::Metadata);
     Answer::found(named.map(|_| true))
 }
@@ -123,7 +123,7 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
 }
 
 /// Parameters of `_settings` that are not settings.
-const REQUEST_PARAMETERS: [&str; 6] = ["pretty", "human", "format", "source", "timeout", "master_timeout"];
+const REQUEST_PARAMETERS: [&str; 4] = ["pretty", "index", "timeout", "master_timeout"];
 
 /// `PUT [/index]/_settings`.
 pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
@@ -137,7 +137,7 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
     if fresh.is_empty() {
         return Err(SearchError::validation("no settings to update"));
     }
-    let mut named = shared.cluster.named(indices, request.expand_or(Expand::CHANGES))?;
+    let mut named = shared.cluster.named(indices, request.expand_or(Expand::CHANGES)?)?;
     if named.is_empty() {
         named = shared.cluster.indices();
     }
@@ -160,7 +160,7 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
     }
     named.iter().for_each(|index| index.settings.write().extend(&fresh));
     shared.cluster.changed(&named)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
 /// `POST /index/_open` and `_close`.
@@ -173,11 +173,12 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
         open: closed,
         closed: !closed,
         ..Expand::CHANGES
-    });
+    })?;
     let named = shared.cluster.allowed(indices, expand, Block::Metadata)?;
     if named.is_empty() {
         return Err(SearchError::illegal("Index name is required"));
     }
+    let is_changed = named.iter().any(|index| index.is_closed() != closed);
     for index in &named {
         index.closed.store(closed, Ordering::Relaxed);
         if closed {
@@ -186,13 +187,13 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
         }
     }
     shared.cluster.changed(&named)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(!is_changed || request.acknowledged()?))
 }
 
 /// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
 pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
-    request.integer("max_num_segments")?;
-    let named = shared.cluster.broadcast(indices, request.expand(), Block::Metadata)?;
+    let segments = request.integer("max_num_segments");
+    let named = shared.cluster.broadcast(indices, request.expand()?, Block::Metadata)?;
     let now = (shared.cluster.options.ticks)();
     match what {
         "_refresh" => refresh(&named)?,
@@ -200,8 +201,9 @@ pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, wh
             .iter()
             .try_for_each(|index| index.flush(request.flag("force"), now))?,
         "_optimize" => {
+            let segments = segments?;
             for index in &named {
-                if request.integer("max_num_segments")?.is_some_and(|most| most > 0) {
+                if segments.is_some_and(|most| most > 0) {
                     index.shards.iter().try_for_each(Shard::optimize)?;
                 } else {
                     index.merge()?;

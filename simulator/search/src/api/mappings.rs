@@ -57,7 +57,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
         return Err(SearchError::validation("mapping source is empty"));
     }
     let now = (shared.cluster.options.ticks)();
-    let named = shared.cluster.named(indices, request.expand_or(Expand::CHANGES))?;
+    let named = shared.cluster.named(indices, request.expand_or(Expand::CHANGES)?)?;
     if json::derivable(source).is_err() {
         return Err(SearchError::null_pointer());
     }
@@ -81,14 +81,15 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
         index.change_mapping(|mapping| mapping.put(type_name, &body, request.flag("ignore_conflicts")))?;
     }
     shared.cluster.changed(&named)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
 /// `DELETE /index/type` and `DELETE /index/_mapping/type`: deletes the mapping and the documents of a type.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Result<Answer> {
+    request.check_timeouts()?;
     let now = (shared.cluster.options.ticks)();
     let mut found = false;
-    let named = shared.cluster.allowed(indices, request.expand(), Block::Metadata)?;
+    let named = shared.cluster.allowed(indices, request.expand()?, Block::Metadata)?;
     for index in &named {
         let names: Vec<String> = index
             .mapping()
@@ -116,7 +117,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
         ));
     }
     shared.cluster.changed(&named)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
 /// A field with its description.
@@ -188,7 +189,7 @@ pub(crate) fn fields(
     let defaults = request.flag("include_defaults");
     let types = types.filter(|types| !matches!(*types, "*" | "_all"));
     let mut response = Map::new();
-    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA))?;
+    let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA)?)?;
     let is_readable = |index: &&Arc<Index>| !index.is_closed() && index.check_block(Block::Read).is_ok();
     for index in named.iter().filter(is_readable) {
         let mapping = index.mapping();

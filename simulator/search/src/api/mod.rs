@@ -38,6 +38,6 @@ use crate::shared::Shared;
 /// # Errors
 /// As those of [`Cluster::allowed`](crate::cluster::Cluster::allowed).
 fn described(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Vec<Arc<Index>>> {
-    let expand = request.expand_or(Expand::METADATA);
+    let expand = request.expand_or(Expand::METADATA)?;
     shared.cluster.allowed(indices, expand, Block::Metadata)
 }

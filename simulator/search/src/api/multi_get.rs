@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::documents::{check_version, document_json, find, placement, read_version, source_filter};
+use super::search::check_preference;
 use crate::error::{Result, SearchError};
 use crate::find::{SourceFilter, names};
 use crate::index::VersionType;
@@ -66,7 +67,9 @@ pub(crate) fn mget(
         let own_routing = text("_routing").or_else(|| text("routing"));
         let own_routing = own_routing.or_else(|| text("_parent")).or_else(|| text("parent"));
         let routing = own_routing.as_deref().or(placement(request).value());
+        let preferred = check_preference(shared, request.param("preference").unwrap_or_default());
         let read = find(shared, &index, (wanted_type, &id), routing, realtime).and_then(|(index, found)| {
+            preferred?;
             check_version(&index, (wanted_type, &id), routing, *version, found.as_ref())?;
             let filter = own.as_ref().or(filter.as_ref());
             document_json(

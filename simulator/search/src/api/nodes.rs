@@ -308,6 +308,7 @@ pub(crate) fn hot_threads(shared: &Shared, nodes: Option<&str>) -> Answer {
 }
 
 /// `GET /_cluster/pending_tasks`: always empty.
-pub(crate) fn pending_tasks(_request: &RestRequest) -> Result<Answer> {
+pub(crate) fn pending_tasks(request: &RestRequest) -> Result<Answer> {
+    request.check_duration("master_timeout")?;
     Ok(Answer::ok(json!({"tasks": []})))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::documents::source_filter;
 use super::search::{check_preference, types_of};
 use crate::cluster::{Block, Expand, check_open};
 use crate::error::{Result, SearchError};
@@ -67,7 +68,7 @@ pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types
         let after = u64::try_from(after).map_err(|_| SearchError::illegal("terminateAfter must be > 0"))?;
         wanted.terminate_after = (after > 0).then_some(after);
     }
-    let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
+    let outcome = find(&shared.cluster, indices, request.expand()?, &wanted)?;
     let status = match outcome.failures.first() {
         Some(failure) if outcome.failed() == outcome.shards => {
             parse_failure(&failure.index, failure.error.clone()).status
@@ -88,11 +89,24 @@ pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types
     Ok(Answer::json(status, response))
 }
 
+/// Returns the number of documents that match the parameter `source`, or `q` without one. A shard on which the query
+/// fails has none.
+pub(super) fn count_matches(shared: &Shared, request: &RestRequest, indices: &str) -> Result<u64> {
+    let source = request.param("source").unwrap_or_default();
+    let wanted = SearchRequest {
+        query: QuerySource::parse(&request.params, source.as_bytes(), &shared.cluster.options.limits)?,
+        size: Some(0),
+        budget: request.budget.clone(),
+        ..SearchRequest::default()
+    };
+    Ok(find(&shared.cluster, indices, Expand::SHARDS, &wanted)?.total)
+}
+
 /// `GET|POST [/index[/type]]/_search/exists`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     check_preference(shared, request.param("preference").unwrap_or_default())?;
     let wanted = search_request(shared, request, types)?;
-    let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
+    let outcome = find(&shared.cluster, indices, request.expand()?, &wanted)?;
     Ok(Answer::json(
         if outcome.total > 0 { 200 } else { 404 },
         json!({"exists": outcome.total > 0}),
@@ -118,7 +132,7 @@ fn qualified(error: &SearchError) -> String {
 
 /// `GET|POST [/index[/type]]/_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let expand = request.expand_or(Expand::MATCHED);
+    let expand = request.expand_or(Expand::MATCHED)?;
     let targets = shared.cluster.resolve(indices, expand)?;
     let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
     check_open(&indices)?;
@@ -156,9 +170,10 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 
 /// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
     let named = shared
         .cluster
-        .allowed(indices, request.expand_or(Expand::FILTER), Block::Metadata)?;
+        .allowed(indices, request.expand_or(Expand::FILTER)?, Block::Metadata)?;
     if let Some(closed) = named.iter().find(|index| index.is_closed()) {
         return Err(SearchError::index_missing(&closed.name));
     }
@@ -196,9 +211,10 @@ pub(crate) fn explain(
     }
     let query = QuerySource::parse(&request.params, body, limits)?;
     query.check(&request.budget)?;
-    let wanted = SearchRequest::parse(&request.params, &[], limits)?;
+    let filter = source_filter(request).filter(|filter| filter.enabled);
     let name = index;
-    let targets = shared.cluster.resolve(name, request.expand())?;
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    let targets = shared.cluster.resolve(name, Expand::SHARDS)?;
     let [(index, filters)] = targets.as_slice() else {
         return Err(SearchError::index_missing(name));
     };
@@ -236,10 +252,10 @@ pub(crate) fn explain(
     response["matched"] = json!(explanation.matched);
     response["explanation"] = explanation.json();
     let fields = request.param("fields").map(|text| names(&json!(text)));
-    if wanted.source.is_some() || fields.is_some() {
+    if filter.is_some() || fields.is_some() {
         let stored = segment.segment.stored(doc)?;
         let now = shared.cluster.now();
-        let found = super::documents::contents(index, &stored, wanted.source.as_ref(), fields.as_deref(), now)?;
+        let found = super::documents::contents(index, &stored, filter.as_ref(), fields.as_deref(), now)?;
         let mut get = json!({"found": true});
         if let Value::Object(get) = &mut get {
             get.extend(found);

@@ -138,6 +138,7 @@ pub(crate) fn msearch(
     if let Some(kind) = request.param("search_type") {
         SearchType::parse(kind)?;
     }
+    let default = request.expand()?;
     let mut responses = Vec::new();
     while let Some(header) = lines.next() {
         if header.iter().all(u8::is_ascii_whitespace)
@@ -150,7 +151,7 @@ pub(crate) fn msearch(
         if !header.is_object() {
             return Err(SearchError::null_pointer());
         }
-        let expand = if blank { request.expand() } else { Expand::SHARDS };
+        let expand = if blank { default } else { Expand::SHARDS };
         let header = Header::parse(&header, expand)?;
         // The last line counts only if it ends with a newline.
         let Some(body) = lines.next().filter(|_| lines.clone().next().is_some()) else {

@@ -1,5 +1,6 @@
 //! The `_search` and `_mlt` APIs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -135,13 +136,13 @@ pub(super) fn check_preference(shared: &Shared, preference: &str) -> Result<()> 
     }
 }
 
-/// Runs a search, and fails if it does.
+/// Runs the search of the body of a request, and fails if it does.
 pub(super) fn check_search(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<()> {
     let limits = &shared.cluster.options.limits;
-    let mut wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
+    let mut wanted = SearchRequest::parse(&BTreeMap::new(), request.body_or_source(), limits)?;
     wanted.types = types_of(types);
     wanted.budget = request.budget.clone();
-    run(shared, indices, request.expand(), &wanted).map(drop)
+    run(shared, indices, request.expand()?, &wanted).map(drop)
 }
 
 /// `GET|POST [/index[/type]]/_search`.
@@ -180,7 +181,7 @@ fn execute(
     wanted.budget = request.budget.clone();
     wanted.scrolls = request.param("scroll").is_some();
     let Some(keep) = request.param("scroll") else {
-        let outcome = run(shared, indices, request.expand(), &wanted)?;
+        let outcome = run(shared, indices, request.expand()?, &wanted)?;
         return answer(shared, &wanted, &outcome, &outcome.hits, began).map(Answer::ok);
     };
     let keep = time(keep)?;
@@ -198,7 +199,7 @@ fn execute(
         size: Some(first_size),
         ..wanted.clone()
     };
-    let mut outcome = run(shared, indices, request.expand(), &first)?;
+    let mut outcome = run(shared, indices, request.expand()?, &first)?;
     if wanted.search_type == SearchType::Count && outcome.shards > 0 {
         // A count has no page to go on from.
         let cause = SearchError::new(503, "ElasticsearchIllegalStateException", "");
@@ -235,7 +236,7 @@ pub(crate) fn more_like_this(
     type_name: &str,
     id: &str,
 ) -> Result<Answer> {
-    let named = shared.cluster.named(index, request.expand())?;
+    let named = shared.cluster.named(index, Expand::SHARDS)?;
     let name = named.first().map_or(index, |index| index.name.as_str());
     let routing = shared.cluster.index_routing(index, request.param("routing"))?;
     let source = shared.cluster.source(name, type_name, id, routing.as_deref())?;

@@ -21,10 +21,13 @@ pub(crate) fn handle(request: &RestRequest, path: &[&str]) -> Result<Option<Answ
         (&Method::GET, ["_status"] | [_, "_status"]) => Ok(Some(Answer::ok(json!({"snapshots": []})))),
         (&Method::GET, [name] | [name, _] | [name, _, "_status"])
         | (&Method::DELETE, [name] | [name, _])
-        | (&Method::POST, [name, "_verify"] | [name, _, "_restore"])
-        | (&Method::PUT | &Method::POST, [name, _]) => missing(name),
+        | (&Method::POST, [name, "_verify"] | [name, _, "_restore" | "_create"])
+        | (&Method::PUT, [name, _]) => missing(name),
         (&Method::PUT | &Method::POST, [name]) => {
-            if request.json()?.is_none_or(|body| body.get("type").is_none()) {
+            let Some(body) = request.json()? else {
+                return Err(SearchError::parse("Failed to derive xcontent from "));
+            };
+            if body.get("type").is_none() {
                 return Err(SearchError::validation("type is missing"));
             }
             let reason = format!("[{name}] failed to create repository");

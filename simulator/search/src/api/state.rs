@@ -18,9 +18,10 @@ pub(crate) fn state(
     metrics: Option<&str>,
     indices: Option<&str>,
 ) -> Result<Answer> {
+    request.check_duration("master_timeout")?;
     let named = match indices {
         None | Some("") => shared.cluster.indices(),
-        Some(indices) => shared.cluster.named(indices, request.expand_or(Expand::FILTER))?,
+        Some(indices) => shared.cluster.named(indices, request.expand_or(Expand::FILTER)?)?,
     };
     let mut response = Map::new();
     response.insert("cluster_name".to_owned(), json!(shared.cluster.options.cluster_name));
@@ -66,7 +67,9 @@ pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> 
         Some(metrics) => metrics.split(',').collect(),
     };
     let state = sections(shared, request, &metrics, &shared.cluster.indices(), false);
-    Ok(Answer::ok(json!({"acknowledged": true, "state": state})))
+    Ok(Answer::ok(
+        json!({"acknowledged": request.acknowledged()?, "state": state}),
+    ))
 }
 
 /// Returns the sections of the cluster state in `metrics`. If it is empty, returns all of them.

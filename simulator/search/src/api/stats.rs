@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::human;
 use crate::cluster::{Block, Breakdown, Index, LUCENE, ShardCopy, address, bytes, id_of, sections};
 use crate::error::Result;
+use crate::index::Shard;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -79,7 +80,7 @@ fn by_shard(shared: &Shared, index: &Index, show: impl Fn(ShardCopy<'_>) -> Valu
 
 /// `GET [/index]/_stats[/metrics]`.
 pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metrics: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.broadcast(indices, request.expand(), Block::Metadata)?;
+    let named = shared.cluster.broadcast(indices, request.expand()?, Block::Metadata)?;
     let stats = StatsRequest {
         metrics,
         breakdown: Breakdown {
@@ -107,9 +108,32 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
     Ok(Answer::ok(response))
 }
 
+/// `GET /_upgrade`: the sizes of indices, of which nothing is of an older version.
+pub(crate) fn upgrade(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
+    let named = shared.cluster.broadcast(indices, request.expand()?, Block::Metadata)?;
+    let sizes = named.iter().map(|index| {
+        let of_shard = |shard: &Shard| {
+            shard
+                .view()
+                .segments
+                .iter()
+                .map(|view| view.segment.bytes())
+                .sum::<u64>()
+        };
+        let bytes: u64 = index.shards.iter().map(of_shard).sum();
+        let size = json!({"size_in_bytes": bytes, "size_to_upgrade_in_bytes": 0});
+        (index.name.clone(), size)
+    });
+    let mut sizes = Value::Object(sizes.collect());
+    if request.flag("human") {
+        human::add_texts(&mut sizes);
+    }
+    Ok(Answer::ok(sizes))
+}
+
 /// `GET [/index]/_segments`.
 pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.broadcast(indices, request.expand(), Block::Metadata)?;
+    let named = shared.cluster.broadcast(indices, request.expand()?, Block::Metadata)?;
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
@@ -202,7 +226,7 @@ fn recovery_json(copy: &ShardCopy<'_>) -> Value {
 
 /// `GET [/index]/_recovery`.
 pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.broadcast(indices, request.expand(), Block::Read)?;
+    let named = shared.cluster.broadcast(indices, request.expand()?, Block::Read)?;
     if request.flag("active_only") {
         return Ok(Answer::ok(json!({})));
     }
@@ -261,7 +285,7 @@ fn status_sections(copies: &[ShardCopy<'_>]) -> Map<String, Value> {
 
 /// `GET [/index]/_status`.
 pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let named = shared.cluster.broadcast(indices, request.expand(), Block::Metadata)?;
+    let named = shared.cluster.broadcast(indices, request.expand()?, Block::Metadata)?;
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {

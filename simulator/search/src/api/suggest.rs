@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::search::insert_first;
+use super::search::{check_preference, insert_first};
 use crate::cluster::{Block, Index, check_open};
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, shards_json};
@@ -15,7 +15,8 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
     let body = request
         .json()?
         .ok_or_else(|| SearchError::illegal("no content or source provided to execute suggestion"))?;
-    let named = shared.cluster.allowed(indices, request.expand(), Block::Read)?;
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    let named = shared.cluster.allowed(indices, request.expand()?, Block::Read)?;
     check_open(&named)?;
     named
         .iter()

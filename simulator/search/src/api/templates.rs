@@ -42,7 +42,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<
     templates.insert(name.to_owned(), template);
     drop(templates);
     shared.cluster.metadata_changed()?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(true))
 }
 
 /// Fails for an invalid name or pattern of a template.
@@ -70,7 +70,8 @@ fn check(name: &str, pattern: &str) -> Result<()> {
 }
 
 /// `GET /_template[/name]`.
-pub(crate) fn get(shared: &Shared, wanted: Option<&str>) -> Answer {
+pub(crate) fn get(shared: &Shared, request: &RestRequest, wanted: Option<&str>) -> Result<Answer> {
+    request.check_duration("master_timeout")?;
     let templates = shared.cluster.templates.read();
     let response: Map<String, Value> = templates
         .iter()
@@ -78,7 +79,7 @@ pub(crate) fn get(shared: &Shared, wanted: Option<&str>) -> Answer {
         .map(|(name, template)| (name.clone(), template.describe()))
         .collect();
     let missing = response.is_empty() && wanted.is_some();
-    Answer::json(if missing { 404 } else { 200 }, response.into())
+    Ok(Answer::json(if missing { 404 } else { 200 }, response.into()))
 }
 
 /// `HEAD /_template/name`.
@@ -94,7 +95,8 @@ pub(crate) fn exists(shared: &Shared, wanted: &str) -> Answer {
 }
 
 /// `DELETE /_template/name`.
-pub(crate) fn delete(shared: &Shared, wanted: &str) -> Result<Answer> {
+pub(crate) fn delete(shared: &Shared, request: &RestRequest, wanted: &str) -> Result<Answer> {
+    request.check_duration("master_timeout")?;
     let mut found = false;
     shared.cluster.templates.write().retain(|name, _| {
         let removed = pattern::matches(wanted, name);
@@ -109,5 +111,5 @@ pub(crate) fn delete(shared: &Shared, wanted: &str) -> Result<Answer> {
         ));
     }
     shared.cluster.metadata_changed()?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(true))
 }

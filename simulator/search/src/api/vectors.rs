@@ -10,10 +10,12 @@ use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 
-use crate::cluster::Block;
+use super::search::check_preference;
+use crate::cluster::{Block, Expand};
 use crate::error::{Result, SearchError, problems};
 use crate::find::{extract, names};
 use crate::index::{View, field_prefix};
+use crate::json;
 use crate::mapping::{Field, FieldOrdinal, Kind};
 use crate::rest::{Answer, RestRequest};
 use crate::score::END;
@@ -174,7 +176,15 @@ pub(crate) fn termvector(
 ) -> Result<Answer> {
     let body = request.json()?.unwrap_or_default();
     check_body(&body, id)?;
-    term_vector(shared, request, &body, index, type_name, id).map(Answer::ok)
+    // What the body names goes before the path.
+    let named = |key: &str, given: Option<&str>| body.get(key).map(json::java_text).or(given.map(str::to_owned));
+    let id = named("_id", id);
+    if id.is_none() && body.get("doc").is_none() {
+        return Err(SearchError::validation("id or doc is missing"));
+    }
+    let (index, type_name) = (named("_index", Some(index)), named("_type", Some(type_name)));
+    let (index, type_name) = (index.unwrap_or_default(), type_name.unwrap_or_default());
+    term_vector(shared, request, &body, &index, &type_name, id.as_deref()).map(Answer::ok)
 }
 
 /// `GET|POST [/index[/type]]/_mtermvectors`.
@@ -246,7 +256,8 @@ fn term_vector(
 ) -> Result<Value> {
     let began = (shared.cluster.options.ticks)();
     let settings = Settings::of(request, body);
-    let indices = shared.cluster.named(index, request.expand())?;
+    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    let indices = shared.cluster.named(index, Expand::SHARDS)?;
     let [index] = indices.as_slice() else {
         return Err(SearchError::index_missing(index));
     };

@@ -39,21 +39,22 @@ pub(crate) fn put(
         "source": request.json()?.unwrap_or_else(|| json!({})),
     });
     request.check_timeouts()?;
-    let named = shared.cluster.allowed(indices, request.expand(), Block::Metadata)?;
+    let named = shared.cluster.allowed(indices, request.expand()?, Block::Metadata)?;
     super::search::check_search(shared, request, indices, types)?;
     for index in &named {
         index.warmers.write().insert(name.to_owned(), warmer.clone());
     }
     shared.cluster.changed(&named)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
 /// `DELETE /index/_warmer/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
+    request.check_timeouts()?;
     let mut found = false;
     let named = shared
         .cluster
-        .allowed(indices, request.expand_or(Expand::MATCHED), Block::Metadata)?;
+        .allowed(indices, request.expand_or(Expand::MATCHED)?, Block::Metadata)?;
     for index in &named {
         index.warmers.write().retain(|name, _| {
             let removed = pattern::matches_any(wanted, name);
@@ -69,5 +70,5 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         ));
     }
     shared.cluster.changed(&named)?;
-    Ok(Answer::acknowledged())
+    Ok(Answer::acknowledged(request.acknowledged()?))
 }

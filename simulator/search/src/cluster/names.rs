@@ -302,6 +302,9 @@ pub(crate) fn check_open<'a>(named: impl IntoIterator<Item = &'a Arc<Index>>) ->
     Ok(())
 }
 
+/// Index of rivers, the only one whose name may begin with `_`.
+const RIVERS: &str = "_river";
+
 /// Fails for an invalid index name.
 pub(super) fn check(name: &str) -> Result<()> {
     let refuse = |reason: &str| {
@@ -317,7 +320,7 @@ pub(super) fn check(name: &str) -> Result<()> {
     if name.contains('#') {
         return refuse("must not contain '#'");
     }
-    if name.starts_with('_') {
+    if name.starts_with('_') && name != RIVERS {
         return refuse("must not start with '_'");
     }
     if name.to_lowercase() != name {

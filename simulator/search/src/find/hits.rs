@@ -13,6 +13,7 @@ use crate::find::top_docs::Candidate;
 use crate::highlight::{Highlighting, highlight};
 use crate::index::Segment;
 use crate::mapping::{Kind, TIMESTAMP, TTL};
+use crate::pattern;
 use crate::query::{GeoPoint, label};
 use crate::score::score_json;
 
@@ -95,13 +96,15 @@ fn hit_json(
     if let (Some(filter), Some(source)) = (filter, &source) {
         shown.insert("_source".to_owned(), filter.apply(source));
     }
+    let mut fields = Map::new();
     for name in ["_routing", "_parent", TIMESTAMP, TTL] {
-        let wanted = request.fields.iter().flatten().any(|field| field == name);
-        if let (Some(value), true) = (metadata_value(mapping, &stored, name, cluster.now()), wanted) {
-            shown.insert(name.to_owned(), value);
+        let is_wanted = |wanted: &String| pattern::matches(wanted, name);
+        if request.fields.iter().flatten().any(is_wanted)
+            && let Some(value) = metadata_value(mapping, &stored, name, cluster.now())
+        {
+            fields.insert(name.to_owned(), value);
         }
     }
-    let mut fields = Map::new();
     for wanted in request.fields.iter().flatten().filter(|field| !is_metadata(field)) {
         // A pattern selects stored fields only.
         let names = if wanted.contains('*') {

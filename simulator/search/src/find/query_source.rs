@@ -33,16 +33,14 @@ pub(super) fn first_entry(query: &Value) -> Value {
 }
 
 impl QuerySource {
-    /// Creates the query of the parameter `q`, or of a body that has only a query.
+    /// Creates the query of a body that has only a query, or of the parameter `q` if there is no body.
     ///
     /// # Errors
     /// Parameters that cannot be parsed.
     pub(crate) fn parse(params: &BTreeMap<String, String>, body: &[u8], limits: &Limits) -> Result<QuerySource> {
-        if let Some(text) = params.get("q") {
-            return QuerySource::text(text, params, limits);
-        }
         if body.iter().all(u8::is_ascii_whitespace) {
-            return Ok(QuerySource::All);
+            let text = params.get("q");
+            return text.map_or(Ok(QuerySource::All), |text| QuerySource::text(text, params, limits));
         }
         Ok(match json::object(body) {
             Err(error) => QuerySource::Invalid(error),

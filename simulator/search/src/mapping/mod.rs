@@ -45,7 +45,7 @@ pub(crate) use field_data::{DataUse, FieldData};
 pub(crate) use kind::Kind;
 use metadata::all_field;
 pub(crate) use point_fields::geohash_levels;
-pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, illegal_ttl, ttl_millis};
+pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, check_ttl, ttl_millis};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
 pub(crate) use type_mapping::TypeMapping;
 use type_mapping::merge_conflict;

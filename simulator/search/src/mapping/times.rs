@@ -102,8 +102,18 @@ pub(crate) fn ttl_millis(value: &Value) -> Result<i64> {
     }
 }
 
-/// Returns the reason why a time to live is refused.
-pub(crate) fn illegal_ttl(ttl: i64) -> String {
+/// Checks a time to live in milliseconds.
+///
+/// # Errors
+/// One that is over.
+pub(crate) fn check_ttl(ttl: Option<i64>) -> Result<()> {
+    match ttl.filter(|ttl| *ttl <= 0) {
+        Some(ttl) => Err(SearchError::illegal(illegal_ttl(ttl))),
+        None => Ok(()),
+    }
+}
+
+fn illegal_ttl(ttl: i64) -> String {
     format!("TTL value must be > 0. Illegal value provided [{ttl}]")
 }
 

@@ -15,6 +15,8 @@ pub(crate) enum Content {
     Json(Value),
     /// Serialized JSON.
     Written(Vec<u8>),
+    /// Source of a document: JSON that is never indented.
+    Source(Vec<u8>),
     Text(String),
     None,
 }
@@ -61,8 +63,8 @@ impl Answer {
         }
     }
 
-    pub(crate) fn acknowledged() -> Answer {
-        Answer::ok(json!({"acknowledged": true}))
+    pub(crate) fn acknowledged(by_all: bool) -> Answer {
+        Answer::ok(json!({"acknowledged": by_all}))
     }
 
     pub(crate) fn error(error: &SearchError) -> Answer {
@@ -85,7 +87,11 @@ impl Answer {
                 return Answer::json(self.status, value).into_http(format, head);
             }
             Content::Written(body) if format.is_plain() || body.is_empty() => ("application/json; charset=UTF-8", body),
-            Content::Written(body) => {
+            Content::Source(mut body) if !yaml => {
+                body.extend(pretty.then_some(b'\n'));
+                ("application/json; charset=UTF-8", body)
+            }
+            Content::Written(body) | Content::Source(body) => {
                 let value: Value = serde_json::from_slice(&body).unwrap_or_default();
                 return Answer::json(self.status, value).into_http(format, head);
             }

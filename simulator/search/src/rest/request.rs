@@ -11,8 +11,8 @@ use serde_json::Value;
 use stuntdouble_server::percent_decode;
 
 use crate::budget::Budget;
-use crate::cluster::Expand;
-use crate::durations::time;
+use crate::cluster::{Expand, check_wildcards};
+use crate::durations::{millis, time};
 use crate::error::{Result, SearchError};
 use crate::index::VersionType;
 use crate::json::{self, is_set};
@@ -149,10 +149,15 @@ impl RestRequest {
 
     /// Checks a duration parameter.
     pub(crate) fn check_duration(&self, name: &str) -> Result<()> {
-        match self.param(name) {
-            Some(text) if !text.is_empty() => time(text).map(drop),
-            _ => Ok(()),
-        }
+        self.param(name).map_or(Ok(()), |text| time(text).map(drop))
+    }
+
+    /// Returns whether the nodes acknowledge a change of the cluster's state: they do, given any time.
+    ///
+    /// # Errors
+    /// An invalid timeout.
+    pub(crate) fn acknowledged(&self) -> Result<bool> {
+        self.param("timeout").map_or(Ok(true), |text| Ok(millis(text)? > 0))
     }
 
     /// Checks the timeouts of a change of the cluster's state.
@@ -181,21 +186,25 @@ impl RestRequest {
     }
 
     /// Parses the options for index names: missing indices and patterns.
-    pub(crate) fn expand(&self) -> Expand {
+    ///
+    /// # Errors
+    /// An unknown value of `expand_wildcards`.
+    pub(crate) fn expand(&self) -> Result<Expand> {
         self.expand_or(Expand::SHARDS)
     }
 
     /// As [`RestRequest::expand`], with the options that the request does not have.
-    pub(crate) fn expand_or(&self, default: Expand) -> Expand {
+    pub(crate) fn expand_or(&self, default: Expand) -> Result<Expand> {
         let given = self.param("expand_wildcards");
+        check_wildcards(given.unwrap_or_default())?;
         let expands = |state: &str| given.map(|given| given.contains(state) || given.contains("all"));
-        Expand {
+        Ok(Expand {
             ignore_unavailable: self.flag_or("ignore_unavailable", default.ignore_unavailable),
             allow_no_indices: self.flag_or("allow_no_indices", default.allow_no_indices),
             open: expands("open").unwrap_or(default.open),
             closed: expands("closed").unwrap_or(default.closed),
             forbid_closed: default.forbid_closed,
-        }
+        })
     }
 }
 

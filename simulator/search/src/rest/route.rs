@@ -1,4 +1,6 @@
 //! Routing of requests to handlers, by method and path.
+//!
+//! As in Elasticsearch, a part that a path lacks may be a parameter: `/logs/_stats?metric=docs` is `/logs/_stats/docs`.
 
 use http::Method;
 
@@ -7,7 +9,6 @@ use crate::api::{
     aliases, analyze, cat, cluster, cluster_settings, deletion, documents, indices, mappings, multi_get, nodes, query,
     scroll, search, snapshots, state, stats, suggest, templates, vectors, warmers,
 };
-use crate::cluster::check_wildcards;
 use crate::error::{Result, SearchError, problems};
 use crate::shared::Shared;
 
@@ -49,7 +50,7 @@ fn endpoint<'a>(path: &'a [&'a str]) -> Option<Endpoint<'a>> {
 
 /// Returns whether the first segment of a path is an action.
 fn is_known(first: &str) -> bool {
-    const OWN: [&str; 36] = [
+    const OWN: [&str; 37] = [
         "_alias",
         "_aliases",
         "_analyze",
@@ -83,6 +84,7 @@ fn is_known(first: &str) -> bool {
         "_status",
         "_suggest",
         "_template",
+        "_upgrade",
         "_validate",
         "_warmer",
         "_warmers",
@@ -134,10 +136,9 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         .filter(|names| !names.is_empty())
         .or(request.param("index"));
     let names = names.unwrap_or_default();
-    let types = types.or_else(|| request.param("type").filter(|_| indices.is_empty()));
+    let (types_of_path, types) = (types, types.or(request.param("type")));
     let named = (!names.is_empty()).then_some(names);
     let reads = matches!(request.method, Method::GET | Method::POST);
-    check_wildcards(request.param("expand_wildcards").unwrap_or_default())?;
     let answer = match (&request.method, action) {
         (_, ["_search"]) if reads => search::search(shared, request, names, types)?,
         (_, ["_search", "template"]) if reads => search::templated(shared, request, names, types)?,
@@ -147,7 +148,7 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (&Method::DELETE, ["_search", "scroll"]) => scroll::clear(shared, request, None)?,
         (&Method::DELETE, ["_search", "scroll", ids]) => scroll::clear(shared, request, Some(ids))?,
         (_, ["_msearch"]) if reads => scroll::msearch(shared, request, named, types)?,
-        (_, ["_suggest"]) if reads && types.is_none() => suggest::suggest(shared, request, names)?,
+        (_, ["_suggest"]) if reads && types_of_path.is_none() => suggest::suggest(shared, request, names)?,
         (_, ["_count"]) if reads => query::count(shared, request, names, types)?,
         (_, ["_validate", "query"]) if reads => query::validate(shared, request, names, types)?,
         (_, ["_search_shards"]) if reads => query::search_shards(shared, request, names)?,
@@ -162,8 +163,13 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (_, ["_refresh" | "_flush" | "_optimize"]) if reads => {
             indices::maintain(shared, request, names, action.first().unwrap_or(&""))?
         }
+        (&Method::GET, ["_upgrade"]) if types_of_path.is_none() => stats::upgrade(shared, request, names)?,
+        // All segments are of the newest version.
+        (&Method::POST, ["_upgrade"]) if types_of_path.is_none() => {
+            indices::maintain(shared, request, names, "_upgrade")?
+        }
         (_, ["_cache", "clear"]) if reads => indices::maintain(shared, request, names, "_cache")?,
-        (&Method::GET, ["_stats"]) => stats::stats(shared, request, names, None)?,
+        (&Method::GET, ["_stats"]) => stats::stats(shared, request, names, request.param("metric"))?,
         (&Method::GET, ["_stats", metrics]) => stats::stats(shared, request, names, Some(metrics))?,
         (&Method::GET, ["_segments"]) => stats::segments(shared, request, names)?,
         (&Method::GET, ["_recovery"]) => stats::recovery(shared, request, names)?,
@@ -175,18 +181,22 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (&Method::POST, ["_close"]) => indices::set_closed(shared, request, names, true)?,
         (_, ["_mapping" | "_mappings", ..]) => return mapping(shared, request, endpoint),
         (_, ["_alias" | "_aliases", ..]) => return alias(shared, request, endpoint),
-        (&Method::GET, ["_warmer" | "_warmers"]) if types.is_none() => warmers::get(shared, request, names, None)?,
+        (&Method::GET, ["_warmer" | "_warmers"]) if types_of_path.is_none() => {
+            warmers::get(shared, request, names, None)?
+        }
         (&Method::GET, ["_warmer" | "_warmers", wanted]) => warmers::get(shared, request, names, Some(wanted))?,
         (&Method::PUT | &Method::POST, ["_warmer" | "_warmers", name]) => {
             warmers::put(shared, request, names, types, name)?
         }
-        (&Method::DELETE, ["_warmer" | "_warmers"]) if named.is_some() => {
-            return Err(SearchError::validation("warmer names are missing"));
-        }
-        (&Method::DELETE, ["_warmer" | "_warmers", wanted]) if named.is_some() => {
+        (&Method::DELETE, ["_warmer" | "_warmers"]) if named.is_some() && types_of_path.is_none() => {
+            let wanted = request.param("name");
+            let wanted = wanted.ok_or_else(|| SearchError::validation("warmer names are missing"))?;
             warmers::delete(shared, request, names, wanted)?
         }
-        (&Method::GET, [features]) if named.is_some() && types.is_none() && is_feature_list(features) => {
+        (&Method::DELETE, ["_warmer" | "_warmers", wanted]) if named.is_some() && types_of_path.is_none() => {
+            warmers::delete(shared, request, names, wanted)?
+        }
+        (&Method::GET, [features]) if named.is_some() && types_of_path.is_none() && is_feature_list(features) => {
             indices::get(shared, request, names, &features.split(',').collect::<Vec<_>>())?
         }
         _ => return Ok(None),
@@ -209,14 +219,21 @@ fn mapping(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> R
         types,
         action,
     } = *endpoint;
+    let asked = types.or(request.param("type"));
+    let of_fields = Some(names).filter(|names| !names.is_empty());
+    let of_fields = of_fields.or(request.param("index")).unwrap_or_default();
     let answer = match (&request.method, action) {
+        (&Method::GET, ["_mappings"]) if types.is_some() => return Ok(None),
+        (&Method::GET, ["_mappings", _]) | (&Method::DELETE, _) if names.is_empty() => return Ok(None),
         (&Method::GET, [_]) => mappings::get(shared, request, names, types)?,
-        (&Method::GET, [_, "field", fields]) => mappings::fields(shared, request, names, types, fields)?,
-        (&Method::GET, [_, types, "field", fields]) => mappings::fields(shared, request, names, Some(types), fields)?,
+        (&Method::GET, [_, "field", fields]) => mappings::fields(shared, request, of_fields, asked, fields)?,
+        (&Method::GET, [_, types, "field", fields]) => {
+            mappings::fields(shared, request, of_fields, Some(types), fields)?
+        }
         (&Method::GET, [_, types]) => mappings::get(shared, request, names, Some(types))?,
         (&Method::PUT | &Method::POST, [_, type_name]) => mappings::put(shared, request, names, type_name)?,
         (&Method::DELETE, [_, types]) => mappings::delete(shared, request, names, types)?,
-        (&Method::PUT | &Method::POST, [_]) => match types {
+        (&Method::PUT | &Method::POST, [_]) => match asked.filter(|_| !names.is_empty()) {
             Some(type_name) => mappings::put(shared, request, names, type_name)?,
             None if !names.is_empty() => {
                 let is_empty = request.body_or_source().is_empty();
@@ -251,7 +268,7 @@ fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Res
                 .any(|index| !index.aliases.read().is_empty()),
         ),
         (&Method::HEAD, [_, wanted]) if strict => aliases::exists(shared, request, names, wanted)?,
-        (&Method::PUT, ["_alias"]) => aliases::put(shared, request, names, "")?,
+        (&Method::PUT, [_]) if strict || !names.is_empty() => aliases::put(shared, request, names, "")?,
         (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,
         (&Method::DELETE, [_, wanted]) if !names.is_empty() => aliases::delete(shared, request, names, wanted)?,
         _ => return Ok(None),
@@ -261,9 +278,9 @@ fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Res
 
 /// Routes actions on the cluster.
 fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
-    let get = request.method == Method::GET || request.method == Method::HEAD;
+    let get = request.method == Method::GET;
     let answer = match (&request.method, path) {
-        (_, ["_cluster", "health"]) if get => cluster::health(shared, request, None)?,
+        (_, ["_cluster", "health"]) if get => cluster::health(shared, request, request.param("index"))?,
         (_, ["_cluster", "health", indices]) if get => cluster::health(shared, request, Some(indices))?,
         (_, ["_cluster", "state"]) if get => state::state(shared, request, None, None)?,
         (_, ["_cluster", "state", metrics]) if get => state::state(shared, request, Some(metrics), None)?,
@@ -274,24 +291,32 @@ fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resu
         (&Method::POST, ["_cluster", "reroute"]) => state::reroute(shared, request)?,
         (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster_settings::settings(shared, request)?,
         (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,
-        (_, ["_cluster", "nodes", "hot_threads"] | ["_nodes", "hot_threads"]) if get => {
+        (_, ["_cluster", "nodes", "hot_threads" | "hotthreads"] | ["_nodes", "hot_threads" | "hotthreads"]) if get => {
             nodes::hot_threads(shared, None)
         }
-        (_, ["_nodes"]) if get => nodes::info(shared, request, None, None),
+        (_, ["_nodes"]) if get => nodes::info(shared, request, request.param("nodeId"), request.param("metrics")),
+        (_, ["_nodes", "stats"]) if get => {
+            let metrics: Vec<&str> = request.param("metric").into_iter().collect();
+            nodes::stats(shared, request, request.param("nodeId"), &metrics)
+        }
         (_, ["_nodes", "stats", metrics @ ..]) if get => nodes::stats(shared, request, None, metrics),
         (_, ["_nodes", picked, "stats", metrics @ ..]) if get => nodes::stats(shared, request, Some(picked), metrics),
-        (_, ["_nodes", picked, "hot_threads"]) if get => nodes::hot_threads(shared, Some(picked)),
+        (_, ["_cluster", "nodes", picked, "hot_threads" | "hotthreads"]) if get => {
+            nodes::hot_threads(shared, Some(picked))
+        }
+        (_, ["_nodes", picked, "hot_threads" | "hotthreads"]) if get => nodes::hot_threads(shared, Some(picked)),
+        (_, ["_nodes", picked, "info", metrics]) if get => nodes::info(shared, request, Some(picked), Some(metrics)),
         (_, ["_nodes", one]) if get && is_metric_list(one) => nodes::info(shared, request, None, Some(one)),
         (_, ["_nodes", picked]) if get => nodes::info(shared, request, Some(picked), None),
         (_, ["_nodes", picked, metrics]) if get => nodes::info(shared, request, Some(picked), Some(metrics)),
         (_, ["_cat"]) if get => cat::list(),
         (_, ["_cat", what]) if get => cat::cat(shared, request, what, None)?,
         (_, ["_cat", what, rest]) if get => cat::cat(shared, request, what, Some(rest))?,
-        (&Method::GET, ["_template"]) => templates::get(shared, None),
-        (&Method::GET, ["_template", name]) => templates::get(shared, Some(name)),
+        (&Method::GET, ["_template"]) => templates::get(shared, request, request.param("name"))?,
+        (&Method::GET, ["_template", name]) => templates::get(shared, request, Some(name))?,
         (&Method::HEAD, ["_template", name]) => templates::exists(shared, name),
         (&Method::PUT | &Method::POST, ["_template", name]) => templates::put(shared, request, name)?,
-        (&Method::DELETE, ["_template", name]) => templates::delete(shared, name)?,
+        (&Method::DELETE, ["_template", name]) => templates::delete(shared, request, name)?,
         (&Method::DELETE, ["_all"]) => indices::delete(shared, request, "_all")?,
         (_, ["_snapshot", below @ ..]) => return snapshots::handle(request, below),
         _ => return Ok(None),
@@ -317,7 +342,7 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
             return Err(SearchError::illegal("the percolator is not supported"));
         }
         (_, []) if reads => cluster::root(shared),
-        (&Method::DELETE, []) => indices::delete(shared, request, "_all")?,
+        (&Method::DELETE, []) => return Err(SearchError::validation("index / indices is missing")),
         (&Method::PUT | &Method::POST, [index]) => indices::create(shared, request, index)?,
         (&Method::DELETE, [indices]) => indices::delete(shared, request, indices)?,
         (&Method::HEAD, [indices]) => indices::exists(shared, request, indices)?,
@@ -328,7 +353,9 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
             indices::get(shared, request, indices, &[])?
         }
         (&Method::HEAD, [indices, types]) => mappings::type_exists(shared, request, indices, types)?,
-        (&Method::POST, [index, type_name]) => documents::index(shared, request, index, type_name, None, false)?,
+        (&Method::POST, [index, type_name]) => {
+            documents::index(shared, request, index, type_name, request.param("id"), false)?
+        }
         (&Method::DELETE, [indices, types]) => mappings::delete(shared, request, indices, types)?,
         (_, [index, type_name, id]) if writes => documents::index(shared, request, index, type_name, Some(id), false)?,
         (_, [index, type_name, id]) if reads => documents::get(shared, request, index, type_name, id)?,

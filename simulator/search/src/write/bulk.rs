@@ -19,7 +19,7 @@ use crate::cluster::Index;
 use crate::error::{Result, SearchError, problems};
 use crate::index::{Condition, VersionType, Written};
 use crate::json;
-use crate::mapping::{illegal_ttl, ttl_millis};
+use crate::mapping::{check_ttl, ttl_millis};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -103,9 +103,7 @@ impl<'a> Action<'a> {
         let version_type = version_type.transpose()?.unwrap_or_default();
         let retries = number(meta.retries.as_ref())?.unwrap_or(0);
         let ttl = meta.ttl.as_ref().map(ttl_millis).transpose()?;
-        if let Some(ttl) = ttl.filter(|ttl| *ttl <= 0 && name != "delete") {
-            return Err(SearchError::illegal(illegal_ttl(ttl)));
-        }
+        check_ttl(ttl.filter(|_| name != "delete"))?;
         let needs_id = matches!(&*name, "update" | "delete");
         let found = problems([
             (index.is_none(), "index is missing"),

@@ -37,12 +37,14 @@ pub(crate) fn update_problems(
     );
     let is_supported = matches!(version_type, VersionType::Internal | VersionType::Force);
     let has_version = version_type.written(version).is_some();
+    let illegal = version_type.illegal_write(version).filter(|_| is_supported);
     let found = problems([
         (!is_supported, &*unsupported),
         (
             is_supported && has_version && retries > 0,
             "can't provide both retry_on_conflict and a specific version",
         ),
+        (illegal.is_some(), illegal.as_deref().unwrap_or_default()),
         (!has_script && !has_doc, "script or doc is missing"),
         (has_script && has_doc, "can't provide both script and doc"),
         (

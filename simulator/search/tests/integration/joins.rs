@@ -277,7 +277,11 @@ async fn a_child_is_addressed_with_its_parent() {
             r#"{"fields": ["_source", "_parent"], "query": {"ids": {"values": ["1"]}}}"#,
         )
         .await;
-    assert_eq!(hits.body["hits"]["hits"][0]["_parent"], "web", "{}", hits.text);
+    assert_eq!(
+        hits.body["hits"]["hits"][0]["fields"]["_parent"], "web",
+        "{}",
+        hits.text
+    );
     let response = backend.put("/ops/service/x?parent=y", "{}").await;
     assert_eq!(response.status, 400, "{}", response.text);
     assert_eq!(backend.send("DELETE", "/ops/deployment/1", "").await.status, 200);

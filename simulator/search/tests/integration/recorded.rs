@@ -1,7 +1,7 @@
 //! The answers of Elasticsearch 1.5.2 to recorded requests: searches of the same documents (`recorded/library.jsonl`,
 //! `recorded/lines.jsonl`), requests about documents, mappings and indices (`recorded/documents.jsonl`), bulk requests
-//! (`recorded/bulk.jsonl`), settings of mappings (`recorded/mappings.jsonl`), and values of fields of each kind
-//! (`recorded/values.jsonl`).
+//! (`recorded/bulk.jsonl`), settings of mappings (`recorded/mappings.jsonl`), values of fields of each kind
+//! (`recorded/values.jsonl`), and methods, paths and parameters at the edge of the API (`recorded/routes.jsonl`).
 //!
 //! A line without `status` prepares the index. `answer` is without times and shard counts; `reason` is the innermost
 //! error.
@@ -44,6 +44,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_documents(include_str!("../recorded/documents.jsonl"), 150)]
 #[case::of_bulk_requests(include_str!("../recorded/bulk.jsonl"), 90)]
 #[case::of_mappings(include_str!("../recorded/mappings.jsonl"), 150)]
+#[case::of_routes(include_str!("../recorded/routes.jsonl"), 100)]
 #[case::of_values(include_str!("../recorded/values.jsonl"), 200)]
 #[tokio::test]
 async fn requests_are_answered_as_by_elasticsearch(#[case] recorded: &str, #[case] at_least: usize) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::query::count_matches;
 use crate::cluster::{Block, Expand, Index, resolve};
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
@@ -27,27 +28,30 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
     if request.flag("help") {
         return check_page(page).and_then(|()| Table::new(page).answer(request));
     }
-    if !matches!(page, "count" | "recovery") {
+    if !matches!(page, "aliases" | "count" | "health" | "recovery") {
         request.check_duration("master_timeout")?;
     }
-    let expression = names.unwrap_or("");
+    let expression = names.or(request.param("index")).unwrap_or("");
     let broadcast = |expand, operation| shared.cluster.broadcast(expression, expand, operation);
     let table = match page {
         "indices" => indices::indices(shared, request, &listed(shared, expression)?),
         "shards" => indices::shards(shared, request, &routed(shared, expression)),
         "segments" => indices::segments(shared, request, &broadcast(Expand::SHARDS, Block::Metadata)?),
-        "recovery" => indices::recovery(shared, &broadcast(request.expand(), Block::Read)?),
+        "recovery" => indices::recovery(shared, &broadcast(request.expand()?, Block::Read)?),
         "count" => {
             let mut row = Row::new(&time(shared));
-            let count = indices::count(shared, &broadcast(Expand::SHARDS, Block::Read)?)?;
+            let count = match ["q", "source"].iter().any(|name| request.param(name).is_some()) {
+                true => count_matches(shared, request, expression)?,
+                false => u64::from(indices::count(shared, &broadcast(Expand::SHARDS, Block::Read)?)?),
+            };
             row.set("count", count.to_string());
             one_row(page, row)
         }
         "nodes" => nodes::nodes(shared, request),
         "master" => nodes::master(shared),
-        "allocation" => nodes::allocation(shared, request, names),
+        "allocation" => nodes::allocation(shared, request, names.or(request.param("nodes"))),
         "thread_pool" => nodes::thread_pool(shared, request),
-        "fielddata" => nodes::fielddata(shared, request, names),
+        "fielddata" => nodes::fielddata(shared, request, names.or(request.param("fields"))),
         "health" => one_row(page, health(shared)),
         "aliases" => aliases(shared, names)?,
         _ => {
@@ -116,8 +120,8 @@ fn health(shared: &Shared) -> Row {
 
 fn aliases(shared: &Shared, names: Option<&str>) -> Result<Table> {
     let mut table = Table::new("aliases");
-    let wanted =
-        |name: &str| names.is_none_or(|names| names.split(',').any(|wanted| crate::pattern::matches(wanted, name)));
+    // As in Elasticsearch, a list is one name.
+    let wanted = |name: &str| names.is_none_or(|wanted| wanted == "_all" || crate::pattern::matches(wanted, name));
     for index in shared.cluster.allowed("", Expand::ALL, Block::Metadata)? {
         for (name, alias) in index.aliases.read().iter().filter(|(name, _)| wanted(name)) {
             let definition = alias.describe();
