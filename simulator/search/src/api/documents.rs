@@ -368,7 +368,7 @@ fn read(
         refresh(shared, request, index)?;
     }
     let found = find(shared, index, (type_name, id), placement(request).value(), realtime)?;
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     Ok(found)
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn mget(
         let own_routing = text("_routing").or_else(|| text("routing"));
         let own_routing = own_routing.or_else(|| text("_parent")).or_else(|| text("parent"));
         let routing = own_routing.as_deref().or(placement(request).value());
-        let preferred = check_preference(shared, request.param("preference").unwrap_or_default());
+        let preferred = check_preference(shared, request.param("preference"));
         let read = find(shared, &index, (wanted_type, &id), routing, realtime).and_then(|(index, found)| {
             preferred?;
             check_version(&index, (wanted_type, &id), routing, *version, found.as_ref())?;

@@ -62,7 +62,7 @@ pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
 
 /// `GET|POST [/index[/type]]/_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     let mut wanted = search_request(shared, request, types)?;
     if let Some(after) = request.integer("terminate_after")? {
         let after = u64::try_from(after).map_err(|_| SearchError::illegal("terminateAfter must be > 0"))?;
@@ -104,7 +104,7 @@ pub(super) fn count_matches(shared: &Shared, request: &RestRequest, indices: &st
 
 /// `GET|POST [/index[/type]]/_search/exists`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     let wanted = search_request(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand()?, &wanted)?;
     Ok(Answer::json(
@@ -170,7 +170,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 
 /// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     let named = shared
         .cluster
         .allowed(indices, request.expand_or(Expand::FILTER)?, Block::Metadata)?;
@@ -213,7 +213,7 @@ pub(crate) fn explain(
     query.check(&request.budget)?;
     let filter = source_filter(request).filter(|filter| filter.enabled);
     let name = index;
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     let targets = shared.cluster.resolve(name, Expand::SHARDS)?;
     let [(index, filters)] = targets.as_slice() else {
         return Err(SearchError::index_missing(name));

@@ -247,7 +247,7 @@ fn single(
     types: Option<&str>,
 ) -> Result<Value> {
     let began = (shared.cluster.options.ticks)();
-    check_preference(shared, header.preference.as_deref().unwrap_or_default())?;
+    check_preference(shared, header.preference.as_deref())?;
     let mut params = std::collections::BTreeMap::new();
     if let Some(kind) = header.search_type.as_deref().or(request.param("search_type")) {
         params.insert("search_type".to_owned(), kind.to_owned());

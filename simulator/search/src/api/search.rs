@@ -119,7 +119,8 @@ pub(crate) fn answer(
 
 /// Fails for an unknown preference that starts with `_`. Any other text is a session key, which selects the same
 /// copies every time.
-pub(super) fn check_preference(shared: &Shared, preference: &str) -> Result<()> {
+pub(super) fn check_preference(shared: &Shared, preference: Option<&str>) -> Result<()> {
+    let preference = preference.unwrap_or_default();
     if let Some(id) = preference.strip_prefix("_only_node:")
         && !shared.cluster.node_addresses().contains_key(id)
     {
@@ -147,7 +148,7 @@ pub(super) fn check_search(shared: &Shared, request: &RestRequest, indices: &str
 
 /// `GET|POST [/index[/type]]/_search`.
 pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     let limits = &shared.cluster.options.limits;
     let wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
     execute(shared, request, indices, types, wanted)
@@ -155,7 +156,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
 
 /// `GET|POST [/index[/type]]/_search/template`. A template that cannot be rendered fails on every shard.
 pub(crate) fn templated(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     let body = request.body_or_source();
     let rendered = match body.is_empty() {
         true => Ok(String::new()),

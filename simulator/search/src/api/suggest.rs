@@ -15,7 +15,7 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
     let body = request
         .json()?
         .ok_or_else(|| SearchError::illegal("no content or source provided to execute suggestion"))?;
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     let named = shared.cluster.allowed(indices, request.expand()?, Block::Read)?;
     check_open(&named)?;
     named

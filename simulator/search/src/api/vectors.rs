@@ -256,7 +256,7 @@ fn term_vector(
 ) -> Result<Value> {
     let began = (shared.cluster.options.ticks)();
     let settings = Settings::of(request, body);
-    check_preference(shared, request.param("preference").unwrap_or_default())?;
+    check_preference(shared, request.param("preference"))?;
     let indices = shared.cluster.named(index, Expand::SHARDS)?;
     let [index] = indices.as_slice() else {
         return Err(SearchError::index_missing(index));
