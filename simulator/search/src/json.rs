@@ -52,15 +52,18 @@ pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, Stri
     }
 }
 
+/// Returns the whole part of a number, as the parser's `longValue` does.
+pub(crate) fn whole(number: &Number) -> Option<i64> {
+    number.as_i64().or_else(|| number.as_f64().map(|number| number as i64))
+}
+
 /// Converts as the parser's `intValue` does: truncates a number, parses a text that is a whole number.
 ///
 /// # Errors
 /// A `NumberFormatException` for any other text, a `JsonParseException` for a number that is too large.
 pub(crate) fn int(value: &Value) -> Result<i32> {
     match value {
-        Value::Number(number) => number
-            .as_i64()
-            .or_else(|| number.as_f64().map(|number| number as i64))
+        Value::Number(number) => whole(number)
             .and_then(|number| i32::try_from(number).ok())
             .ok_or_else(|| {
                 let reason = format!("Numeric value ({number}) out of range of int");

@@ -6,7 +6,7 @@ mod bulk;
 mod update;
 
 pub(crate) use bulk::bulk;
-pub(crate) use update::{update, update_problems};
+pub(crate) use update::{SCRIPTS, update, update_problems};
 
 use std::borrow::Cow;
 use std::sync::Arc;

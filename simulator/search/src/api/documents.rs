@@ -15,7 +15,7 @@ use crate::mapping::{Kind, check_ttl, ttl_millis};
 use crate::rest::{Answer, Content, RestRequest};
 use crate::routing::Placement;
 use crate::shared::Shared;
-use crate::write::{self, WriteParameters, update_problems};
+use crate::write::{self, SCRIPTS, WriteParameters, update_problems};
 
 /// Returns the routing value and the parent of a request.
 pub(super) fn placement(request: &RestRequest) -> Placement<'_> {
@@ -25,18 +25,14 @@ pub(super) fn placement(request: &RestRequest) -> Placement<'_> {
     }
 }
 
-/// Returns the condition of a write. Default of `create`: what the request wants.
-fn condition(request: &RestRequest, create: Option<bool>) -> Result<Condition> {
+fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
     let (given, version_type) = request.version()?;
     check_write(request)?;
     if let Some(problem) = version_type.illegal_write(given) {
         return Err(SearchError::validation(&problem));
     }
     Ok(Condition {
-        create: create.unwrap_or_else(|| {
-            let kind = request.param("op_type");
-            kind.is_some_and(|kind| kind.eq_ignore_ascii_case("create"))
-        }),
+        create,
         version: version_type.written(given),
         version_type,
     })
@@ -87,12 +83,10 @@ pub(crate) fn index(
     id: Option<&str>,
     create: bool,
 ) -> Result<Answer> {
-    let parameters = write_parameters(request, condition(request, create.then_some(true))?)?;
-    if let Some(kind) = request
-        .param("op_type")
-        .filter(|_| !create)
-        .filter(|kind| !["index", "create"].iter().any(|own| kind.eq_ignore_ascii_case(own)))
-    {
+    let kind = request.param("op_type").filter(|_| !create);
+    let is = |own: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(own));
+    let parameters = write_parameters(request, condition(request, create || is("create"))?)?;
+    if let Some(kind) = kind.filter(|_| !is("create") && !is("index")) {
         let reason = format!("opType [{kind}] not allowed, either [index] or [create] are allowed");
         return Ok(Answer::json(400, json!({"error": reason})));
     }
@@ -119,7 +113,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
         type_name,
         id,
         placement(request),
-        condition(request, Some(false))?,
+        condition(request, false)?,
     )?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 200 } else { 404 };
@@ -145,8 +139,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     if !body.is_empty() && json::derivable(body).is_err() {
         return Err(SearchError::null_pointer());
     }
-    let scripts = ["script", "script_id", "script_file"];
-    let script = scripts.iter().find_map(|name| Some((*name, request.param(name)?)));
+    let script = SCRIPTS.iter().find_map(|name| Some((*name, request.param(name)?)));
     let mut body = match (request.json()?, script) {
         (None, None) => return Err(SearchError::validation("script or doc is missing")),
         (body, _) => body.unwrap_or_else(|| json!({})),

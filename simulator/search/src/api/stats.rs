@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::human;
 use crate::cluster::{Block, Breakdown, Index, LUCENE, ShardCopy, address, bytes, id_of, sections};
 use crate::error::Result;
-use crate::index::Shard;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -112,16 +111,7 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
 pub(crate) fn upgrade(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.broadcast(indices, request.expand()?, Block::Metadata)?;
     let sizes = named.iter().map(|index| {
-        let of_shard = |shard: &Shard| {
-            shard
-                .view()
-                .segments
-                .iter()
-                .map(|view| view.segment.bytes())
-                .sum::<u64>()
-        };
-        let bytes: u64 = index.shards.iter().map(of_shard).sum();
-        let size = json!({"size_in_bytes": bytes, "size_to_upgrade_in_bytes": 0});
+        let size = json!({"size_in_bytes": bytes(index), "size_to_upgrade_in_bytes": 0});
         (index.name.clone(), size)
     });
     let mut sizes = Value::Object(sizes.collect());

@@ -342,8 +342,8 @@ impl SearchRequest {
     fn read_element(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
         let number = || {
             value
-                .as_i64()
-                .or_else(|| value.as_f64().map(|number| number as i64))
+                .as_number()
+                .and_then(json::whole)
                 .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
                 .ok_or_else(|| SearchError::number(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
         };

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::source::extract;
 use crate::index::{boosted_value, encoded_date, encoded_number};
-use crate::json::{java_text, literal};
+use crate::json::{java_text, literal, whole};
 use crate::mapping::{Field, FieldType, Kind, out_of_range, truth, unsortable};
 use crate::score::score_json;
 
@@ -32,7 +32,7 @@ const BASE64_UNIT: usize = 4;
 pub(crate) fn value_of_source(field: &FieldType, value: &Value) -> Result<Value> {
     let text = value.as_str();
     let failed = |error: SearchError| SearchError { status: 500, ..error };
-    let whole = || value.as_i64().or_else(|| value.as_f64().map(|number| number as i64));
+    let whole = || value.as_number().and_then(whole);
     Ok(match field.kind {
         Kind::Boolean => json!(truth(value)),
         Kind::Byte => match (text, whole()) {

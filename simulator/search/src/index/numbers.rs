@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
-use crate::json::{is_oversized_integer, java_number};
+use crate::json::{is_oversized_integer, java_number, whole};
 use crate::mapping::{FieldType, Kind, out_of_range, truth};
 
 /// Name of the Java class of a number, for error messages.
@@ -64,10 +64,7 @@ pub(crate) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Re
 /// Neither a number nor a date of the field's format.
 pub(crate) fn encoded_date(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
     let millis = match value {
-        Value::Number(number) => {
-            let whole = number.as_i64().or_else(|| number.as_f64().map(|float| float as i64));
-            whole.map(|number| field.millis_of(number))
-        }
+        Value::Number(number) => whole(number).map(|number| field.millis_of(number)),
         Value::String(text) => {
             let number = || text.parse().ok().map(|number| field.millis_of(number));
             field.format.parse(text, Fill::Floor).or_else(number)

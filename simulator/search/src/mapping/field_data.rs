@@ -50,9 +50,7 @@ impl FieldType {
             _ => FieldData::PagedBytes,
         }
     }
-}
 
-impl FieldType {
     /// Returns Lucene's description of how the field is indexed, for error messages.
     pub(crate) fn lucene_text(&self) -> String {
         let is_analyzed = self.indexing == Indexing::Analyzed;

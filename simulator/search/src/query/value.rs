@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::dates::Fill;
 use crate::error::Result;
+use crate::json;
 use crate::mapping::{Field, Kind};
 use crate::query::dsl_parts::{text_for, text_of};
 use crate::query::text::{bounded, exact};
@@ -52,7 +53,7 @@ pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -
 /// Converts a number to the time of a date field.
 fn millis_of(field: &Field, value: &Value) -> Option<i64> {
     let number = value.as_number().filter(|_| field.field_type.kind == Kind::Date)?;
-    number.as_i64().or_else(|| number.as_f64().map(|number| number as i64))
+    json::whole(number)
 }
 
 /// Creates the range between two bounds of a date field, as [`bounded`] does.

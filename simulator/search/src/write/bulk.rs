@@ -231,18 +231,15 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
     let mut done = Bulk::default();
     for (action, (index, step)) in actions.iter().zip(&steps) {
         let type_name = &*action.type_name;
-        let mut id = action.id();
-        let key = match step {
+        let own = action.id();
+        let (key, id) = match step {
             // A write with a generated id is one that creates.
-            Step::Write(_) if id.is_none() || action.condition.create => "create",
-            Step::Write(_) | Step::Refused(_) => "index",
+            Step::Write(prepared) if own.is_none() || action.condition.create => ("create", Some(prepared.id())),
+            Step::Write(_) | Step::Refused(_) => ("index", own),
             // As in Elasticsearch, where the key is the name of the type.
-            Step::Unrouted => type_name,
-            Step::Update | Step::Delete => &action.name,
+            Step::Unrouted => (type_name, own),
+            Step::Update | Step::Delete => (&*action.name, own),
         };
-        if let Step::Write(prepared) = step {
-            id = Some(prepared.id());
-        }
         let mut item = Item {
             _index: index,
             _type: type_name,
@@ -284,8 +281,7 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
     Ok(done)
 }
 
-/// Returns the indices of actions. Creates the missing ones, with all types of the
-/// actions.
+/// Returns the indices of actions. Creates the missing ones, with all types of the actions.
 ///
 /// # Errors
 /// An alias of several indices.

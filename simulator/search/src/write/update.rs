@@ -20,7 +20,11 @@ pub(crate) struct Updated {
 }
 
 /// Keys of a script.
-const SCRIPTS: [&str; 3] = ["script", "script_id", "script_file"];
+pub(crate) const SCRIPTS: [&str; 3] = ["script", "script_id", "script_file"];
+
+fn has_script(body: &Value) -> bool {
+    SCRIPTS.iter().any(|key| body.get(*key).is_some())
+}
 
 /// Returns the problems of an update with its body and its version.
 pub(crate) fn update_problems(
@@ -29,7 +33,7 @@ pub(crate) fn update_problems(
     version_type: VersionType,
     retries: u64,
 ) -> Vec<String> {
-    let has_script = SCRIPTS.iter().any(|key| body.get(*key).is_some());
+    let has_script = has_script(body);
     let has_doc = body.get("doc").is_some();
     let unsupported = format!(
         "version type [{}] is not supported by the update API",
@@ -68,7 +72,7 @@ pub(crate) fn update(
 ) -> Result<Updated> {
     let (placement, version) = (parameters.placement, parameters.condition.version);
     let is_set = |key: &str| body.get(key).is_some_and(truth);
-    let has_script = SCRIPTS.iter().any(|key| body.get(*key).is_some());
+    let has_script = has_script(body);
     let doc = body.get("doc");
     let upsert = doc.filter(|_| is_set("doc_as_upsert")).or_else(|| body.get("upsert"));
     let mut tries = 0;
