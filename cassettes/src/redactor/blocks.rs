@@ -36,14 +36,16 @@ impl Block {
         let mut found = Vec::new();
         let mut start = 0;
         for line in text.split_inclusive('\n') {
-            self.line(line.trim_end_matches(['\n', '\r']), start, &mut found);
+            let cut = !line.ends_with('\n');
+            self.line(line.trim_end_matches(['\n', '\r']), start, cut, &mut found);
             start += line.len();
         }
         found.retain(|range| !text.get(range.clone()).is_none_or(is_placeholder));
         found
     }
 
-    fn line(&mut self, line: &str, start: usize, found: &mut Vec<Range<usize>>) {
+    /// Finds the secret values in a line. `cut` is whether its end is missing.
+    fn line(&mut self, line: &str, start: usize, cut: bool, found: &mut Vec<Range<usize>>) {
         let content = line.trim();
         let indent = line.len() - line.trim_start().len();
         if content.is_empty() {
@@ -97,12 +99,12 @@ impl Block {
                     within: Some(within),
                 }
             }
-            Some((_, all)) => found.extend(entry(value, place, all)),
+            Some((_, all)) => found.extend(entry(value, place, all, cut)),
             None if matches!(key, "data" | "binaryData" | "stringData") => {
                 let all = key == "stringData";
                 match value {
                     "" | "{" => *self = Self::Data { indent, all },
-                    flow => found.extend(flow_entries(flow, place, all)),
+                    flow => found.extend(flow_entries(flow, place, all, cut)),
                 }
             }
             None if matches!(key, "name" | "key") => {
@@ -111,7 +113,7 @@ impl Block {
                     *self = Self::Name;
                 }
             }
-            None if named && key == "value" => found.extend(entry(value, place, true)),
+            None if named && key == "value" => found.extend(entry(value, place, true, cut)),
             None if opens && names::is_secret_in_text(key) => *self = Self::Value { indent, within: None },
             None if value.is_empty() && names::is_secret_in_text(key) => *self = Self::Next { indent },
             None => {}
@@ -134,18 +136,18 @@ fn is_block_scalar(value: &str) -> bool {
 }
 
 /// The range of the value of an entry of data, if it is secret.
-fn entry(value: &str, place: usize, all: bool) -> Option<Range<usize>> {
+fn entry(value: &str, place: usize, all: bool, cut: bool) -> Option<Range<usize>> {
     let bare = value.trim_end_matches(',').trim_end_matches('}').trim_end();
     let (at, bare) = match bare.strip_prefix(['"', '\'']) {
         Some(within) => (1, within.trim_end_matches(['"', '\''])),
         None => (0, bare),
     };
-    let secret = (all || is_base64(bare)) && !bare.is_empty();
+    let secret = (all || is_base64(bare, cut)) && !bare.is_empty();
     secret.then_some(place + at..place + at + bare.len())
 }
 
 /// The secret values of a flow mapping, `{a: x, b: y}`.
-fn flow_entries(flow: &str, place: usize, all: bool) -> Vec<Range<usize>> {
+fn flow_entries(flow: &str, place: usize, all: bool, cut: bool) -> Vec<Range<usize>> {
     let Some(within) = flow.strip_prefix('{') else {
         return Vec::new();
     };
@@ -154,22 +156,28 @@ fn flow_entries(flow: &str, place: usize, all: bool) -> Vec<Range<usize>> {
     for pair in within.split_inclusive([',', '}']) {
         if let Some((key, value)) = pair.split_once(':') {
             let space = value.len() - value.trim_start().len();
-            found.extend(entry(value.trim(), at + key.len() + 1 + space, all));
+            found.extend(entry(value.trim(), at + key.len() + 1 + space, all, cut));
         }
         at += pair.len();
     }
     found
 }
 
-/// Whether a word is base64 and not a natural word, number or name.
-fn is_base64(text: &str) -> bool {
+/// Whether a word is base64, or the beginning of it if it is cut, and not a natural word, number or name.
+fn is_base64(text: &str, cut: bool) -> bool {
     let kinds = [
         text.bytes().any(|byte| byte.is_ascii_lowercase()),
         text.bytes().any(|byte| byte.is_ascii_uppercase()),
         text.bytes().any(|byte| byte.is_ascii_digit()),
         text.bytes().any(|byte| b"+/=".contains(&byte)),
     ];
-    text.len() >= 4 && kinds.into_iter().filter(|kind| *kind).count() >= 2 && STANDARD.decode(text).is_ok()
+    let begins = || {
+        let mut bare = text.trim_end_matches('=').bytes();
+        bare.all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte))
+    };
+    text.len() >= 4
+        && kinds.into_iter().filter(|kind| *kind).count() >= 2
+        && (STANDARD.decode(text).is_ok() || (cut && begins()))
 }
 
 #[cfg(test)]
@@ -180,6 +188,8 @@ mod tests {
     #[rstest]
     #[case("$ kubectl get\ndata:\n  a: UzNjcmV0\n  b: debug\nkind: Secret\nc: UzNjcmV0\n", &["UzNjcmV0"])]
     #[case("x\n  \"data\": {\n    \"a\": \"UzNjcmV0\",\n    \"b\": \"UzNjcmVU\"\n  },\n  \"c\": \"UzNjcmV0\"\n", &["UzNjcmV0", "UzNjcmVU"])]
+    #[case("data:\n  a: UzNjcmV", &["UzNjcmV"])]
+    #[case("data:\n  a: UzNjcmV\n", &[])]
     #[case("stringData:\n  a: some words\n", &["some words"])]
     #[case("stringData:\n  a: |\n    one\n    two\n  b: c\nd: e\n", &["one", "two", "c"])]
     #[case("data: {a: UzNjcmV0, b: UzNjcmVU}\n", &["UzNjcmV0", "UzNjcmVU"])]

@@ -9,6 +9,7 @@ use super::blocks::Block;
 use super::context::RedactionContext;
 use super::document;
 use super::encoded;
+use super::forms;
 use super::headers;
 use super::json::Json;
 use super::protobuf;
@@ -208,14 +209,15 @@ impl BodyRedactor {
             Form::Json(mut json) => {
                 let secret = json.is_within_secret() || matches!(self.rest(json.has_secret()), Form::Unread(_));
                 if let Err(error) = json.finish(context, out) {
-                    match secret {
+                    // A cut string may be a document, whose syntax cannot be read any more.
+                    match secret || may_have_secret(&error.rest) || forms::open_user_info(&error.rest).is_some() {
                         true => unread(&error.rest, out),
                         false => put(&error.rest, context, &mut Block::default(), out),
                     }
                 }
             }
             Form::Whole(form, held) => self.whole(form, held, context, out),
-            Form::Text(held, mut block) => put(&held, context, &mut block, out),
+            Form::Text(held, mut block) => put_last(&held, context, &mut block, out),
             Form::Unread(digest) => {
                 if digest.length() > 0 {
                     out.extend_from_slice(digest.text().as_bytes());
@@ -228,8 +230,8 @@ impl BodyRedactor {
         let found = match form {
             Whole::Yaml => std::str::from_utf8(&held)
                 .ok()
-                .and_then(|text| yaml::redact(text, self.of_secret, context, 0))
-                .map(String::into_bytes),
+                .filter(|_| forms::open_user_info(&held).is_none())
+                .and_then(|text| self.yaml(text, context)),
             Whole::Query => {
                 let query = String::from_utf8_lossy(&held);
                 Some(headers::query(&query, context).into_bytes())
@@ -259,8 +261,19 @@ impl BodyRedactor {
         match found {
             Some(found) => out.extend_from_slice(&found),
             None if lost => unread(&held, out),
-            None => put(&held, context, &mut Block::default(), out),
+            None => put_last(&held, context, &mut Block::default(), out),
         }
+    }
+
+    /// Redacts YAML. The last line may be cut, and then no syntax.
+    fn yaml(&self, text: &str, context: &mut RedactionContext<'_>) -> Option<Vec<u8>> {
+        if let Some(found) = yaml::redact(text, self.of_secret, context, 0) {
+            return Some(found.into_bytes());
+        }
+        let (lines, last) = text.split_at(text.rfind('\n')? + 1);
+        let mut out = yaml::redact(lines, self.of_secret, context, 0)?.into_bytes();
+        unread(last.as_bytes(), &mut out);
+        Some(out)
     }
 
     /// Redacts a body within this one.
@@ -380,6 +393,13 @@ fn put(bytes: &[u8], context: &mut RedactionContext<'_>, block: &mut Block, out:
         Some(found) => out.extend_from_slice(&found),
         None => out.extend_from_slice(bytes),
     }
+}
+
+/// As [`put`], for the end of a text, which may be cut.
+fn put_last(bytes: &[u8], context: &mut RedactionContext<'_>, block: &mut Block, out: &mut Vec<u8>) {
+    let (text, cut) = bytes.split_at(forms::open_user_info(bytes).unwrap_or(bytes.len()));
+    put(text, context, block, out);
+    unread(cut, out);
 }
 
 fn digest(bytes: &[u8]) -> Digest {

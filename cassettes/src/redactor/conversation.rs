@@ -275,6 +275,7 @@ fn content(data: &Data) -> &[u8] {
 mod tests {
     use super::*;
     use crate::redactor::Redaction;
+    use crate::redactor::tests::{is_clean, planted};
     use bytes::Bytes;
     use rstest::rstest;
     use std::time::Duration;
@@ -388,6 +389,36 @@ mod tests {
         for text in ["{\"kind\":\"Pod\"}", "a line: of a log\n"] {
             let message = binary(Sender::Server, text.into());
             assert_eq!(conversation.push(&redactor, &message), [message]);
+        }
+    }
+
+    #[test]
+    fn no_secret_remains_wherever_a_connection_ends() {
+        let code = STANDARD.encode(SECRET);
+        let mut texts = vec![
+            format!("export TOKEN={SECRET}\n"),
+            format!("$ curl https://user:{}@example.com\n", SECRET.replace('/', "_")),
+            format!("$ kubectl get secret x -o yaml\napiVersion: v1\ndata:\n  a: {code}\nkind: Secret\n"),
+        ];
+        for document in planted() {
+            texts.extend([format!("{document}\n$ \n"), format!("{document:#}\n$ \n")]);
+        }
+        for text in &texts {
+            for (length, size) in (0..=text.len()).flat_map(|length| [1, 1000].map(|size| (length, size))) {
+                let redactor = Redactor::new(Redaction::default());
+                let mut conversation = Conversation::new(&Headers::default(), "/");
+                let mut messages = Vec::new();
+                for part in text.as_bytes()[..length].chunks(size) {
+                    messages.extend(conversation.push(&redactor, &binary(Sender::Client, part.to_vec())));
+                }
+                messages.extend(conversation.finish(&redactor));
+                let all: Vec<u8> = messages
+                    .iter()
+                    .flat_map(|message| conversation.payload(&message.data))
+                    .collect();
+                let all = String::from_utf8(all).expect("text");
+                assert!(is_clean(&all), "{length} bytes in {size}: {all}");
+            }
         }
     }
 }

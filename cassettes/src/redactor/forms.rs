@@ -7,7 +7,7 @@ use crate::interaction::is_placeholder;
 use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use regex::{Captures, Regex};
+use regex::{Captures, Regex, bytes};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -32,6 +32,9 @@ const FORMS: [&str; 11] = [
     r"base64url\.bearer\.authorization\.k8s\.io\.([A-Za-z0-9_-]+)",
     r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}(?:(?:\\?[rn]|\s)+[A-Za-z0-9+/]{16,})*=*",
 ];
+
+/// User info of a URL without its end. Ports are digits, and addresses of IPv6 are in brackets.
+const OPEN_USER_INFO: &str = r#"://[^/\s:@"'<>\[]*:([^\s/@"'<>]*[^\s/@"'<>0-9][^\s/@"'<>]*)$"#;
 
 /// Every form contains at least one of these.
 pub(super) const MARKS: [&str; 23] = [
@@ -65,9 +68,17 @@ static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&MARKS
 static COMPILED: LazyLock<Vec<Regex>> =
     LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());
 
+static OPEN: LazyLock<Option<bytes::Regex>> = LazyLock::new(|| bytes::Regex::new(OPEN_USER_INFO).ok());
+
 /// Whether a text may contain a form.
 pub(super) fn is_marked(text: &[u8]) -> bool {
     MARKED.as_ref().is_none_or(|marks| marks.is_match(text))
+}
+
+/// Start of the password at the end of a text that may be cut within the user info of a URL.
+pub(super) fn open_user_info(bytes: &[u8]) -> Option<usize> {
+    let found = OPEN.as_ref()?.captures(bytes)?;
+    Some(found.get(1)?.start())
 }
 
 /// Redacts forms and known secrets in a text. Returns none if there are none.

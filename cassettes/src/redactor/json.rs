@@ -198,7 +198,7 @@ impl Json {
     pub(super) fn is_within_secret(&mut self) -> bool {
         matches!(self.token, Token::String { .. } | Token::Long { .. })
             && !matches!(self.next, Next::Key | Next::FirstKey)
-            && !matches!(self.structure.scalar("?"), Verdict::Open)
+            && !matches!(self.structure.partial_scalar(), Verdict::Open)
     }
 
     /// Copies the unaltered input up to a position.

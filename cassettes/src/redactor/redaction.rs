@@ -153,4 +153,20 @@ impl Redaction {
     pub(super) fn has_query(&self, name: &str) -> bool {
         self.query.iter().any(|own| own == name)
     }
+
+    /// Whether a value at a path is named by a rule.
+    pub(super) fn has_path(&self, path: &[&str]) -> bool {
+        self.paths.iter().any(|rule| matches(rule, path))
+    }
+}
+
+fn matches(rule: &[String], path: &[&str]) -> bool {
+    match (rule.split_first(), path.split_first()) {
+        (None, None) => true,
+        (Some((first, rest)), _) if first == "**" => {
+            matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(rule, path))
+        }
+        (Some((first, rest)), Some((key, path))) => (first == "*" || first == key) && matches(rest, path),
+        _ => false,
+    }
 }

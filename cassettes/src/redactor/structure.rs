@@ -296,6 +296,10 @@ impl Structure {
                 Some(list) => {
                     let moved = self.deferred.iter_mut().filter(|(wait, _)| wait.level == at);
                     moved.for_each(|(wait, _)| wait.level = list);
+                    // A list among the items of another may say its kind last.
+                    if let Some(list) = self.stack.get_mut(list) {
+                        list.kind = Kind::Unknown;
+                    }
                 }
                 None => self.decide(at, false, false),
             }
@@ -313,6 +317,7 @@ impl Structure {
         };
         if !level.is_list && level.context == Context::Open {
             match level.of_key.key {
+                Key::Kind | Key::Name if matches!(text, "" | "~" | "null") => {}
                 Key::Kind => self.kind(text),
                 Key::Name => self.name(text),
                 Key::Path => self.operation_path(text),
@@ -328,6 +333,12 @@ impl Structure {
                 && names::is_secret_in_text(text.trim_start_matches('-'));
         }
         verdict
+    }
+
+    /// Reports a scalar of which only a part is known. It says no kind or name.
+    pub(super) fn partial_scalar(&mut self) -> Verdict {
+        self.element();
+        self.verdict("?")
     }
 
     fn verdict(&self, text: &str) -> Verdict {
@@ -483,17 +494,6 @@ impl Structure {
             return false;
         }
         let path: Vec<&str> = self.stack.iter().map(|level| level.segment.as_str()).collect();
-        self.rules.paths.iter().any(|rule| matches(rule, &path))
-    }
-}
-
-fn matches(rule: &[String], path: &[&str]) -> bool {
-    match (rule.split_first(), path.split_first()) {
-        (None, None) => true,
-        (Some((first, rest)), _) if first == "**" => {
-            matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(rule, path))
-        }
-        (Some((first, rest)), Some((key, path))) => (first == "*" || first == key) && matches(rest, path),
-        _ => false,
+        self.rules.has_path(&path)
     }
 }

@@ -42,7 +42,7 @@ fn code() -> String {
 }
 
 /// Documents with a secret at a position of a rule.
-fn planted() -> Vec<Value> {
+pub(super) fn planted() -> Vec<Value> {
     let (code, applied) = (code(), json!({"kind": "Secret", "data": {"a": code()}}).to_string());
     let pem = format!("-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----\n");
     vec![
@@ -70,7 +70,7 @@ fn planted() -> Vec<Value> {
     ]
 }
 
-fn is_clean(text: &str) -> bool {
+pub(super) fn is_clean(text: &str) -> bool {
     let spelled = [
         SECRET.to_owned(),
         SECRET.replace('/', "_"),
@@ -106,6 +106,28 @@ fn a_planted_secret_is_redacted_in_json_and_yaml_of_any_layout() {
         assert!(is_clean(&out), "document {n}: {out}");
         let back: Value = serde_saphyr::from_str(&out).unwrap_or_else(|error| panic!("{error}\n{out}"));
         assert_eq!(shape(&back), shape(document), "{out}");
+    }
+}
+
+#[rstest]
+#[case::json("application/json")]
+#[case::plain("text/plain")]
+#[case::yaml("application/yaml")]
+#[case::untyped("")]
+fn no_secret_remains_wherever_a_body_ends(#[case] media_type: &str) {
+    for (n, document) in planted().iter().enumerate() {
+        let yaml = serde_saphyr::to_string(document).expect("YAML");
+        let texts = match media_type {
+            "application/yaml" => vec![yaml],
+            _ if yaml.starts_with("kind:") => vec![document.to_string(), format!("{document:#}\n"), yaml],
+            _ => vec![document.to_string(), format!("{document:#}\n")],
+        };
+        for text in &texts {
+            for length in 0..text.len() {
+                let out = every(&text.as_bytes()[..length], 1 << 10, &typed(media_type), "/");
+                assert!(is_clean(&out), "document {n}, {length} bytes: {out}");
+            }
+        }
     }
 }
 

@@ -31,7 +31,7 @@ enum State {
 
 /// Redacts a text. Returns none if it is not YAML with a mapping or sequence at its root.
 pub(super) fn redact(text: &str, of_secret: bool, context: &mut RedactionContext<'_>, depth: usize) -> Option<String> {
-    let scalars = scalars(text, of_secret, context)?;
+    let scalars = scalars(text, of_secret, context, depth)?;
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for (scalar, state) in scalars {
         let found = match state {
@@ -124,7 +124,11 @@ fn block(text: &str, range: Range<usize>) -> Option<(Range<usize>, usize)> {
 }
 
 /// The scalars of a text, except keys, with verdicts.
-fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Option<Vec<(Scalar, State)>> {
+///
+/// A mapping that is open at the end of a body may go on, so that its kind may be missing. The same holds for a scalar
+/// without an end of its line.
+fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>, depth: usize) -> Option<Vec<(Scalar, State)>> {
+    let is_last = |at: usize| depth == 0 && at >= text.trim_end().len();
     let mut found: Vec<(Scalar, State)> = Vec::new();
     let mut anchors: HashMap<usize, usize> = HashMap::new();
     let mut structure = Structure::new(context.rules.clone(), of_secret);
@@ -146,18 +150,27 @@ fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Optio
                 }
                 continue;
             }
+            Event::SequenceEnd | Event::MappingEnd if is_last(span.byte_range()?.end) => {
+                structure.decide_at_end();
+                decide(&mut structure, &mut found);
+                break;
+            }
             Event::SequenceEnd | Event::MappingEnd => {
                 keys.pop();
                 structure.close();
             }
             Event::Scalar(value, ..) if is_key => structure.key(&value),
             Event::Scalar(value, style, anchor, _) => {
-                let verdict = structure.scalar(&value);
+                let range = span.byte_range()?;
+                let verdict = match is_last(range.end) && !text.ends_with('\n') {
+                    true => structure.partial_scalar(),
+                    false => structure.scalar(&value),
+                };
                 // As in JSON, a short number is a count.
                 let number = style == ScalarStyle::Plain && value.len() < 6 && value.parse::<f64>().is_ok();
                 let verdict = if number { Verdict::Open } else { verdict };
                 let scalar = Scalar {
-                    range: span.byte_range()?,
+                    range,
                     text: value.into_owned(),
                     style,
                     anchor,
@@ -191,21 +204,26 @@ fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Optio
             }
             _ => continue,
         }
-        for (at, is_secret) in structure.take_decided() {
-            if let Some((_, state)) = usize::try_from(at).ok().and_then(|at| found.get_mut(at)) {
-                *state = match *state {
-                    State::Deferred { secret } if is_secret => State::Secret { secret },
-                    State::Deferred { .. } => State::Open,
-                    other => other,
-                };
-            }
-        }
+        decide(&mut structure, &mut found);
         // Keys and values alternate.
         if let Some(key) = keys.last_mut().filter(|_| structure.in_list() == Some(false)) {
             *key = ended || !is_key;
         }
     }
     nested.then_some(found)
+}
+
+/// Applies the decisions about deferred scalars.
+fn decide(structure: &mut Structure, found: &mut [(Scalar, State)]) {
+    for (at, is_secret) in structure.take_decided() {
+        if let Some((_, state)) = usize::try_from(at).ok().and_then(|at| found.get_mut(at)) {
+            *state = match *state {
+                State::Deferred { secret } if is_secret => State::Secret { secret },
+                State::Deferred { .. } => State::Open,
+                other => other,
+            };
+        }
+    }
 }
 
 #[cfg(test)]
