@@ -155,6 +155,9 @@ pub(crate) fn is_scalar(value: &Value) -> bool {
 
 /// Returns the error for a value that is no object where one is required.
 pub(crate) fn not_a_map(value: &Value) -> SearchError {
+    if value.is_null() {
+        return SearchError::null_pointer();
+    }
     let reason = format!("{} cannot be cast to java.util.Map", java_class(value));
     SearchError::new(500, "ClassCastException", reason)
 }

@@ -5,11 +5,15 @@
 
 use serde_json::{Map, Value};
 
-/// Returns `String.hashCode`, spread as `HashMap` does.
+/// Returns Java's `String.hashCode`.
+pub(crate) fn java_hash(text: &str) -> u32 {
+    text.encode_utf16()
+        .fold(0, |hash: u32, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)))
+}
+
+/// Returns the hash of a text, spread as `HashMap` does.
 fn hash(text: &str) -> u32 {
-    let hash = text
-        .encode_utf16()
-        .fold(0u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)));
+    let hash = java_hash(text);
     hash ^ (hash >> 16)
 }
 

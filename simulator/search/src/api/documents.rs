@@ -263,9 +263,9 @@ pub(super) fn contents(
             taken.insert(field.clone(), value);
             continue;
         }
-        // Unmapped fields are not returned.
-        let Some(own) = mapping.field(field) else {
-            if mapping.is_object(field) {
+        // Fields that are not mapped, or not named in full, are not returned.
+        let Some(own) = mapping.exact_field(field) else {
+            if mapping.is_object(field) && mapping.field(field).is_none() {
                 return Err(SearchError::illegal(format!("field [{field}] isn't a leaf field")));
             }
             continue;

@@ -18,6 +18,7 @@ mod process;
 pub(crate) mod query;
 pub(crate) mod scroll;
 pub(crate) mod search;
+pub(crate) mod similar;
 pub(crate) mod snapshots;
 pub(crate) mod state;
 pub(crate) mod stats;

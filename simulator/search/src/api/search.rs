@@ -1,4 +1,4 @@
-//! The `_search` and `_mlt` APIs.
+//! The `_search` API.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,12 +10,9 @@ use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::{
-    Candidate, Failure, Lost, Outcome, SearchRequest, SearchType, all_failed, extract, render, search as find,
-    shards_json,
+    Candidate, Failure, Lost, Outcome, SearchRequest, SearchType, all_failed, render, search as find, shards_json,
 };
-use crate::mapping::Kind;
 use crate::mustache::Template;
-use crate::query::Documents;
 use crate::rest::{Answer, RestRequest};
 use crate::scroll::Scroll;
 use crate::shared::Shared;
@@ -137,13 +134,28 @@ pub(super) fn check_preference(shared: &Shared, preference: Option<&str>) -> Res
     }
 }
 
-/// Runs the search of the body of a request, and fails if it does.
+/// Runs the search of the body of a request, and fails if it does on one shard.
 pub(super) fn check_search(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<()> {
     let limits = &shared.cluster.options.limits;
     let mut wanted = SearchRequest::parse(&BTreeMap::new(), request.body_or_source(), limits)?;
     wanted.types = types_of(types);
     wanted.budget = request.budget.clone();
-    run(shared, indices, request.expand()?, &wanted).map(drop)
+    let outcome = run(shared, indices, request.expand()?, &wanted)?;
+    let failures = outcome.failures.iter().map(|failure| {
+        let node = shared.cluster.node_of(&failure.index, failure.shard);
+        format!(
+            "shard [[{node}][{}][{}]], reason [{}]",
+            failure.index, failure.shard, failure.error
+        )
+    });
+    let failures: Vec<String> = failures.collect();
+    match failures.is_empty() {
+        true => Ok(()),
+        false => {
+            let reason = format!("search failed with failed shards: [{}]", failures.join(", "));
+            Err(SearchError::new(500, "ElasticsearchException", reason))
+        }
+    }
 }
 
 /// `GET|POST [/index[/type]]/_search`.
@@ -169,7 +181,8 @@ pub(crate) fn templated(shared: &Shared, request: &RestRequest, indices: &str, t
     execute(shared, request, indices, types, wanted)
 }
 
-fn execute(
+/// Runs a search, or opens a scroll if the request has one.
+pub(super) fn execute(
     shared: &Shared,
     request: &RestRequest,
     indices: &str,
@@ -227,78 +240,6 @@ fn execute(
     let id = scroll_id(shared.scrolls.open(scroll.clone(), keep, began)?, &scroll.outcome);
     insert_first(&mut response, "_scroll_id", id.into());
     Ok(Answer::ok(response))
-}
-
-/// `GET|POST /index/type/id/_mlt`.
-pub(crate) fn more_like_this(
-    shared: &Shared,
-    request: &RestRequest,
-    index: &str,
-    type_name: &str,
-    id: &str,
-) -> Result<Answer> {
-    let named = shared.cluster.named(index, Expand::SHARDS)?;
-    let name = named.first().map_or(index, |index| index.name.as_str());
-    let routing = shared.cluster.index_routing(index, request.param("routing"))?;
-    let source = shared.cluster.source(name, type_name, id, routing.as_deref())?;
-    let source = source.ok_or_else(|| {
-        let reason = format!("[_na][_na] [{type_name}][{id}]: document missing");
-        SearchError::new(404, "DocumentMissingException", reason)
-    })?;
-    let fields: Vec<String> = match request.param("mlt_fields").or(request.param("fields")) {
-        Some(fields) => {
-            let fields: Vec<String> = fields.split(',').map(str::to_owned).collect();
-            if fields.iter().all(|field| extract(&source, field).is_empty()) {
-                let reason = "No fields found to fetch the 'likeText' from";
-                return Err(SearchError::new(500, "ElasticsearchException", reason));
-            }
-            fields
-        }
-        None => {
-            let mapping = named.first().map(|index| index.mapping());
-            let all = mapping.iter().flat_map(|mapping| mapping.field_names("*"));
-            let is_text = |name: &String| {
-                let field = mapping.as_ref().and_then(|mapping| mapping.exact_field(name));
-                field.is_some_and(|field| field.field_type.kind == Kind::String)
-            };
-            all.filter(is_text).collect()
-        }
-    };
-    let mut query = json!({
-        "fields": fields,
-        "docs": [{"_index": index, "_type": type_name, "_id": id}],
-        "fail_on_unsupported_field": false,
-        "minimum_should_match": "0%",
-    });
-    for name in [
-        "min_term_freq",
-        "min_doc_freq",
-        "max_doc_freq",
-        "max_query_terms",
-        "min_word_length",
-        "max_word_length",
-        "boost_terms",
-        "percent_terms_to_match",
-        "minimum_should_match",
-        "include",
-        "stop_words",
-    ] {
-        if let Some(value) = request.param(name) {
-            query[name] = json!(value);
-        }
-    }
-    let mut body = json!({"query": {"more_like_this": query}});
-    for (name, key) in [("search_from", "from"), ("search_size", "size")] {
-        if let Some(number) = request.count(name)? {
-            body[key] = json!(number);
-        }
-    }
-    let mut inner = request.clone();
-    inner.params.clear();
-    inner.body = body.to_string().into();
-    let indices = request.param("search_indices").unwrap_or(index);
-    let types = request.param("search_types").unwrap_or(type_name);
-    search(shared, &inner, indices, Some(types))
 }
 
 /// Inserts a member as the first one of an object.

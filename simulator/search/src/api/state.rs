@@ -177,7 +177,7 @@ fn metadata(shared: &Shared, request: &RestRequest, named: &[Arc<Index>], whole:
         .map(|(name, template)| {
             let mut definition = template.describe();
             if let Value::Object(parts) = &mut definition {
-                parts.remove("aliases");
+                parts.retain(|part, _| !matches!(part.as_str(), "aliases" | "warmers"));
             }
             (name.clone(), definition)
         })

@@ -58,7 +58,13 @@ fn check(name: &str, pattern: &str) -> Result<()> {
     let is_lower = name.to_lowercase() == name;
     let cause = invalid("name", name)
         .or_else(|| (!is_lower).then(|| "name must be lower cased".to_owned()))
-        .or_else(|| invalid("template", pattern));
+        .or_else(|| invalid("template", pattern))
+        .or_else(|| {
+            let is_illegal = |sign: char| r#"\/?"<>|"#.contains(sign);
+            let characters = r#"[\, /, *, ?, ", <, >, |,  , ,]"#;
+            let cause = || format!("template must not container the following characters {characters}");
+            pattern.contains(is_illegal).then(cause)
+        });
     match cause {
         None => Ok(()),
         Some(cause) => Err(SearchError::new(

@@ -4,6 +4,7 @@
 //! Source: Elasticsearch 1.5's `TermVectorResponse`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tantivy::DocSet;
@@ -11,50 +12,134 @@ use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 
 use super::search::check_preference;
-use crate::cluster::{Block, Expand};
+use crate::analysis::Analyzer;
+use crate::budget::Budget;
+use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError, problems};
 use crate::find::{extract, names};
 use crate::index::{View, field_prefix};
 use crate::json;
-use crate::mapping::{Field, FieldOrdinal, Kind};
+use crate::mapping::{Field, FieldOrdinal, Indexing, Kind, Mapping, WriteTime};
 use crate::rest::{Answer, RestRequest};
+use crate::routing::Placement;
 use crate::score::END;
 use crate::shared::Shared;
 
-/// Parts of the response.
-struct Settings {
+/// The members of a body that are one setting, with two names.
+const FLAGS: [[&str; 2]; 5] = [
+    ["offsets", "offsets"],
+    ["positions", "positions"],
+    ["payloads", "payloads"],
+    ["term_statistics", "termStatistics"],
+    ["field_statistics", "fieldStatistics"],
+];
+
+const NO_ARRAY: &str =
+    "The parameter fields must be given as an array! Use syntax : \"fields\" : [\"field1\", \"field2\",...]";
+
+/// A request for the term vectors of one document.
+#[derive(Clone, Default)]
+struct Wanted {
+    index: Option<String>,
+    type_name: Option<String>,
+    id: Option<String>,
+    /// A document that is not in the index.
+    doc: Option<Value>,
+    routing: Option<String>,
+    /// Default: those whose term vectors are stored.
     fields: Option<Vec<String>>,
-    offsets: bool,
-    positions: bool,
-    term_statistics: bool,
-    field_statistics: bool,
+    /// Names of analyzers by field.
+    analyzers: Map<String, Value>,
+    flags: [bool; FLAGS.len()],
 }
 
-impl Settings {
-    /// Parses the settings of a body. Defaults: the parameters of the request.
-    fn of(request: &RestRequest, body: &Value) -> Settings {
-        let flag = |name: &str, default: bool| {
-            body.get(name)
-                .map_or_else(|| request.flag_or(name, default), crate::mapping::truth)
-        };
-        let text = request.param("fields").map(|text| names(&json!(text)));
-        Settings {
-            fields: body.get("fields").map(names).or(text),
-            offsets: flag("offsets", true),
-            positions: flag("positions", true),
-            term_statistics: flag("term_statistics", false),
-            field_statistics: flag("field_statistics", true),
+impl Wanted {
+    fn new(index: Option<&str>, type_name: Option<&str>, id: Option<&str>) -> Wanted {
+        let [index, type_name, id] = [index, type_name, id].map(|name| name.map(str::to_owned));
+        Wanted {
+            index,
+            type_name,
+            id,
+            flags: [true, true, true, false, true],
+            ..Wanted::default()
         }
     }
 
-    fn wants(&self, field: &Field) -> bool {
-        let named = |fields: &Vec<String>| fields.iter().any(|wanted| crate::pattern::matches(wanted, &field.name));
-        let indexed = matches!(field.field_type.kind, Kind::String);
-        indexed
-            && self
-                .fields
-                .as_ref()
-                .map_or_else(|| field.field_type.has_vectors(), named)
+    /// Parses a body, whose members replace what is known.
+    ///
+    /// # Errors
+    /// An unknown member, fields that are no array, or an id and a document.
+    fn read(&mut self, body: &Value) -> Result<()> {
+        for (name, value) in body.as_object().into_iter().flatten() {
+            let text = || Some(json::java_text(value)).filter(|_| !value.is_null());
+            match name.as_str() {
+                "_index" => self.index = text(),
+                "_type" => self.type_name = text(),
+                "_id" => self.id = text(),
+                "_routing" | "routing" => self.routing = text(),
+                "doc" => self.doc = Some(value.clone()),
+                "per_field_analyzer" | "perFieldAnalyzer" => {
+                    self.analyzers = value.as_object().cloned().unwrap_or_default();
+                }
+                "fields" => match value {
+                    Value::Array(fields) if fields.is_empty() => self.fields = None,
+                    Value::Array(fields) => self.fields = Some(fields.iter().map(json::java_text).collect()),
+                    _ => return Err(SearchError::parse(NO_ARRAY)),
+                },
+                other => match FLAGS.iter().position(|names| names.contains(&other)) {
+                    Some(at) => self.flags[at] = crate::mapping::truth(value),
+                    None => {
+                        let reason = format!("The parameter {name} is not valid for term vector request!");
+                        return Err(SearchError::parse(reason));
+                    }
+                },
+            }
+            if self.id.is_some() && self.doc.is_some() {
+                let reason = "Either \"id\" or \"doc\" can be specified, but not both!";
+                return Err(SearchError::parse(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the parameters of a request, which replace what is known.
+    fn read_parameters(&mut self, request: &RestRequest) {
+        let given = request.param("fields").map(|text| names(&json!(text)));
+        if let Some(given) = given.filter(|given| !given.is_empty()) {
+            self.fields.get_or_insert_default().extend(given);
+        }
+        for (flag, names) in self.flags.iter_mut().zip(FLAGS) {
+            if let Some(name) = names.into_iter().find(|name| request.param(name).is_some()) {
+                *flag = request.flag(name);
+            }
+        }
+        if let Some(routing) = request.param("routing").or(request.param("parent")) {
+            self.routing = Some(routing.to_owned());
+        }
+    }
+
+    /// What is missing.
+    fn problems(&self) -> Vec<String> {
+        let found = problems([
+            (self.index.is_none(), "index is missing"),
+            (self.type_name.is_none(), "type is missing"),
+            (self.id.is_none() && self.doc.is_none(), "id or doc is missing"),
+        ]);
+        found.map(str::to_owned).collect()
+    }
+
+    /// Whether a field is wanted by its name or a pattern. None if all are.
+    fn names(&self, field: &str) -> Option<bool> {
+        let fields = self.fields.as_ref()?;
+        Some(fields.iter().any(|wanted| crate::pattern::matches(wanted, field)))
+    }
+
+    /// The analyzer of a field. An unknown one is the default of the index.
+    fn analyzer(&self, mapping: &Mapping, field: &Field) -> Result<Analyzer> {
+        let Some(name) = self.analyzers.get(&field.name).map(json::java_text) else {
+            return Ok(field.index_analyzer.clone());
+        };
+        Analyzer::configured(&name, mapping.analysis()).or_else(|_| Analyzer::configured("default", mapping.analysis()))
     }
 }
 
@@ -67,12 +152,7 @@ struct Frequencies {
 }
 
 /// Sums up the postings of one term, or of all terms of a field.
-fn frequencies(
-    view: &View,
-    field: FieldOrdinal,
-    term: Option<&str>,
-    budget: &crate::budget::Budget,
-) -> Result<Frequencies> {
+fn frequencies(view: &View, field: FieldOrdinal, term: Option<&str>, budget: &Budget) -> Result<Frequencies> {
     let mut sum = Frequencies::default();
     let from = format!("{}{}", field_prefix(field), term.unwrap_or(""));
     let to = match term {
@@ -96,76 +176,6 @@ fn frequencies(
     Ok(sum)
 }
 
-/// Members of the body of a term vector request.
-const MEMBERS: [&str; 19] = [
-    "_index",
-    "_type",
-    "_id",
-    "_routing",
-    "routing",
-    "_version",
-    "version",
-    "_version_type",
-    "version_type",
-    "doc",
-    "per_field_analyzer",
-    "fields",
-    "offsets",
-    "positions",
-    "payloads",
-    "term_statistics",
-    "termStatistics",
-    "field_statistics",
-    "fieldStatistics",
-];
-
-/// Checks the body of a term vector request.
-///
-/// # Errors
-/// An unknown member, fields that are no array, or a document for a request with an id.
-fn check_body(body: &Value, id: Option<&str>) -> Result<()> {
-    for (name, value) in body.as_object().into_iter().flatten() {
-        if name == "fields" && !value.is_array() {
-            let reason = "The parameter fields must be given as an array! Use syntax : \"fields\" : [\"field1\", \
-                          \"field2\",...]";
-            return Err(SearchError::parse(reason));
-        }
-        if !MEMBERS.contains(&name.as_str()) {
-            let reason = format!("The parameter {name} is not valid for term vector request!");
-            return Err(SearchError::parse(reason));
-        }
-    }
-    if id.is_some() && body.get("doc").is_some() {
-        let reason = "Either \"id\" or \"doc\" can be specified, but not both!";
-        return Err(SearchError::parse(reason));
-    }
-    Ok(())
-}
-
-/// Checks the body of a request for several term vectors.
-///
-/// # Errors
-/// A member other than `docs`, `ids` and `parameters`, or one of another type.
-fn check_several(body: &Value) -> Result<()> {
-    for (name, value) in body.as_object().into_iter().flatten() {
-        match (name.as_str(), value) {
-            ("docs" | "ids", Value::Array(_)) | ("parameters", Value::Object(_)) => {}
-            (_, Value::Array(_)) => {
-                return Err(SearchError::parse(format!("No parameter named {name}and type ARRAY")));
-            }
-            (_, Value::Object(_)) => {
-                return Err(SearchError::parse(format!("No parameter named {name}and type OBJECT")));
-            }
-            _ => {
-                return Err(SearchError::parse(format!(
-                    "_mtermvectors: Parameter {name}not supported"
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
 /// `GET|POST /index/type[/id]/_termvector`: of a document of the index, or of a document in the body.
 pub(crate) fn termvector(
     shared: &Shared,
@@ -174,17 +184,11 @@ pub(crate) fn termvector(
     type_name: &str,
     id: Option<&str>,
 ) -> Result<Answer> {
-    let body = request.json()?.unwrap_or_default();
-    check_body(&body, id)?;
-    // What the body names goes before the path.
-    let named = |key: &str, given: Option<&str>| body.get(key).map(json::java_text).or(given.map(str::to_owned));
-    let id = named("_id", id);
-    if id.is_none() && body.get("doc").is_none() {
-        return Err(SearchError::validation("id or doc is missing"));
-    }
-    let (index, type_name) = (named("_index", Some(index)), named("_type", Some(type_name)));
-    let (index, type_name) = (index.unwrap_or_default(), type_name.unwrap_or_default());
-    term_vector(shared, request, &body, &index, &type_name, id.as_deref()).map(Answer::ok)
+    let mut wanted = Wanted::new(Some(index), Some(type_name), id);
+    wanted.read(&request.json()?.unwrap_or_default())?;
+    wanted.read_parameters(request);
+    SearchError::validated(&wanted.problems())?;
+    term_vector(shared, request, &wanted).map(Answer::ok)
 }
 
 /// `GET|POST [/index[/type]]/_mtermvectors`.
@@ -194,81 +198,79 @@ pub(crate) fn mtermvectors(
     index: Option<&str>,
     type_name: Option<&str>,
 ) -> Result<Answer> {
+    let mut template = Wanted::new(index, type_name, None);
+    template.read_parameters(request);
+    let mut ids = request.param("ids").map(|text| names(&json!(text))).unwrap_or_default();
+    let mut items = Vec::new();
     let body = request.json()?.unwrap_or_default();
-    check_several(&body)?;
-    let ids = body.get("ids").and_then(Value::as_array).into_iter().flatten();
-    let ids: Vec<Value> = match request.param("ids") {
-        Some(text) => names(&json!(text)).into_iter().map(Value::from).collect(),
-        None => ids.cloned().collect(),
-    };
-    let parameters = body.get("parameters").cloned().unwrap_or_else(|| json!({}));
-    let of_ids = ids.into_iter().map(|id| {
-        let mut item = parameters.clone();
-        item["_id"] = id;
-        item
-    });
-    let docs = body
-        .get("docs")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .cloned();
-    let items: Vec<Value> = docs.chain(of_ids).collect();
+    for (name, value) in body.as_object().into_iter().flatten() {
+        match (name.as_str(), value) {
+            ("docs", Value::Array(docs)) => {
+                for doc in docs {
+                    if !doc.is_object() {
+                        return Err(SearchError::illegal("docs array element should include an object"));
+                    }
+                    let mut item = template.clone();
+                    item.read(doc)?;
+                    items.push(item);
+                }
+            }
+            ("ids", Value::Array(given)) => ids.extend(given.iter().map(json::java_text)),
+            ("parameters", Value::Object(_)) => template.read(value)?,
+            (_, Value::Array(_)) => {
+                return Err(SearchError::parse(format!("No parameter named {name}and type ARRAY")));
+            }
+            (_, Value::Object(_)) => {
+                return Err(SearchError::parse(format!("No parameter named {name}and type OBJECT")));
+            }
+            _ => {
+                let reason = format!("_mtermvectors: Parameter {name}not supported");
+                return Err(SearchError::parse(reason));
+            }
+        }
+    }
+    items.extend(ids.into_iter().map(|id| Wanted {
+        id: Some(id),
+        ..template.clone()
+    }));
     if items.is_empty() {
         return Err(SearchError::validation("multi term vectors: no documents requested"));
     }
     request.budget.elements("documents", items.len())?;
-    let docs = items.iter().enumerate().map(|(number, item)| {
-        let text = |key: &str| item.get(key).filter(|value| !value.is_null()).map(text_of);
-        let index = text("_index").or_else(|| index.map(str::to_owned));
-        let type_name = text("_type").or_else(|| type_name.map(str::to_owned));
-        let id = text("_id");
-        let found = problems([
-            (index.is_none(), "index is missing"),
-            (type_name.is_none(), "type is missing"),
-            (id.is_none() && item.get("doc").is_none(), "id or doc is missing"),
-        ]);
-        let mut found: Vec<String> = found.map(str::to_owned).collect();
+    // The last document with a problem is told.
+    for (number, item) in items.iter().enumerate().rev() {
+        let mut found = item.problems();
         if !found.is_empty() {
             found.push(format!("at multi term vectors for doc {number}"));
         }
         SearchError::validated(&found)?;
-        let (index, type_name) = (index.unwrap_or_default(), type_name.unwrap_or_default());
-        let vector = term_vector(shared, request, item, &index, &type_name, id.as_deref());
-        Ok(vector.unwrap_or_else(
-            |error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()}),
-        ))
+    }
+    let docs = items.iter().map(|item| {
+        term_vector(shared, request, item).unwrap_or_else(|error| {
+            // Failures before a shard is asked have no name.
+            let text = match error.kind {
+                "IndexMissingException" | "RoutingMissingException" => error.reason,
+                _ => error.to_string(),
+            };
+            json!({"_index": item.index, "_type": item.type_name, "_id": item.id, "error": text})
+        })
     });
-    Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
+    Ok(Answer::ok(json!({"docs": docs.collect::<Vec<_>>()})))
 }
 
-fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn term_vector(
-    shared: &Shared,
-    request: &RestRequest,
-    body: &Value,
-    index: &str,
-    type_name: &str,
-    id: Option<&str>,
-) -> Result<Value> {
+fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Result<Value> {
     let began = (shared.cluster.options.ticks)();
-    let settings = Settings::of(request, body);
     check_preference(shared, request.param("preference"))?;
-    let indices = shared.cluster.named(index, Expand::SHARDS)?;
-    let [index] = indices.as_slice() else {
-        return Err(SearchError::index_missing(index));
-    };
+    let name = wanted.index.as_deref().unwrap_or_default();
+    let type_name = wanted.type_name.as_deref().unwrap_or_default();
+    let index = shared.cluster.single(name)?;
     index.check_block(Block::Read)?;
-    let given = body.get("doc").filter(|_| id.is_none());
-    let routing = body.get("_routing").or_else(|| body.get("routing")).map(text_of);
-    let routing = routing
-        .as_deref()
-        .or(request.param("routing"))
-        .or(request.param("parent"));
-    let (_, shard) = index.shard_of(id.unwrap_or_default(), routing)?;
+    let routing = shared.cluster.index_routing(name, wanted.routing.as_deref())?;
+    let id = wanted.id.as_deref();
+    if let (None, Some(id), true) = (&routing, id, index.mapping().needs_routing(type_name)) {
+        return Err(SearchError::routing_missing(&index.name, type_name, id));
+    }
+    let (_, shard) = index.shard_of(id.unwrap_or_default(), routing.as_deref())?;
     let found = match id {
         Some(id) => shard.get(type_name, id)?,
         None => None,
@@ -278,31 +280,110 @@ fn term_vector(
         response["_id"] = json!(id);
     }
     response["_version"] = json!(found.as_ref().map_or(0, |(version, _)| *version));
-    response["found"] = json!(found.is_some() || given.is_some());
-    response["took"] = json!((shared.cluster.options.ticks)().saturating_sub(began).as_millis() as u64);
-    let source = match (&found, given) {
+    response["found"] = json!(found.is_some() || wanted.doc.is_some());
+    let source = match (&found, &wanted.doc) {
         (Some((_, stored)), _) => crate::json::value(stored.source())?,
-        (None, Some(given)) => given.clone(),
-        (None, None) => return Ok(response),
+        (None, Some(given)) => {
+            parse_given(shared, &index, type_name, given)?;
+            given.clone()
+        }
+        (None, None) => {
+            response["took"] = took(shared, began);
+            return Ok(response);
+        }
     };
-    let mapping = index.mapping().for_types(&[type_name.to_owned()]);
+    let mapping = index.mapping();
+    let own = mapping.clone().for_types(&[type_name.to_owned()]);
     let view = shard.view();
     let mut vectors = Map::new();
-    for name in mapping.field_names("*") {
-        let Some(field) = mapping.exact_field(&name).filter(|field| settings.wants(field)) else {
+    for name in own.field_names("*") {
+        let (Some(field), Some(first)) = (own.exact_field(&name), mapping.exact_field(&name)) else {
             continue;
         };
+        let is_text = field.field_type.kind == Kind::String && field.field_type.indexing != Indexing::No;
+        let named = wanted.names(&name);
+        let is_stored = found.is_some() && field.field_type.has_vectors();
+        let is_analyzed_again = wanted.analyzers.contains_key(&name);
+        // Whether the source is analyzed for the request. The first field of a name decides for all types.
+        let is_generated = match named {
+            _ if found.is_none() => own.nested_path(&name).is_none(),
+            Some(_) => is_analyzed_again || !first.field_type.has_vectors(),
+            None => is_stored && is_analyzed_again,
+        };
+        if !is_text || named == Some(false) || !(is_stored || is_generated) {
+            continue;
+        }
+        let kept = |part: &str| is_generated || field.field_type.has_in_vectors(part);
+        let vector = Vector {
+            wanted,
+            view: &view,
+            mapping: &mapping,
+            field,
+            parts: [kept("offsets"), kept("positions")],
+            budget: &request.budget,
+        };
+        let values = extract(&source, own.source_path(type_name, &name));
+        let texts: Vec<&str> = values.into_iter().filter_map(Value::as_str).collect();
+        if let Some(vector) = vector.json(&texts)? {
+            vectors.insert(name, vector);
+        }
+    }
+    response["took"] = took(shared, began);
+    response["term_vectors"] = vectors.into();
+    Ok(response)
+}
+
+fn took(shared: &Shared, began: Duration) -> Value {
+    let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
+    json!(u64::try_from(took).unwrap_or(u64::MAX))
+}
+
+/// Parses a document that is not in the index. Its new fields are mapped.
+fn parse_given(shared: &Shared, index: &Index, type_name: &str, given: &Value) -> Result<()> {
+    let failed = || SearchError::new(500, "ElasticsearchException", "failed to execute term vector request");
+    let Value::Object(members) = given else {
+        return Err(failed().caused_by(SearchError::mapping("failed to parse")));
+    };
+    let now = shared.cluster.now();
+    let time = WriteTime {
+        now,
+        timestamp: now,
+        ttl: None,
+    };
+    let source = given.to_string();
+    let parsed = index.parse(type_name, "", Placement::default(), time, source.as_bytes(), members);
+    parsed.map(drop).map_err(|error| failed().caused_by(error))
+}
+
+/// The term vector of one field of a document.
+struct Vector<'a> {
+    wanted: &'a Wanted,
+    view: &'a View,
+    mapping: &'a Mapping,
+    field: &'a Field,
+    /// Whether offsets and positions are known.
+    parts: [bool; 2],
+    budget: &'a Budget,
+}
+
+impl Vector<'_> {
+    /// The vector of the values of the field. None if they have no terms.
+    fn json(&self, texts: &[&str]) -> Result<Option<Value>> {
+        let [wants_offsets, wants_positions, _, term_statistics, field_statistics] = self.wanted.flags;
+        let [offsets, positions] = self.parts;
+        let (offsets, positions) = (offsets && wants_offsets, positions && wants_positions);
+        let analyzer = self.wanted.analyzer(self.mapping, self.field)?;
         let mut terms: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         let (mut position, mut offset) = (0, 0);
-        for text in extract(&source, &name).into_iter().filter_map(Value::as_str) {
-            request.budget.check_time()?;
+        for text in texts {
+            self.budget.check_time()?;
             let mut units = Units::new(text);
-            let end = field.index_analyzer.analyze(text, &mut |token| {
+            let end = analyzer.analyze(text, &mut |token| {
                 let mut entry = Map::new();
-                if settings.positions {
+                if positions {
                     entry.insert("position".to_owned(), json!(position + token.position));
                 }
-                if settings.offsets {
+                if offsets {
                     entry.insert("start_offset".to_owned(), json!(offset + units.before(token.start)));
                     entry.insert("end_offset".to_owned(), json!(offset + units.before(token.end)));
                 }
@@ -313,37 +394,61 @@ fn term_vector(
             offset += text.encode_utf16().count() + 1;
         }
         if terms.is_empty() {
-            continue;
+            return Ok(None);
         }
         let mut vector = Map::new();
-        if settings.field_statistics {
-            let sum = frequencies(&view, field.ordinal, None, &request.budget)?;
-            vector.insert(
-                "field_statistics".to_owned(),
-                json!({"sum_doc_freq": sum.doc_freq, "doc_count": sum.docs.len(), "sum_ttf": sum.occurrences}),
-            );
+        let sum = match field_statistics || term_statistics {
+            true => frequencies(self.view, self.field.ordinal, None, self.budget)?,
+            false => Frequencies::default(),
+        };
+        // A field that the index does not have has the statistics of the document.
+        let is_indexed = !sum.docs.is_empty();
+        if field_statistics {
+            let statistics = match is_indexed {
+                true => {
+                    let occurrences = self.occurrences(&sum);
+                    json!({"sum_doc_freq": sum.doc_freq, "doc_count": sum.docs.len(), "sum_ttf": occurrences})
+                }
+                false => {
+                    let count: usize = terms.values().map(Vec::len).sum();
+                    json!({"sum_doc_freq": terms.len(), "doc_count": 1, "sum_ttf": count})
+                }
+            };
+            vector.insert("field_statistics".to_owned(), statistics);
         }
         let mut listed = Map::new();
         for (text, tokens) in terms {
             let mut term = Map::new();
-            if settings.term_statistics {
-                let sum = frequencies(&view, field.ordinal, Some(&text), &request.budget)?;
-                if sum.doc_freq > 0 {
-                    term.insert("doc_freq".to_owned(), json!(sum.doc_freq));
-                    term.insert("ttf".to_owned(), json!(sum.occurrences));
+            if term_statistics {
+                let (doc_freq, occurrences) = match is_indexed {
+                    true => {
+                        let sum = frequencies(self.view, self.field.ordinal, Some(&text), self.budget)?;
+                        (sum.doc_freq, self.occurrences(&sum))
+                    }
+                    false => (1, json!(tokens.len())),
+                };
+                if doc_freq > 0 {
+                    term.insert("doc_freq".to_owned(), json!(doc_freq));
+                    term.insert("ttf".to_owned(), occurrences);
                 }
             }
             term.insert("term_freq".to_owned(), json!(tokens.len()));
-            if settings.positions || settings.offsets {
+            if positions || offsets {
                 term.insert("tokens".to_owned(), tokens.into());
             }
             listed.insert(text, term.into());
         }
         vector.insert("terms".to_owned(), listed.into());
-        vectors.insert(name, vector.into());
+        Ok(Some(vector.into()))
     }
-    response["term_vectors"] = vectors.into();
-    Ok(response)
+
+    /// The number of occurrences, which a field without frequencies does not know.
+    fn occurrences(&self, sum: &Frequencies) -> Value {
+        match self.field.field_type.has_frequencies() {
+            true => json!(sum.occurrences),
+            false => json!(-1),
+        }
+    }
 }
 
 /// Converter of byte offsets to UTF-16 offsets; fast for ascending offsets.

@@ -3,20 +3,34 @@
 use serde_json::{Map, Value, json};
 
 use super::described;
+use super::search::{check_search, types_of};
 use crate::cluster::{Block, Expand};
 use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
-/// `GET [/index]/_warmer[/name]`.
-pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, wanted: Option<&str>) -> Result<Answer> {
+/// `GET [/index[/type]]/_warmer[/name]`. With types, warmers of one of them are returned.
+pub(crate) fn get(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: &str,
+    types: Option<&str>,
+    wanted: Option<&str>,
+) -> Result<Answer> {
+    let types = types_of(types);
+    let is_of_type = |warmer: &Value| {
+        let own = warmer["types"].as_array().into_iter().flatten();
+        let is_wanted = |own: &str| types.iter().any(|wanted| pattern::matches(wanted, own));
+        types.is_empty() || own.filter_map(Value::as_str).any(is_wanted)
+    };
     let mut response = Map::new();
     for index in described(shared, request, indices)? {
         let warmers = index.warmers.read();
         let kept: Map<String, Value> = warmers
             .iter()
             .filter(|(name, _)| wanted.is_none_or(|wanted| pattern::matches_any(wanted, name)))
+            .filter(|(_, warmer)| is_of_type(warmer))
             .map(|(name, warmer)| (name.clone(), warmer.clone()))
             .collect();
         if wanted.is_none() || !kept.is_empty() {
@@ -34,13 +48,14 @@ pub(crate) fn put(
     types: Option<&str>,
     name: &str,
 ) -> Result<Answer> {
-    let warmer = json!({
-        "types": super::search::types_of(types),
-        "source": request.json()?.unwrap_or_else(|| json!({})),
-    });
     request.check_timeouts()?;
     let named = shared.cluster.allowed(indices, request.expand()?, Block::Metadata)?;
-    super::search::check_search(shared, request, indices, types)?;
+    check_search(shared, request, indices, types)?;
+    let mut warmer = json!({"types": types_of(types)});
+    if request.param("query_cache").is_some() {
+        warmer["queryCache"] = request.flag("query_cache").into();
+    }
+    warmer["source"] = request.json()?.unwrap_or_else(|| json!({}));
     for index in &named {
         index.warmers.write().insert(name.to_owned(), warmer.clone());
     }

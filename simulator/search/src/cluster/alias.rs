@@ -1,8 +1,9 @@
 //! Aliases of indices.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::error::SearchError;
+use crate::error::{Result, SearchError};
+use crate::ties::object_in_hash_order;
 
 /// An alias of an index: optional filter and routing values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +22,27 @@ pub(crate) fn same_as_index(index: &str, alias: &str) -> SearchError {
 /// Returns whether a value is a filter, and not an empty one.
 fn is_filter(value: &&Value) -> bool {
     value.as_object().is_some_and(|filter| !filter.is_empty())
+}
+
+/// The definitions of a section `aliases`, read as Elasticsearch reads them: the parser of an alias without an object
+/// goes on to the end of the next object, so that the next alias is lost.
+///
+/// # Errors
+/// The last alias has no object.
+pub(super) fn definitions(section: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let mut found = Map::new();
+    let mut is_open = false;
+    for (name, definition) in object_in_hash_order(section.clone()) {
+        let is_lost = is_open;
+        is_open = !definition.is_object();
+        if !is_lost {
+            found.insert(name, definition);
+        }
+    }
+    match is_open {
+        true => Err(SearchError::illegal("No alias is specified")),
+        false => Ok(found),
+    }
 }
 
 impl Alias {

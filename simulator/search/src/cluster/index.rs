@@ -16,7 +16,7 @@ use super::schedule::Schedule;
 use crate::cluster::{Block, Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, ParsedDocument, Shard, View, Written, read};
+use crate::index::{Condition, Encoded, ParsedDocument, Shard, View, Written, read};
 use crate::mapping::{Mapping, WriteTime};
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
@@ -205,6 +205,29 @@ impl Index {
         now: Duration,
     ) -> Result<Written> {
         let began = Instant::now();
+        let encoded = self.parse(type_name, id, placement, time, source, document)?;
+        let (number, shard) = self.shard_of(id, placement.value())?;
+        let written = shard
+            .write(type_name, id, &encoded, condition, now)
+            .map_err(|error| self.located(number, error))?;
+        shard.counters.indexed(type_name, began);
+        self.sync_each(shard)?;
+        Ok(written)
+    }
+
+    /// Parses a document, and adds its new fields to the mapping.
+    ///
+    /// # Errors
+    /// An invalid document.
+    pub(crate) fn parse(
+        &self,
+        type_name: &str,
+        id: &str,
+        placement: Placement<'_>,
+        time: WriteTime,
+        source: &[u8],
+        document: &Map<String, Value>,
+    ) -> Result<Box<Encoded>> {
         let location = || format!("[{}]/[{type_name}]/[{id}]", self.name);
         // One round maps all new fields. The second finds new ones only if another thread changes the mapping.
         loop {
@@ -230,15 +253,7 @@ impl Index {
                 Some(ParsedDocument::Unmapped(found)) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(type_name, found))?
                 }
-                Some(ParsedDocument::Ready(encoded)) => {
-                    let (number, shard) = self.shard_of(id, placement.value())?;
-                    let written = shard
-                        .write(type_name, id, &encoded, condition, now)
-                        .map_err(|error| self.located(number, error))?;
-                    shard.counters.indexed(type_name, began);
-                    self.sync_each(shard)?;
-                    return Ok(written);
-                }
+                Some(ParsedDocument::Ready(encoded)) => return Ok(encoded),
             }
         }
     }

@@ -186,6 +186,7 @@ impl Cluster {
         let mut settings = Settings::default();
         let mut mappings: Map<String, Value> = Map::new();
         let mut aliases: BTreeMap<String, Alias> = BTreeMap::new();
+        let mut warmers: Map<String, Value> = Map::new();
         let mut matching: Vec<Template> = self
             .templates
             .read()
@@ -210,6 +211,7 @@ impl Cluster {
                     .iter()
                     .map(|(alias, definition)| (alias.replace("{index}", name), Alias::parse(definition))),
             );
+            warmers.extend(template.warmers.clone().unwrap_or_default());
         }
         if let Some(body) = body {
             let parts = body
@@ -235,11 +237,15 @@ impl Cluster {
                 }
             }
             if let Some(Value::Object(given)) = parts.get("aliases") {
+                let given = alias::definitions(given)?;
                 aliases.extend(
                     given
                         .iter()
                         .map(|(alias, definition)| (alias.clone(), Alias::parse(definition))),
                 );
+            }
+            if let Some(given) = parts.get("warmers") {
+                warmers.extend(template::warmers(given)?);
             }
         }
         // Indices of viewers, such as `.kibana`, are small.
@@ -270,13 +276,7 @@ impl Cluster {
         }
         index.aliases.write().extend(aliases);
         index.first_node = self.least_loaded_node();
-        if let Some(Value::Object(warmers)) = body.and_then(|body| body.get("warmers")) {
-            index.warmers.write().extend(warmers.iter().map(|(name, warmer)| {
-                let types = warmer.get("types").cloned().unwrap_or_else(|| json!([]));
-                let source = warmer.get("source").cloned().unwrap_or_else(|| json!({}));
-                (name.clone(), json!({"types": types, "source": source}))
-            }));
-        }
+        index.warmers.write().extend(warmers);
         let mut indices = self.indices.write();
         if indices.contains_key(name) {
             return Err(SearchError::new(

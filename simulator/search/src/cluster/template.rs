@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::Settings;
-use super::alias::Alias;
+use super::alias::{self, Alias};
 use crate::error::{Result, SearchError};
 use crate::json::{java_text, not_a_map};
+use crate::mapping::truth;
 
-/// Settings, mappings and aliases for new indices whose names match a pattern.
+/// Settings, mappings, aliases and warmers for new indices whose names match a pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) pattern: String,
@@ -15,15 +16,16 @@ pub(crate) struct Template {
     pub(crate) settings: Settings,
     pub(crate) mappings: Map<String, Value>,
     pub(crate) aliases: Map<String, Value>,
+    pub(crate) warmers: Option<Map<String, Value>>,
 }
 
 impl Template {
     pub(crate) fn parse(body: &Value) -> Result<Template> {
-        let pattern = body
-            .get("template")
-            .filter(|pattern| !pattern.is_null())
-            .map(java_text)
-            .ok_or_else(|| SearchError::validation("template is missing"))?;
+        let pattern = match body.get("template") {
+            None => return Err(SearchError::validation("template is missing")),
+            Some(Value::Null) => return Err(SearchError::null_pointer()),
+            Some(pattern) => java_text(pattern),
+        };
         if body.get("settings").is_some_and(|settings| !settings.is_object()) {
             let reason = "Malformed settings section, should include an inner object";
             return Err(SearchError::illegal(reason));
@@ -44,6 +46,12 @@ impl Template {
             }
         };
         let section = |key: &str| body.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+        if let Some((name, _)) = section("mappings").iter().find(|(_, mapping)| !mapping.is_object()) {
+            let reason = format!(
+                "Malformed mappings section for type [{name}], should include an inner object describing the mapping"
+            );
+            return Err(SearchError::illegal(reason));
+        }
         // The mapping of a type may be nested under the type's name again.
         let mappings = section("mappings")
             .into_iter()
@@ -63,19 +71,20 @@ impl Template {
             order,
             settings: body.get("settings").map(Settings::parse).unwrap_or_default(),
             mappings,
-            aliases: section("aliases"),
+            aliases: alias::definitions(&section("aliases"))?,
+            warmers: body.get("warmers").map(warmers).transpose()?,
         })
     }
 
     /// Returns the state that [`Template::restore`] restores.
     pub(crate) fn saved(&self) -> Value {
-        json!({
+        self.with_warmers(json!({
             "order": self.order,
             "template": self.pattern,
             "settings": self.settings.saved(),
             "mappings": self.mappings,
             "aliases": self.aliases,
-        })
+        }))
     }
 
     /// Restores a saved template.
@@ -96,14 +105,41 @@ impl Template {
         let aliases: Map<String, Value> = aliases
             .map(|(name, definition)| (name.clone(), Alias::parse(definition).describe()))
             .collect();
-        json!({
+        self.with_warmers(json!({
             "order": self.order,
             "template": self.pattern,
             "settings": self.settings.flat(),
             "mappings": self.mappings,
             "aliases": aliases,
-        })
+        }))
     }
+
+    fn with_warmers(&self, mut described: Value) -> Value {
+        if let Some(warmers) = &self.warmers {
+            described["warmers"] = json!(warmers);
+        }
+        described
+    }
+}
+
+/// The warmers of a section `warmers`.
+///
+/// # Errors
+/// The section is no object.
+pub(super) fn warmers(section: &Value) -> Result<Map<String, Value>> {
+    let Value::Object(section) = section else {
+        return Err(not_a_map(section));
+    };
+    let warmers = section.iter().map(|(name, given)| {
+        let types = given.get("types").filter(|types| types.is_array()).cloned();
+        let mut warmer = json!({"types": types.unwrap_or_else(|| json!([]))});
+        if let Some(cached) = given.get("queryCache").or(given.get("query_cache")) {
+            warmer["queryCache"] = truth(cached).into();
+        }
+        warmer["source"] = given.get("source").cloned().unwrap_or_else(|| json!({}));
+        (name.clone(), warmer)
+    });
+    Ok(warmers.collect())
 }
 
 /// Merges `over` into `base`: objects recursively; all other values are replaced.

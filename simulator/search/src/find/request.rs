@@ -293,6 +293,12 @@ impl SearchRequest {
         }
     }
 
+    /// Adds a source, whose elements replace those before.
+    pub(crate) fn with_source(mut self, source: &Value, limits: &Limits) -> SearchRequest {
+        self.read_source(source.to_string().as_bytes(), limits);
+        self
+    }
+
     fn read_source(&mut self, body: &[u8], limits: &Limits) {
         let text = String::from_utf8_lossy(body).trim_start().to_owned();
         let mut source = Source {

@@ -34,7 +34,7 @@ pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use completion::{Completion, completion_key, completion_of, contexts_of};
 pub(crate) use counters::{Counters, Meter};
 pub(crate) use document::{ParsedDocument, read};
-pub(crate) use encoded::field_prefix;
+pub(crate) use encoded::{Encoded, field_prefix};
 pub(crate) use mismatch::boosted_value;
 pub(crate) use numbers::{encoded_date, encoded_number};
 pub(crate) use ordinals::Ordinals;

@@ -313,18 +313,21 @@ impl FieldType {
 
     /// Returns whether term vectors are stored.
     pub(crate) fn has_vectors(&self) -> bool {
-        self.settings
-            .get("term_vector")
-            .and_then(Value::as_str)
-            .is_some_and(|kept| kept != "no")
+        self.vectors().is_some_and(|kept| kept != "no")
+    }
+
+    /// Returns whether term vectors are stored with a part: `positions` or `offsets`.
+    pub(crate) fn has_in_vectors(&self, part: &str) -> bool {
+        self.vectors().is_some_and(|kept| kept.contains(part))
     }
 
     /// Returns whether term vectors are stored with positions and offsets.
     pub(crate) fn has_offsets_in_vectors(&self) -> bool {
-        self.settings
-            .get("term_vector")
-            .and_then(Value::as_str)
-            .is_some_and(|kept| kept.starts_with("with_positions_offsets"))
+        self.has_in_vectors("positions") && self.has_in_vectors("offsets")
+    }
+
+    fn vectors(&self) -> Option<&str> {
+        self.settings.get("term_vector")?.as_str()
     }
 
     /// Returns whether postings have offsets.

@@ -16,6 +16,7 @@ use crate::query::{
     metres,
 };
 use crate::script::Script;
+use crate::ties::java_hash;
 
 const FUNCTIONS: [&str; 9] = [
     "field_value_factor",
@@ -197,12 +198,6 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
         "script_score" | "scriptScore" => Ok(Function::Script(Script::parse(value)?.mapped(context.mapping)?)),
         shape => decay(context, shape, value),
     }
-}
-
-/// Returns Java's `String.hashCode`.
-fn java_hash(text: &str) -> u32 {
-    text.encode_utf16()
-        .fold(0, |hash: u32, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)))
 }
 
 /// Converts an integer to a seed: itself, or Java's `Long.hashCode` if it does not fit.

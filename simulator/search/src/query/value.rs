@@ -18,9 +18,12 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     match name {
         "_type" => return Ok(context.of_type(&text).constant()),
         "_parent" => return Ok(context.of_parent(&text).constant()),
-        "_id" | "_uid" => {
-            let id = text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned();
-            return Ok(ids_of_types(context, &[], &[id]));
+        "_id" => return Ok(ids_of_types(context, &[], &[text])),
+        "_uid" => {
+            return Ok(match text.split_once('#') {
+                Some((type_name, id)) => ids_of_types(context, &[type_name.to_owned()], &[id.to_owned()]),
+                None => QueryKind::Nothing.into(),
+            });
         }
         "_index" => {
             let is_match = crate::pattern::matches(&text, context.index);

@@ -116,11 +116,6 @@ impl RestRequest {
         self.number(name, "int")
     }
 
-    /// Parses an unsigned integer parameter.
-    pub(crate) fn count(&self, name: &str) -> Result<Option<u64>> {
-        self.number(name, "int")
-    }
-
     /// Parses a numeric parameter. `java_type` is the name of its type in the error.
     fn number<N: std::str::FromStr>(&self, name: &str, java_type: &str) -> Result<Option<N>> {
         let parse = |text: &str| {

@@ -7,7 +7,7 @@ use http::Method;
 use super::{Answer, RestRequest};
 use crate::api::{
     aliases, analyze, cat, cluster, cluster_settings, deletion, documents, indices, mappings, multi_get, nodes, query,
-    scroll, search, snapshots, state, stats, suggest, templates, vectors, warmers,
+    scroll, search, similar, snapshots, state, stats, suggest, templates, vectors, warmers,
 };
 use crate::error::{Result, SearchError, problems};
 use crate::shared::Shared;
@@ -182,9 +182,9 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (_, ["_mapping" | "_mappings", ..]) => return mapping(shared, request, endpoint),
         (_, ["_alias" | "_aliases", ..]) => return alias(shared, request, endpoint),
         (&Method::GET, ["_warmer" | "_warmers"]) if types_of_path.is_none() => {
-            warmers::get(shared, request, names, None)?
+            warmers::get(shared, request, names, None, None)?
         }
-        (&Method::GET, ["_warmer" | "_warmers", wanted]) => warmers::get(shared, request, names, Some(wanted))?,
+        (&Method::GET, ["_warmer" | "_warmers", wanted]) => warmers::get(shared, request, names, types, Some(wanted))?,
         (&Method::PUT | &Method::POST, ["_warmer" | "_warmers", name]) => {
             warmers::put(shared, request, names, types, name)?
         }
@@ -369,7 +369,7 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
             vectors::termvector(shared, request, index, type_name, Some(id))?
         }
         (&Method::GET | &Method::POST, [index, type_name, id, "_mlt"]) => {
-            search::more_like_this(shared, request, index, type_name, id)?
+            similar::more_like_this(shared, request, index, type_name, id)?
         }
         (&Method::GET | &Method::POST, [index, type_name, id, "_explain"]) => {
             query::explain(shared, request, index, type_name, id)?

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Ask a real Elasticsearch 1.5.2 and print its answers, or how those of another server differ.
+
+    ci/clients/elasticsearch.sh ci/search_answers.py record CASES >> simulator/search/tests/recorded/NAME.jsonl
+    ci/clients/elasticsearch.sh ci/search_answers.py compare CASES --with http://127.0.0.1:9200
+
+A line of CASES is `METHOD PATH BODY`; in the body ` ;; ` stands for the end of a line. A file whose name ends with
+.jsonl is one of recorded answers, whose requests are sent again. The Elasticsearch is $STUNTDOUBLE_ELASTICSEARCH. All
+of its indices and templates are deleted first, and those of the other server.
+"""
+import argparse
+import http.client
+import json
+import os
+import re
+import sys
+from urllib.parse import quote, urlsplit
+
+UNJUDGED = ["took", "timed_out", "_shards"]
+# What differs from one run to the next: ids of documents, addresses of objects, times, names and addresses of nodes.
+VOLATILE = [
+    (re.compile(r"\bAU[A-Za-z0-9_-]{18}\b"), "ID"),
+    (re.compile(r"@[0-9a-f]{5,}\b"), "@ADDRESS"),
+    (re.compile(r'"(took|took_in_millis|creation_date|uuid|_scroll_id)"\s*:\s*("[^"]*"|\d+)'), r'"\1":0'),
+    (re.compile(r"\[inet\[[^\]]*\]\]"), "[inet]"),
+    (re.compile(r"\[elasticsearch-logging-v1-\w+\]"), "[node]"),
+    # An error of another node is nested once more.
+    (re.compile(r"RemoteTransportException\[\[node\]\[inet\]\[.*?\]\]; nested: "), ""),
+    (re.compile(r'; "'), '"'),
+    (re.compile(r"\[[A-Za-z0-9_-]{20,22}\](?=\[)"), "[node]"),
+    (re.compile(r"(class )?java\.[\w.]+ cannot be cast to (class )?java\.[^\]]*"), "CAST"),
+    (re.compile(r"NullPointerException\[[^\]]*\]"), "NullPointerException[null]"),
+    (re.compile(r"(line|column): \d+"), r"\1: 0"),
+]
+
+
+class Server:
+    def __init__(self, url):
+        self.address = urlsplit(url).netloc
+
+    def ask(self, method, path, body):
+        connection = http.client.HTTPConnection(self.address, timeout=60)
+        connection.request(method, path, body.encode() if body else None)
+        response = connection.getresponse()
+        text = response.read().decode(errors="replace")
+        connection.close()
+        return response.status, text
+
+    def clear(self):
+        self.ask("DELETE", "/_all", "")
+        self.ask("DELETE", "/_template/*", "")
+
+
+def cases(path):
+    """The requests of a file: method, path and body."""
+    for line in open(path, encoding="utf-8"):
+        line = line.rstrip("\n")
+        if path.endswith(".jsonl"):
+            case = json.loads(line)
+            yield case["method"], case["path"], case.get("body", "")
+        elif line and not line.startswith("#"):
+            method, asked, body = (line.split(" ", 2) + ["", ""])[:3]
+            yield method, quote(asked, safe="/?&=%*,:+~!()[]'@$-._#"), body.replace(" ;; ", "\n") + ("\n" if " ;; " in body else "")
+
+
+def recorded(method, path, body, status, text):
+    """A line of a file of recorded answers."""
+    case = {"method": method, "path": path, "body": body, "status": status}
+    if not body:
+        del case["body"]
+    try:
+        answer = json.loads(text or "{}")
+    except ValueError:
+        case["reason"] = text.strip()
+        return case
+    if isinstance(answer, dict) and "error" in answer and isinstance(answer["error"], str):
+        case["reason"] = innermost(answer["error"])
+        return case
+    if isinstance(answer, dict):
+        answer = {key: value for key, value in answer.items() if key not in UNJUDGED}
+    case["answer"] = timeless(answer)
+    return case
+
+
+def timeless(answer):
+    """An answer whose parts took no time."""
+    if isinstance(answer, dict):
+        return {key: 0 if key == "took" else timeless(value) for key, value in answer.items()}
+    return [timeless(item) for item in answer] if isinstance(answer, list) else answer
+
+
+def innermost(error):
+    """The innermost error of a text, without what depends on nodes, shards and the version of Java."""
+    text = error.split("nested: ")[-1].rstrip("; }]")
+    text = re.sub(r"class (java\.\S+ cannot be cast to )class (java\.\S+) .*", r"\1\2", text)
+    return re.sub(r"NullPointerException\[.*", "NullPointerException", text, flags=re.DOTALL)
+
+
+def judged(status, text):
+    for pattern, name in VOLATILE:
+        text = pattern.sub(name, text)
+    try:
+        return status, json.loads(text)
+    except ValueError:
+        return status, text
+
+
+def short(value, width):
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:width]
+
+
+def differences(real, other, path=""):
+    """The members of two answers that differ, with their paths."""
+    if isinstance(real, dict) and isinstance(other, dict):
+        for key in {**real, **other}:
+            if key not in real or key not in other:
+                yield f"{path}.{key}", real.get(key, "(none)"), other.get(key, "(none)")
+            else:
+                yield from differences(real[key], other[key], f"{path}.{key}")
+    elif isinstance(real, list) and isinstance(other, list) and len(real) == len(other):
+        for number, (first, second) in enumerate(zip(real, other)):
+            yield from differences(first, second, f"{path}.{number}")
+    elif real != other:
+        yield path, real, other
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["record", "compare"])
+    parser.add_argument("cases")
+    parser.add_argument("--with", dest="other", help="URL of the server to compare with")
+    parser.add_argument("--width", type=int, default=400, help="characters of each answer that are shown")
+    arguments = parser.parse_args()
+    url = os.environ.get("STUNTDOUBLE_ELASTICSEARCH")
+    if not url:
+        sys.exit("STUNTDOUBLE_ELASTICSEARCH is not set: no real server to ask")
+    real = Server(url)
+    real.clear()
+    if arguments.action == "record":
+        for case in cases(arguments.cases):
+            print(json.dumps(recorded(*case, *real.ask(*case)), ensure_ascii=False, separators=(",", ":")))
+        return
+    if not arguments.other:
+        parser.error("compare needs --with URL")
+    other = Server(arguments.other)
+    other.clear()
+    count = differ = 0
+    for case in cases(arguments.cases):
+        count += 1
+        answers = [judged(*server.ask(*case)) for server in (real, other)]
+        if answers[0] != answers[1]:
+            differ += 1
+            print(*case[:2], case[2].strip().replace("\n", " ;; "))
+            if answers[0][0] != answers[1][0]:
+                for name, answer in zip(("real ", "other"), answers):
+                    print(f"  {name} {answer[0]} {short(answer[1], arguments.width)}")
+                continue
+            for path, *texts in differences(answers[0][1], answers[1][1]):
+                print(f"  {path}")
+                for name, text in zip(("real ", "other"), texts):
+                    print(f"    {name} {short(text, arguments.width)}")
+    print(f"{differ} of {count} answers differ")
+    sys.exit(1 if differ else 0)
+
+
+if __name__ == "__main__":
+    main()
