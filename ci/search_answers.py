@@ -24,14 +24,16 @@ VOLATILE = [
     (re.compile(r'"(took|took_in_millis|creation_date|uuid|_scroll_id)"\s*:\s*("[^"]*"|\d+)'), r'"\1":0'),
     (re.compile(r"\[inet\[[^\]]*\]\]"), "[inet]"),
     (re.compile(r"\[elasticsearch-logging-v1-\w+\]"), "[node]"),
-    # An error of another node is nested once more.
-    (re.compile(r"RemoteTransportException\[\[node\]\[inet\]\[.*?\]\]; nested: "), ""),
     (re.compile(r'; "'), '"'),
     (re.compile(r"\[[A-Za-z0-9_-]{20,22}\](?=\[)"), "[node]"),
     (re.compile(r"(class )?java\.[\w.]+ cannot be cast to (class )?java\.[^\]]*"), "CAST"),
     (re.compile(r"NullPointerException\[[^\]]*\]"), "NullPointerException[null]"),
     (re.compile(r"(line|column): \d+"), r"\1: 0"),
 ]
+
+
+# An error of another node is nested once more.
+REMOTE = re.compile(r"RemoteTransportException\[\[[^\]]*\]\[inet\[[^\]]*\]\]\[[^\]]*(\[[^\]]*\])?\]\]; nested: ")
 
 
 class Server:
@@ -78,15 +80,19 @@ def recorded(method, path, body, status, text):
         return case
     if isinstance(answer, dict):
         answer = {key: value for key, value in answer.items() if key not in UNJUDGED}
-    case["answer"] = timeless(answer)
+    case["answer"] = local(answer)
     return case
 
 
-def timeless(answer):
-    """An answer whose parts took no time."""
+def local(answer):
+    """An answer of one node, whose parts took no time."""
     if isinstance(answer, dict):
-        return {key: 0 if key == "took" else timeless(value) for key, value in answer.items()}
-    return [timeless(item) for item in answer] if isinstance(answer, list) else answer
+        return {key: 0 if key == "took" else local(value) for key, value in answer.items()}
+    if isinstance(answer, list):
+        return [local(item) for item in answer]
+    if isinstance(answer, str) and REMOTE.search(answer):
+        return REMOTE.sub("", answer).removesuffix("; ")
+    return answer
 
 
 def innermost(error):
@@ -97,6 +103,7 @@ def innermost(error):
 
 
 def judged(status, text):
+    text = REMOTE.sub("", text)
     for pattern, name in VOLATILE:
         text = pattern.sub(name, text)
     try:

@@ -21,6 +21,7 @@ pub fn check_query(text: &str) -> Result<String> {
         types: &[],
         now: 0,
         max_clauses: limits.clauses,
+        deletes: false,
         depth: limits.depth,
         documents: None,
         budget: None,

@@ -1,6 +1,5 @@
 //! The `_aliases` and `_alias` APIs.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -160,6 +159,8 @@ impl AliasAction<'_> {
         };
         let list = |key: &str| match definition.get(key) {
             Some(Value::Number(number)) => vec![number.to_string()],
+            // The name of an alias may have a comma.
+            Some(Value::String(name)) if key == "alias" && !name.trim().is_empty() => vec![name.clone()],
             other => other.map(names).unwrap_or_default(),
         };
         Ok(Some(AliasAction {
@@ -189,7 +190,7 @@ impl AliasAction<'_> {
 /// `POST /_aliases`: applies the actions in order.
 ///
 /// # Errors
-/// An invalid action, or one for a missing index or alias. Then no action is applied.
+/// An invalid action, one for a missing index, or only removals of aliases that are missing. Then no action is applied.
 pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let source = request.body_or_source();
     json::derivable(source)?;
@@ -205,8 +206,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let problems: Vec<String> = actions.iter().flat_map(AliasAction::problems).collect();
     SearchError::validated(&problems)?;
     let mut planned = Vec::new();
-    // The aliases that earlier actions add.
-    let mut added = BTreeSet::new();
+    let (mut has_effect, mut missing) = (false, Vec::new());
     for AliasAction {
         adds,
         indices,
@@ -218,16 +218,8 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
             .cluster
             .allowed(&indices.join(","), Expand::MATCHED, Block::Metadata)?;
         for alias in &aliases {
-            let is_known =
-                || added.contains(alias) || named.iter().any(|index| index.aliases.read().contains_key(alias));
             if adds {
                 check(shared, named.first().map_or("", |index| &index.name), alias)?;
-            } else if !alias.contains('*') && !is_known() {
-                return Err(SearchError::new(
-                    404,
-                    "AliasesMissingException",
-                    format!("aliases [[{alias}]] missing"),
-                ));
             }
         }
         let definition = adds.then(|| Alias::parse(definition));
@@ -236,24 +228,41 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
                 .iter()
                 .try_for_each(|index| index.check_alias(&shared.cluster, alias, definition))?;
         }
-        if adds {
-            added.extend(aliases.iter().cloned());
+        for index in named {
+            // What is removed is known before the first action.
+            let names = match adds {
+                true => aliases.clone(),
+                false => {
+                    let known = index.aliases.read();
+                    let is_removed = |name: &&String| aliases.iter().any(|alias| pattern::matches(alias, name));
+                    known.keys().filter(is_removed).cloned().collect()
+                }
+            };
+            has_effect |= !names.is_empty();
+            planned.push((index, names, definition.clone()));
         }
-        planned.push((named, aliases, definition));
+        if !adds {
+            missing.extend(aliases);
+        }
+    }
+    if !has_effect {
+        return Err(SearchError::new(
+            404,
+            "AliasesMissingException",
+            format!("aliases [[{}]] missing", missing.join(", ")),
+        ));
     }
     let mut changed = Vec::new();
-    for (named, aliases, definition) in planned {
-        for index in named {
-            let mut known = index.aliases.write();
-            for alias in &aliases {
-                match &definition {
-                    Some(definition) => drop(known.insert(alias.clone(), definition.clone())),
-                    None => known.retain(|name, _| !pattern::matches(alias, name)),
-                }
+    for (index, names, definition) in planned {
+        let mut known = index.aliases.write();
+        for name in names {
+            match &definition {
+                Some(definition) => drop(known.insert(name, definition.clone())),
+                None => drop(known.remove(&name)),
             }
-            drop(known);
-            changed.push(index);
         }
+        drop(known);
+        changed.push(index);
     }
     shared.cluster.changed(&changed)?;
     Ok(Answer::acknowledged(request.acknowledged()?))

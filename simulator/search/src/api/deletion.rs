@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::{Block, Expand, Index, check_open, refresh};
 use crate::error::{Result, SearchError};
-use crate::find::{Failure, Outcome, shards_json};
+use crate::find::{Failure, Outcome, QuerySource, SearchRequest, shards_json};
+use crate::json;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -30,8 +31,13 @@ pub(crate) fn delete_by_query(
     } else {
         &BTreeMap::new()
     };
-    let wanted = crate::find::SearchRequest {
-        query: crate::find::QuerySource::parse(params, body, limits)?,
+    let query = match json::derivable(body) {
+        Err(_) if !body.is_empty() => QuerySource::Invalid(json::underivable_part(body)),
+        _ => QuerySource::parse(params, body, limits)?,
+    };
+    let wanted = SearchRequest {
+        query,
+        deletes: true,
         size: Some(limits.window),
         types: super::search::types_of(types),
         routing: request.param("routing").map(str::to_owned),
@@ -93,7 +99,7 @@ fn delete_hits(outcome: &Outcome, now: std::time::Duration) -> Result<()> {
             continue;
         };
         let stored = view.segment.stored(hit.doc)?;
-        searched.delete(stored.type_name(), stored.id(), now)?;
+        searched.forget(stored.type_name(), stored.id(), now)?;
     }
     Ok(())
 }

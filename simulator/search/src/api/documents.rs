@@ -117,6 +117,13 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
     )?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 200 } else { 404 };
+    let own = shared.cluster.single(index)?;
+    let routing = shared.cluster.index_routing(index, placement(request).value())?;
+    // A document that was deleted in every shard, and was in none, has the version that matches any.
+    let version = match done.written.fresh || routing.is_some() || !own.mapping().needs_routing(type_name) {
+        true => json!(done.written.version),
+        false => json!(-3),
+    };
     Ok(Answer::json(
         status,
         json!({
@@ -124,7 +131,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
             "_index": done.index,
             "_type": type_name,
             "_id": id,
-            "_version": done.written.version,
+            "_version": version,
         }),
     ))
 }

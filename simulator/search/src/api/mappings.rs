@@ -100,7 +100,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
         for name in names {
             found |= index.change_mapping(|mapping| mapping.remove_type(&name));
             for shard in &index.shards {
-                shard.delete_where(|type_name, _| type_name == name, now)?;
+                shard.forget_where(|type_name, _| type_name == name, now)?;
             }
         }
         refresh(&[&**index])?;

@@ -16,7 +16,7 @@ use super::schedule::Schedule;
 use crate::cluster::{Block, Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, Encoded, ParsedDocument, Shard, View, Written, read};
+use crate::index::{Condition, Encoded, ParsedDocument, Shard, VersionType, View, Written, read};
 use crate::mapping::{Mapping, WriteTime};
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
@@ -165,7 +165,10 @@ impl Index {
         }
     }
 
-    /// Deletes a document.
+    /// Deletes a document. Without the routing value that its type needs, it is deleted in every shard.
+    ///
+    /// # Errors
+    /// A version conflict. It is none if the document is deleted in every shard.
     pub(crate) fn delete(
         &self,
         type_name: &str,
@@ -174,15 +177,32 @@ impl Index {
         condition: Condition,
         now: Duration,
     ) -> Result<Written> {
-        let (mut number, mut shard) = self.shard_of(id, routing)?;
-        if routing.is_none() && self.mapping().needs_routing(type_name) {
-            // Without the routing value, the document may be in any shard.
-            let mut shards = (0u32..).zip(&self.shards);
-            if let Some(found) = shards.find(|(_, shard)| shard.version(type_name, id).is_some()) {
-                (number, shard) = found;
-            }
-        }
+        let (number, shard) = self.shard_of(id, routing)?;
         let began = Instant::now();
+        if routing.is_none() && self.mapping().needs_routing(type_name) {
+            if condition.version_type != VersionType::Internal {
+                let reason = format!(
+                    "routing value is required for deleting documents of type [{type_name}] while using version_type \
+                     [{}]",
+                    condition.version_type.name()
+                );
+                return Err(SearchError::illegal(reason));
+            }
+            let mut written = Written {
+                version: 1,
+                fresh: false,
+            };
+            for shard in &self.shards {
+                if let Ok(deleted) = shard.delete(type_name, id, condition, now)
+                    && !written.fresh
+                {
+                    written = deleted;
+                    shard.counters.deleted(type_name, began);
+                }
+                self.sync_each(shard)?;
+            }
+            return Ok(written);
+        }
         let written = shard
             .delete(type_name, id, condition, now)
             .map_err(|error| self.located(number, error))?;
@@ -310,6 +330,7 @@ impl Index {
             types: &[],
             now: cluster.now(),
             max_clauses: limits.clauses,
+            deletes: false,
             depth: limits.depth,
             documents: Some(cluster),
             budget: None,

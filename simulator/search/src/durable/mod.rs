@@ -30,4 +30,4 @@ pub(crate) use commit::{Commit, CommittedDocument, CommittedSegment};
 pub(crate) use directory::{DataDirectory, IndexFolder, ShardFolder};
 pub use error::DataDirectoryError;
 pub(crate) use segment_files::SegmentFiles;
-pub(crate) use translog::{Operation, Translog};
+pub(crate) use translog::{FORGOTTEN, Operation, Translog};

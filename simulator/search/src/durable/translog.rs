@@ -28,12 +28,15 @@ const BUFFER_BYTES: usize = 64 << 10;
 const INDEX: u8 = 1;
 const DELETE: u8 = 2;
 
+/// The version of a document that a query deleted: its next version is 1.
+pub(crate) const FORGOTTEN: u64 = u64::MAX;
+
 /// An operation with the resulting version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation<'a> {
     /// A document was indexed. `stored` is its stored form.
     Index { version: u64, stored: &'a [u8] },
-    /// A document was deleted. `key` is its key in the version map.
+    /// A document was deleted. `key` is its key in the version map. `version` is [`FORGOTTEN`] if a query deleted it.
     Delete { version: u64, key: &'a str },
 }
 

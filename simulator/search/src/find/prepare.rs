@@ -171,6 +171,7 @@ pub(crate) fn prepare(
         names: Some(&names),
         inner_hits: Some(&inner_hits),
         budget: Some(&request.budget),
+        deletes: request.deletes,
         ..target.index.context(mapping, cluster)
     };
     let view = target.shard.view();

@@ -114,6 +114,8 @@ pub(crate) struct SearchRequest {
     /// Whether the search opens a scroll.
     pub(crate) scrolls: bool,
     pub(crate) query: QuerySource,
+    /// Whether the hits are deleted.
+    pub(crate) deletes: bool,
     pub(crate) post_filter: Option<Value>,
     pub(crate) from: usize,
     /// Number of hits. Default: 10.

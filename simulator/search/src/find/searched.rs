@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, Shard, Stored, View};
+use crate::index::{Shard, Stored, View};
 use crate::mapping::Mapping;
 use crate::query::Query;
 use crate::score::{Explained, Scorer, Weight};
@@ -73,11 +73,11 @@ impl Searched {
         Ok(PostFilter(scorer))
     }
 
-    /// Deletes a document of the shard.
-    pub(crate) fn delete(&self, type_name: &str, id: &str, now: Duration) -> Result<()> {
+    /// Deletes a document of the shard, and forgets its version.
+    pub(crate) fn forget(&self, type_name: &str, id: &str, now: Duration) -> Result<()> {
         let shard = self.shard().ok_or_else(|| SearchError::engine("a hit of no shard"))?;
         let began = Instant::now();
-        shard.delete(type_name, id, Condition::default(), now)?;
+        shard.forget(type_name, id, now)?;
         shard.counters.deleted(type_name, began);
         Ok(())
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
-use crate::durable::{Operation, SegmentFiles, ShardFolder, Translog};
+use crate::durable::{FORGOTTEN, Operation, SegmentFiles, ShardFolder, Translog};
 use crate::error::{Result, SearchError};
 use crate::index::counters::Counters;
 use crate::index::encoded::Encoded;
@@ -149,15 +149,32 @@ impl Shard {
         Ok(written)
     }
 
-    /// Deletes every document whose type and id match; returns their number.
-    pub(crate) fn delete_where(&self, unwanted: impl Fn(&str, &str) -> bool, now: Duration) -> Result<usize> {
+    /// Deletes a document, and forgets its version.
+    pub(crate) fn forget(&self, type_name: &str, id: &str, now: Duration) -> Result<()> {
+        self.translog.check()?;
+        let key = id_key(type_name, id);
+        {
+            let mut versions = self.versions.lock();
+            versions.forget(&key);
+            self.translog.append(Operation::Delete {
+                version: FORGOTTEN,
+                key: &key,
+            })?;
+        }
+        self.mark_unpublished(now);
+        Ok(())
+    }
+
+    /// Deletes every document whose type and id match, and forgets their versions; returns their number.
+    pub(crate) fn forget_where(&self, unwanted: impl Fn(&str, &str) -> bool, now: Duration) -> Result<usize> {
         let mut versions = self.versions.lock();
-        let deleted = versions.delete_where(|key| {
+        let deleted = versions.forget_where(|key| {
             key.split_once('\u{0}')
                 .is_some_and(|(type_name, id)| unwanted(type_name, id))
         });
-        for (key, version) in &deleted {
-            self.translog.append(Operation::Delete { version: *version, key })?;
+        for key in &deleted {
+            let version = FORGOTTEN;
+            self.translog.append(Operation::Delete { version, key })?;
         }
         drop(versions);
         self.mark_unpublished(now);

@@ -296,6 +296,15 @@ impl VersionMap {
         })
     }
 
+    /// Deletes a document, and forgets its version.
+    pub(super) fn forget(&mut self, key: &str) {
+        if let Some(old) = self.slots.get(key).filter(|slot| slot.segment != TOMBSTONE) {
+            let (segment, block) = (old.segment, old.doc - old.nested..=old.doc);
+            self.delete_block(segment, block);
+            self.slots.remove(key);
+        }
+    }
+
     /// Marks a document of a segment and its nested objects as deleted.
     fn delete_block(&mut self, segment: u32, block: std::ops::RangeInclusive<u32>) {
         let live_docs = self.live_docs.entry(segment).or_default();
@@ -303,20 +312,16 @@ impl VersionMap {
         live_docs.published = None;
     }
 
-    /// Deletes every document whose key matches; returns their keys and versions.
-    pub(super) fn delete_where(&mut self, unwanted: impl Fn(&str) -> bool) -> Vec<(Box<str>, u64)> {
+    /// Deletes every document whose key matches, and forgets their versions; returns their keys.
+    pub(super) fn forget_where(&mut self, unwanted: impl Fn(&str) -> bool) -> Vec<Box<str>> {
         let keys: Vec<Box<str>> = self
             .slots
             .iter()
             .filter(|(key, slot)| slot.segment != TOMBSTONE && unwanted(key))
             .map(|(key, _)| key.clone())
             .collect();
-        let deleted = keys.into_iter().filter_map(|key| {
-            // Without a precondition, this cannot fail.
-            let written = self.delete(key.clone(), Condition::default()).ok()?;
-            Some((key, written.version))
-        });
-        deleted.collect()
+        keys.iter().for_each(|key| self.forget(key));
+        keys
     }
 
     /// Moves the documents of merged segments to the target segment. Returns the documents of the target that are

@@ -38,6 +38,8 @@ pub(crate) struct Context<'a> {
     pub(crate) now: i64,
     /// Maximum number of clauses of a boolean query.
     pub(crate) max_clauses: usize,
+    /// Whether the matching documents are deleted.
+    pub(crate) deletes: bool,
     /// Number of further nesting levels that are allowed.
     pub(crate) depth: usize,
     pub(crate) documents: Option<&'a dyn Documents>,

@@ -130,10 +130,22 @@ pub(super) fn nested(context: &Context<'_>, object: &Map<String, Value>) -> Resu
     Ok(Query::from(QueryKind::Nested(Box::new(nested))).boosted(boost_of(object)))
 }
 
+/// Fails for a query whose documents are deleted: it runs on a whole shard.
+fn check_use(context: &Context<'_>, name: &str) -> Result<()> {
+    match context.deletes {
+        true => Err(parsing_error(
+            context,
+            &format!("[{name}] query and filter unsupported in delete_by_query api"),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Parses `has_child` and `top_children`, as queries or filters.
 pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
     let known = name;
     let name = name.trim_end_matches(" filter");
+    check_use(context, name)?;
     let child_type = first_of(object, &["type", "child_type", "childType"])
         .map(text_of)
         .ok_or_else(|| parsing_error(context, &format!("[{name}] requires 'type' field")))?;
@@ -199,6 +211,7 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
 
 /// Parses `has_parent`, as a query or filter.
 pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    check_use(context, "has_parent")?;
     let parent_type = first_of(object, &["type", "parent_type", "parentType"])
         .map(text_of)
         .ok_or_else(|| parsing_error(context, "[has_parent] query requires 'parent_type' field"))?;

@@ -260,13 +260,8 @@ fn alias(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Res
         (&Method::POST, ["_aliases"]) if names.is_empty() => aliases::update(shared, request)?,
         (&Method::GET, [_]) => aliases::get(shared, request, names, None, false)?,
         (&Method::GET, [_, wanted]) => aliases::get(shared, request, names, Some(wanted), strict)?,
-        (&Method::HEAD, [_]) => Answer::exists(
-            shared
-                .cluster
-                .indices()
-                .iter()
-                .any(|index| !index.aliases.read().is_empty()),
-        ),
+        // No name is that of an alias.
+        (&Method::HEAD, [_]) => Answer::exists(false),
         (&Method::HEAD, [_, wanted]) if strict => aliases::exists(shared, request, names, wanted)?,
         (&Method::PUT, [_]) if strict || !names.is_empty() => aliases::put(shared, request, names, "")?,
         (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,

@@ -2,8 +2,9 @@
 //! `recorded/lines.jsonl`), requests about documents, mappings and indices (`recorded/documents.jsonl`), bulk requests
 //! (`recorded/bulk.jsonl`), settings of mappings (`recorded/mappings.jsonl`), values of fields of each kind
 //! (`recorded/values.jsonl`), methods, paths and parameters at the edge of the API (`recorded/routes.jsonl`), term
-//! vectors (`recorded/vectors.jsonl`), documents like another (`recorded/similar.jsonl`), and templates and warmers
-//! (`recorded/templates.jsonl`). `ci/search_answers.py` records them.
+//! vectors (`recorded/vectors.jsonl`), documents like another (`recorded/similar.jsonl`), templates and warmers
+//! (`recorded/templates.jsonl`), aliases (`recorded/aliases.jsonl`), and deletions (`recorded/deletions.jsonl`).
+//! `ci/search_answers.py` records them.
 //!
 //! A line without `status` prepares the index. `answer` is without times and shard counts; `reason` is the innermost
 //! error.
@@ -47,6 +48,8 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_bulk_requests(include_str!("../recorded/bulk.jsonl"), 90)]
 #[case::of_mappings(include_str!("../recorded/mappings.jsonl"), 150)]
 #[case::of_routes(include_str!("../recorded/routes.jsonl"), 100)]
+#[case::of_aliases(include_str!("../recorded/aliases.jsonl"), 300)]
+#[case::of_deletions(include_str!("../recorded/deletions.jsonl"), 90)]
 #[case::of_similar_documents(include_str!("../recorded/similar.jsonl"), 90)]
 #[case::of_templates(include_str!("../recorded/templates.jsonl"), 180)]
 #[case::of_term_vectors(include_str!("../recorded/vectors.jsonl"), 140)]

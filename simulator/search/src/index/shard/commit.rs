@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::Shard;
-use crate::durable::{Commit, DataDirectoryError, IndexFolder, Operation};
+use crate::durable::{Commit, DataDirectoryError, FORGOTTEN, IndexFolder, Operation};
 use crate::error::Result;
 use crate::index::segment::Segment;
 use crate::index::version_map::{Condition, FreshSegment, VersionMap, VersionType};
@@ -83,6 +83,9 @@ impl Shard {
     /// Replays a deletion.
     pub(crate) fn replay_delete(&self, key: &str, version: u64, now: Duration) -> Result<()> {
         let (type_name, id) = key.split_once('\u{0}').unwrap_or((key, ""));
+        if version == FORGOTTEN {
+            return self.forget(type_name, id, now);
+        }
         self.delete(type_name, id, Shard::replayed(version), now).map(drop)
     }
 
